@@ -1,0 +1,52 @@
+# `make` lists the verbs. What takes more than a few lines of shell lives in xtask.
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test bench ci docs fmt fuzz deny tidy setup clean
+
+CARGO := cargo
+BINARY := $(or $(CARGO_TARGET_DIR),target)/release/tailwater
+
+# What a verb needs beside Rust, as COMMAND=PACKAGE,PACKAGE: when the command is missing, these apt
+# packages are installed. Rust links with cc; libFuzzer is C++.
+NEEDS := cc=gcc,libc6-dev
+NEEDS_FUZZ := $(NEEDS) c++=g++
+
+help: ## list the verbs
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-14s %s\n", $$1, $$2 }'
+
+demo: setup ## build tailwater and run the main job: a server at twice its capacity (at most 90 s)
+	$(CARGO) build --release --locked --package tailwater-cli
+	$(BINARY) demo
+
+test: setup ## run every test, doc tests and fuzz corpora included
+	$(CARGO) test --workspace --locked
+
+bench: setup ## run benches: NAMES="overload transport" (default all), SHORT=1 for a quick pass, LIST=1 for the names
+	$(CARGO) xtask bench $(if $(LIST),--list) $(if $(SHORT),--short) $(NAMES)
+
+ci: setup ## run what CI runs: fmt, tidy, clippy, docs, tests, examples, doc commands, short benches
+	@$(CARGO) xtask ci
+
+docs: setup ## build the API documentation, warnings denied
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked
+
+fmt: setup ## format the code
+	$(CARGO) fmt --all
+
+tidy: setup ## check the map, the layers and other promises of ARCHITECTURE.md
+	@$(CARGO) xtask tidy
+
+fuzz: ## fuzz the parsers: TARGET=name (default all), TIME=60 seconds each; needs nightly and cargo-fuzz
+	@sh xtask/setup.sh $(NEEDS_FUZZ)
+	@$(CARGO) xtask fuzz $(or $(TIME),60) $(TARGET)
+
+deny: setup ## check licences, advisories and sources of dependencies; needs cargo-deny
+	@command -v cargo-deny >/dev/null || { echo "found no cargo-deny; type: cargo install --locked cargo-deny" >&2; exit 1; }
+	$(CARGO) deny check
+
+setup: ## install what the other verbs need, or say what to type
+	@sh xtask/setup.sh $(NEEDS)
+
+clean: ## remove what was built and measured
+	$(CARGO) clean
+	rm -rf out fuzz/target benches/*/target

@@ -1,0 +1,233 @@
+//! Breakwater's settings and its profiles.
+//!
+//! `paper` follows the OSDI '20 text, `artifact` the authors' published code where it departs from
+//! the text, `default` is ours. Every result says which one it used.
+
+use std::time::Duration;
+use tailwater_core::Nanos;
+
+/// All that one Breakwater server needs to know. Built by a profile, changed by overrides.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Config {
+    /// Hand out credits at all; without them every client may send (`aqm-only`).
+    pub credits: bool,
+    /// Queueing delay the pool is steered to, `d_t` (§3.2.1). Paper: 40 % of the SLO. Too low
+    /// idles the server between bursts; too high leaves no room in the SLO for service and network.
+    pub target_delay: Duration,
+    /// Shed on arrival at this queueing delay or above (§3.2.3); paper: 2·d_t. `None` never sheds.
+    pub drop_threshold: Option<Duration>,
+    /// Refuse a request whose deadline cannot be met any more, on arrival and at start. Ours.
+    pub deadline_aware: bool,
+    /// Additive increase per client, α (eq. 3); paper: 0.001.
+    pub alpha: f64,
+    /// Strength of the decrease, β (eq. 2); paper: 0.02. Too low lets queues stand; too high
+    /// empties the server after each burst.
+    pub beta: f64,
+    /// The most that one update may take: the pool shrinks to this share at worst (eq. 2: 0.5).
+    pub decrease_floor: f64,
+    /// What becomes of an increase below one credit.
+    pub increase: Increase,
+    /// When the pool may grow.
+    pub growth: Growth,
+    /// How often the pool is updated.
+    pub interval: Interval,
+    /// What counts against the pool.
+    pub issued: Issued,
+    /// Whether a session may lose its last credit when the pool is exceeded.
+    pub last_credit: LastCredit,
+    /// Whom an explicit credit goes to.
+    pub explicit: Explicit,
+    /// How the server learns of demand (Fig. 8).
+    pub demand: Demand,
+    /// Cut a window at once when a request reveals less demand (artifact).
+    pub revoke_on_demand: bool,
+    /// A session that has been without credit for this long gets one even from an empty pool, so
+    /// that none starves for ever. `None` trusts the pool to recover.
+    pub starvation_limit: Option<Duration>,
+    /// Largest window of a session; paper: no bound; artifact: 63.
+    pub window_max: u32,
+    /// Smallest pool, at least the number of cores, or the server could never recover.
+    pub pool_min: u32,
+}
+
+/// See [`Config::increase`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Increase {
+    /// A = max(α·n_c, 1), the paper's eq. 3.
+    AtLeastOne,
+    /// The fraction is carried to the next update and lost on a decrease (artifact).
+    Carried,
+}
+
+/// See [`Config::growth`].
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Growth {
+    /// On every update below the target (paper).
+    Always,
+    /// Only while nearly all of the pool is out: a pool that nobody uses is an incast in waiting.
+    /// The number is the share of the pool that must be issued.
+    WhileUsed(f64),
+}
+
+/// See [`Config::interval`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Interval {
+    /// The measured network RTT, within these bounds (paper: every RTT).
+    Measured {
+        /// Never more often than this: a loopback RTT would update faster than requests finish.
+        min: Duration,
+        /// Never more seldom, so that a lying client cannot stop the loop.
+        max: Duration,
+    },
+    /// A constant (artifact: 10 µs).
+    Fixed(Duration),
+}
+
+/// See [`Config::issued`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Issued {
+    /// Credits that clients hold and have not used (paper, §4).
+    Unused,
+    /// Those and the requests they were used for until the answer leaves (artifact): the pool then
+    /// bounds what can be in the server.
+    Outstanding,
+}
+
+/// See [`Config::last_credit`].
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum LastCredit {
+    /// Taken like any other (eq. 6).
+    Revoked,
+    /// Kept unless one of its requests was shed since the last offer (artifact).
+    KeptUnlessShed,
+    /// Kept while the pool is exceeded by no more than this share. A session without credit costs
+    /// a message to be woken, so the sawtooth of the pool should not drain sessions.
+    KeptWithin(f64),
+}
+
+/// See [`Config::explicit`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Explicit {
+    /// Any drained session (paper, §3.2.2).
+    Random,
+    /// The one drained for the longest time (artifact).
+    OldestFirst,
+}
+
+/// See [`Config::demand`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Demand {
+    /// Learnt from requests only; credits are overcommitted (the paper's design).
+    Speculated,
+    /// Clients announce every change; no overcommitment (the alternative of Fig. 8).
+    Synchronised,
+}
+
+impl Config {
+    /// The paper's text: §3.2, §4, §5.1.
+    #[must_use]
+    pub fn paper(slo: Duration, cores: u32) -> Self {
+        let target_delay = slo.mul_f64(0.4);
+        Self {
+            credits: true,
+            target_delay,
+            drop_threshold: Some(2 * target_delay),
+            deadline_aware: false,
+            alpha: 0.001,
+            beta: 0.02,
+            decrease_floor: 0.5,
+            increase: Increase::AtLeastOne,
+            growth: Growth::Always,
+            interval: Interval::Measured {
+                min: Duration::from_micros(1),
+                max: Duration::from_millis(100),
+            },
+            issued: Issued::Unused,
+            last_credit: LastCredit::Revoked,
+            explicit: Explicit::Random,
+            demand: Demand::Speculated,
+            revoke_on_demand: false,
+            starvation_limit: None,
+            window_max: u32::MAX / 2,
+            pool_min: cores.max(1),
+        }
+    }
+
+    /// The authors' published code (caladan, folder `breakwater`, as of the OSDI artifact).
+    #[must_use]
+    pub fn artifact(slo: Duration, cores: u32) -> Self {
+        Self {
+            increase: Increase::Carried,
+            interval: Interval::Fixed(Duration::from_micros(10)),
+            issued: Issued::Outstanding,
+            last_credit: LastCredit::KeptUnlessShed,
+            explicit: Explicit::OldestFirst,
+            revoke_on_demand: true,
+            window_max: 63,
+            ..Self::paper(slo, cores)
+        }
+    }
+
+    /// Ours; `docs/breakwater.md` says what each departure is worth.
+    #[must_use]
+    pub fn tuned(slo: Duration, cores: u32) -> Self {
+        Self {
+            deadline_aware: true,
+            growth: Growth::WhileUsed(0.9),
+            interval: Interval::Measured {
+                min: Duration::from_micros(20),
+                max: Duration::from_millis(10),
+            },
+            issued: Issued::Outstanding,
+            last_credit: LastCredit::KeptWithin(0.05),
+            explicit: Explicit::OldestFirst,
+            starvation_limit: Some(Duration::from_millis(250)),
+            window_max: 64,
+            ..Self::paper(slo, cores)
+        }
+    }
+
+    /// The update interval for a measured `rtt` (zero while unknown).
+    #[must_use]
+    pub fn interval_for(&self, rtt: Duration) -> Duration {
+        match self.interval {
+            Interval::Fixed(interval) => interval,
+            Interval::Measured { min, max } => rtt.clamp(min, max),
+        }
+    }
+
+    /// Why these settings cannot work, if they cannot.
+    ///
+    /// # Errors
+    /// A sentence that names the setting, what was found and what is needed.
+    pub fn check(&self) -> Result<(), String> {
+        let share = |name, value: f64, low: f64, high: f64| {
+            if value.is_finite() && (low..=high).contains(&value) {
+                Ok(())
+            } else {
+                Err(format!(
+                    "{name} is {value}; a number from {low} to {high} is needed"
+                ))
+            }
+        };
+        share("alpha", self.alpha, 0.0, 1.0)?;
+        share("beta", self.beta, 0.0, 1.0)?;
+        share("decrease_floor", self.decrease_floor, 0.0, 1.0)?;
+        if self.target_delay.nanos() == 0 {
+            return Err("target_delay is zero; a delay above zero is needed (a usual value is 40 % of the SLO)".into());
+        }
+        if self.window_max == 0 {
+            return Err(
+                "window_max is 0; at least 1 is needed, or no client could ever send".into(),
+            );
+        }
+        if let Interval::Measured { min, max } = self.interval
+            && (min > max || min.is_zero())
+        {
+            return Err(format!(
+                "interval is {min:?} to {max:?}; 0 < min ≤ max is needed"
+            ));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,166 @@
+//! The delay regulator: how large the pool should be (Breakwater eq. 1–3).
+
+use super::config::{Config, Growth, Increase};
+use std::time::Duration;
+
+/// What one update looks at.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Reading {
+    pub(super) total: u32,
+    pub(super) issued: u32,
+    pub(super) sessions: u32,
+    pub(super) delay: Duration,
+    /// The fraction of a credit left over from earlier updates ([`Increase::Carried`]).
+    pub(super) carry: f64,
+}
+
+/// The pool after the update, and the fraction to carry.
+pub(super) fn update(config: &Config, reading: &Reading) -> (u32, f64) {
+    if reading.delay < config.target_delay {
+        increase(config, reading)
+    } else {
+        (decrease(config, reading), 0.0)
+    }
+}
+
+/// Eq. 1 with the A of eq. 3.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "clamped to u32"
+)]
+fn increase(config: &Config, reading: &Reading) -> (u32, f64) {
+    if let Growth::WhileUsed(share) = config.growth
+        && f64::from(reading.issued) < share * f64::from(reading.total)
+    {
+        return (clamp(config, reading, reading.total), reading.carry);
+    }
+    let step = config.alpha * f64::from(reading.sessions);
+    let (whole, carry) = match config.increase {
+        Increase::AtLeastOne => (step.max(1.0).round(), 0.0),
+        Increase::Carried => (
+            (step + reading.carry).floor(),
+            (step + reading.carry).fract(),
+        ),
+    };
+    (
+        clamp(config, reading, reading.total.saturating_add(whole as u32)),
+        carry,
+    )
+}
+
+/// Eq. 2: in proportion to how far the target was missed, but never below the floor.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a share of a u32"
+)]
+fn decrease(config: &Config, reading: &Reading) -> u32 {
+    let target = config.target_delay.as_secs_f64();
+    let excess = (reading.delay.as_secs_f64() - target) / target;
+    let factor = (1.0 - config.beta * excess).max(config.decrease_floor);
+    clamp(config, reading, (f64::from(reading.total) * factor) as u32)
+}
+
+/// Between the minimum and what all sessions together could hold.
+fn clamp(config: &Config, reading: &Reading, total: u32) -> u32 {
+    let most = reading
+        .sessions
+        .saturating_mul(config.window_max)
+        .max(config.pool_min);
+    total.clamp(config.pool_min, most)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reading(total: u32, delay_us: u64) -> Reading {
+        Reading {
+            total,
+            issued: total,
+            sessions: 1_000,
+            delay: Duration::from_micros(delay_us),
+            carry: 0.0,
+        }
+    }
+
+    /// d_t = 80 µs: the paper's setting for 10 µs service and a 200 µs SLO.
+    fn paper() -> Config {
+        Config::paper(Duration::from_micros(200), 10)
+    }
+
+    #[test]
+    fn equation_1_and_3_add_alpha_per_client_but_at_least_one() {
+        assert_eq!(update(&paper(), &reading(400, 79)).0, 401);
+        let few = Reading {
+            sessions: 100,
+            ..reading(400, 0)
+        };
+        assert_eq!(update(&paper(), &few).0, 401);
+        let many = Reading {
+            sessions: 10_000,
+            ..reading(400, 0)
+        };
+        assert_eq!(update(&paper(), &many).0, 410);
+    }
+
+    #[test]
+    fn equation_2_shrinks_with_the_excess_down_to_the_floor() {
+        assert_eq!(update(&paper(), &reading(400, 80)).0, 400);
+        assert_eq!(update(&paper(), &reading(400, 160)).0, 392);
+        assert_eq!(update(&paper(), &reading(400, 80 * 11)).0, 320);
+        assert_eq!(update(&paper(), &reading(400, 1_000_000)).0, 200);
+        assert_eq!(
+            update(&paper(), &reading(11, 1_000_000)).0,
+            10,
+            "never below the minimum"
+        );
+    }
+
+    #[test]
+    fn the_artifact_carries_fractions_and_loses_them_on_a_decrease() {
+        let artifact = Config::artifact(Duration::from_micros(200), 10);
+        let mut few = Reading {
+            sessions: 300,
+            ..reading(400, 0)
+        };
+        let mut totals = Vec::new();
+        for _ in 0..4 {
+            (few.total, few.carry) = update(&artifact, &few);
+            totals.push(few.total);
+        }
+        assert_eq!(totals, [400, 400, 400, 401]);
+        assert_eq!(
+            update(
+                &artifact,
+                &Reading {
+                    delay: Duration::from_micros(90),
+                    ..few
+                }
+            )
+            .1,
+            0.0
+        );
+    }
+
+    #[test]
+    fn a_pool_that_nobody_uses_does_not_grow() {
+        let tuned = Config::tuned(Duration::from_micros(200), 10);
+        let idle = Reading {
+            issued: 100,
+            ..reading(400, 0)
+        };
+        assert_eq!(update(&tuned, &idle).0, 400);
+        assert_eq!(update(&paper(), &idle).0, 401);
+        let deserted = Reading {
+            sessions: 2,
+            ..idle
+        };
+        assert_eq!(
+            update(&tuned, &deserted).0,
+            128,
+            "but it follows the crowd that leaves"
+        );
+    }
+}

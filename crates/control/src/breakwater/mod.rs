@@ -1,0 +1,67 @@
+//! Breakwater (Cho et al., OSDI '20): credits issued by the server from its queueing delay.
+//!
+//! `config` holds what can be chosen, `delay` the law, `pool` what loops share, `session` one
+//! client's credits, `shard` the server's decisions and `client` the gate at the other end.
+
+mod client;
+mod config;
+mod delay;
+mod drained;
+mod pool;
+mod session;
+mod shard;
+
+pub use client::CreditGate;
+pub use config::{Config, Demand, Explicit, Growth, Increase, Interval, Issued, LastCredit};
+
+use crate::server::{Admission, Gauges, Shard};
+use pool::Pool;
+use shard::BreakwaterShard;
+use std::sync::Arc;
+use tailwater_core::Rng;
+
+/// A Breakwater server.
+#[derive(Debug)]
+pub struct Breakwater {
+    pool: Arc<Pool>,
+    rng: Rng,
+}
+
+impl Breakwater {
+    /// A server of `shards` loops; `seed` decides whom explicit credits go to where that is random.
+    ///
+    /// # Errors
+    /// What [`Config::check`] finds.
+    pub fn new(config: Config, shards: usize, seed: u64) -> Result<Self, String> {
+        config.check()?;
+        Ok(Self {
+            pool: Arc::new(Pool::new(config, shards)),
+            rng: Rng::from_seed(seed),
+        })
+    }
+}
+
+impl Admission for Breakwater {
+    fn name(&self) -> &'static str {
+        if self.pool.config.credits {
+            "breakwater"
+        } else {
+            "aqm-only"
+        }
+    }
+
+    fn shard(self: Arc<Self>, index: usize) -> Box<dyn Shard> {
+        let rng = self.rng.split(&format!("shard {index}"));
+        Box::new(BreakwaterShard::new(Arc::clone(&self.pool), index, rng))
+    }
+
+    fn gauges(&self) -> Gauges {
+        Gauges {
+            pool: self.pool.total(),
+            issued: self.pool.issued(),
+            sessions: self.pool.sessions(),
+            delay: self.pool.last_delay(),
+            rtt: self.pool.rtt(),
+        }
+    }
+}

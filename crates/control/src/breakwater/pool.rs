@@ -1,0 +1,154 @@
+//! What the loops of a server share: the pool's size, what is issued, who is there.
+//!
+//! A handful of atomics and no lock. All use relaxed ordering: each is a number of its own, and a
+//! reading that is torn between two of them costs at most a few credits for one round trip.
+
+use super::config::Config;
+use super::delay::{self, Reading};
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64};
+use std::time::Duration;
+use tailwater_core::{Instant, Nanos};
+
+/// The shared half of a Breakwater server.
+#[derive(Debug)]
+pub(super) struct Pool {
+    pub(super) config: Config,
+    total: AtomicU32,
+    issued: AtomicI64,
+    sessions: AtomicU32,
+    /// When the next update is due. Whoever moves it forward makes the update.
+    due_ns: AtomicU64,
+    /// The regulator's fraction, as bits; touched only by whoever claimed the update.
+    carry_bits: AtomicU64,
+    rtt_ns: AtomicU64,
+    last_delay_ns: AtomicU64,
+    /// Each loop's queueing delay as of its last tick.
+    delays_ns: Box<[AtomicU64]>,
+}
+
+/// An update that took place.
+pub(super) struct Resized {
+    pub(super) from: u32,
+    pub(super) to: u32,
+    pub(super) delay: Duration,
+}
+
+impl Pool {
+    pub(super) fn new(config: Config, shards: usize) -> Self {
+        Self {
+            config,
+            total: AtomicU32::new(config.pool_min),
+            issued: AtomicI64::new(0),
+            sessions: AtomicU32::new(0),
+            due_ns: AtomicU64::new(0),
+            carry_bits: AtomicU64::new(0),
+            rtt_ns: AtomicU64::new(0),
+            last_delay_ns: AtomicU64::new(0),
+            delays_ns: (0..shards.max(1)).map(|_| AtomicU64::new(0)).collect(),
+        }
+    }
+
+    pub(super) fn total(&self) -> u32 {
+        self.total.load(Relaxed)
+    }
+
+    /// Never negative for a reader: the sum can dip below zero only while two loops' changes cross.
+    pub(super) fn issued(&self) -> u32 {
+        u32::try_from(self.issued.load(Relaxed).max(0)).unwrap_or(u32::MAX)
+    }
+
+    pub(super) fn sessions(&self) -> u32 {
+        self.sessions.load(Relaxed)
+    }
+
+    /// `C_avail = C_total − C_issued`; negative when the pool is exceeded.
+    pub(super) fn room(&self) -> i64 {
+        i64::from(self.total()) - self.issued.load(Relaxed)
+    }
+
+    /// Credits that every client may have beyond its demand, eq. 4.
+    pub(super) fn overcommitment(&self) -> u32 {
+        let share = self.room() / i64::from(self.sessions().max(1));
+        u32::try_from(share.max(1)).unwrap_or(u32::MAX)
+    }
+
+    /// A session's holding changed.
+    pub(super) fn shift_issued(&self, from: u32, to: u32) {
+        if from != to {
+            self.issued
+                .fetch_add(i64::from(to) - i64::from(from), Relaxed);
+        }
+    }
+
+    pub(super) fn join(&self) {
+        self.sessions.fetch_add(1, Relaxed);
+    }
+
+    pub(super) fn leave(&self) {
+        if self.sessions.fetch_sub(1, Relaxed) == 1 {
+            // As in the artifact: nobody is there, so what the last crowd needed says nothing.
+            self.total.store(self.config.pool_min, Relaxed);
+        }
+    }
+
+    pub(super) fn rtt(&self) -> Duration {
+        Duration::from_nanos(self.rtt_ns.load(Relaxed))
+    }
+
+    /// Smoothed with a gain of 1/8. Two loops may overwrite each other's sample; neither matters.
+    pub(super) fn on_rtt(&self, sample: Duration) {
+        let old = self.rtt_ns.load(Relaxed);
+        let new = if old == 0 {
+            sample.nanos()
+        } else {
+            (7 * old + sample.nanos()) / 8
+        };
+        self.rtt_ns.store(new, Relaxed);
+    }
+
+    pub(super) fn last_delay(&self) -> Duration {
+        Duration::from_nanos(self.last_delay_ns.load(Relaxed))
+    }
+
+    /// Publishes a loop's delay and, if an update is due and no other loop claims it, makes one —
+    /// a single one, however many intervals have passed.
+    pub(super) fn tick(&self, now: Instant, shard: usize, delay: Duration) -> Option<Resized> {
+        self.delays_ns[shard].store(delay.nanos(), Relaxed);
+        let due = self.due_ns.load(Relaxed);
+        if now.as_nanos() < due {
+            return None;
+        }
+        let next = (now + self.config.interval_for(self.rtt())).as_nanos();
+        self.due_ns
+            .compare_exchange(due, next, Relaxed, Relaxed)
+            .ok()?;
+        Some(self.update())
+    }
+
+    fn update(&self) -> Resized {
+        // The slowest loop counts, as the slowest queue does in the paper (§4).
+        let delay_ns = self
+            .delays_ns
+            .iter()
+            .map(|delay| delay.load(Relaxed))
+            .max()
+            .unwrap_or(0);
+        let reading = Reading {
+            total: self.total(),
+            issued: self.issued(),
+            sessions: self.sessions(),
+            delay: Duration::from_nanos(delay_ns),
+            carry: f64::from_bits(self.carry_bits.load(Relaxed)),
+        };
+        let (total, carry) = delay::update(&self.config, &reading);
+        self.total.store(total, Relaxed);
+        self.carry_bits.store(carry.to_bits(), Relaxed);
+        self.last_delay_ns.store(delay_ns, Relaxed);
+        Resized {
+            from: reading.total,
+            to: total,
+            delay: reading.delay,
+        }
+    }
+}

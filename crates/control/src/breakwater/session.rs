@@ -1,0 +1,183 @@
+//! One client's credits as the server sees them: an absolute window, and what it was before.
+
+use std::collections::VecDeque;
+use tailwater_core::Instant;
+
+/// A registered (or just connected) client.
+#[derive(Debug, Default)]
+pub(super) struct Session {
+    pub(super) open: bool,
+    pub(super) registered: bool,
+    /// The newest offer: most requests the client may have outstanding.
+    pub(super) window: u32,
+    pub(super) seq: u32,
+    offered: Offered,
+    /// Requests that came and have not been answered.
+    pub(super) pending: u32,
+    /// Requests waiting at the client, as of its last message.
+    pub(super) demand: u32,
+    /// What the pool counts for this session.
+    pub(super) held: u32,
+    pub(super) shed_since_offer: bool,
+    /// In the list of sessions that only an explicit credit can wake.
+    pub(super) listed: bool,
+    pub(super) drained_at: Instant,
+    /// Distinguishes this client from an earlier one with the same id.
+    pub(super) generation: u32,
+    suspicion: u32,
+}
+
+/// A violation weighs this much; a proper request takes one away.
+const VIOLATION_WEIGHT: u32 = 4;
+/// 64 violations in a row, or a persistent share of more than a fifth.
+const SUSPICION_LIMIT: u32 = 64 * VIOLATION_WEIGHT;
+
+impl Session {
+    /// A client that has just connected: nothing offered, nothing known.
+    pub(super) fn reopen(&mut self) {
+        *self = Self {
+            open: true,
+            generation: self.generation.wrapping_add(1),
+            ..Self::default()
+        };
+    }
+
+    /// Credits the client holds and has not used, as far as the server can know.
+    pub(super) const fn unused(&self) -> u32 {
+        self.window.saturating_sub(self.pending)
+    }
+
+    /// Sets a new window under a new sequence number, unless nothing changed.
+    pub(super) fn offer(&mut self, window: u32) {
+        if window != self.window {
+            self.seq = self.seq.wrapping_add(1);
+            self.window = window;
+            self.offered.push(self.seq, window);
+        }
+    }
+
+    /// Whether a client that knew offer `acked` may have `outstanding` requests.
+    ///
+    /// Server and client disagree only about messages in flight: the client may act on any offer
+    /// from the one it echoes to the newest. So the largest of these decides.
+    pub(super) fn allows(&mut self, acked: u32, outstanding: u32) -> bool {
+        self.offered.acknowledge(acked);
+        outstanding <= self.offered.largest().max(self.window)
+    }
+
+    /// Counts a violation; true when there have been too many.
+    pub(super) const fn suspect(&mut self) -> bool {
+        self.suspicion += VIOLATION_WEIGHT;
+        self.suspicion >= SUSPICION_LIMIT
+    }
+
+    pub(super) const fn trust(&mut self) {
+        self.suspicion = self.suspicion.saturating_sub(1);
+    }
+}
+
+/// Offers that the client may still act on, windows strictly falling from front to back: an offer
+/// that a later, larger one covers need not be remembered.
+#[derive(Debug, Default)]
+struct Offered(VecDeque<(u32, u32)>);
+
+impl Offered {
+    /// Beyond this the oldest two are merged to the client's advantage. A client that answers
+    /// within a round trip never gets near it.
+    const MAX: usize = 16;
+
+    /// An entry's number is the first from which its window is the largest still to come.
+    fn push(&mut self, seq: u32, window: u32) {
+        let mut from = seq;
+        while let Some(&(earlier, smaller)) = self.0.back()
+            && smaller <= window
+        {
+            from = earlier;
+            self.0.pop_back();
+        }
+        self.0.push_back((from, window));
+        if self.0.len() > Self::MAX {
+            let largest = self.0[0];
+            self.0.pop_front();
+            self.0[0] = largest;
+        }
+    }
+
+    fn acknowledge(&mut self, acked: u32) {
+        while self.0.len() > 1 && !is_before(acked, self.0[1].0) {
+            self.0.pop_front();
+        }
+    }
+
+    fn largest(&self) -> u32 {
+        self.0.front().map_or(0, |&(_, window)| window)
+    }
+}
+
+/// Order of wrapping sequence numbers.
+pub(super) const fn is_before(a: u32, b: u32) -> bool {
+    a != b && b.wrapping_sub(a) < 1 << 31
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_largest_window_since_the_echoed_offer_decides() {
+        let mut session = Session::default();
+        session.offer(8); // seq 1
+        session.offer(3); // seq 2
+        session.offer(5); // seq 3
+        session.offer(1); // seq 4
+        assert!(
+            session.allows(0, 8),
+            "it may not have heard of the revocations"
+        );
+        assert!(session.allows(1, 8));
+        assert!(!session.allows(2, 8), "it knew of 3, at most 5 came later");
+        assert!(session.allows(2, 5));
+        assert!(session.allows(3, 5));
+        assert!(!session.allows(4, 5));
+        assert!(session.allows(4, 1));
+    }
+
+    #[test]
+    fn an_unchanged_window_needs_no_new_number() {
+        let mut session = Session::default();
+        session.offer(4);
+        let seq = session.seq;
+        session.offer(4);
+        assert_eq!(session.seq, seq);
+    }
+
+    #[test]
+    fn a_long_unacknowledged_history_is_bounded_in_the_clients_favour() {
+        let mut session = Session::default();
+        for window in (1..=100).rev() {
+            session.offer(window);
+        }
+        assert!(session.offered.0.len() <= Offered::MAX);
+        assert!(session.allows(0, 100));
+        assert!(session.allows(1, 100));
+    }
+
+    #[test]
+    fn sequence_numbers_wrap() {
+        assert!(is_before(u32::MAX, 0));
+        assert!(!is_before(0, u32::MAX));
+        assert!(!is_before(7, 7));
+    }
+
+    #[test]
+    fn persistent_violations_are_told_from_single_ones() {
+        let mut session = Session::default();
+        assert!((0..63).all(|_| !session.suspect()));
+        assert!(session.suspect());
+        let mut honest = Session::default();
+        for _ in 0..10_000 {
+            assert!(!honest.suspect());
+            (0..8).for_each(|_| honest.trust());
+        }
+    }
+}

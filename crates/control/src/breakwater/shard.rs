@@ -1,0 +1,396 @@
+//! One loop's half of a Breakwater server: sessions, lazy distribution, AQM, explicit credits.
+
+use super::config::{Config, Demand, Issued, LastCredit};
+use super::drained::{Drained, Entry};
+use super::pool::Pool;
+use super::session::Session;
+use crate::server::{Arrival, Completion, Offer, Outcome, Reason, Shard, Verdict, Wish};
+use std::sync::Arc;
+use std::time::Duration;
+use tailwater_core::{Event, Instant, Nanos, Observer, Rng, SessionId};
+
+pub(super) struct BreakwaterShard {
+    pool: Arc<Pool>,
+    index: usize,
+    sessions: Vec<Session>,
+    drained: Drained,
+    /// Requests of this shard that came and have not been answered: while there are any, a
+    /// response may carry the next credit.
+    pending: u32,
+    /// Smoothed service time, for deadlines; zero until the first completion.
+    service_ns: u64,
+}
+
+impl BreakwaterShard {
+    pub(super) fn new(pool: Arc<Pool>, index: usize, rng: Rng) -> Self {
+        let drained = Drained::new(pool.config.explicit, rng);
+        Self {
+            pool,
+            index,
+            sessions: Vec::new(),
+            drained,
+            pending: 0,
+            service_ns: 0,
+        }
+    }
+
+    fn config(&self) -> &Config {
+        &self.pool.config
+    }
+
+    /// Tells the pool what the session holds now. Every path that changes a window, pending count
+    /// or registration ends here, so that Σ held = issued.
+    fn recount(&mut self, id: SessionId) {
+        let (credits, issued) = (self.config().credits, self.config().issued);
+        let session = &mut self.sessions[id.index()];
+        let held = match (session.registered && credits, issued) {
+            (false, _) => 0,
+            (true, Issued::Unused) => session.unused(),
+            (true, Issued::Outstanding) => session.window.max(session.pending),
+        };
+        self.pool.shift_issued(session.held, held);
+        session.held = held;
+    }
+
+    fn register(&mut self, now: Instant, id: SessionId, observer: &mut dyn Observer) {
+        let session = &mut self.sessions[id.index()];
+        if session.registered {
+            return;
+        }
+        session.registered = true;
+        // The request that registers is its own permission.
+        session.offer(1);
+        self.pool.join();
+        observer.on_event(now, &Event::Registered(id));
+    }
+
+    fn unregister(&mut self, now: Instant, id: SessionId, observer: &mut dyn Observer) {
+        let session = &mut self.sessions[id.index()];
+        if !std::mem::take(&mut session.registered) {
+            return;
+        }
+        session.offer(0);
+        session.demand = 0;
+        self.recount(id);
+        self.pool.leave();
+        observer.on_event(now, &Event::Deregistered(id));
+    }
+
+    /// Eq. 5 and 6: the unused credits that the session should have, now that one of its requests
+    /// is answered.
+    fn grant(&self, session: &Session) -> u32 {
+        let config = self.config();
+        let room = self.pool.room();
+        // In the paper's accounting the credit was spent when the request came; in the artifact's
+        // it is the session's until the answer leaves, and falls back to it now.
+        let unused = match config.issued {
+            Issued::Unused => session.window.saturating_sub(session.pending + 1),
+            Issued::Outstanding => session.unused(),
+        };
+        let overcommitment = match config.demand {
+            Demand::Speculated => self.pool.overcommitment(),
+            Demand::Synchronised => 0,
+        };
+        let most = session.demand.saturating_add(overcommitment);
+        let granted = if room >= 0 {
+            most.min(unused.saturating_add(u32::try_from(room).unwrap_or(u32::MAX)))
+        } else {
+            most.min(unused.saturating_sub(1))
+        };
+        if granted == 0 && session.pending == 0 && self.keeps_last_credit(session, room) {
+            return overcommitment.max(1);
+        }
+        granted.min(config.window_max)
+    }
+
+    fn keeps_last_credit(&self, session: &Session, room: i64) -> bool {
+        match self.config().last_credit {
+            LastCredit::Revoked => false,
+            LastCredit::KeptUnlessShed => !session.shed_since_offer,
+            LastCredit::KeptWithin(share) => {
+                #[expect(clippy::cast_precision_loss, reason = "pools stay far below 2^52")]
+                let excess = -room as f64;
+                excess <= share * f64::from(self.pool.total())
+            }
+        }
+    }
+
+    /// Sets the window that `grant` leads to and lists the session if that leaves it stranded.
+    fn distribute(&mut self, now: Instant, id: SessionId) {
+        let granted = self.grant(&self.sessions[id.index()]);
+        let window_max = self.config().window_max;
+        let session = &mut self.sessions[id.index()];
+        session.offer(session.pending.saturating_add(granted).min(window_max));
+        session.shed_since_offer = false;
+        self.recount(id);
+        self.list_if_stranded(now, id);
+    }
+
+    fn list_if_stranded(&mut self, now: Instant, id: SessionId) {
+        let demand_mode = self.config().demand;
+        let session = &mut self.sessions[id.index()];
+        let wants = match demand_mode {
+            Demand::Speculated => session.window == 0,
+            Demand::Synchronised => session.demand > session.unused(),
+        };
+        if session.registered && session.pending == 0 && wants && !session.listed {
+            session.listed = true;
+            session.drained_at = now;
+            self.drained.push(Entry {
+                session: id,
+                generation: session.generation,
+            });
+        }
+    }
+
+    /// The listed session, if the entry still means it and it still needs waking.
+    fn stranded(&mut self, entry: Entry) -> Option<&mut Session> {
+        let demand_mode = self.config().demand;
+        let session = &mut self.sessions[entry.session.index()];
+        if session.generation != entry.generation || !session.open {
+            return None;
+        }
+        let wants = match demand_mode {
+            Demand::Speculated => session.window == 0,
+            Demand::Synchronised => session.demand > session.unused(),
+        };
+        (session.registered && session.pending == 0 && wants).then_some(session)
+    }
+
+    fn is_starving(&mut self, now: Instant) -> bool {
+        let Some(limit) = self.config().starvation_limit else {
+            return false;
+        };
+        let Some(entry) = self.drained.oldest() else {
+            return false;
+        };
+        let session = &self.sessions[entry.session.index()];
+        session.generation != entry.generation || now.since(session.drained_at) >= limit
+    }
+
+    /// Whether an explicit credit may be given now, and to whom.
+    fn next_recipient(&mut self, now: Instant) -> Option<Entry> {
+        if self.is_starving(now) {
+            return self.drained.take_oldest();
+        }
+        // A response that is still to come can carry the credit for nothing (§3.2.2).
+        let piggyback_possible = self.pending > 0 && self.config().demand == Demand::Speculated;
+        (self.pool.room() > 0 && !piggyback_possible)
+            .then(|| self.drained.take())
+            .flatten()
+    }
+
+    fn judge(&mut self, id: SessionId, arrival: &Arrival, delay: Duration) -> Verdict {
+        let config = *self.config();
+        let session = &mut self.sessions[id.index()];
+        if config.credits {
+            let allowed = session.registered && session.allows(arrival.acked, session.pending);
+            if !allowed {
+                return if session.suspect() {
+                    Verdict::Close(Reason::NoCredit)
+                } else {
+                    Verdict::Shed(Reason::NoCredit)
+                };
+            }
+            session.trust();
+        }
+        if config
+            .drop_threshold
+            .is_some_and(|threshold| delay >= threshold)
+        {
+            return Verdict::Shed(Reason::Delay);
+        }
+        match arrival.budget {
+            Some(budget) if self.is_hopeless(budget, arrival.hidden + delay) => {
+                Verdict::Shed(Reason::Deadline)
+            }
+            _ => Verdict::Admit,
+        }
+    }
+
+    fn is_hopeless(&self, budget: Duration, spent: Duration) -> bool {
+        self.config().deadline_aware && budget < spent + Duration::from_nanos(self.service_ns)
+    }
+}
+
+impl Shard for BreakwaterShard {
+    fn on_open(&mut self, _: Instant, id: SessionId, _: &mut dyn Observer) -> Offer {
+        if self.sessions.len() <= id.index() {
+            self.sessions.resize_with(id.index() + 1, Session::default);
+        }
+        self.sessions[id.index()].reopen();
+        if self.config().credits {
+            Offer {
+                window: 1,
+                seq: 0,
+                level: 0,
+            }
+        } else {
+            Offer::OPEN
+        }
+    }
+
+    fn on_close(&mut self, now: Instant, id: SessionId, observer: &mut dyn Observer) {
+        self.unregister(now, id, observer);
+        let session = &mut self.sessions[id.index()];
+        self.pending = self.pending.saturating_sub(session.pending);
+        session.pending = 0;
+        session.open = false;
+    }
+
+    fn on_deregister(&mut self, now: Instant, id: SessionId, observer: &mut dyn Observer) {
+        self.unregister(now, id, observer);
+    }
+
+    fn on_demand(&mut self, now: Instant, id: SessionId, demand: u32, acked: u32) {
+        let window_max = self.config().window_max;
+        let session = &mut self.sessions[id.index()];
+        session.demand = demand.min(window_max);
+        let pending = session.pending;
+        session.allows(acked, pending);
+        if self.config().demand == Demand::Synchronised {
+            self.list_if_stranded(now, id);
+        }
+    }
+
+    fn on_request(
+        &mut self,
+        now: Instant,
+        id: SessionId,
+        arrival: &Arrival,
+        delay: Duration,
+        observer: &mut dyn Observer,
+    ) -> Verdict {
+        if let Some(rtt) = arrival.echo.and_then(|echo| echo.rtt(now)) {
+            self.pool.on_rtt(rtt);
+        }
+        if arrival.register {
+            self.register(now, id, observer);
+        }
+        let window_max = self.config().window_max;
+        let revoke = self.config().revoke_on_demand;
+        let session = &mut self.sessions[id.index()];
+        session.demand = arrival.demand.min(window_max);
+        session.pending += 1;
+        self.pending += 1;
+        let verdict = self.judge(id, arrival, delay);
+        let session = &mut self.sessions[id.index()];
+        if revoke {
+            let needed = session.pending.saturating_add(session.demand);
+            if session.window > needed {
+                session.offer(needed);
+            }
+        }
+        if let Verdict::Shed(reason) | Verdict::Close(reason) = verdict {
+            session.shed_since_offer = true;
+            let event = match reason {
+                Reason::NoCredit => Event::Violation(id),
+                _ => Event::Shed(id, reason.name()),
+            };
+            observer.on_event(now, &event);
+        }
+        self.recount(id);
+        verdict
+    }
+
+    fn on_start(
+        &mut self,
+        now: Instant,
+        id: SessionId,
+        _waited: Duration,
+        budget: Option<Duration>,
+        observer: &mut dyn Observer,
+    ) -> Verdict {
+        match budget {
+            Some(budget) if self.is_hopeless(budget, Duration::ZERO) => {
+                self.sessions[id.index()].shed_since_offer = true;
+                observer.on_event(now, &Event::Shed(id, Reason::Deadline.name()));
+                Verdict::Shed(Reason::Deadline)
+            }
+            _ => Verdict::Admit,
+        }
+    }
+
+    fn on_done(&mut self, now: Instant, id: SessionId, done: &Completion) -> Offer {
+        if done.outcome == Outcome::Served {
+            let sample = done.service.nanos();
+            self.service_ns = if self.service_ns == 0 {
+                sample
+            } else {
+                (15 * self.service_ns + sample) / 16
+            };
+        }
+        let session = &mut self.sessions[id.index()];
+        session.pending = session.pending.saturating_sub(1);
+        self.pending = self.pending.saturating_sub(1);
+        if !self.config().credits {
+            return Offer::OPEN;
+        }
+        if done.outcome == Outcome::Shed(Reason::NoCredit) {
+            // A violation earns nothing; its client keeps what it had.
+            self.recount(id);
+        } else if self.sessions[id.index()].registered {
+            self.distribute(now, id);
+        }
+        let session = &self.sessions[id.index()];
+        Offer {
+            window: session.window,
+            seq: session.seq,
+            level: 0,
+        }
+    }
+
+    fn on_tick(&mut self, now: Instant, delay: Duration, observer: &mut dyn Observer) {
+        if let Some(resized) = self.pool.tick(now, self.index, delay)
+            && resized.from != resized.to
+        {
+            let event = Event::PoolResized {
+                from: resized.from,
+                to: resized.to,
+                delay: resized.delay,
+            };
+            observer.on_event(now, &event);
+        }
+    }
+
+    fn next_deadline(&self, now: Instant) -> Option<Instant> {
+        // Someone is stranded: the pool must go on being updated until there is room for him.
+        (self.config().credits && !self.drained.is_empty())
+            .then(|| now + self.config().interval_for(self.pool.rtt()))
+    }
+
+    fn poll_wish(&mut self, now: Instant, observer: &mut dyn Observer) -> Option<Wish> {
+        if !self.config().credits {
+            return None;
+        }
+        let window_max = self.config().window_max;
+        loop {
+            let entry = self.next_recipient(now)?;
+            let room = u32::try_from(self.pool.room().max(1)).unwrap_or(u32::MAX);
+            let Some(session) = self.stranded(entry) else {
+                let session = &mut self.sessions[entry.session.index()];
+                if session.generation == entry.generation {
+                    session.listed = false;
+                }
+                continue;
+            };
+            session.listed = false;
+            // One credit wakes a client of unknown demand; a known demand is met as far as it goes.
+            let wanted = session.demand.saturating_sub(session.unused()).max(1);
+            session.offer(
+                session
+                    .window
+                    .saturating_add(wanted.min(room))
+                    .min(window_max),
+            );
+            let offer = Offer {
+                window: session.window,
+                seq: session.seq,
+                level: 0,
+            };
+            self.recount(entry.session);
+            observer.on_event(now, &Event::ExplicitCredit(entry.session));
+            return Some(Wish::Credit(entry.session, offer));
+        }
+    }
+}

@@ -1,0 +1,460 @@
+//! The client's half: one per connection. Queues calls, asks the gate, expires what waits too long.
+//!
+//! Like the server's half it only decides; the driver (runtime, load generator, simulator) sends.
+
+mod gate;
+mod pace;
+mod queue;
+
+pub use gate::{Gate, OpenGate, Permit};
+
+use crate::server::{Echo, Offer, Outcome};
+use pace::Pace;
+use queue::Queue;
+use std::time::Duration;
+use tailwater_core::{Instant, RequestId, Stamp};
+
+/// How a client queues. Checked by `catalog`, trusted here.
+#[derive(Clone, Copy, Debug)]
+pub struct ClientConfig {
+    /// Most calls that wait. At the bound the oldest is dropped: it is the least likely to be in
+    /// time. Too small drops bursts that credits would have served; too large only delays expiry.
+    pub queue_max: usize,
+    /// How long a call may wait for permission.
+    pub expiry: Expiry,
+    /// Send demand in a message of its own whenever it changes (Fig. 8's alternative).
+    pub announce_demand: bool,
+    /// Give credits back after this long without a call; `None` keeps them for ever.
+    pub deregister_after: Option<Duration>,
+}
+
+/// How long a call may wait at the client before it is given up.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Expiry {
+    /// For ever.
+    Never,
+    /// A constant: the paper's SLO (§3.3), the artifact's 10 µs.
+    After(Duration),
+    /// While the rest of the way still fits: deadline (or this SLO from submission) minus the
+    /// network's RTT and a quantile of the server's time, both measured.
+    WhileItFits {
+        /// The objective that applies to calls without a deadline.
+        slo: Duration,
+        /// Which quantile of the sojourn times must still fit. Low sends requests that will be
+        /// shed or late; high gives up requests that would have been in time.
+        quantile: f64,
+    },
+}
+
+/// A call that wants to be sent.
+#[derive(Clone, Copy, Debug)]
+pub struct Call {
+    /// The caller's number for it; comes back in [`Action`].
+    pub id: RequestId,
+    /// When its answer is worthless; the driver's clock.
+    pub deadline: Option<Instant>,
+    /// Smaller is more important; 128 is the middle.
+    pub priority: u8,
+}
+
+/// What the driver must do. Asked for with [`Client::poll`] until there is nothing left.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Action {
+    /// Send the request with these header fields.
+    Send(Dispatch),
+    /// Tell the caller that its call was given up here.
+    Drop(RequestId, DropReason),
+    /// Send a demand frame: this many calls wait.
+    Demand {
+        /// Calls waiting.
+        demand: u32,
+        /// Newest window sequence known.
+        acked: u32,
+    },
+    /// Send a deregister frame.
+    Deregister,
+}
+
+/// The control fields of a request that may be sent now.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Dispatch {
+    /// Which call.
+    pub id: RequestId,
+    /// Calls that still wait behind it.
+    pub demand: u32,
+    /// Newest window sequence known.
+    pub acked: u32,
+    /// Registration rides on this request.
+    pub register: bool,
+    /// The newest server stamp, unless an earlier request returned it already.
+    pub echo: Option<Echo>,
+    /// What is left of the deadline now.
+    pub budget: Option<Duration>,
+    /// As in the call.
+    pub priority: u8,
+}
+
+/// Why a call ended at the client without an answer.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[non_exhaustive]
+pub enum DropReason {
+    /// Waited longer for permission than it could afford.
+    Expired,
+    /// The queue was full and this was the oldest in it.
+    QueueFull,
+    /// The connection was lost while it was outstanding or waiting.
+    Disconnected,
+    /// Its priority is below the server's threshold.
+    Priority,
+}
+
+/// What a response or reject said.
+#[derive(Clone, Copy, Debug)]
+pub struct Reply {
+    /// Served or shed.
+    pub outcome: Outcome,
+    /// The offer that rode on it.
+    pub offer: Offer,
+    /// The server's clock when it left.
+    pub stamp: Stamp,
+    /// From sending to receiving, by the client's clock.
+    pub elapsed: Duration,
+    /// Its time at the server, waiting included.
+    pub sojourn: Duration,
+    /// The waiting part of it.
+    pub waited: Duration,
+}
+
+/// One client's state for one server.
+pub struct Client {
+    config: ClientConfig,
+    gate: Box<dyn Gate>,
+    queue: Queue,
+    pace: Pace,
+    /// The newest server stamp, and when it came.
+    stamp: Option<(Stamp, Instant)>,
+    evicted: Option<RequestId>,
+    announced: u32,
+    outstanding: u32,
+    connected: bool,
+    registered: bool,
+    last_use: Instant,
+}
+
+impl Client {
+    /// A client that is not connected yet; calls wait.
+    #[must_use]
+    pub fn new(config: ClientConfig, gate: Box<dyn Gate>) -> Self {
+        let quantile = match config.expiry {
+            Expiry::WhileItFits { quantile, .. } => quantile,
+            Expiry::Never | Expiry::After(_) => 0.5,
+        };
+        Self {
+            config,
+            gate,
+            queue: Queue::new(config.queue_max),
+            pace: Pace::new(quantile),
+            stamp: None,
+            evicted: None,
+            announced: 0,
+            outstanding: 0,
+            connected: false,
+            registered: false,
+            last_use: Instant::ZERO,
+        }
+    }
+
+    /// Queues a call. Poll afterwards: it may go at once, or push the oldest out.
+    pub fn submit(&mut self, now: Instant, call: Call) {
+        debug_assert!(self.evicted.is_none(), "poll after each submit");
+        self.last_use = now;
+        self.evicted = self.queue.push(now, call).map(|call| call.id);
+    }
+
+    /// The caller does not want the answer any more. True if the call had not been sent.
+    pub fn cancel(&mut self, id: RequestId) -> bool {
+        self.queue.remove(id)
+    }
+
+    /// The connection stands; calls may go.
+    pub fn on_connected(&mut self, now: Instant) {
+        self.connected = true;
+        self.last_use = now;
+    }
+
+    /// The connection is gone, and with it everything outstanding: the driver knows which requests
+    /// those were. Waiting calls stay and may still expire.
+    pub fn on_disconnected(&mut self) {
+        self.connected = false;
+        self.registered = false;
+        self.outstanding = 0;
+        self.announced = 0;
+        self.stamp = None;
+        self.gate.on_disconnected();
+    }
+
+    /// A response or reject came.
+    pub fn on_reply(&mut self, now: Instant, reply: &Reply) {
+        self.outstanding = self.outstanding.saturating_sub(1);
+        self.pace.on_reply(reply);
+        self.stamp = Some((reply.stamp, now));
+        if self.registered {
+            self.gate.on_offer(now, reply.offer);
+        }
+        self.gate.on_reply(now, reply);
+    }
+
+    /// The request could not be sent after all (it does not fit a frame): its credit is unused.
+    pub fn on_unsent(&mut self, dispatch: &Dispatch) {
+        self.outstanding = self.outstanding.saturating_sub(1);
+        self.registered &= !dispatch.register;
+    }
+
+    /// A credit frame came. Ignored while unregistered: the credits were given back meanwhile.
+    pub fn on_credit(&mut self, now: Instant, offer: Offer, stamp: Stamp) {
+        self.stamp = Some((stamp, now));
+        if self.registered {
+            self.gate.on_offer(now, offer);
+        }
+    }
+
+    /// What to do now; call until `None`. Changed by every other method and by time.
+    pub fn poll(&mut self, now: Instant) -> Option<Action> {
+        if let Some(id) = self.evicted.take() {
+            return Some(Action::Drop(id, DropReason::QueueFull));
+        }
+        if self.head_expiry().is_some_and(|at| at <= now) {
+            return self
+                .queue
+                .pop()
+                .map(|head| Action::Drop(head.call.id, DropReason::Expired));
+        }
+        if !self.connected {
+            return None;
+        }
+        self.poll_send(now).or_else(|| self.poll_control(now))
+    }
+
+    /// When [`Client::poll`] must be called at the latest although nothing happens.
+    #[must_use]
+    pub fn next_deadline(&self) -> Option<Instant> {
+        let gate = if self.queue.is_empty() {
+            None
+        } else {
+            self.gate.next_deadline()
+        };
+        [self.head_expiry(), gate, self.deregistration()]
+            .into_iter()
+            .flatten()
+            .min()
+    }
+
+    /// Requests sent and not answered.
+    #[must_use]
+    pub const fn outstanding(&self) -> u32 {
+        self.outstanding
+    }
+
+    /// Calls waiting for permission.
+    #[must_use]
+    pub fn queued(&self) -> u32 {
+        self.queue.len()
+    }
+
+    fn poll_send(&mut self, now: Instant) -> Option<Action> {
+        let call = self.queue.front()?.call;
+        match self.gate.permit(now, &call, self.outstanding) {
+            Permit::Wait => None,
+            Permit::Drop(reason) => {
+                self.queue.pop();
+                Some(Action::Drop(call.id, reason))
+            }
+            Permit::Send => {
+                self.queue.pop();
+                self.gate.on_sent(now, &call);
+                self.outstanding += 1;
+                self.announced = self.queue.len();
+                let register = !std::mem::replace(&mut self.registered, true);
+                Some(Action::Send(Dispatch {
+                    id: call.id,
+                    demand: self.queue.len(),
+                    acked: self.gate.acked(),
+                    register,
+                    echo: self.take_echo(now),
+                    budget: call.deadline.map(|deadline| deadline.since(now)),
+                    priority: call.priority,
+                }))
+            }
+        }
+    }
+
+    fn poll_control(&mut self, now: Instant) -> Option<Action> {
+        if self.config.announce_demand && self.registered && self.announced != self.queue.len() {
+            self.announced = self.queue.len();
+            return Some(Action::Demand {
+                demand: self.announced,
+                acked: self.gate.acked(),
+            });
+        }
+        if self.deregistration().is_some_and(|at| at <= now) {
+            self.registered = false;
+            self.gate.on_deregistered();
+            return Some(Action::Deregister);
+        }
+        None
+    }
+
+    /// Only the head is looked at: calls of one client mostly share an objective, and a call with
+    /// a tighter deadline behind it is found when it becomes the head.
+    fn head_expiry(&self) -> Option<Instant> {
+        let head = self.queue.front()?;
+        match self.config.expiry {
+            Expiry::Never => None,
+            Expiry::After(limit) => Some(head.since + limit),
+            Expiry::WhileItFits { slo, .. } => {
+                Some(head.call.deadline.unwrap_or(head.since + slo) - self.pace.needs())
+            }
+        }
+    }
+
+    fn deregistration(&self) -> Option<Instant> {
+        let idle =
+            self.connected && self.registered && self.outstanding == 0 && self.queue.is_empty();
+        self.config
+            .deregister_after
+            .filter(|_| idle)
+            .map(|after| self.last_use + after)
+    }
+
+    /// Each stamp goes back once: a second echo of it would measure the client's own gap.
+    fn take_echo(&mut self, now: Instant) -> Option<Echo> {
+        let (stamp, came) = self.stamp.take()?;
+        Some(Echo {
+            stamp,
+            hold: now.since(came),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(us: u64) -> Instant {
+        Instant::from_nanos(us * 1_000)
+    }
+
+    fn client(expiry: Expiry, queue_max: usize) -> Client {
+        let config = ClientConfig {
+            queue_max,
+            expiry,
+            announce_demand: false,
+            deregister_after: None,
+        };
+        Client::new(config, Box::new(OpenGate))
+    }
+
+    fn call(id: u64) -> Call {
+        Call {
+            id: RequestId(id),
+            deadline: None,
+            priority: 128,
+        }
+    }
+
+    #[test]
+    fn a_full_queue_drops_its_oldest_and_says_so() {
+        let mut client = client(Expiry::Never, 2);
+        for id in 0..2 {
+            client.submit(at(0), call(id));
+            assert_eq!(client.poll(at(0)), None, "not connected: it waits");
+        }
+        client.submit(at(1), call(2));
+        assert_eq!(
+            client.poll(at(1)),
+            Some(Action::Drop(RequestId(0), DropReason::QueueFull))
+        );
+        assert_eq!(client.queued(), 2);
+    }
+
+    #[test]
+    fn a_call_expires_at_its_limit_and_not_before() {
+        let mut client = client(Expiry::After(Duration::from_micros(10)), 8);
+        client.submit(at(5), call(1));
+        assert_eq!(client.next_deadline(), Some(at(15)));
+        assert_eq!(client.poll(at(14)), None);
+        assert_eq!(
+            client.poll(at(15)),
+            Some(Action::Drop(RequestId(1), DropReason::Expired))
+        );
+        assert_eq!(client.next_deadline(), None);
+    }
+
+    #[test]
+    fn only_the_first_request_registers_and_a_lost_connection_registers_anew() {
+        let mut client = client(Expiry::Never, 8);
+        client.on_connected(at(0));
+        let registers = |client: &mut Client, id| {
+            client.submit(at(1), call(id));
+            match client.poll(at(1)) {
+                Some(Action::Send(dispatch)) => dispatch.register,
+                other => panic!("a send was needed, {other:?} found"),
+            }
+        };
+        assert!(registers(&mut client, 1));
+        assert!(!registers(&mut client, 2));
+        client.on_disconnected();
+        assert_eq!(client.outstanding(), 0);
+        client.on_connected(at(2));
+        assert!(registers(&mut client, 3));
+    }
+
+    #[test]
+    fn an_idle_client_gives_its_registration_back() {
+        let config = ClientConfig {
+            queue_max: 4,
+            expiry: Expiry::Never,
+            announce_demand: false,
+            deregister_after: Some(Duration::from_micros(100)),
+        };
+        let mut client = Client::new(config, Box::new(OpenGate));
+        client.on_connected(at(0));
+        client.submit(at(0), call(1));
+        assert!(matches!(client.poll(at(0)), Some(Action::Send(_))));
+        assert_eq!(client.poll(at(500)), None, "a request is outstanding");
+        client.on_reply(at(510), &served());
+        assert_eq!(client.poll(at(510)), Some(Action::Deregister));
+        assert_eq!(client.poll(at(511)), None);
+    }
+
+    fn served() -> Reply {
+        Reply {
+            outcome: Outcome::Served,
+            offer: Offer::OPEN,
+            stamp: Stamp(1),
+            elapsed: Duration::from_micros(10),
+            sojourn: Duration::from_micros(5),
+            waited: Duration::ZERO,
+        }
+    }
+
+    #[test]
+    fn a_stamp_goes_back_once_with_the_time_it_was_held() {
+        let mut client = client(Expiry::Never, 8);
+        client.on_connected(at(0));
+        client.on_credit(at(10), Offer::OPEN, Stamp(77));
+        let mut echo = |now| {
+            client.submit(now, call(1));
+            match client.poll(now) {
+                Some(Action::Send(dispatch)) => dispatch.echo,
+                other => panic!("a send was needed, {other:?} found"),
+            }
+        };
+        let held = Echo {
+            stamp: Stamp(77),
+            hold: Duration::from_micros(15),
+        };
+        assert_eq!(echo(at(25)), Some(held));
+        assert_eq!(echo(at(26)), None);
+    }
+}

@@ -1,0 +1,24 @@
+//! Overload controllers as pure state machines.
+//!
+//! A controller has two halves. At the server, [`Admission`] is shared by all loops and hands each
+//! of them a [`Shard`], which owns the sessions of the connections that the loop owns; the two
+//! halves of a server meet only in a handful of atomics. At the client, [`Client`] queues calls and
+//! asks a [`Gate`] whether the next may be sent. Facts enter by `on_*(now, …)`, verdicts are
+//! returned, wishes leave by `poll_*`, and `next_deadline` says when to call back.
+//!
+//! Start with [`catalog::Spec`], which turns a name, a profile and overrides into a controller. This
+//! crate knows no clock, socket or thread: the simulator, the runtime and the tests run the same code.
+
+#![forbid(unsafe_code)]
+
+pub mod breakwater;
+pub mod catalog;
+pub mod client;
+pub mod guard;
+pub mod none;
+pub mod server;
+
+pub use client::{Action, Call, Client, ClientConfig, Dispatch, DropReason, Gate, Reply};
+pub use server::{
+    Admission, Arrival, Completion, Echo, Gauges, Offer, Outcome, Reason, Shard, Verdict, Wish,
+};

@@ -1,0 +1,245 @@
+//! The server's half of every controller: what a driver tells it and what it answers.
+
+use std::sync::Arc;
+use std::time::Duration;
+use tailwater_core::{Instant, Observer, SessionId, Stamp};
+
+/// A server's controller, shared by all of its loops. Holds what must be common: a few atomics.
+pub trait Admission: Send + Sync {
+    /// The name in the catalog.
+    fn name(&self) -> &'static str;
+
+    /// The half that the loop numbered `index` will own. `index` is below the shard count the
+    /// controller was built for; each index is asked for once.
+    fn shard(self: Arc<Self>, index: usize) -> Box<dyn Shard>;
+
+    /// A reading for metrics and plots. May be torn between fields; never blocks.
+    fn gauges(&self) -> Gauges;
+}
+
+/// One loop's half: owns the sessions of the loop's connections and decides about their requests.
+///
+/// A request's life is `on_request` → (`on_start` → served) or shed → `on_done`, exactly once each,
+/// with `on_start` left out when `on_request` did not admit. `on_close` ends all requests of its
+/// session: none of them is spoken of again. Before a loop sleeps it ticks with its true delay, or
+/// its last one would hold the pool down for every other loop.
+pub trait Shard: Send {
+    /// A connection is there. Returns what the client may do before it has heard anything else.
+    fn on_open(&mut self, now: Instant, session: SessionId, observer: &mut dyn Observer) -> Offer;
+
+    /// The connection is gone: its credits return to the pool, and the id may be reused.
+    fn on_close(&mut self, now: Instant, session: SessionId, observer: &mut dyn Observer);
+
+    /// The client gave its credits back; the connection stays.
+    fn on_deregister(&mut self, now: Instant, session: SessionId, observer: &mut dyn Observer);
+
+    /// The client sent its demand in a message of its own (demand synchronisation, Fig. 8).
+    fn on_demand(&mut self, now: Instant, session: SessionId, demand: u32, acked: u32);
+
+    /// A request was parsed. `delay` is this loop's queueing delay now: the age of its oldest
+    /// waiting request plus whatever waits unseen.
+    fn on_request(
+        &mut self,
+        now: Instant,
+        session: SessionId,
+        arrival: &Arrival,
+        delay: Duration,
+        observer: &mut dyn Observer,
+    ) -> Verdict;
+
+    /// An admitted request leaves the queue, having waited `waited`, with `budget` of its deadline
+    /// left. The last moment to refuse it.
+    fn on_start(
+        &mut self,
+        now: Instant,
+        session: SessionId,
+        waited: Duration,
+        budget: Option<Duration>,
+        observer: &mut dyn Observer,
+    ) -> Verdict;
+
+    /// A response or a reject is about to leave; the returned offer rides on it.
+    fn on_done(&mut self, now: Instant, session: SessionId, done: &Completion) -> Offer;
+
+    /// The delay signal, refreshed whether or not anything completes. Extra calls do no harm: a
+    /// regulator acts once per its own interval, however often or late it is called.
+    fn on_tick(&mut self, now: Instant, delay: Duration, observer: &mut dyn Observer);
+
+    /// When `on_tick` must be called at the latest although nothing else happens; `None` while the
+    /// shard wishes nothing. Changed by every `on_*`.
+    fn next_deadline(&self, now: Instant) -> Option<Instant>;
+
+    /// A message that no response can carry. Call until `None` after `on_tick`.
+    fn poll_wish(&mut self, now: Instant, observer: &mut dyn Observer) -> Option<Wish>;
+}
+
+/// What a request's header and the driver's clocks say when it has been parsed.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Arrival {
+    /// Requests that wait in the client's queue behind this one.
+    pub demand: u32,
+    /// The newest window sequence the client knew when it sent this.
+    pub acked: u32,
+    /// The client was not registered when it sent this: registration rides on the request.
+    pub register: bool,
+    /// Smaller is more important; 128 is the middle.
+    pub priority: u8,
+    /// How much of the request's deadline was left when it was sent; `None` without a deadline.
+    pub budget: Option<Duration>,
+    /// The server's own stamp, coming back.
+    pub echo: Option<Echo>,
+    /// How long the driver believes it waited before it was parsed.
+    pub hidden: Duration,
+}
+
+/// A server stamp that a client returns, with the time it kept it: RTT = now − stamp − hold.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Echo {
+    /// As it was sent by the server.
+    pub stamp: Stamp,
+    /// How long the client held it before it sent it back.
+    pub hold: Duration,
+}
+
+impl Echo {
+    /// The network's share of a round trip; `None` when the numbers cannot be true.
+    #[must_use]
+    pub fn rtt(&self, now: Instant) -> Option<Duration> {
+        let elapsed = Duration::from_nanos(u64::from(now.stamp().nanos_since(self.stamp)));
+        // Above a second the 32-bit stamp may have wrapped, and a hold longer than the whole
+        // elapsed time is a lie or a wrap; either would poison the average.
+        let rtt = elapsed.checked_sub(self.hold)?;
+        (rtt < Duration::from_secs(1)).then_some(rtt)
+    }
+}
+
+/// The answer to a request.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Verdict {
+    /// Serve it.
+    Admit,
+    /// Answer with a reject frame. Shedding is an answer, not an error.
+    Shed(Reason),
+    /// The client keeps breaking the protocol: say goodbye and close.
+    Close(Reason),
+}
+
+/// Why a server did not serve a request. The discriminants are the wire's reason codes.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[repr(u8)]
+#[non_exhaustive]
+pub enum Reason {
+    /// Queueing delay above the threshold (AQM).
+    Delay = 1,
+    /// Its deadline cannot be met any more.
+    Deadline = 2,
+    /// Sent without credit.
+    NoCredit = 3,
+    /// Below the priority threshold of the moment.
+    Priority = 4,
+    /// Above the concurrency limit.
+    Limit = 5,
+    /// A lock's queue does not fit its budget.
+    Lock = 6,
+    /// The server's run queue is full.
+    QueueFull = 7,
+    /// The server is shutting down.
+    Draining = 8,
+}
+
+impl Reason {
+    /// Every reason, in order of code.
+    pub const ALL: [Self; 8] = [
+        Self::Delay,
+        Self::Deadline,
+        Self::NoCredit,
+        Self::Priority,
+        Self::Limit,
+        Self::Lock,
+        Self::QueueFull,
+        Self::Draining,
+    ];
+
+    /// A stable word for reports and metrics.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Delay => "delay",
+            Self::Deadline => "deadline",
+            Self::NoCredit => "no-credit",
+            Self::Priority => "priority",
+            Self::Limit => "limit",
+            Self::Lock => "lock",
+            Self::QueueFull => "queue-full",
+            Self::Draining => "draining",
+        }
+    }
+
+    /// The reason behind a wire code; `None` for codes this version does not know.
+    #[must_use]
+    pub fn from_code(code: u8) -> Option<Self> {
+        Self::ALL.into_iter().find(|reason| *reason as u8 == code)
+    }
+}
+
+/// What the client may do from now on: absolute, so that applying it twice changes nothing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Offer {
+    /// The most requests the client may have outstanding (unused plus pending).
+    pub window: u32,
+    /// Numbers the offers of a session, wrapping; requests echo the newest they know.
+    pub seq: u32,
+    /// A threshold for controllers that shed by priority at the client; zero admits all.
+    pub level: u16,
+}
+
+impl Offer {
+    /// No limit: what controllers without credits offer.
+    pub const OPEN: Self = Self {
+        window: u32::MAX,
+        seq: 0,
+        level: 0,
+    };
+}
+
+/// How a request ended at the server.
+#[derive(Clone, Copy, Debug)]
+pub struct Completion {
+    /// Served or shed.
+    pub outcome: Outcome,
+    /// From arrival to start of service; for shed requests, to the reject.
+    pub waited: Duration,
+    /// Time in the handler, lock and downstream waits included; zero when shed.
+    pub service: Duration,
+}
+
+/// See [`Completion`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Outcome {
+    /// The handler answered.
+    Served,
+    /// Refused on arrival, at start, or in the handler.
+    Shed(Reason),
+}
+
+/// A message that the controller wants sent although no response goes that way.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Wish {
+    /// Send this offer in a credit frame.
+    Credit(SessionId, Offer),
+}
+
+/// A controller's state for people: metrics, plots, introspection.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Gauges {
+    /// Size of the pool, `C_total`; zero for controllers without credits.
+    pub pool: u32,
+    /// Credits out, `C_issued`.
+    pub issued: u32,
+    /// Registered clients, `n_c`.
+    pub sessions: u32,
+    /// The queueing delay the last update saw.
+    pub delay: Duration,
+    /// The smoothed network round-trip time that paces the updates.
+    pub rtt: Duration,
+}

@@ -1,0 +1,19 @@
+//! What every tailwater crate shares: time, units, identifiers, seeded chance and the observer.
+//!
+//! Start with [`Instant`]: all control code takes `now` as an argument, so that the simulator, the
+//! runtime and the tests run the very same decisions. This crate never reads a clock, a socket, the
+//! environment or ambient randomness.
+
+#![forbid(unsafe_code)]
+
+pub mod ids;
+pub mod observer;
+pub mod rng;
+pub mod time;
+pub mod units;
+
+pub use ids::{MethodId, RequestId, SessionId};
+pub use observer::{Event, Observer, Silent};
+pub use rng::Rng;
+pub use time::{Instant, Nanos, Stamp};
+pub use units::{Credits, Rate, Ratio};

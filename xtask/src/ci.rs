@@ -1,0 +1,203 @@
+//! `ci`: what CI runs, in order of how fast it fails, ending with a timing table and one count.
+//!
+//! Artefacts are shared: clippy and docs use one set of checked crates, tests and examples the dev
+//! profile, documents and short benches one release build of the binary.
+
+use crate::process::{self, cargo};
+use crate::tally::Tally;
+use crate::{Result, bench, examples, readme, tidy};
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+struct Step {
+    name: &'static str,
+    run: fn(&Path) -> Result<Tally>,
+    /// Whether what follows is pointless without it.
+    gate: bool,
+}
+
+const STEPS: &[Step] = &[
+    Step {
+        name: "format",
+        run: |root| one(root, &["fmt", "--all", "--check"]),
+        gate: false,
+    },
+    Step {
+        name: "tidy",
+        run: tidy::check,
+        gate: false,
+    },
+    Step {
+        name: "clippy",
+        run: clippy,
+        gate: false,
+    },
+    Step {
+        name: "docs",
+        run: docs,
+        gate: false,
+    },
+    Step {
+        name: "tests",
+        run: tests,
+        gate: false,
+    },
+    Step {
+        name: "examples",
+        run: examples::check,
+        gate: false,
+    },
+    Step {
+        name: "release build",
+        run: release,
+        gate: true,
+    },
+    Step {
+        name: "document commands",
+        run: readme::check,
+        gate: false,
+    },
+    Step {
+        name: "short benches",
+        run: bench::check,
+        gate: false,
+    },
+];
+
+/// `cargo xtask ci`. The last line of output is the count.
+pub(crate) fn main(root: &Path, _args: &[String]) -> Result {
+    readme::refuse_inside()?;
+    let mut total = Tally::default();
+    let mut table = String::new();
+    for step in STEPS {
+        println!("\n== {}", step.name);
+        let start = Instant::now();
+        let tally = (step.run)(root).unwrap_or_else(|message| Tally::of(step.name, Err(message)));
+        table.push_str(&row(step.name, start.elapsed(), tally));
+        total.add(tally);
+        if step.gate && tally.failed > 0 {
+            table.push_str("  what needs it was left out\n");
+            break;
+        }
+    }
+    println!("\n{table}\n{total}");
+    if total.failed == 0 {
+        Ok(())
+    } else {
+        Err("CI failed; the lines that begin with FAILED say where".into())
+    }
+}
+
+fn row(name: &str, took: Duration, tally: Tally) -> String {
+    format!("{name:<18} {:>7.1} s  {tally}\n", took.as_secs_f64())
+}
+
+fn one(root: &Path, args: &[&str]) -> Result<Tally> {
+    process::run(&mut cargo(root, args)).map(|()| Tally {
+        passed: 1,
+        failed: 0,
+    })
+}
+
+fn clippy(root: &Path) -> Result<Tally> {
+    one(
+        root,
+        &[
+            "clippy",
+            "--workspace",
+            "--all-targets",
+            "--locked",
+            "--",
+            "-D",
+            "warnings",
+        ],
+    )
+}
+
+fn docs(root: &Path) -> Result<Tally> {
+    let mut command = cargo(root, &["doc", "--workspace", "--no-deps", "--locked"]);
+    process::run(command.env("RUSTDOCFLAGS", "-D warnings")).map(|()| Tally {
+        passed: 1,
+        failed: 0,
+    })
+}
+
+fn release(root: &Path) -> Result<Tally> {
+    process::build_release(root).map(|()| Tally {
+        passed: 1,
+        failed: 0,
+    })
+}
+
+/// Every test, counted one by one from what cargo prints.
+fn tests(root: &Path) -> Result<Tally> {
+    let mut command = cargo(root, &["test", "--workspace", "--locked", "--no-fail-fast"]);
+    let mut child = command
+        .stdout(Stdio::piped())
+        .spawn()
+        .map_err(|error| format!("could not start cargo: {error}"))?;
+    let mut tally = Tally::default();
+    for line in child
+        .stdout
+        .take()
+        .into_iter()
+        .flat_map(|stdout| BufReader::new(stdout).lines())
+    {
+        let line = line.map_err(|error| format!("could not read the tests' output: {error}"))?;
+        println!("{line}");
+        tally.add(summary(&line).unwrap_or_default());
+    }
+    let status = child
+        .wait()
+        .map_err(|error| format!("could not wait for cargo: {error}"))?;
+    if !status.success() && tally.failed == 0 {
+        // A test binary that did not compile or crashed prints no summary.
+        tally.count("tests", Err(format!("cargo test ended with {status}")));
+    }
+    Ok(tally)
+}
+
+/// Reads `test result: ok. 12 passed; 0 failed; …`.
+fn summary(line: &str) -> Option<Tally> {
+    let counts = line.strip_prefix("test result: ")?.split_once(". ")?.1;
+    let count = |word: &str| {
+        let part = counts.split("; ").find(|part| part.ends_with(word))?;
+        part.split_whitespace().next()?.parse().ok()
+    };
+    Some(Tally {
+        passed: count(" passed")?,
+        failed: count(" failed")?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cargos_summary_is_counted() {
+        let line =
+            "test result: FAILED. 12 passed; 3 failed; 1 ignored; 0 measured; 0 filtered out";
+        assert_eq!(
+            summary(line),
+            Some(Tally {
+                passed: 12,
+                failed: 3
+            })
+        );
+        assert_eq!(summary("test result: odd"), None);
+        assert_eq!(summary("running 3 tests"), None);
+    }
+
+    #[test]
+    fn rows_align() {
+        let tally = Tally {
+            passed: 1,
+            failed: 0,
+        };
+        let row = row("tidy", Duration::from_millis(1250), tally);
+        assert_eq!(row, "tidy                   1.2 s  1 passed, 0 failed\n");
+    }
+}

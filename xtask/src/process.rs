@@ -1,0 +1,129 @@
+//! Starting other programs: cargo as it is, foreign commands under a time limit.
+
+use crate::Result;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+/// Asks whatever runs under it for a pass of seconds instead of minutes.
+pub(crate) const SHORT: (&str, &str) = ("TAILWATER_SHORT", "1");
+
+/// A cargo command in the repository's root, with the lock file as it is.
+pub(crate) fn cargo(root: &Path, args: &[&str]) -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.current_dir(root).args(args);
+    command
+}
+
+/// Runs a command to its end, its output going where ours goes.
+pub(crate) fn run(command: &mut Command) -> Result {
+    let shown = show(command);
+    println!("$ {shown}");
+    let status = command
+        .status()
+        .map_err(|error| format!("could not start `{shown}`: {error}"))?;
+    if status.success() {
+        Ok(())
+    } else {
+        Err(format!("`{shown}` ended with {status}"))
+    }
+}
+
+/// Builds the release binary, which the documents, the benches and the demo share.
+pub(crate) fn build_release(root: &Path) -> Result {
+    run(&mut cargo(
+        root,
+        &[
+            "build",
+            "--release",
+            "--locked",
+            "--package",
+            "tailwater-cli",
+        ],
+    ))
+}
+
+/// Where cargo puts what it builds in `profile` (`debug` or `release`).
+pub(crate) fn built(root: &Path, profile: &str) -> PathBuf {
+    root.join(std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into()))
+        .join(profile)
+}
+
+/// A command that runs in a process group of its own, without input, and is ended with all its
+/// children after `limit`, even if we are gone by then.
+pub(crate) fn limited(root: &Path, limit: Duration, program: &Path) -> Command {
+    let mut command = Command::new("timeout");
+    command.args(["--kill-after=5", &limit.as_secs().max(1).to_string()]);
+    command.arg(program).current_dir(root).stdin(Stdio::null());
+    command
+}
+
+/// Waits for a [`limited`] command, then ends what it left in the background.
+pub(crate) fn finish(mut child: Child, limit: Duration) -> Result {
+    let status = child
+        .wait()
+        .map_err(|error| format!("could not wait for it: {error}"))?;
+    end_group(&child);
+    match status.code() {
+        Some(0) => Ok(()),
+        Some(124 | 137) => Err(format!("was still running after its limit of {limit:?}")),
+        _ => Err(format!("ended with {status}")),
+    }
+}
+
+/// Ends a [`limited`] command and whatever it started. `timeout` leads the group, so the child's id
+/// names it; a group that is empty already is no error.
+pub(crate) fn end_group(child: &Child) {
+    let script = format!("kill -KILL -{} 2>/dev/null", child.id());
+    // The shell's own `kill` is used because the program of that name is not everywhere; a failure
+    // means that nothing was left to end.
+    let _ = Command::new("sh").args(["-c", &script]).status();
+}
+
+/// The command as one would type it, the program without its folder.
+fn show(command: &Command) -> String {
+    let program = Path::new(command.get_program())
+        .file_name()
+        .unwrap_or(command.get_program());
+    let args = command.get_args().map(std::ffi::OsStr::to_string_lossy);
+    let words = std::iter::once(program.to_string_lossy()).chain(args);
+    words.collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shell(script: &str, limit: Duration) -> Result {
+        let mut command = limited(Path::new("."), limit, Path::new("sh"));
+        finish(command.args(["-c", script]).spawn().unwrap(), limit)
+    }
+
+    #[test]
+    fn failures_and_overruns_are_told_apart() {
+        assert_eq!(shell("exit 0", Duration::from_secs(60)), Ok(()));
+        assert!(
+            shell("exit 3", Duration::from_secs(60))
+                .unwrap_err()
+                .contains('3')
+        );
+        let endless = shell("while :; do :; done", Duration::from_secs(1)).unwrap_err();
+        assert!(endless.contains("limit of 1s"), "{endless}");
+    }
+
+    #[test]
+    fn what_is_left_in_the_background_is_ended() {
+        let limit = Duration::from_secs(60);
+        let mut command = limited(Path::new("."), limit, Path::new("sh"));
+        command
+            .args(["-c", "(sleep 5; echo left) &"])
+            .stdout(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let mut stdout = child.stdout.take().unwrap();
+        finish(child, limit).unwrap();
+        // Whoever still lives holds the pipe open, and would write to it.
+        let mut said = String::new();
+        std::io::Read::read_to_string(&mut stdout, &mut said).unwrap();
+        assert_eq!(said, "");
+    }
+}

@@ -1,0 +1,177 @@
+//! The last frame of either side: why it closes the connection.
+
+use crate::kind::{Kind, PREFIX_LEN};
+use std::fmt;
+
+/// Most bytes of text in a GOODBYE.
+pub const GOODBYE_TEXT_MAX: usize = 256;
+
+/// Why a side closes the connection. The discriminants are the wire's codes.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[repr(u16)]
+#[non_exhaustive]
+pub enum GoodbyeCode {
+    /// Nothing is left to do; the ordinary end.
+    Done = 1,
+    /// The sender is shutting down: reconnect, best elsewhere.
+    Draining = 2,
+    /// No version in common: one side must be updated.
+    VersionUnsupported = 3,
+    /// Bytes that are not a frame.
+    Malformed = 4,
+    /// A frame longer than agreed.
+    FrameTooLarge = 5,
+    /// A frame at a wrong time or from the wrong side, such as a REQUEST before HELLO.
+    Protocol = 6,
+    /// Went on sending without credit.
+    NoCredit = 7,
+    /// Nothing came for too long.
+    Idle = 8,
+    /// The server has as many connections as it can hold: retry later.
+    TooManyConnections = 9,
+    /// Does not read what it is sent, and the sender's buffer for it is full.
+    SlowReader = 10,
+    /// The sender's own fault.
+    Internal = 11,
+}
+
+impl GoodbyeCode {
+    /// Every code, in order.
+    pub const ALL: [Self; 11] = [
+        Self::Done,
+        Self::Draining,
+        Self::VersionUnsupported,
+        Self::Malformed,
+        Self::FrameTooLarge,
+        Self::Protocol,
+        Self::NoCredit,
+        Self::Idle,
+        Self::TooManyConnections,
+        Self::SlowReader,
+        Self::Internal,
+    ];
+
+    /// A stable word for reports and metrics.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Done => "done",
+            Self::Draining => "draining",
+            Self::VersionUnsupported => "version-unsupported",
+            Self::Malformed => "malformed",
+            Self::FrameTooLarge => "frame-too-large",
+            Self::Protocol => "protocol",
+            Self::NoCredit => "no-credit",
+            Self::Idle => "idle",
+            Self::TooManyConnections => "too-many-connections",
+            Self::SlowReader => "slow-reader",
+            Self::Internal => "internal",
+        }
+    }
+
+    /// The meaning of a wire code; `None` for codes this version does not know.
+    #[must_use]
+    pub fn from_code(code: u16) -> Option<Self> {
+        Self::ALL.into_iter().find(|known| *known as u16 == code)
+    }
+}
+
+/// GOODBYE: the sender's last frame.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Goodbye<'a> {
+    /// Why, as sent; [`Goodbye::reason`] gives it a meaning.
+    pub code: u16,
+    /// For people. Comes from the peer: print it through `Display`, which escapes it.
+    pub text: &'a str,
+}
+
+impl<'a> Goodbye<'a> {
+    /// A goodbye for `code`; `text` beyond [`GOODBYE_TEXT_MAX`] bytes is cut off when encoded.
+    #[must_use]
+    pub const fn new(code: GoodbyeCode, text: &'a str) -> Self {
+        Self {
+            code: code as u16,
+            text,
+        }
+    }
+
+    /// The code's meaning; `None` for one that this version does not know.
+    #[must_use]
+    pub fn reason(&self) -> Option<GoodbyeCode> {
+        GoodbyeCode::from_code(self.code)
+    }
+
+    /// Appends the frame to `out`.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        let text = &self.text[..self.text.floor_char_boundary(GOODBYE_TEXT_MAX)];
+        let head = crate::decode::prefix_bytes(
+            (PREFIX_LEN + text.len()) as u32,
+            Kind::Goodbye,
+            0,
+            self.code,
+        );
+        out.extend_from_slice(&head);
+        out.extend_from_slice(text.as_bytes());
+    }
+
+    /// Keeps the text up to the first byte that is not UTF-8: the frame is the last one anyway, and
+    /// an error here would hide the reason that the peer gave.
+    pub(crate) fn decode(code: u16, frame: &'a [u8]) -> Self {
+        let bytes = frame.get(PREFIX_LEN..).unwrap_or_default();
+        let text = bytes.utf8_chunks().next().map_or("", |chunk| chunk.valid());
+        Self { code, text }
+    }
+}
+
+impl fmt::Display for Goodbye<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.reason() {
+            Some(reason) => f.write_str(reason.name())?,
+            None => write!(f, "code {}", self.code)?,
+        }
+        if !self.text.is_empty() {
+            write!(f, ": {}", self.text.escape_debug())?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_are_dense_and_known() {
+        for (code, known) in (1_u16..).zip(GoodbyeCode::ALL) {
+            assert_eq!(GoodbyeCode::from_code(code), Some(known));
+        }
+        assert_eq!(GoodbyeCode::from_code(0), None);
+        assert_eq!(GoodbyeCode::from_code(12), None);
+    }
+
+    #[test]
+    fn long_text_is_cut_between_characters() {
+        let text = "ä".repeat(129) + "x";
+        let mut out = Vec::new();
+        Goodbye::new(GoodbyeCode::Idle, &text).encode(&mut out);
+        assert_eq!(Goodbye::decode(8, &out).text, "ä".repeat(128));
+    }
+
+    #[test]
+    fn a_peers_text_cannot_steer_a_terminal() {
+        let shown = Goodbye {
+            code: 2,
+            text: "\u{1b}[2Jbye\n",
+        }
+        .to_string();
+        assert_eq!(shown, "draining: \\u{1b}[2Jbye\\n");
+        assert_eq!(
+            Goodbye {
+                code: 999,
+                text: ""
+            }
+            .to_string(),
+            "code 999"
+        );
+    }
+}

@@ -1,0 +1,31 @@
+//! tailwater's wire format, version 1: bytes to values and back.
+//!
+//! A server calls [`decode_from_client`] on what it has read, a client [`decode_from_server`]; both
+//! borrow payloads from the buffer, allocate nothing and never panic, whatever the bytes. Every
+//! value has an `encode` that appends one frame to the caller's `Vec`. [`needed`] says how far to
+//! read. `docs/protocol.md` specifies the same bytes for people who write a client in another
+//! language; a test keeps its examples equal to this code.
+//!
+//! What this crate will never do: read or write a socket, keep state between frames, or decide
+//! whether a frame is welcome in the session's present state. Those belong to the runtime.
+
+#![forbid(unsafe_code)]
+
+mod bytes;
+mod client;
+mod decode;
+mod error;
+mod goodbye;
+mod kind;
+mod limits;
+mod server;
+mod version;
+
+pub use client::{ClientFrame, Demand, Deregister, Echo, Hello, MAGIC, Request, budget_us};
+pub use decode::{decode_from_client, decode_from_server, needed};
+pub use error::{DecodeError, PayloadTooLong};
+pub use goodbye::{GOODBYE_TEXT_MAX, Goodbye, GoodbyeCode};
+pub use kind::{Kind, PREFIX_LEN, Peer};
+pub use limits::Limits;
+pub use server::{Credit, Grant, Reject, ReplyHead, Response, ServerFrame, Welcome, saturating_ns};
+pub use version::{VERSION_MAX, VERSION_MIN, VersionError, negotiate};

@@ -1,0 +1,208 @@
+//! A histogram of durations whose quantiles come with confidence intervals.
+//!
+//! Histograms are merged, percentiles never averaged: the mean of two 99th percentiles is the 99th
+//! percentile of nothing.
+
+use crate::binomial;
+use std::time::Duration;
+use tailwater_core::Nanos;
+
+/// The longest duration told apart, 60 s; anything above is recorded as this.
+pub const LONGEST: Duration = Duration::from_secs(60);
+
+/// Counts of durations, in whole nanoseconds up to [`LONGEST`], saturating above.
+///
+/// Values are reported as the upper edge of the bucket they fell in: never too small, and too large
+/// by at most one part in a thousand ([`Histogram::new`]) or in a hundred ([`Histogram::coarse`]).
+#[derive(Clone, Debug)]
+pub struct Histogram {
+    counts: hdrhistogram::Histogram<u64>,
+}
+
+impl Histogram {
+    /// Three significant digits. Takes all its memory (220 KB) at once, so recording never
+    /// allocates.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::within(LONGEST, 3)
+    }
+
+    /// Two significant digits. Grows with the longest value, from 2 to 30 KB: for series, which
+    /// need one for each bin.
+    #[must_use]
+    pub fn coarse() -> Self {
+        let mut coarse = Self::within(Duration::from_nanos(2), 2);
+        coarse.counts.auto(true);
+        coarse
+    }
+
+    fn within(longest: Duration, digits: u8) -> Self {
+        let counts = hdrhistogram::Histogram::new_with_bounds(1, longest.nanos(), digits)
+            .expect("bounds and digits are constants within the library's range");
+        Self { counts }
+    }
+
+    /// Counts one duration.
+    pub fn record(&mut self, duration: Duration) {
+        self.counts
+            .record(duration.nanos().min(LONGEST.nanos()))
+            .expect("the value is below the bound, or the histogram grows");
+    }
+
+    /// Adds the counts of `other`, as if each of its durations had been recorded here.
+    pub fn merge(&mut self, other: &Self) {
+        self.counts
+            .add(&other.counts)
+            .expect("both hold values up to the same bound or grow");
+    }
+
+    /// How many durations were recorded.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.counts.len()
+    }
+
+    /// The smallest duration that at least the share `q` (0 to 1) of all do not exceed; zero when
+    /// nothing was recorded.
+    #[must_use]
+    pub fn quantile(&self, q: f64) -> Duration {
+        let count = self.count() as f64;
+        // Without the small allowance 0.07 × 100 would round up to rank 8.
+        self.ranked((q.clamp(0.0, 1.0) * count - count * 1e-12).ceil().max(1.0) as u64)
+    }
+
+    /// The interval that covers the true quantile `q` with at least the probability `confidence`,
+    /// whatever the distribution, when the durations are independent.
+    ///
+    /// Both ends are order statistics: the number of values below the true quantile is binomial, so
+    /// ranks can be chosen that miss on either side with at most half of what `confidence` leaves.
+    /// Too few values bound nothing: the lower end is then zero, the upper end [`LONGEST`].
+    /// Queueing makes neighbours alike, so for latencies of one run this is the least the interval
+    /// can be.
+    #[must_use]
+    pub fn quantile_ci(&self, q: f64, confidence: f64) -> (Duration, Duration) {
+        let (low, high) = binomial::ranks(self.count(), q, confidence);
+        (
+            low.map_or(Duration::ZERO, |rank| self.ranked(rank)),
+            high.map_or(LONGEST, |rank| self.ranked(rank)),
+        )
+    }
+
+    /// The `rank`-th smallest, counted from 1; zero when nothing was recorded.
+    fn ranked(&self, rank: u64) -> Duration {
+        if self.count() == 0 {
+            return Duration::ZERO;
+        }
+        // The library rounds share × count up, so half a rank less lands exactly on `rank`.
+        let share = (rank as f64 - 0.5) / self.count() as f64;
+        Duration::from_nanos(self.counts.value_at_quantile(share)).min(LONGEST)
+    }
+}
+
+impl Default for Histogram {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tailwater_core::Rng;
+
+    fn of(nanos: impl IntoIterator<Item = u64>) -> Histogram {
+        let mut hist = Histogram::new();
+        nanos
+            .into_iter()
+            .for_each(|n| hist.record(Duration::from_nanos(n)));
+        hist
+    }
+
+    #[test]
+    fn quantiles_of_small_values_are_exact() {
+        let hundred = of(1..=100);
+        for (q, nanos) in [
+            (0.0, 1),
+            (0.07, 7),
+            (0.5, 50),
+            (0.99, 99),
+            (0.991, 100),
+            (1.0, 100),
+        ] {
+            assert_eq!(
+                hundred.quantile(q),
+                Duration::from_nanos(nanos),
+                "quantile {q}"
+            );
+        }
+        assert_eq!(of([]).quantile(0.99), Duration::ZERO);
+        assert_eq!(of([0]).quantile(0.5), Duration::ZERO);
+    }
+
+    #[test]
+    fn quantiles_agree_with_sorting_to_the_stated_digits() {
+        let mut rng = Rng::from_seed(4);
+        let mut values: Vec<u64> = (0..20_001).map(|_| rng.exponential(1e6) as u64).collect();
+        let (mut fine, mut coarse) = (Histogram::new(), Histogram::coarse());
+        for &value in &values {
+            fine.record(Duration::from_nanos(value));
+            coarse.record(Duration::from_nanos(value));
+        }
+        values.sort_unstable();
+        for q in [0.001, 0.5, 0.9, 0.99, 0.999] {
+            let naive = values[(q * 20_001.0_f64).ceil() as usize - 1] as f64;
+            for (hist, digits) in [(&fine, 1e-3), (&coarse, 1e-2)] {
+                let found = hist.quantile(q).nanos() as f64;
+                assert!(
+                    found >= naive && found <= naive * (1.0 + digits),
+                    "{q}: {found} {naive}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn long_values_saturate_in_both_precisions() {
+        for mut hist in [Histogram::new(), Histogram::coarse()] {
+            hist.record(Duration::MAX);
+            assert_eq!(hist.quantile(1.0), LONGEST);
+            assert_eq!(hist.count(), 1);
+        }
+    }
+
+    #[test]
+    fn merging_equals_recording_all_in_one() {
+        let mut low = of(1..=50);
+        low.merge(&of(51..=100));
+        assert_eq!(low.counts, of(1..=100).counts);
+        let mut coarse = Histogram::coarse();
+        coarse.merge(&of([5_000_000_000]));
+        assert_eq!(coarse.count(), 1);
+        assert!(coarse.quantile(0.5) >= Duration::from_secs(5));
+    }
+
+    #[test]
+    fn confidence_intervals_match_the_textbook() {
+        // Median of 100 at 95 %: ranks 40 and 61 (Conover, Practical Nonparametric Statistics).
+        let (low, high) = of(1..=100).quantile_ci(0.5, 0.95);
+        assert_eq!((low.nanos(), high.nanos()), (40, 61));
+        // Of ten values none can bound the 99th percentile from above.
+        assert_eq!(of(1..=10).quantile_ci(0.99, 0.95).1, LONGEST);
+        assert_eq!(of([]).quantile_ci(0.5, 0.95), (Duration::ZERO, LONGEST));
+    }
+
+    #[test]
+    fn confidence_intervals_cover_as_often_as_they_say() {
+        let mut rng = Rng::from_seed(9);
+        let truth = Duration::from_nanos((100.0_f64.ln() * 1e6) as u64);
+        let covered = (0..400)
+            .filter(|_| {
+                let (low, high) =
+                    of((0..2_000).map(|_| rng.exponential(1e6) as u64)).quantile_ci(0.99, 0.95);
+                low <= truth && truth <= high
+            })
+            .count();
+        // 380 expected at least; 366 is three standard deviations below, 400 would be no interval.
+        assert!((366..400).contains(&covered), "{covered} of 400, seed 9");
+    }
+}

@@ -1,0 +1,31 @@
+//! Histograms, quantile confidence, comparison of runs, bounds, and the result model that both
+//! drivers fill and every report reads.
+//!
+//! Start with [`Tally`]: a driver tells it the fate of every intended request, and it fills a
+//! [`result::Run`]. [`validity`] then says whether the run may count, [`summarise`] folds
+//! repetitions, and [`bound`](bound::bound) is what goodput is held against. This crate sees
+//! numbers only: it reads no clock, opens nothing and prints nothing.
+
+#![forbid(unsafe_code)]
+
+pub mod audit;
+mod binomial;
+mod bins;
+pub mod bound;
+pub mod compare;
+pub mod hist;
+pub mod recovery;
+pub mod result;
+mod student;
+pub mod summary;
+pub mod tally;
+pub mod validity;
+
+pub use audit::{Audit, AuditSpec, audit};
+pub use bound::{BoundSpec, Knowledge, bound};
+pub use compare::{CompareError, Comparison};
+pub use hist::Histogram;
+pub use recovery::{Overlay, Recovery, RecoverySpec};
+pub use summary::summarise;
+pub use tally::{Findings, Tally, TallySpec};
+pub use validity::{Rules, discard, judge};

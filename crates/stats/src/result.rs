@@ -1,0 +1,244 @@
+//! What one experiment found: the object that `tailwater run --json` prints.
+//!
+//! Field names carry their unit. Both drivers fill it; tables, plots and pages only read it.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// A whole experiment.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Experiment {
+    /// Name of the scenario file without its ending.
+    pub scenario: String,
+    /// `loopback` or `sim`.
+    pub driver: String,
+    /// The seed that decided schedule and service times.
+    pub seed: u64,
+    /// Plateau of the closed-loop sweep, median over all blocks of the first configuration.
+    pub capacity_rps: f64,
+    /// (largest − smallest) ÷ median of the capacity measurements of the first configuration.
+    pub capacity_drift: f64,
+    /// The objective of the first configuration.
+    pub slo_us: f64,
+    /// Every run that took place, also the invalid.
+    pub runs: Vec<Run>,
+    /// Medians and spread over the valid repetitions of each configuration.
+    pub summary: Vec<Summary>,
+    /// How fast each controller was back after each step, for stepped scenarios.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub recoveries: Vec<StepRecovery>,
+    /// Every measurement of capacity, for the drift.
+    #[serde(default)]
+    pub capacities: Vec<CapacityReading>,
+    /// Runs that a rule on noise set aside, with the rule's reading.
+    pub discarded: Vec<Discard>,
+    /// Where, when and with what it was run.
+    pub manifest: Manifest,
+}
+
+/// One measurement of capacity.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct CapacityReading {
+    /// Logical clients.
+    pub clients: u32,
+    /// Before which repetition; the last is after all.
+    pub repetition: u32,
+    /// Requests in flight and answers per second of each point of the sweep.
+    pub points: Vec<(u32, f64)>,
+    /// Height of the plateau.
+    pub plateau_rps: f64,
+}
+
+/// A step of demand, all its repetitions laid over one another.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct StepRecovery {
+    /// As in [`Run`].
+    pub controller: String,
+    /// As in [`Run`].
+    pub profile: String,
+    /// As in [`Run`].
+    pub clients: u32,
+    /// As in [`Run`].
+    pub slo_us: f64,
+    /// Demand ÷ capacity before the step.
+    pub from_ratio: f64,
+    /// Demand ÷ capacity after it.
+    pub to_ratio: f64,
+    /// What was found.
+    pub recovery: crate::recovery::Recovery,
+}
+
+/// One run of one controller at one demand.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Run {
+    /// Name in the catalog.
+    pub controller: String,
+    /// Its profile, with overrides in brackets.
+    pub profile: String,
+    /// Logical clients, each with a connection and control state of its own.
+    pub clients: u32,
+    /// The objective that goodput counts against.
+    pub slo_us: f64,
+    /// Which repetition, from 0.
+    pub repetition: u32,
+    /// Demand ÷ capacity; for stepped scenarios the mean.
+    pub demand_ratio: f64,
+    /// The capacity this run is quoted against.
+    pub capacity_rps: f64,
+    /// Goodput of free, omniscient-cost first-come-first-served admission.
+    pub bound_rps: f64,
+    /// Requests per second that the schedule was asked to hold in the measured window; 0 when only
+    /// [`Run::offered_rps`], what it did hold, is known.
+    pub asked_rps: f64,
+    /// Intended requests per second in the measured window.
+    pub offered_rps: f64,
+    /// Answers (served, in time or late) per second.
+    pub throughput_rps: f64,
+    /// Answers within the SLO per second.
+    pub goodput_rps: f64,
+    /// Goodput ÷ capacity.
+    pub goodput_of_capacity: f64,
+    /// Goodput ÷ bound.
+    pub goodput_of_bound: f64,
+    /// Where every intended request of the window went.
+    pub fates: Fates,
+    /// How many of the lost the generator could not even hand to a client.
+    pub unsent: u64,
+    /// Sheds by reason.
+    pub shed_by_reason: BTreeMap<String, u64>,
+    /// Latency of served requests from their intended time, median.
+    pub p50_us: f64,
+    /// 99th percentile.
+    pub p99_us: f64,
+    /// 99.9th percentile.
+    pub p999_us: f64,
+    /// Shed ÷ received by the server.
+    pub drop_ratio: f64,
+    /// From sending a request to receiving its reject, median; 0 when nothing was shed.
+    pub reject_p50_us: f64,
+    /// Lateness of the generator: sending or queueing ÷ intended time, 50th percentile.
+    pub lateness_p50_us: f64,
+    /// Lateness of the generator, 99th percentile.
+    pub lateness_p99_us: f64,
+    /// CPU (blocking reception) or busy time (spinning) of the server per request it received.
+    pub server_cpu_ns_per_request: f64,
+    /// Messages the server received per served request.
+    pub rx_per_request: f64,
+    /// Messages the server sent per served request.
+    pub tx_per_request: f64,
+    /// Messages that carried nothing but credits, per second.
+    pub explicit_credits_rps: f64,
+    /// Whether every rule fixed beforehand holds.
+    pub valid: bool,
+    /// The rules that do not hold.
+    pub invalid_because: Vec<String>,
+    /// Machine noise during the window.
+    pub noise: Noise,
+    /// Per-bin series, for stepped scenarios.
+    pub series: Option<Series>,
+}
+
+/// The fate of every intended request; the five add up to all.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Fates {
+    /// Served within the SLO.
+    pub ok: u64,
+    /// Served after it.
+    pub late: u64,
+    /// Given up at the client before sending.
+    pub expired: u64,
+    /// Rejected by the server.
+    pub shed: u64,
+    /// Sent, never answered; or never sent because the generator could not.
+    pub lost: u64,
+}
+
+impl Fates {
+    /// All intended requests.
+    #[must_use]
+    pub const fn total(&self) -> u64 {
+        self.ok + self.late + self.expired + self.shed + self.lost
+    }
+}
+
+/// What disturbed the machine while a run was measured.
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct Noise {
+    /// Time stolen by the hypervisor, share of one core.
+    pub steal_ratio: f64,
+    /// Involuntary context switches of the server's threads, per second.
+    pub server_involuntary_per_s: f64,
+    /// Involuntary context switches of the generator's threads, per second.
+    pub load_involuntary_per_s: f64,
+}
+
+/// Equal bins over the measured window, by intended time.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Series {
+    /// Width of a bin.
+    pub bin_us: f64,
+    /// Intended requests per second.
+    pub offered_rps: Vec<f64>,
+    /// Answers within the SLO per second.
+    pub goodput_rps: Vec<f64>,
+    /// 99th percentile of latency in the bin; 0 where nothing was served.
+    pub p99_us: Vec<f64>,
+    /// Median reject delay in the bin; 0 where nothing was shed.
+    pub reject_p50_us: Vec<f64>,
+    /// Demand ÷ capacity that the scenario asked for at the bin's start.
+    pub demand_ratio: Vec<f64>,
+}
+
+/// Median and spread over repetitions of one configuration.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Summary {
+    /// As in [`Run`].
+    pub controller: String,
+    /// As in [`Run`].
+    pub profile: String,
+    /// As in [`Run`].
+    pub clients: u32,
+    /// As in [`Run`].
+    pub slo_us: f64,
+    /// As in [`Run`].
+    pub demand_ratio: f64,
+    /// Valid repetitions behind the numbers.
+    pub repetitions: u32,
+    /// Each quantity of [`Run`] that varies, by its field name.
+    pub of: BTreeMap<String, Spread>,
+}
+
+/// Median with the range around it.
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct Spread {
+    /// Smallest.
+    pub min: f64,
+    /// Median.
+    pub median: f64,
+    /// Largest.
+    pub max: f64,
+}
+
+/// A run set aside by a rule on noise, never by its result.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Discard {
+    /// Which controller, demand, clients and repetition.
+    pub what: String,
+    /// The rule and its reading.
+    pub why: String,
+}
+
+/// Where, when and with what.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Manifest {
+    /// Version and commit of tailwater.
+    pub tailwater: String,
+    /// Seconds since 1970 at the start; 0 in simulation, whose output depends on the seed alone.
+    pub started_unix: u64,
+    /// CPU model; empty in simulation.
+    pub cpu: String,
+    /// CPUs the process may use; 0 in simulation.
+    pub cpus: u32,
+    /// Kernel release; empty in simulation.
+    pub kernel: String,
+}

@@ -1,0 +1,211 @@
+//! Repetitions folded into medians with their range.
+
+use crate::result::{Run, Spread, Summary};
+
+impl Spread {
+    /// Smallest, median and largest; of an even number the mean of the middle two. Zeros for none.
+    #[must_use]
+    pub fn of(values: &[f64]) -> Self {
+        let mut sorted = values.to_vec();
+        sorted.sort_by(f64::total_cmp);
+        let (Some(&min), Some(&max)) = (sorted.first(), sorted.last()) else {
+            return Self::default();
+        };
+        let half = sorted.len() / 2;
+        let median = if sorted.len() % 2 == 1 {
+            sorted[half]
+        } else {
+            (sorted[half - 1] + sorted[half]) / 2.0
+        };
+        Self { min, median, max }
+    }
+}
+
+/// The valid runs, grouped by controller, profile, clients, SLO and demand ratio, in order of first
+/// appearance. A configuration without a valid run has no summary.
+///
+/// `of` holds every numeric field by its name; fates as shares of all intended requests by
+/// `fates.ok` and so on, noise by `noise.steal_ratio` and so on.
+#[must_use]
+pub fn summarise(runs: &[Run]) -> Vec<Summary> {
+    let mut groups: Vec<Vec<&Run>> = Vec::new();
+    for run in runs.iter().filter(|run| run.valid) {
+        match groups.iter_mut().find(|group| alike(group[0], run)) {
+            Some(group) => group.push(run),
+            None => groups.push(vec![run]),
+        }
+    }
+    groups.iter().map(|group| fold(group)).collect()
+}
+
+fn alike(a: &Run, b: &Run) -> bool {
+    // A demand of 1.2 × capacity may have been computed in more than one way.
+    let near = |a: f64, b: f64| (a - b).abs() <= 1e-6 * a.abs().max(b.abs());
+    a.controller == b.controller
+        && a.profile == b.profile
+        && a.clients == b.clients
+        && near(a.slo_us, b.slo_us)
+        && near(a.demand_ratio, b.demand_ratio)
+}
+
+fn fold(group: &[&Run]) -> Summary {
+    let first = group[0];
+    let spread = |(name, field): &(&str, Field)| {
+        let values: Vec<f64> = group.iter().map(|run| field(run)).collect();
+        ((*name).to_owned(), Spread::of(&values))
+    };
+    Summary {
+        controller: first.controller.clone(),
+        profile: first.profile.clone(),
+        clients: first.clients,
+        slo_us: first.slo_us,
+        demand_ratio: first.demand_ratio,
+        repetitions: group.len() as u32,
+        of: FIELDS.iter().map(spread).collect(),
+    }
+}
+
+/// Reads one quantity of a run.
+type Field = fn(&Run) -> f64;
+
+/// What varies between repetitions.
+const FIELDS: [(&str, Field); 28] = [
+    ("capacity_rps", |run| run.capacity_rps),
+    ("bound_rps", |run| run.bound_rps),
+    ("asked_rps", |run| run.asked_rps),
+    ("offered_rps", |run| run.offered_rps),
+    ("throughput_rps", |run| run.throughput_rps),
+    ("goodput_rps", |run| run.goodput_rps),
+    ("goodput_of_capacity", |run| run.goodput_of_capacity),
+    ("goodput_of_bound", |run| run.goodput_of_bound),
+    ("fates.ok", |run| share(run, run.fates.ok)),
+    ("fates.late", |run| share(run, run.fates.late)),
+    ("fates.expired", |run| share(run, run.fates.expired)),
+    ("fates.shed", |run| share(run, run.fates.shed)),
+    ("fates.lost", |run| share(run, run.fates.lost)),
+    ("unsent", |run| run.unsent as f64),
+    ("p50_us", |run| run.p50_us),
+    ("p99_us", |run| run.p99_us),
+    ("p999_us", |run| run.p999_us),
+    ("drop_ratio", |run| run.drop_ratio),
+    ("reject_p50_us", |run| run.reject_p50_us),
+    ("lateness_p50_us", |run| run.lateness_p50_us),
+    ("lateness_p99_us", |run| run.lateness_p99_us),
+    ("server_cpu_ns_per_request", |run| {
+        run.server_cpu_ns_per_request
+    }),
+    ("rx_per_request", |run| run.rx_per_request),
+    ("tx_per_request", |run| run.tx_per_request),
+    ("explicit_credits_rps", |run| run.explicit_credits_rps),
+    ("noise.steal_ratio", |run| run.noise.steal_ratio),
+    ("noise.server_involuntary_per_s", |run| {
+        run.noise.server_involuntary_per_s
+    }),
+    ("noise.load_involuntary_per_s", |run| {
+        run.noise.load_involuntary_per_s
+    }),
+];
+
+fn share(run: &Run, count: u64) -> f64 {
+    tailwater_core::Ratio::of(count, run.fates.total()).0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::result::Fates;
+
+    fn run(controller: &str, demand_ratio: f64, goodput_rps: f64) -> Run {
+        Run {
+            controller: controller.to_owned(),
+            demand_ratio,
+            goodput_rps,
+            valid: true,
+            fates: Fates {
+                ok: 3,
+                shed: 1,
+                ..Fates::default()
+            },
+            ..Run::default()
+        }
+    }
+
+    #[test]
+    fn spreads_of_odd_even_and_no_values() {
+        assert_eq!(
+            Spread::of(&[3.0, 1.0, 2.0]),
+            Spread {
+                min: 1.0,
+                median: 2.0,
+                max: 3.0
+            }
+        );
+        assert_eq!(
+            Spread::of(&[4.0, 1.0]),
+            Spread {
+                min: 1.0,
+                median: 2.5,
+                max: 4.0
+            }
+        );
+        assert_eq!(Spread::of(&[]), Spread::default());
+    }
+
+    #[test]
+    fn interleaved_valid_runs_are_grouped_in_order_of_appearance() {
+        let invalid = Run {
+            valid: false,
+            ..run("none", 0.3, 1e9)
+        };
+        let runs = [
+            invalid.clone(),
+            run("none", 0.1 + 0.2, 10.0),
+            run("breakwater", 0.3, 50.0),
+            run("none", 0.3, 30.0),
+            run("none", 1.2, 5.0),
+            Run {
+                valid: false,
+                ..run("seda", 0.3, 1.0)
+            },
+            run("none", 0.3, 20.0),
+        ];
+        let found = summarise(&runs);
+        let names: Vec<_> = found
+            .iter()
+            .map(|s| (&*s.controller, s.repetitions))
+            .collect();
+        assert_eq!(names, [("none", 3), ("breakwater", 1), ("none", 1)]);
+        assert_eq!(
+            found[0].of["goodput_rps"],
+            Spread {
+                min: 10.0,
+                median: 20.0,
+                max: 30.0
+            }
+        );
+        assert_eq!(found[0].of["fates.ok"].median, 0.75);
+        assert_eq!(found[0].of["fates.shed"].median, 0.25);
+    }
+
+    #[test]
+    fn every_numeric_field_of_a_run_is_summarised() {
+        let json = serde_json::to_value(Run::default()).unwrap();
+        let of = &summarise(&[run("none", 1.0, 1.0)])[0].of;
+        let key = ["clients", "slo_us", "repetition", "demand_ratio"];
+        for (name, value) in json.as_object().unwrap() {
+            if value.is_number() && !key.contains(&name.as_str()) {
+                assert!(of.contains_key(name), "{name} is missing from FIELDS");
+            }
+            for inner in value
+                .as_object()
+                .into_iter()
+                .flat_map(|object| object.keys())
+            {
+                assert!(
+                    of.contains_key(&format!("{name}.{inner}")),
+                    "{name}.{inner} is missing"
+                );
+            }
+        }
+    }
+}

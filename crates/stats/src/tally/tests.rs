@@ -1,0 +1,208 @@
+use super::*;
+use tailwater_core::Rng;
+
+const US: Duration = Duration::from_micros(1);
+
+/// A window from 1 s to 2 s, SLO 200 µs, bins of 300 ms: the last has only 100 ms.
+fn spec() -> TallySpec {
+    TallySpec {
+        slo: US * 200,
+        from: Instant::from_nanos(1_000_000_000),
+        to: Instant::from_nanos(2_000_000_000),
+        bin: Some(Duration::from_millis(300)),
+    }
+}
+
+fn at(ms: u64) -> Instant {
+    Instant::ZERO + Duration::from_millis(ms)
+}
+
+#[test]
+fn a_known_run_is_filled_in_field_by_field() {
+    let mut tally = Tally::new(spec());
+    (0..98).for_each(|i| tally.served(at(1000 + i), US * 100));
+    tally.served(at(1950), US * 200);
+    tally.served(at(1951), US * 201);
+    tally.shed(at(1310), US * 30, "delay");
+    tally.shed(at(1320), US * 40, "no-credit");
+    tally.shed(at(1330), US * 50, "delay");
+    tally.expired(at(1600));
+    tally.lost(at(1610));
+    tally.unsent(at(1620));
+    tally.late_by(at(1620), US * 7);
+
+    let mut run = Run {
+        capacity_rps: 200.0,
+        bound_rps: 110.0,
+        ..Run::default()
+    };
+    tally.finish().fill(&mut run, Some(150));
+    assert_eq!(
+        run.fates,
+        Fates {
+            ok: 99,
+            late: 1,
+            expired: 1,
+            shed: 3,
+            lost: 2
+        }
+    );
+    assert_eq!((run.unsent, run.slo_us), (1, 200.0));
+    assert_eq!(
+        (run.offered_rps, run.throughput_rps, run.goodput_rps),
+        (106.0, 100.0, 99.0)
+    );
+    assert_eq!(
+        (run.goodput_of_capacity, run.goodput_of_bound),
+        (0.495, 0.9)
+    );
+    assert_eq!(run.drop_ratio, 0.02);
+    assert_eq!(
+        run.shed_by_reason,
+        BTreeMap::from([("delay".into(), 2), ("no-credit".into(), 1)])
+    );
+    for (found, micros) in [
+        (run.p50_us, 100.0),
+        (run.p99_us, 200.0),
+        (run.p999_us, 201.0),
+        (run.reject_p50_us, 40.0),
+        (run.lateness_p99_us, 7.0),
+    ] {
+        assert!(
+            (found / micros - 1.0).abs() < 1e-3,
+            "found {found}, needed {micros}"
+        );
+    }
+}
+
+#[test]
+fn the_series_goes_by_intended_time() {
+    let mut tally = Tally::new(spec());
+    (0..98).for_each(|i| tally.served(at(1000 + i), US * 100));
+    tally.served(at(1950), US * 201);
+    tally.shed(at(1310), US * 40, "delay");
+    tally.expired(at(1620));
+    let series = tally.finish().series.expect("bins were asked for");
+    let per_bin = |counts: [f64; 4]| {
+        [
+            counts[0] / 0.3,
+            counts[1] / 0.3,
+            counts[2] / 0.3,
+            counts[3] / 0.1,
+        ]
+        .map(f64::round)
+    };
+    let rounded = |values: &[f64]| values.iter().map(|v| v.round()).collect::<Vec<_>>();
+    assert_eq!(series.bin_us, 300_000.0);
+    assert_eq!(rounded(&series.offered_rps), per_bin([98.0, 1.0, 1.0, 1.0]));
+    assert_eq!(rounded(&series.goodput_rps), per_bin([98.0, 0.0, 0.0, 0.0]));
+    assert_eq!(series.p99_us[1..3], [0.0, 0.0]);
+    assert!((series.p99_us[3] - 201.0).abs() < 2.01);
+    assert!((series.reject_p50_us[1] - 40.0).abs() < 0.4);
+    assert_eq!(series.demand_ratio.len(), 4);
+}
+
+#[test]
+fn without_the_servers_count_the_drop_ratio_is_the_clients() {
+    let mut tally = Tally::new(spec());
+    tally.shed(at(1100), US, "delay");
+    (0..3).for_each(|_| tally.served(at(1100), US));
+    tally.expired(at(1100));
+    let mut run = Run::default();
+    tally.finish().fill(&mut run, None);
+    assert_eq!(run.drop_ratio, 0.25);
+    assert_eq!(run.goodput_of_capacity, 0.0);
+}
+
+#[test]
+fn only_intended_times_in_the_half_open_window_count() {
+    let mut tally = Tally::new(spec());
+    for (intended, inside) in [
+        (Instant::from_nanos(999_999_999), 0),
+        (Instant::from_nanos(1_000_000_000), 1),
+        (Instant::from_nanos(1_999_999_999), 2),
+        (Instant::from_nanos(2_000_000_000), 2),
+    ] {
+        tally.served(intended, US * 5_000_000);
+        assert_eq!(tally.fates.total(), inside, "{intended:?}");
+    }
+}
+
+#[test]
+fn an_empty_window_divides_by_nothing() {
+    let mut run = Run::default();
+    Tally::new(TallySpec {
+        to: spec().from,
+        ..spec()
+    })
+    .finish()
+    .fill(&mut run, None);
+    assert_eq!(
+        (run.offered_rps, run.drop_ratio, run.p99_us),
+        (0.0, 0.0, 0.0)
+    );
+}
+
+/// One random request told to `tally`; returns whether it was intended inside the window.
+fn random_request(rng: &mut Rng, tally: &mut Tally) -> bool {
+    let intended = at(u64::from(900 + rng.below(1200)));
+    let latency = US * rng.below(400);
+    match rng.below(5) {
+        0 => tally.served(intended, latency),
+        1 => tally.shed(intended, latency, ["delay", "limit"][rng.below(2) as usize]),
+        2 => tally.expired(intended),
+        3 => tally.lost(intended),
+        _ => tally.unsent(intended),
+    }
+    if rng.chance(0.5) {
+        tally.late_by(intended, latency);
+    }
+    (spec().from..spec().to).contains(&intended)
+}
+
+#[test]
+fn fates_add_up_however_requests_end_and_threads_share_them() {
+    for seed in 0..20 {
+        let mut rng = Rng::from_seed(seed);
+        let mut threads = vec![Tally::new(spec()); 3];
+        let intended = (0..500)
+            .filter(|i| random_request(&mut rng, &mut threads[i % 3]))
+            .count() as u64;
+        let mut merged = Tally::new(spec());
+        threads.iter().for_each(|tally| merged.merge(tally));
+        let findings = merged.finish();
+        let (fates, series) = (
+            findings.fates,
+            findings.series.expect("bins were asked for"),
+        );
+        let in_bins = |rates: &[f64]| {
+            rates
+                .iter()
+                .zip([0.3, 0.3, 0.3, 0.1])
+                .map(|(rate, s)| rate * s)
+                .sum::<f64>()
+                .round()
+        };
+        assert_eq!(fates.total(), intended, "seed {seed}");
+        assert_eq!(
+            findings.shed_by_reason.values().sum::<u64>(),
+            fates.shed,
+            "seed {seed}"
+        );
+        assert_eq!(
+            findings.latency.count(),
+            fates.ok + fates.late,
+            "seed {seed}"
+        );
+        assert_eq!(findings.reject.count(), fates.shed, "seed {seed}");
+        assert_eq!(in_bins(&series.offered_rps), intended as f64, "seed {seed}");
+        assert_eq!(in_bins(&series.goodput_rps), fates.ok as f64, "seed {seed}");
+        assert!(findings.unsent <= fates.lost, "seed {seed}");
+    }
+}
+
+#[test]
+#[should_panic(expected = "different specs")]
+fn tallies_of_different_windows_do_not_mix() {
+    Tally::new(spec()).merge(&Tally::new(TallySpec { slo: US, ..spec() }));
+}

@@ -1,0 +1,76 @@
+//! One point of a scenario's cross product.
+
+use super::demand::{Course, Cycle};
+use crate::demand::{Arrivals, DemandPlan, Step};
+use std::time::Duration;
+use tailwater_core::{Rate, Ratio};
+
+/// Objective, clients and demand of a run; controllers and repetitions are the driver's loops.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Configuration {
+    /// The objective that goodput counts against.
+    pub slo: Duration,
+    /// Logical clients.
+    pub clients: u32,
+    /// Their demand.
+    pub course: Course,
+    /// How their requests are spread.
+    pub arrivals: Arrivals,
+    /// How long the first demand is offered before measuring begins.
+    pub warm_up: Duration,
+    /// How long is measured.
+    pub duration: Duration,
+}
+
+impl Configuration {
+    /// The plan of a whole run, warm-up included, for a measured capacity.
+    #[must_use]
+    pub fn demand_plan(&self, capacity: Rate) -> DemandPlan {
+        let arrivals = self.arrivals;
+        let steps = match &self.course {
+            Course::Steady(amount) => {
+                let length = self.warm_up + self.duration;
+                return DemandPlan::constant(amount.rate(capacity), length, arrivals);
+            }
+            Course::Cycle(cycle) => self.cycle_steps(cycle, capacity),
+        };
+        DemandPlan { steps, arrivals }
+    }
+
+    /// Mean demand of the measured window ÷ capacity; zero without capacity.
+    #[must_use]
+    pub fn demand_ratio(&self, capacity: Rate) -> Ratio {
+        let rate = match &self.course {
+            Course::Steady(amount) => amount.rate(capacity).0,
+            Course::Cycle(cycle) => {
+                let requests = |step: &super::CycleStep| {
+                    step.amount.rate(capacity).0 * step.length.as_secs_f64()
+                };
+                cycle.steps.iter().map(requests).sum::<f64>() / cycle.period().as_secs_f64()
+            }
+        };
+        Ratio(if capacity.0 > 0.0 { rate / capacity.0 } else { 0.0 })
+    }
+
+    /// Width of the bins of the time series; `None` when demand does not change.
+    #[must_use]
+    pub const fn bin(&self) -> Option<Duration> {
+        match &self.course {
+            Course::Steady(_) => None,
+            Course::Cycle(cycle) => Some(cycle.bin),
+        }
+    }
+
+    fn cycle_steps(&self, cycle: &Cycle, capacity: Rate) -> Vec<Step> {
+        let step = |step: &super::CycleStep| Step {
+            rate: step.amount.rate(capacity),
+            length: step.length,
+        };
+        let warm_up = cycle.steps.first().map(|first| Step {
+            rate: first.amount.rate(capacity),
+            length: self.warm_up,
+        });
+        let cycles = (0..cycle.repeat).flat_map(|_| cycle.steps.iter().map(step));
+        warm_up.into_iter().chain(cycles).collect()
+    }
+}

@@ -1,0 +1,231 @@
+//! `[demand]`: how much is asked, run by run.
+
+use super::item::Item;
+use super::limits;
+use super::section::Section;
+use crate::demand::Arrivals;
+use crate::duration::format_duration;
+use std::time::Duration;
+use tailwater_core::{Nanos, Rate, Ratio};
+
+/// The demands that are tried.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Demand {
+    /// Each a run of its own; a cycle stands alone.
+    pub courses: Vec<Course>,
+    /// How requests are spread in time. Default Poisson.
+    pub arrivals: Arrivals,
+}
+
+/// The demand of one run.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Course {
+    /// The same throughout.
+    Steady(Amount),
+    /// Steps, repeated.
+    Cycle(Cycle),
+}
+
+/// How much is asked for.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Amount {
+    /// As a multiple of the capacity measured beside the run.
+    OfCapacity(Ratio),
+    /// In absolute terms.
+    PerSecond(Rate),
+}
+
+/// Demand that changes in steps.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Cycle {
+    /// In order; warm-up offers the first.
+    pub steps: Vec<CycleStep>,
+    /// How often the whole cycle is played in one run, so that its repetitions can be overlaid.
+    /// Default 1.
+    pub repeat: u32,
+    /// Width of the bins of the time series; each step is a multiple of it. Default 5 ms. Narrow bins
+    /// hold too few requests for a 99th percentile unless many cycles are overlaid, wide ones hide
+    /// what happens right after a step.
+    pub bin: Duration,
+}
+
+/// One step of a cycle.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct CycleStep {
+    /// How much is asked for.
+    pub amount: Amount,
+    /// For how long.
+    pub length: Duration,
+}
+
+impl Amount {
+    /// In requests per second, for a measured capacity.
+    #[must_use]
+    pub fn rate(self, capacity: Rate) -> Rate {
+        match self {
+            Self::OfCapacity(ratio) => Rate(ratio.0 * capacity.0),
+            Self::PerSecond(rate) => rate,
+        }
+    }
+
+    /// The bare number, which orders amounts of the same kind.
+    pub(super) const fn number(self) -> f64 {
+        match self {
+            Self::OfCapacity(ratio) => ratio.0,
+            Self::PerSecond(rate) => rate.0,
+        }
+    }
+}
+
+impl Cycle {
+    /// How long one cycle lasts.
+    #[must_use]
+    pub fn period(&self) -> Duration {
+        self.steps.iter().map(|step| step.length).sum()
+    }
+
+    /// How long all cycles last.
+    #[must_use]
+    pub fn length(&self) -> Duration {
+        self.period() * self.repeat
+    }
+}
+
+pub(super) const KEYS: &[&str] = &[
+    "of_capacity",
+    "requests_per_second",
+    "steps",
+    "repeat",
+    "bin",
+    "arrivals",
+];
+const KINDS: [&str; 3] = ["of_capacity", "requests_per_second", "steps"];
+const STEP_KEYS: &[&str] = &["of_capacity", "requests_per_second", "for"];
+
+impl Demand {
+    /// The cycle, when demand changes within the run.
+    #[must_use]
+    pub fn cycle(&self) -> Option<&Cycle> {
+        match self.courses.first() {
+            Some(Course::Cycle(cycle)) => Some(cycle),
+            _ => None,
+        }
+    }
+
+    pub(super) fn read(section: &Section<'_>) -> Self {
+        let courses = match only_one(section, &KINDS) {
+            Some((2, item)) => vec![Course::Cycle(cycle(section, &item))],
+            Some((kind, item)) => {
+                refuse_without_steps(section);
+                let amounts = item.each_distinct(|item| amount(item, kind, false));
+                amounts.into_iter().map(Course::Steady).collect()
+            }
+            None => Vec::new(),
+        };
+        Self {
+            courses,
+            arrivals: section
+                .choice("arrivals", Arrivals::NAMES)
+                .unwrap_or(Arrivals::Poisson),
+        }
+    }
+}
+
+/// The only one of `keys` that is there, with its index.
+fn only_one<'a>(section: &Section<'a>, keys: &[&str]) -> Option<(usize, Item<'a>)> {
+    let items = keys.iter().enumerate();
+    let mut items = items.filter_map(|(index, key)| Some((index, section.item(key)?)));
+    let Some(first) = items.next() else {
+        section.problem(format!(
+            "{} has none of {}; one of them is needed",
+            section.name(),
+            keys.join(", ")
+        ));
+        return None;
+    };
+    for (_, item) in items {
+        item.problem(format!(
+            "{} contradicts {}; one of them is needed, leave the other out",
+            item.name, first.1.name
+        ));
+    }
+    Some(first)
+}
+
+fn refuse_without_steps(section: &Section<'_>) {
+    for item in ["repeat", "bin"].iter().filter_map(|key| section.item(key)) {
+        item.problem(format!(
+            "{} is given without demand.steps; leave it out, or describe the demand by steps",
+            item.name
+        ));
+    }
+}
+
+/// `kind` is an index into [`KINDS`]. A step may ask for nothing; a whole run of that measures nothing.
+fn amount(item: &Item<'_>, kind: usize, pause: bool) -> Option<Amount> {
+    let least = |least: f64| if pause { 0.0 } else { least };
+    if kind == 0 {
+        let ratio = item.number(least(0.01)..=limits::OF_CAPACITY_MAX)?;
+        Some(Amount::OfCapacity(Ratio(ratio)))
+    } else {
+        let rate = item.number(least(1.0)..=limits::PER_SECOND_MAX)?;
+        Some(Amount::PerSecond(Rate(rate)))
+    }
+}
+
+fn cycle(section: &Section<'_>, item: &Item<'_>) -> Cycle {
+    let bin = section.duration("bin", Duration::from_micros(100)..=Duration::from_secs(60));
+    let bin = bin.unwrap_or(Duration::from_millis(5));
+    let steps: Vec<CycleStep> = item.list().iter().filter_map(|item| step(item, bin)).collect();
+    let repeat = section.whole("repeat", 1..=limits::REPETITIONS_MAX);
+    let cycle = Cycle {
+        steps,
+        repeat: repeat.unwrap_or(1),
+        bin,
+    };
+    check(&cycle, item);
+    cycle
+}
+
+fn step(item: &Item<'_>, bin: Duration) -> Option<CycleStep> {
+    let section = item.section(STEP_KEYS)?;
+    let (kind, asked) = only_one(&section, &KINDS[..2])?;
+    let amount = amount(&asked, kind, true)?;
+    let length = section.needed("for", "for = \"250ms\"", |item| {
+        let length = item.duration(limits::DURATION_MIN..=limits::DURATION_MAX)?;
+        if length.nanos().is_multiple_of(bin.nanos()) {
+            return Some(length);
+        }
+        item.wrong(format_args!(
+            "a multiple of demand.bin, which is {},",
+            format_duration(bin)
+        ))
+    })?;
+    Some(CycleStep { amount, length })
+}
+
+fn check(cycle: &Cycle, item: &Item<'_>) {
+    let length = cycle.length();
+    if length > limits::DURATION_MAX {
+        item.problem(format!(
+            "{} last {} with all repeats; at most {} are needed",
+            item.name,
+            format_duration(length),
+            format_duration(limits::DURATION_MAX)
+        ));
+    }
+    let bins = length.as_nanos() / cycle.bin.as_nanos();
+    if bins > limits::BINS_MAX {
+        item.problem(format!(
+            "{} with all repeats fill {bins} bins; at most {} are needed: widen demand.bin",
+            item.name,
+            limits::BINS_MAX
+        ));
+    }
+    if !cycle.steps.is_empty() && cycle.steps.iter().all(|step| step.amount.number() == 0.0) {
+        item.problem(format!(
+            "{} ask for nothing; at least one above 0 is needed",
+            item.name
+        ));
+    }
+}

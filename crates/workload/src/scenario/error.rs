@@ -1,0 +1,139 @@
+//! What is wrong with a scenario file, and where.
+
+use super::limits::PROBLEMS_MAX;
+use std::cell::RefCell;
+use std::fmt;
+
+/// A scenario file that cannot be used: at least one problem, in order of place.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ScenarioError {
+    /// The file, as it was named to the parser.
+    pub file: String,
+    /// What is wrong.
+    pub problems: Vec<Problem>,
+    /// How many more there are.
+    pub omitted: usize,
+}
+
+/// One thing that is wrong.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Problem {
+    /// Where it stands, or where the part begins that lacks something.
+    pub place: Place,
+    /// What was found and what is needed.
+    pub message: String,
+}
+
+/// A place in a file.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Place {
+    /// From 1.
+    pub line: usize,
+    /// From 1, in characters.
+    pub column: usize,
+}
+
+impl Place {
+    /// The beginning of a file.
+    pub const START: Self = Self { line: 1, column: 1 };
+}
+
+impl ScenarioError {
+    /// A single problem.
+    #[must_use]
+    pub fn at(file: &str, place: Place, message: impl Into<String>) -> Self {
+        Self {
+            file: file.into(),
+            problems: vec![Problem {
+                place,
+                message: message.into(),
+            }],
+            omitted: 0,
+        }
+    }
+}
+
+impl fmt::Display for ScenarioError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, Problem { place, message }) in self.problems.iter().enumerate() {
+            let newline = if index == 0 { "" } else { "\n" };
+            let Place { line, column } = place;
+            write!(f, "{newline}{}:{line}:{column}: {message}", self.file)?;
+        }
+        if self.omitted > 0 {
+            write!(f, "\n{}: and {} more", self.file, self.omitted)?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for ScenarioError {}
+
+/// Collects problems while a file is read. Readers put a stand-in for what is wrong and go on, so
+/// that one attempt finds everything; a scenario leaves the parser only when nothing was reported.
+pub(super) struct Report<'t> {
+    text: &'t str,
+    found: RefCell<Found>,
+}
+
+#[derive(Default)]
+struct Found {
+    /// Byte offsets, which become places at the end: that takes time in proportion to the file.
+    problems: Vec<(usize, String)>,
+    omitted: usize,
+}
+
+impl<'t> Report<'t> {
+    /// Problems that are kept until they are sorted; later ones are only counted.
+    const KEPT_MAX: usize = 1_000;
+
+    pub(super) fn new(text: &'t str) -> Self {
+        Self {
+            text,
+            found: RefCell::default(),
+        }
+    }
+
+    /// Notes a problem at a byte offset.
+    pub(super) fn push(&self, offset: usize, message: String) {
+        let mut found = self.found.borrow_mut();
+        if found.problems.len() < Self::KEPT_MAX {
+            found.problems.push((offset, message));
+        } else {
+            found.omitted += 1;
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.found.borrow().problems.is_empty()
+    }
+
+    pub(super) fn into_error(self, file: &str) -> ScenarioError {
+        let found = self.found.take();
+        let (mut problems, omitted) = (found.problems, found.omitted);
+        problems.sort();
+        let omitted = omitted + problems.len().saturating_sub(PROBLEMS_MAX);
+        problems.truncate(PROBLEMS_MAX);
+        let problem = |(offset, message)| Problem {
+            place: self.place(offset),
+            message,
+        };
+        ScenarioError {
+            file: file.into(),
+            problems: problems.into_iter().map(problem).collect(),
+            omitted,
+        }
+    }
+
+    /// Counts in bytes, so that no offset can split a character and panic.
+    pub(super) fn place(&self, offset: usize) -> Place {
+        let before = &self.text.as_bytes()[..offset.min(self.text.len())];
+        let newline = before.iter().rposition(|&byte| byte == b'\n');
+        let in_line = &before[newline.map_or(0, |at| at + 1)..];
+        let begins_character = |byte: &&u8| **byte & 0xc0 != 0x80;
+        Place {
+            line: before.iter().filter(|&&byte| byte == b'\n').count() + 1,
+            column: in_line.iter().filter(begins_character).count() + 1,
+        }
+    }
+}

@@ -1,0 +1,37 @@
+//! How large a scenario may be. A file beyond these is refused with the limit in the message.
+
+use std::ops::RangeInclusive;
+use std::time::Duration;
+
+/// Bytes of a file.
+pub const FILE_BYTES_MAX: usize = 256 * 1024;
+/// Entries of any list.
+pub const LIST_MAX: usize = 64;
+/// Characters of a title, label, name or override value.
+pub const TEXT_CHARS_MAX: usize = 200;
+/// Problems that are reported of one file; the rest is counted.
+pub const PROBLEMS_MAX: usize = 20;
+/// Clients, each with a connection and control state of its own.
+pub const CLIENTS_MAX: u64 = 1_000_000;
+/// Repetitions of a run, and of a cycle of steps within a run.
+pub const REPETITIONS_MAX: u64 = 1_000;
+/// Loops, workers and generator threads.
+pub const THREADS_MAX: u64 = 256;
+/// The highest number of a core.
+pub const CORE_MAX: u64 = 4_095;
+/// The shortest measured window, step or capacity measurement.
+pub const DURATION_MIN: Duration = Duration::from_millis(1);
+/// The longest of any time in a scenario, and of a whole run.
+pub const DURATION_MAX: Duration = Duration::from_secs(3_600);
+/// Objectives.
+pub const SLO: RangeInclusive<Duration> = Duration::from_micros(1)..=Duration::from_secs(60);
+/// Mean service times; even 36.7 times the longest, the largest exponential draw, fits an entry.
+pub const SERVICE_MAX: Duration = Duration::from_millis(100);
+/// The longest that a loop spins before it sleeps, and the longest cost or delay in `[sim]`.
+pub const COST_MAX: Duration = Duration::from_secs(1);
+/// Bins of the series of one run.
+pub const BINS_MAX: u128 = 100_000;
+/// Demand as a multiple of capacity.
+pub const OF_CAPACITY_MAX: f64 = 100.0;
+/// Demand and capacity in requests per second.
+pub const PER_SECOND_MAX: f64 = 1e9;

@@ -1,0 +1,248 @@
+//! Scenario files: one file is one experiment, for the simulator and the runtime alike.
+//!
+//! [`Scenario::parse`] reads TOML into checked values, once; past that no one re-checks. Every
+//! problem in a file is reported in one go, each with its line, what was found and what is needed.
+//! `scenarios/` holds examples of every key.
+
+mod capacity;
+mod clients;
+mod configuration;
+mod controller;
+mod demand;
+mod error;
+pub mod limits;
+mod item;
+mod pinning;
+mod section;
+mod server;
+mod shorten;
+mod sim;
+
+#[cfg(test)]
+mod tests;
+
+pub use capacity::Capacity;
+pub use clients::Clients;
+pub use configuration::Configuration;
+pub use controller::{ControllerSpec, Override};
+pub use demand::{Amount, Course, Cycle, CycleStep, Demand};
+pub use error::{Place, Problem, ScenarioError};
+pub use server::{Placement, Reception, Server, Transport};
+pub use sim::Sim;
+
+use crate::duration::format_duration;
+use error::Report;
+use section::{Section, section_of};
+use std::fmt::Write as _;
+use std::time::Duration;
+use tailwater_core::{Nanos, Rng};
+use toml::de::DeTable;
+
+/// A checked experiment.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Scenario {
+    /// The file's name without folders and ending: how reports call it.
+    pub name: String,
+    /// The file as it was named to [`Scenario::parse`]: how errors call it.
+    pub file: String,
+    /// A line for people; the name when left out.
+    pub title: String,
+    /// Decides every draw. Default 1.
+    pub seed: u64,
+    /// Objectives on the latency from intended time to answer, each a configuration of its own. Too
+    /// tight, and the machine's own stalls decide the result; too loose, and every controller passes.
+    pub slo: Vec<Duration>,
+    /// How long the first demand is offered before measuring begins. Default 500 ms. Too short, and
+    /// controllers are measured while they still adapt; the paper waits two seconds (§5.1).
+    pub warm_up: Duration,
+    /// How long is measured after that. Default 2 s; with steps, the length of all cycles.
+    pub duration: Duration,
+    /// How often each run is repeated, interleaved with the others. Default 5. With fewer there is no
+    /// spread to speak of.
+    pub repetitions: u32,
+    /// What serves.
+    pub server: Server,
+    /// Who asks.
+    pub clients: Clients,
+    /// How much is asked.
+    pub demand: Demand,
+    /// How capacity is found.
+    pub capacity: Capacity,
+    /// What is compared; at least one.
+    pub controllers: Vec<ControllerSpec>,
+    /// What the simulator is to assume.
+    pub sim: Sim,
+}
+
+const KEYS: &[&str] = &[
+    "title",
+    "seed",
+    "slo",
+    "warm_up",
+    "duration",
+    "repetitions",
+    "server",
+    "clients",
+    "demand",
+    "capacity",
+    "controller",
+    "sim",
+];
+
+impl Scenario {
+    /// Reads and checks `text`; `file` is what errors call it. Performs no I/O.
+    ///
+    /// # Errors
+    /// Every problem found, up to [`limits::PROBLEMS_MAX`] and in order of place.
+    pub fn parse(file: &str, text: &str) -> Result<Self, ScenarioError> {
+        if text.len() > limits::FILE_BYTES_MAX {
+            let message = format!(
+                "the file has {} bytes; {} at most are needed",
+                text.len(),
+                limits::FILE_BYTES_MAX
+            );
+            return Err(ScenarioError::at(file, Place::START, message));
+        }
+        let report = Report::new(text);
+        let table = match DeTable::parse(text) {
+            Ok(table) => table,
+            Err(error) => {
+                let offset = error.span().map_or(0, |span| span.start);
+                report.push(offset, format!("this is not TOML: {}", error.message()));
+                return Err(report.into_error(file));
+            }
+        };
+        let top = Section::new(&report, "", 0, table.get_ref(), KEYS);
+        let scenario = Self::read(file, &top);
+        if report.is_empty() {
+            Ok(scenario)
+        } else {
+            Err(report.into_error(file))
+        }
+    }
+
+    /// An error about something that only a later check can know, such as a controller's name.
+    #[must_use]
+    pub fn error_at(&self, place: Place, message: impl Into<String>) -> ScenarioError {
+        ScenarioError::at(&self.file, place, message)
+    }
+
+    /// The cross product of objectives, client counts and demands, in this order of loops from outer
+    /// to inner. Drivers run every controller and repetition of each.
+    #[must_use]
+    pub fn configurations(&self) -> Vec<Configuration> {
+        let mut configurations = Vec::new();
+        for &slo in &self.slo {
+            for &clients in &self.clients.counts {
+                configurations.extend(self.demand.courses.iter().map(|course| Configuration {
+                    slo,
+                    clients,
+                    course: course.clone(),
+                    arrivals: self.demand.arrivals,
+                    warm_up: self.warm_up,
+                    duration: self.duration,
+                }));
+            }
+        }
+        configurations
+    }
+
+    /// The seed of every run of a repetition. All controllers and demands share it, so that they are
+    /// offered the same requests and differ by nothing else.
+    #[must_use]
+    pub fn seed_of_repetition(&self, repetition: u32) -> u64 {
+        Rng::from_seed(self.seed)
+            .split(&format!("repetition {repetition}"))
+            .seed()
+    }
+
+    /// How many runs there are in all.
+    #[must_use]
+    pub fn runs(&self) -> u64 {
+        let configurations =
+            self.slo.len() * self.clients.counts.len() * self.demand.courses.len();
+        (configurations * self.controllers.len()) as u64 * u64::from(self.repetitions)
+    }
+
+    /// How long all runs take together, capacity sweeps and pauses left out.
+    #[must_use]
+    pub fn length(&self) -> Duration {
+        let run = self.warm_up + self.duration;
+        Duration::from_nanos(run.nanos().saturating_mul(self.runs()))
+    }
+
+    /// One line: what is run, how often, how long it takes.
+    #[must_use]
+    pub fn summary(&self) -> String {
+        let mut line = format!("{}: ", self.title);
+        for (count, what) in [
+            (self.slo.len(), "SLO"),
+            (self.clients.counts.len(), "client count"),
+            (self.demand.courses.len(), "demand"),
+            (self.controllers.len(), "controller"),
+            (self.repetitions as usize, "repetition"),
+        ] {
+            let plural = if count == 1 { "" } else { "s" };
+            let times = if what == "SLO" { "" } else { " × " };
+            let _ = write!(line, "{times}{count} {what}{plural}");
+        }
+        let _ = write!(
+            line,
+            " = {} runs of {}, {} in all",
+            self.runs(),
+            format_duration(self.warm_up + self.duration),
+            format_duration(self.length())
+        );
+        line
+    }
+
+    fn read(file: &str, top: &Section<'_>) -> Self {
+        let name = stem(file);
+        let clients = Clients::read(&section_of(top, "clients", clients::KEYS));
+        let demand = Demand::read(&section_of(top, "demand", demand::KEYS));
+        Self {
+            name: name.into(),
+            file: file.into(),
+            title: top.text("title").unwrap_or_else(|| name.into()),
+            seed: top.whole("seed", 0..=u64::MAX).unwrap_or(1),
+            slo: top.needed("slo", "slo = \"400us\"", |item| {
+                item.each_distinct(|item| item.duration(limits::SLO))
+            }),
+            warm_up: top
+                .duration("warm_up", Duration::ZERO..=limits::DURATION_MAX)
+                .unwrap_or(Duration::from_millis(500)),
+            duration: duration(top, &demand),
+            repetitions: top
+                .whole("repetitions", 1..=limits::REPETITIONS_MAX)
+                .unwrap_or(5),
+            server: Server::read(&section_of(top, "server", server::KEYS), &clients),
+            clients,
+            demand,
+            capacity: Capacity::read(&section_of(top, "capacity", capacity::KEYS)),
+            controllers: controller::read(top),
+            sim: Sim::read(&section_of(top, "sim", sim::KEYS)),
+        }
+    }
+}
+
+fn duration(top: &Section<'_>, demand: &Demand) -> Duration {
+    let Some(cycle) = demand.cycle() else {
+        return top
+            .duration("duration", limits::DURATION_MIN..=limits::DURATION_MAX)
+            .unwrap_or(Duration::from_secs(2));
+    };
+    let length = cycle.length();
+    if let Some(said) = top.item("duration") {
+        said.problem(format!(
+            "duration is given, but the steps of [demand] last {} in all; leave duration out",
+            format_duration(length)
+        ));
+    }
+    length
+}
+
+/// `scenarios/overload.toml` → `overload`.
+fn stem(file: &str) -> &str {
+    let name = file.rsplit(['/', '\\']).next().unwrap_or(file);
+    name.strip_suffix(".toml").unwrap_or(name)
+}

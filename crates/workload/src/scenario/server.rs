@@ -1,0 +1,158 @@
+//! `[server]`: what serves.
+
+use super::item::Item;
+use super::section::Section;
+use super::{Clients, limits, pinning};
+use crate::duration::parse_duration;
+use crate::service::{Distribution, Service, Work};
+use std::time::Duration;
+
+/// The server's threads, how they wait and place work, and what a request costs.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Server {
+    /// Event loops. Default 1.
+    pub loops: u32,
+    /// Cores of the loops, then of the workers; empty: not pinned.
+    pub cores: Vec<u32>,
+    /// How a loop waits for requests. Default block.
+    pub reception: Reception,
+    /// Where handlers run. Default in-line.
+    pub placement: Placement,
+    /// What carries requests. Default TCP.
+    pub transport: Transport,
+    /// How long a handler works.
+    pub service: Service,
+    /// How it spends that time. Default spinning.
+    pub work: Work,
+}
+
+/// How a loop waits for requests.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Reception {
+    /// It sleeps, and pays for waking.
+    Block,
+    /// It polls for so long, then sleeps.
+    Spin(Duration),
+    /// It polls always, and owns its core.
+    Poll,
+}
+
+/// Where handlers run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Placement {
+    /// On the loop that received the request.
+    Inline,
+    /// On a pool of so many threads.
+    Workers(u32),
+}
+
+/// What carries requests.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Transport {
+    /// TCP on the loopback interface.
+    Tcp,
+    /// A Unix socket.
+    Unix,
+}
+
+pub(super) const KEYS: &[&str] = &[
+    "loops",
+    "cores",
+    "reception",
+    "placement",
+    "transport",
+    "service",
+];
+const SERVICE_KEYS: &[&str] = &["distribution", "mean", "work"];
+const SERVICE_EXAMPLE: &str = "service = { distribution = \"exponential\", mean = \"10us\" }";
+const TRANSPORTS: &[(&str, Transport)] = &[("tcp", Transport::Tcp), ("unix", Transport::Unix)];
+
+impl Server {
+    pub(super) fn read(section: &Section<'_>, clients: &Clients) -> Self {
+        let loops = section.whole("loops", 1..=limits::THREADS_MAX).unwrap_or(1);
+        let placement = section.item("placement").and_then(|item| placement(&item));
+        let placement = placement.unwrap_or(Placement::Inline);
+        let mut counts = vec![(loops, "one for each loop")];
+        if let Placement::Workers(workers) = placement {
+            counts.push((loops + workers, "one for each loop and worker"));
+        }
+        let cores = pinning::cores(section, &counts);
+        let shared = cores.iter().find(|core| clients.cores.contains(core));
+        if let (Some(core), Some(item)) = (shared, section.item("cores")) {
+            item.problem(format!(
+                "core {core} is in server.cores and in clients.cores; separate cores are needed, or \
+                 leave both out"
+            ));
+        }
+        let reception = section.item("reception").and_then(|item| reception(&item));
+        let (service, work) = section
+            .needed("service", SERVICE_EXAMPLE, |item| {
+                item.section(SERVICE_KEYS).map(|section| service(&section))
+            })
+            .unwrap_or((STAND_IN, Work::Spin));
+        Self {
+            loops,
+            cores,
+            reception: reception.unwrap_or(Reception::Block),
+            placement,
+            transport: section
+                .choice("transport", TRANSPORTS)
+                .unwrap_or(Transport::Tcp),
+            service,
+            work,
+        }
+    }
+}
+
+/// Takes the place of a service that could not be read.
+const STAND_IN: Service = Service {
+    distribution: Distribution::Constant,
+    mean: Duration::ZERO,
+};
+
+fn service(section: &Section<'_>) -> (Service, Work) {
+    let distribution = section.needed("distribution", "distribution = \"exponential\"", |item| {
+        item.choice(Distribution::NAMES)
+    });
+    let mean = section.needed("mean", "mean = \"10us\"", |item| {
+        item.duration(Duration::ZERO..=limits::SERVICE_MAX)
+    });
+    let service = Service {
+        distribution: distribution.unwrap_or(STAND_IN.distribution),
+        mean: mean.unwrap_or(STAND_IN.mean),
+    };
+    let work = section.choice("work", Work::NAMES).unwrap_or(Work::Spin);
+    (service, work)
+}
+
+fn reception(item: &Item<'_>) -> Option<Reception> {
+    match item.text()? {
+        "block" => Some(Reception::Block),
+        "poll" => Some(Reception::Poll),
+        text => match text.strip_prefix("spin:").map(parse_duration) {
+            Some(Ok(spin)) if !spin.is_zero() && spin <= limits::COST_MAX => {
+                Some(Reception::Spin(spin))
+            }
+            Some(_) => item.wrong("\"spin:\" with a duration above 0s and up to 1s, such as \"spin:50us\","),
+            None => item.unknown(text, &["block", "poll", "spin:50us"]),
+        },
+    }
+}
+
+fn placement(item: &Item<'_>) -> Option<Placement> {
+    let text = item.text()?;
+    if text == "inline" {
+        return Some(Placement::Inline);
+    }
+    let Some(workers) = text.strip_prefix("workers:") else {
+        return item.unknown(text, &["inline", "workers:4"]);
+    };
+    let workers = workers.parse().ok();
+    let fitting = workers.filter(|workers| (1..=limits::THREADS_MAX).contains(&u64::from(*workers)));
+    fitting.map(Placement::Workers).or_else(|| {
+        item.wrong(format_args!(
+            "\"workers:\" with a whole number from 1 to {}, such as \"workers:4\",",
+            limits::THREADS_MAX
+        ))
+    })
+}

@@ -1,0 +1,55 @@
+//! The short version of a scenario, which shows that it runs and little more.
+
+use super::demand::{Course, Cycle};
+use super::{Demand, Scenario};
+use std::time::Duration;
+
+const WARM_UP_MAX: Duration = Duration::from_millis(100);
+const DURATION_MAX: Duration = Duration::from_millis(300);
+const STEP_BINS_MAX: u32 = 10;
+
+impl Scenario {
+    /// The same experiment for continuous integration: one repetition, the first objective and client
+    /// count, the lowest and the highest demand, short runs. Its numbers are too few to quote.
+    #[must_use]
+    pub fn shorten(mut self) -> Self {
+        self.repetitions = 1;
+        self.slo.truncate(1);
+        self.clients.counts.truncate(1);
+        self.demand = shorten_demand(self.demand);
+        self.warm_up = self.warm_up.min(WARM_UP_MAX);
+        self.duration = self.duration.min(DURATION_MAX);
+        if let Some(cycle) = self.demand.cycle() {
+            self.duration = cycle.length();
+        }
+        self.capacity.duration = self.capacity.duration.min(WARM_UP_MAX);
+        self
+    }
+}
+
+fn shorten_demand(demand: Demand) -> Demand {
+    let mut courses: Vec<Course> = demand.courses.into_iter().map(shorten_cycle).collect();
+    courses.sort_by(|one, other| height(one).total_cmp(&height(other)));
+    if courses.len() > 2 {
+        courses.drain(1..courses.len() - 1);
+    }
+    Demand { courses, ..demand }
+}
+
+fn height(course: &Course) -> f64 {
+    match course {
+        Course::Steady(amount) => amount.number(),
+        Course::Cycle(_) => 0.0,
+    }
+}
+
+/// Every step stays, and a whole number of bins.
+fn shorten_cycle(course: Course) -> Course {
+    let Course::Cycle(mut cycle) = course else {
+        return course;
+    };
+    for step in &mut cycle.steps {
+        step.length = step.length.min(cycle.bin * STEP_BINS_MAX);
+    }
+    Course::Cycle(Cycle { repeat: 1, ..cycle })
+}

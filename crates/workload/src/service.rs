@@ -1,0 +1,113 @@
+//! How long requests take at the server, and how the server spends that time.
+
+use std::time::Duration;
+use tailwater_core::{Nanos, Rng};
+
+/// Service times: a distribution and its mean.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Service {
+    /// Shape.
+    pub distribution: Distribution,
+    /// Mean, above zero and at most a second.
+    pub mean: Duration,
+}
+
+/// The shapes of Breakwater §5.2.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Distribution {
+    /// Every request takes the mean.
+    Constant,
+    /// Exponential: a shared resource that is waited for.
+    Exponential,
+    /// A fifth of the requests take four times the mean, the others a quarter of it: a cache with
+    /// misses.
+    Bimodal,
+}
+
+/// How the server spends a request's service time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Work {
+    /// It computes, in calibrated rounds.
+    Spin,
+    /// It waits and holds no thread.
+    Sleep,
+}
+
+impl Distribution {
+    /// Each by the name that scenario files use.
+    pub const NAMES: &'static [(&'static str, Self)] = &[
+        ("constant", Self::Constant),
+        ("exponential", Self::Exponential),
+        ("bimodal", Self::Bimodal),
+    ];
+}
+
+impl Work {
+    /// Each by the name that scenario files use.
+    pub const NAMES: &'static [(&'static str, Self)] =
+        &[("spin", Self::Spin), ("sleep", Self::Sleep)];
+}
+
+/// No draw is longer, so that it fits the 32 bits of a schedule entry.
+const LONGEST_NS: f64 = 4e9;
+
+impl Service {
+    /// One service time in nanoseconds.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        clippy::cast_precision_loss,
+        reason = "clamped to what fits"
+    )]
+    pub fn draw_ns(&self, rng: &mut Rng) -> u32 {
+        let mean = self.mean.nanos() as f64;
+        let time = match self.distribution {
+            Distribution::Constant => mean,
+            Distribution::Exponential => rng.exponential(mean),
+            Distribution::Bimodal => mean * if rng.chance(0.2) { 4.0 } else { 0.25 },
+        };
+        time.clamp(1.0, LONGEST_NS).round() as u32
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_distribution_has_its_mean() {
+        for distribution in [
+            Distribution::Constant,
+            Distribution::Exponential,
+            Distribution::Bimodal,
+        ] {
+            let service = Service {
+                distribution,
+                mean: Duration::from_micros(10),
+            };
+            let mut rng = Rng::from_seed(1);
+            let sum: u64 = (0..200_000)
+                .map(|_| u64::from(service.draw_ns(&mut rng)))
+                .sum();
+            let mean = sum / 200_000;
+            assert!((9_850..=10_150).contains(&mean), "{distribution:?} {mean}");
+        }
+    }
+
+    #[test]
+    fn bimodal_takes_only_its_two_values() {
+        let service = Service {
+            distribution: Distribution::Bimodal,
+            mean: Duration::from_micros(8),
+        };
+        let mut rng = Rng::from_seed(2);
+        let long = (0..10_000)
+            .filter(|_| match service.draw_ns(&mut rng) {
+                32_000 => true,
+                2_000 => false,
+                other => panic!("{other} ns drawn"),
+            })
+            .count();
+        assert!((1_850..=2_150).contains(&long), "{long} of 10,000 are long");
+    }
+}

@@ -1,0 +1,121 @@
+//! The client: [`Client`] for programs, [`Channel`] for drivers that bring their own event loop.
+
+mod call;
+mod calls;
+mod channel;
+mod reactor;
+
+pub use call::{Answer, CallError, CallFuture};
+pub use channel::{Channel, ChannelConfig, Event, NewCall};
+
+use crate::net::Address;
+use crate::time::now;
+use call::Slot;
+use reactor::{Command, Reactor, Shared};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+use tailwater_control::catalog::{Controller, Spec};
+use tailwater_core::MethodId;
+
+/// A connection to one server that many callers share. Cheap to clone.
+///
+/// Calls are multiplexed; without credit they wait in a bounded queue and expire there. A lost
+/// connection is tried again with back-off; calls that were on it fail with
+/// [`CallError::Disconnected`], because whether they were carried out is unknown.
+#[derive(Clone)]
+pub struct Client {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// How to call: the defaults suit most.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CallOptions {
+    /// How long the answer is worth anything; travels with the request. Default: 10 s.
+    pub deadline: Duration,
+    /// Smaller is more important; 128 is the middle and the default.
+    pub priority: u8,
+}
+
+impl Default for CallOptions {
+    fn default() -> Self {
+        Self {
+            deadline: Duration::from_secs(10),
+            priority: 128,
+        }
+    }
+}
+
+impl Client {
+    /// A client with the default controller's gate. Returns at once; the connection is made in the
+    /// background, and calls wait for it.
+    ///
+    /// # Errors
+    /// When the system is out of descriptors or threads.
+    pub fn connect(address: Address) -> std::io::Result<Self> {
+        let slo = CallOptions::default().deadline;
+        let controller = Spec::named("breakwater")
+            .build(slo, 1, 0)
+            .expect("the default controller's settings are sound");
+        Self::connect_with(ChannelConfig::new(address), &controller)
+    }
+
+    /// A client of a server that runs `controller`.
+    ///
+    /// # Errors
+    /// As [`Client::connect`].
+    pub fn connect_with(config: ChannelConfig, controller: &Controller) -> std::io::Result<Self> {
+        let (shared, reactor) = Reactor::new(config, controller.client())?;
+        let thread = std::thread::Builder::new()
+            .name("tailwater-client".into())
+            .spawn(move || reactor.run())?;
+        Ok(Self {
+            inner: Arc::new(Inner {
+                shared,
+                thread: Some(thread),
+            }),
+        })
+    }
+
+    /// Calls; await the answer in any executor, or [`CallFuture::wait`] for it.
+    pub fn call(&self, method: u16, payload: impl Into<Vec<u8>>) -> CallFuture {
+        self.call_with(method, payload, CallOptions::default())
+    }
+
+    /// Calls with a deadline and priority of its own.
+    pub fn call_with(
+        &self,
+        method: u16,
+        payload: impl Into<Vec<u8>>,
+        options: CallOptions,
+    ) -> CallFuture {
+        let slot = Arc::new(Slot::default());
+        let call = NewCall {
+            method: MethodId(method),
+            payload: payload.into(),
+            deadline: Some(now() + options.deadline),
+            priority: options.priority,
+            tenant: 0,
+        };
+        self.inner.shared.send(Command {
+            call,
+            slot: slot.clone(),
+        });
+        CallFuture::new(slot)
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.shared.stop();
+        if let Some(thread) = self.thread.take() {
+            // A reactor that panicked has said why; its callers have been told `Disconnected`.
+            let _ = thread.join();
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! How a server runs. Plain values with sensible defaults; `ServerConfig::check` says what cannot be.
+
+use crate::net::Address;
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+/// How a loop waits for something to do.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Reception {
+    /// Sleep in the kernel at once. Cheapest when idle; each wake-up costs 26–39 µs here.
+    #[default]
+    Block,
+    /// Look for this long, then sleep. Good where a core is spare most of the time.
+    SpinThenBlock(Duration),
+    /// Never sleep: a core per loop, and the shortest latency.
+    Poll,
+}
+
+impl FromStr for Reception {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || format!("'{text}' found, block, spin:50us or poll is needed");
+        match text {
+            "block" => Ok(Self::Block),
+            "poll" => Ok(Self::Poll),
+            _ => {
+                let micros = text
+                    .strip_prefix("spin:")
+                    .and_then(|rest| rest.strip_suffix("us"));
+                let micros = micros
+                    .and_then(|micros| micros.parse().ok())
+                    .ok_or_else(wrong)?;
+                Ok(Self::SpinThenBlock(Duration::from_micros(micros)))
+            }
+        }
+    }
+}
+
+impl fmt::Display for Reception {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Block => f.write_str("block"),
+            Self::SpinThenBlock(budget) => write!(f, "spin:{}us", budget.as_micros()),
+            Self::Poll => f.write_str("poll"),
+        }
+    }
+}
+
+/// Where handlers run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Placement {
+    /// On the loop that owns the connection, cooperatively: no hand-over, no second thread.
+    #[default]
+    Inline,
+    /// On a pool of this many threads; for handlers that compute for long or block.
+    Workers(usize),
+}
+
+impl FromStr for Placement {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let workers = text
+            .strip_prefix("workers:")
+            .and_then(|count| count.parse().ok());
+        match (text, workers) {
+            ("inline", _) => Ok(Self::Inline),
+            (_, Some(count @ 1..=1024)) => Ok(Self::Workers(count)),
+            _ => Err(format!(
+                "'{text}' found, inline or workers:4 (1 to 1024) is needed"
+            )),
+        }
+    }
+}
+
+impl fmt::Display for Placement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Inline => f.write_str("inline"),
+            Self::Workers(count) => write!(f, "workers:{count}"),
+        }
+    }
+}
+
+/// Everything a server needs besides its service and its controller.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ServerConfig {
+    /// Where to listen; default: a free port on loopback.
+    pub listen: Address,
+    /// Event loops, each a thread that owns its connections; default 1. More than the cores they
+    /// may use makes them fight.
+    pub loops: usize,
+    /// Core of each loop, by position; loops without one are not pinned.
+    pub cores: Vec<usize>,
+    /// How loops wait.
+    pub reception: Reception,
+    /// Where handlers run.
+    pub placement: Placement,
+    /// Longest time that handlers of a loop run before its sockets are drained again, default
+    /// 50 µs. Shorter costs system calls (below 20 µs, 1–2 % of capacity); longer hides queueing
+    /// delay in sockets, where the signal cannot see it. One handler that runs longer is not
+    /// interrupted.
+    pub drain_every: Duration,
+    /// Objective told to clients; zero tells none.
+    pub slo: Duration,
+    /// Most connections; beyond it new ones get a goodbye. Default 65,536.
+    pub connections_max: usize,
+    /// Most requests waiting in a loop; beyond it they are shed as `queue-full`. Default 262,144.
+    pub queue_max: usize,
+    /// Most requests of one connection that wait or run; default 65,536.
+    pub pending_max: usize,
+    /// Most handlers of a thread that wait for something at once; further requests stay queued.
+    /// Default 65,536.
+    pub tasks_max: usize,
+    /// Unsent output of a connection from which it is no longer read; default 256 KiB.
+    pub output_high: usize,
+    /// Unsent output at which a client that does not read is cut off; default 4 MiB.
+    pub output_max: usize,
+    /// How long a client may take over its HELLO, or leave its output unread; default 10 s.
+    pub patience: Duration,
+    /// Longest frame, in bytes; default 1 MiB.
+    pub frame_max: u32,
+}
+
+impl Default for ServerConfig {
+    fn default() -> Self {
+        Self {
+            listen: Address::Tcp(([127, 0, 0, 1], 0).into()),
+            loops: 1,
+            cores: Vec::new(),
+            reception: Reception::default(),
+            placement: Placement::default(),
+            drain_every: Duration::from_micros(50),
+            slo: Duration::ZERO,
+            connections_max: 1 << 16,
+            queue_max: 1 << 18,
+            pending_max: 1 << 16,
+            tasks_max: 1 << 16,
+            output_high: 256 << 10,
+            output_max: 4 << 20,
+            patience: Duration::from_secs(10),
+            frame_max: tailwater_wire::Limits::DEFAULT,
+        }
+    }
+}
+
+impl ServerConfig {
+    /// Why it cannot run like this, if it cannot.
+    ///
+    /// # Errors
+    /// A sentence that names the field, what was found and what is needed.
+    pub fn check(&self) -> Result<(), String> {
+        if !(1..=1024).contains(&self.loops) {
+            return Err(format!("loops is {}; 1 to 1024 is needed", self.loops));
+        }
+        if self.cores.len() > self.loops {
+            return Err(format!(
+                "{} cores are named for {} loops; at most one each is needed",
+                self.cores.len(),
+                self.loops
+            ));
+        }
+        if self.drain_every.is_zero() {
+            return Err("drain_every is zero; a usual value is 50 µs".into());
+        }
+        if self.output_high > self.output_max {
+            return Err(format!(
+                "output_high is {} and output_max {}; high ≤ max is needed",
+                self.output_high, self.output_max
+            ));
+        }
+        Ok(())
+    }
+}

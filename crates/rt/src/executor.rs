@@ -1,0 +1,385 @@
+//! A single-threaded executor that neither allocates nor locks for a handler that never waits.
+//!
+//! A task lives in a slot: a pinned box that is reused, and a waker made once. A stale wake-up from
+//! an earlier task of the slot only polls the present one once too often, which futures permit, so
+//! wakers carry no generation. Wakes may come from any thread: they mark the slot and, if its
+//! owner sleeps, ring its bell.
+
+use crossbeam_queue::SegQueue;
+use std::cell::RefCell;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::{AcqRel, Release, SeqCst};
+use std::task::{Context, Poll, Wake, Waker};
+use tailwater_core::Instant;
+
+/// Ends a thread's sleep.
+pub(crate) trait Bell: Send + Sync {
+    fn ring(&self);
+}
+
+/// Says whether a thread sleeps, and wakes it if so.
+///
+/// Protocol: the sleeper sets the flag, then looks for work once more, then sleeps; a waker makes
+/// work visible, then takes the flag, and rings only if it was set. Both sides use sequential
+/// consistency, so one of them sees the other: no wake-up is lost, and none is rung needlessly.
+pub(crate) struct Doorbell {
+    asleep: AtomicBool,
+    bell: Box<dyn Bell>,
+}
+
+impl Doorbell {
+    pub(crate) fn new(bell: Box<dyn Bell>) -> Self {
+        Self {
+            asleep: AtomicBool::new(false),
+            bell,
+        }
+    }
+
+    /// Work was made visible. True if the thread slept and was woken.
+    pub(crate) fn notify(&self) -> bool {
+        let slept = self.asleep.load(SeqCst) && self.asleep.swap(false, SeqCst);
+        if slept {
+            self.bell.ring();
+        }
+        slept
+    }
+
+    /// The thread is about to sleep; it must look for work after this.
+    pub(crate) fn lie_down(&self) {
+        self.asleep.store(true, SeqCst);
+    }
+
+    /// The thread is up, whoever woke it.
+    pub(crate) fn get_up(&self) {
+        self.asleep.store(false, SeqCst);
+    }
+}
+
+/// Slots with a task that wants to be polled.
+pub(crate) struct Ready {
+    slots: SegQueue<u32>,
+    doorbell: Arc<Doorbell>,
+}
+
+struct SlotWaker {
+    slot: u32,
+    queued: AtomicBool,
+    ready: Arc<Ready>,
+}
+
+impl Wake for SlotWaker {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        if !self.queued.swap(true, AcqRel) {
+            self.ready.slots.push(self.slot);
+            self.ready.doorbell.notify();
+        }
+    }
+}
+
+struct Slot<F, M> {
+    future: Pin<Box<Option<F>>>,
+    meta: Option<M>,
+    waker: Waker,
+    wake: Arc<SlotWaker>,
+}
+
+/// The handler panicked; the panic hook has said where.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Panicked;
+
+/// A task's end, or `None` while it waits.
+pub(crate) type Finished<M, F> = Option<(M, Result<<F as Future>::Output, Panicked>)>;
+
+/// Tasks of one thread. `M` travels with each task and comes back with its output.
+pub(crate) struct Executor<F, M> {
+    slots: Vec<Slot<F, M>>,
+    free: Vec<u32>,
+    ready: Arc<Ready>,
+    max: usize,
+}
+
+impl<F: Future, M> Executor<F, M> {
+    /// At most `max` tasks at a time; the caller asks [`Executor::has_room`] first.
+    pub(crate) fn new(doorbell: Arc<Doorbell>, max: usize) -> Self {
+        let ready = Arc::new(Ready {
+            slots: SegQueue::new(),
+            doorbell,
+        });
+        Self {
+            slots: Vec::new(),
+            free: Vec::new(),
+            ready,
+            max,
+        }
+    }
+
+    pub(crate) fn has_room(&self) -> bool {
+        self.live() < self.max
+    }
+
+    pub(crate) fn live(&self) -> usize {
+        self.slots.len() - self.free.len()
+    }
+
+    /// Makes a task and polls it once. `Some` when it finished at once.
+    pub(crate) fn start(&mut self, meta: M, make: impl FnOnce() -> F) -> Finished<M, F> {
+        let Ok(future) = catch_unwind(AssertUnwindSafe(make)) else {
+            return Some((meta, Err(Panicked)));
+        };
+        let index = self.free.pop().unwrap_or_else(|| self.add_slot());
+        let slot = &mut self.slots[index as usize];
+        slot.future.as_mut().set(Some(future));
+        slot.meta = Some(meta);
+        self.poll(index)
+    }
+
+    /// Whether a woken task waits.
+    pub(crate) fn has_ready(&self) -> bool {
+        !self.ready.slots.is_empty()
+    }
+
+    /// Polls the next woken task. Outer `None`: none is woken; inner: it still waits.
+    pub(crate) fn poll_next(&mut self) -> Option<Finished<M, F>> {
+        let index = self.ready.slots.pop()?;
+        let slot = &self.slots[index as usize];
+        // Cleared before the poll, so that a wake-up during it queues the slot again.
+        slot.wake.queued.store(false, Release);
+        if slot.meta.is_none() {
+            return Some(None);
+        }
+        Some(self.poll(index))
+    }
+
+    /// A panic ends the task that panicked and no other.
+    fn poll(&mut self, index: u32) -> Finished<M, F> {
+        let slot = &mut self.slots[index as usize];
+        let mut context = Context::from_waker(&slot.waker);
+        let future = slot.future.as_mut().as_pin_mut()?;
+        let output = match catch_unwind(AssertUnwindSafe(|| future.poll(&mut context))) {
+            Ok(Poll::Pending) => return None,
+            Ok(Poll::Ready(output)) => Ok(output),
+            Err(_) => Err(Panicked),
+        };
+        slot.future.as_mut().set(None);
+        let meta = slot.meta.take()?;
+        self.free.push(index);
+        Some((meta, output))
+    }
+
+    fn add_slot(&mut self) -> u32 {
+        let slot = u32::try_from(self.slots.len()).expect("bounded by max");
+        let wake = Arc::new(SlotWaker {
+            slot,
+            queued: AtomicBool::new(false),
+            ready: self.ready.clone(),
+        });
+        let waker = Waker::from(wake.clone());
+        self.slots.push(Slot {
+            future: Box::pin(None),
+            meta: None,
+            waker,
+            wake,
+        });
+        slot
+    }
+}
+
+impl Ready {
+    #[cfg(test)]
+    fn is_marked(&self) -> bool {
+        !self.slots.is_empty()
+    }
+}
+
+/// Timers of one thread.
+#[derive(Default)]
+pub(crate) struct Timers {
+    heap: RefCell<BinaryHeap<Reverse<Timer>>>,
+}
+
+struct Timer {
+    at: Instant,
+    waker: Waker,
+}
+
+impl PartialEq for Timer {
+    fn eq(&self, other: &Self) -> bool {
+        self.at == other.at
+    }
+}
+impl Eq for Timer {}
+impl PartialOrd for Timer {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+impl Ord for Timer {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.at.cmp(&other.at)
+    }
+}
+
+impl Timers {
+    pub(crate) fn add(&self, at: Instant, waker: Waker) {
+        self.heap.borrow_mut().push(Reverse(Timer { at, waker }));
+    }
+
+    pub(crate) fn next(&self) -> Option<Instant> {
+        self.heap.borrow().peek().map(|Reverse(timer)| timer.at)
+    }
+
+    /// Wakes everything that is due.
+    pub(crate) fn fire(&self, now: Instant) {
+        while self.next().is_some_and(|at| at <= now) {
+            let timer = self.heap.borrow_mut().pop();
+            if let Some(Reverse(timer)) = timer {
+                timer.waker.wake();
+            }
+        }
+    }
+}
+
+thread_local! {
+    static TIMERS: RefCell<Option<std::rc::Rc<Timers>>> = const { RefCell::new(None) };
+}
+
+/// Makes a fresh set of timers the thread's own; called once by loops and workers.
+pub(crate) fn install_timers() -> std::rc::Rc<Timers> {
+    let timers = std::rc::Rc::new(Timers::default());
+    TIMERS.with(|slot| *slot.borrow_mut() = Some(timers.clone()));
+    timers
+}
+
+pub(crate) fn current_timers(add: impl FnOnce(&Timers)) {
+    TIMERS.with(|slot| {
+        add(slot
+            .borrow()
+            .as_deref()
+            .expect("time::sleep awaits only inside a tailwater handler"));
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::AtomicU32;
+
+    struct Count(Arc<AtomicU32>);
+    impl Bell for Count {
+        fn ring(&self) {
+            self.0.fetch_add(1, SeqCst);
+        }
+    }
+
+    fn executor<F: Future>(max: usize) -> (Executor<F, u32>, Arc<Doorbell>, Arc<AtomicU32>) {
+        let rung = Arc::new(AtomicU32::new(0));
+        let doorbell = Arc::new(Doorbell::new(Box::new(Count(rung.clone()))));
+        (Executor::new(doorbell.clone(), max), doorbell, rung)
+    }
+
+    /// Waits until `rounds` polls have passed, waking itself each time.
+    async fn rounds(count: u32) -> u32 {
+        for _ in 0..count {
+            crate::time::yield_now().await;
+        }
+        count
+    }
+
+    #[test]
+    fn a_task_that_never_waits_finishes_at_once_and_its_slot_is_reused() {
+        let (mut executor, _, _) = executor(4);
+        for id in 0..100 {
+            assert_eq!(executor.start(id, || rounds(0)), Some((id, Ok(0))));
+        }
+        assert_eq!(executor.slots.len(), 1);
+        assert_eq!(executor.live(), 0);
+    }
+
+    #[test]
+    fn waiting_tasks_finish_in_turn_and_keep_their_meta() {
+        let (mut executor, _, _) = executor(4);
+        assert_eq!(executor.start(1, || rounds(2)), None);
+        assert_eq!(executor.start(2, || rounds(1)), None);
+        assert_eq!(executor.live(), 2);
+        let mut done = Vec::new();
+        while let Some(polled) = executor.poll_next() {
+            done.extend(polled);
+        }
+        assert_eq!(done, [(2, Ok(1)), (1, Ok(2))]);
+    }
+
+    #[test]
+    fn a_panic_ends_one_task_only() {
+        let (mut executor, _, _) = executor(4);
+        let task = async |panics: bool| {
+            crate::time::yield_now().await;
+            assert!(!panics, "a test wants this panic");
+        };
+        executor.start(1, || task(true));
+        executor.start(2, || task(false));
+        assert_eq!(executor.poll_next(), Some(Some((1, Err(Panicked)))));
+        assert_eq!(executor.poll_next(), Some(Some((2, Ok(())))));
+        assert_eq!(executor.live(), 0);
+    }
+
+    #[test]
+    fn room_is_bounded() {
+        let (mut executor, _, _) = executor(2);
+        executor.start(1, || rounds(1));
+        assert!(executor.has_room());
+        executor.start(2, || rounds(1));
+        assert!(!executor.has_room());
+    }
+
+    #[test]
+    fn a_wake_from_another_thread_rings_only_a_sleeper_and_only_once() {
+        let (mut executor, doorbell, rung) = executor(2);
+        let (send, receive) = std::sync::mpsc::channel::<Waker>();
+        let mut first = true;
+        let hand_out = std::future::poll_fn(move |context| {
+            if std::mem::replace(&mut first, false) {
+                send.send(context.waker().clone()).unwrap();
+                return Poll::Pending;
+            }
+            Poll::Ready(())
+        });
+        assert_eq!(executor.start(7, || hand_out), None);
+        let waker = receive.recv().unwrap();
+        doorbell.lie_down();
+        std::thread::spawn(move || {
+            waker.wake_by_ref();
+            waker.wake_by_ref();
+        })
+        .join()
+        .unwrap();
+        assert_eq!(rung.load(SeqCst), 1);
+        assert!(executor.ready.is_marked());
+        assert_eq!(executor.poll_next(), Some(Some((7, Ok(())))));
+        assert_eq!(executor.poll_next(), None);
+    }
+
+    #[test]
+    fn timers_fire_in_order_and_not_early() {
+        let timers = Timers::default();
+        let at = Instant::from_nanos;
+        timers.add(at(20), Waker::noop().clone());
+        timers.add(at(10), Waker::noop().clone());
+        assert_eq!(timers.next(), Some(at(10)));
+        timers.fire(at(9));
+        assert_eq!(timers.next(), Some(at(10)));
+        timers.fire(at(15));
+        assert_eq!(timers.next(), Some(at(20)));
+        timers.fire(at(20));
+        assert_eq!(timers.next(), None);
+    }
+}

@@ -1,0 +1,30 @@
+//! RPC runtime: a server whose loops hold their SLO under overload, and the client that belongs to it.
+//!
+//! Start with [`Server::start`] and [`client::Client`]; [`service::Service`] is what a handler is.
+//! A request walks `server::ingress` (wire) → `server::admit` (verdict) → the run queue →
+//! `executor` (handler) → `server::egress` (response, credits riding on it); all of a connection's
+//! steps happen on the loop that owns it. Drivers of their own (the load generator) use
+//! [`client::Channel`] on a [`poll::Poller`].
+//!
+//! Unsafe code is allowed here by ARCHITECTURE.md, and not needed so far: the kernel is reached
+//! through `rustix`.
+
+#![forbid(unsafe_code)]
+
+pub mod client;
+pub mod config;
+mod counters;
+pub mod cpu;
+mod executor;
+pub mod net;
+pub mod poll;
+pub mod server;
+pub mod service;
+pub mod time;
+mod worker;
+
+pub use config::{Placement, Reception, ServerConfig};
+pub use counters::Totals;
+pub use net::Address;
+pub use server::{Server, StartError};
+pub use service::{Reply, Request, Router, Service};

@@ -1,0 +1,175 @@
+//! Running jobs: woken tasks and queued requests in turn, for a bounded time.
+
+use super::Job;
+use super::event_loop::EventLoop;
+use crate::executor::Panicked;
+use crate::service::{Reply, Service, status};
+use crate::worker::Ticket;
+use std::time::Duration;
+use tailwater_control::{Completion, Outcome, Reason, Verdict};
+use tailwater_core::SessionId;
+
+impl<F: Future<Output = Reply>> EventLoop<F> {
+    /// Runs until the handlers' share of this turn is used up or nothing is left. At least one
+    /// woken task and one queued request get their turn.
+    pub(super) fn execute<S: Service<Future = F>>(&mut self, service: &S) -> bool {
+        if self.pool.is_some() {
+            return self.dispatch();
+        }
+        let mut worked = false;
+        loop {
+            let resumed = self.resume();
+            let started = self.start_next(service);
+            worked |= resumed || started;
+            if !(resumed || started) || self.handled_ns >= self.drain_every_ns {
+                return worked;
+            }
+        }
+    }
+
+    fn resume(&mut self) -> bool {
+        let before = self.now;
+        let Some(polled) = self.executor.poll_next() else {
+            return false;
+        };
+        self.look_at_clock();
+        self.count_handler_time(before);
+        if let Some((ticket, reply)) = polled {
+            self.finish(&ticket, reply);
+        }
+        true
+    }
+
+    fn start_next<S: Service<Future = F>>(&mut self, service: &S) -> bool {
+        if !self.executor.has_room() {
+            return false;
+        }
+        let Some(job) = self.queue.pop_front() else {
+            return false;
+        };
+        self.start(job, service);
+        true
+    }
+
+    /// Starts a job unless its client is gone or the controller refuses it after all.
+    pub(super) fn start<S: Service<Future = F>>(&mut self, job: Job, service: &S) {
+        let Some(job) = self.last_check(job) else {
+            return;
+        };
+        let before = self.now;
+        let ticket = job.ticket(before);
+        let finished = self.executor.start(ticket, || service.call(job.request));
+        self.look_at_clock();
+        self.count_handler_time(before);
+        if let Some((ticket, reply)) = finished {
+            self.finish(&ticket, reply);
+        }
+    }
+
+    fn count_handler_time(&mut self, before: tailwater_core::Instant) {
+        let taken = self.now.nanos_since(before);
+        self.handled_ns += taken;
+        self.totals.handler_ns += taken;
+    }
+
+    /// Hands jobs to the worker pool while it has room.
+    fn dispatch(&mut self) -> bool {
+        let Some(pool) = self.pool.clone() else {
+            return false;
+        };
+        let mut worked = false;
+        while pool.has_room()
+            && let Some(job) = self.queue.pop_front()
+        {
+            worked = true;
+            let Some(job) = self.last_check(job) else {
+                continue;
+            };
+            if let Err(job) = pool.push(self.index(), job) {
+                self.requeue(job);
+                break;
+            }
+        }
+        worked
+    }
+
+    /// The ring filled under our hands: the job was checked already and goes first next time.
+    fn requeue(&mut self, job: Job) {
+        if let Some(connection) = self.connections.get_mut(job.connection as usize) {
+            connection.queued += 1;
+        }
+        self.queue.push_front(job);
+    }
+
+    fn last_check(&mut self, job: Job) -> Option<Job> {
+        let connection = self.connections.get_mut(job.connection as usize)?;
+        if connection.generation != job.generation {
+            return None;
+        }
+        connection.queued -= 1;
+        let waited = self.now.since(job.arrived);
+        let budget = job
+            .request
+            .deadline
+            .map(|deadline| deadline.since(self.now));
+        let session = SessionId(job.connection);
+        match self
+            .shard
+            .on_start(self.now, session, waited, budget, &mut self.observer)
+        {
+            Verdict::Admit => Some(job),
+            Verdict::Shed(reason) | Verdict::Close(reason) => {
+                let outcome = Outcome::Shed(reason);
+                let done = Completion {
+                    outcome,
+                    waited,
+                    service: Duration::ZERO,
+                };
+                self.reject(job.connection, job.id, job.arrived, &done, reason);
+                self.flush_if_settled(job.connection);
+                None
+            }
+        }
+    }
+
+    /// A handler has answered.
+    pub(super) fn finish(&mut self, ticket: &Ticket, reply: Result<Reply, Panicked>) {
+        let Some(connection) = self.connections.get(ticket.connection as usize) else {
+            return;
+        };
+        if connection.generation != ticket.generation {
+            return;
+        }
+        let waited = ticket.started.since(ticket.arrived);
+        let service = self.now.since(ticket.started);
+        match reply
+            .unwrap_or_else(|Panicked| Reply::failure(status::PANICKED, "the handler panicked"))
+        {
+            Reply::Response { status, payload } => {
+                let done = Completion {
+                    outcome: Outcome::Served,
+                    waited,
+                    service,
+                };
+                self.respond(ticket, &done, status, &payload);
+            }
+            Reply::Shed(reason) => self.reject_from_handler(ticket, waited, service, reason),
+        }
+        self.flush_if_settled(ticket.connection);
+    }
+
+    fn reject_from_handler(
+        &mut self,
+        ticket: &Ticket,
+        waited: Duration,
+        service: Duration,
+        reason: Reason,
+    ) {
+        let done = Completion {
+            outcome: Outcome::Shed(reason),
+            waited,
+            service,
+        };
+        self.reject(ticket.connection, ticket.id, ticket.arrived, &done, reason);
+    }
+}

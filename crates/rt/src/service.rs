@@ -1,0 +1,136 @@
+//! What a handler is: a function from a request to a future of a reply.
+
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::pin::Pin;
+use tailwater_control::Reason;
+use tailwater_core::{Instant, MethodId};
+
+/// A call as the handler sees it.
+#[derive(Debug)]
+pub struct Request {
+    /// Which procedure.
+    pub method: MethodId,
+    /// The arguments, uninterpreted.
+    pub payload: Vec<u8>,
+    /// When the answer is worthless, by this machine's clock; `None` without a deadline.
+    pub deadline: Option<Instant>,
+    /// Smaller is more important; 128 is the middle.
+    pub priority: u8,
+    /// On whose behalf; zero for nobody in particular.
+    pub tenant: u32,
+}
+
+/// What a handler answers.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Reply {
+    /// A response: status zero is success, others are the application's.
+    Response {
+        /// The application's status.
+        status: u16,
+        /// The result. Reuse the request's buffer where you can.
+        payload: Vec<u8>,
+    },
+    /// Refused in the handler, for instance at a lock whose queue does not fit the budget.
+    Shed(Reason),
+}
+
+impl Reply {
+    /// Success with this result.
+    #[must_use]
+    pub const fn ok(payload: Vec<u8>) -> Self {
+        Self::Response { status: 0, payload }
+    }
+
+    /// The application's failure `status`, with an explanation for people.
+    #[must_use]
+    pub fn failure(status: u16, why: &str) -> Self {
+        Self::Response {
+            status,
+            payload: why.as_bytes().to_vec(),
+        }
+    }
+}
+
+/// A service: any `Fn(Request) -> impl Future<Output = Reply>`, or a [`Router`] of several.
+///
+/// The future runs on one thread from start to end, so it need not be `Send`. It may wait for
+/// timers ([`crate::time::sleep`]) and other calls without holding the thread; what it computes
+/// between two waits holds its loop, and the delay signal counts that.
+pub trait Service: Send + Sync + 'static {
+    /// The running handler.
+    type Future: Future<Output = Reply> + 'static;
+
+    /// Starts a handler.
+    fn call(&self, request: Request) -> Self::Future;
+}
+
+impl<F, T> Service for F
+where
+    F: Fn(Request) -> T + Send + Sync + 'static,
+    T: Future<Output = Reply> + 'static,
+{
+    type Future = T;
+
+    fn call(&self, request: Request) -> T {
+        self(request)
+    }
+}
+
+/// Application statuses that the runtime itself gives; zero is success, all others are yours.
+pub mod status {
+    /// A [`Router`](super::Router) does not know the method.
+    pub const UNKNOWN_METHOD: u16 = 404;
+    /// The answer is longer than the client accepts.
+    pub const ANSWER_TOO_LONG: u16 = 413;
+    /// The handler panicked.
+    pub const PANICKED: u16 = 500;
+}
+
+type Boxed = Pin<Box<dyn Future<Output = Reply>>>;
+
+/// Several procedures behind one server.
+#[derive(Default)]
+pub struct Router {
+    routes: BTreeMap<u16, Box<dyn Fn(Request) -> Boxed + Send + Sync>>,
+}
+
+impl Router {
+    /// A router without routes.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a procedure.
+    ///
+    /// # Panics
+    /// When the number is taken, or reserved by tailwater: both are mistakes of the program.
+    #[must_use]
+    pub fn route<S: Service>(mut self, method: u16, service: S) -> Self {
+        assert!(
+            !MethodId(method).is_reserved(),
+            "method {method:#x}: 0xff00 and up are reserved"
+        );
+        let route = Box::new(move |request| Box::pin(service.call(request)) as Boxed);
+        assert!(
+            self.routes.insert(method, route).is_none(),
+            "method {method} is routed twice"
+        );
+        self
+    }
+}
+
+impl Service for Router {
+    type Future = Boxed;
+
+    fn call(&self, request: Request) -> Boxed {
+        match self.routes.get(&request.method.0) {
+            Some(route) => route(request),
+            None => Box::pin(std::future::ready(Reply::failure(
+                status::UNKNOWN_METHOD,
+                "unknown method",
+            ))),
+        }
+    }
+}

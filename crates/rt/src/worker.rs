@@ -1,0 +1,197 @@
+//! Dispatched placement: a pool of threads that run handlers, each with an executor of its own.
+//!
+//! The run queue stays with the loop, so that delay signal, AQM and order are the same as in-line;
+//! only as many requests as there are workers are handed over ahead of time.
+
+use crate::executor::{Bell, Doorbell, Executor, Panicked, install_timers};
+use crate::server::{Inbox, Job};
+use crate::service::{Reply, Service};
+use crate::time::now;
+use crossbeam_queue::ArrayQueue;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::SeqCst;
+use std::sync::{Arc, OnceLock};
+use std::thread::{JoinHandle, Thread};
+use std::time::Duration;
+use tailwater_core::Instant;
+
+/// A handler's answer on its way back to the loop that owns the connection.
+pub(crate) struct Done {
+    pub(crate) ticket: Ticket,
+    pub(crate) reply: Result<Reply, Panicked>,
+}
+
+/// What identifies a running request.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ticket {
+    pub(crate) connection: u32,
+    pub(crate) generation: u32,
+    pub(crate) id: tailwater_core::RequestId,
+    pub(crate) arrived: Instant,
+    pub(crate) started: Instant,
+}
+
+struct Task {
+    ticket: Ticket,
+    home: usize,
+}
+
+/// The pool's shared half.
+pub(crate) struct Pool {
+    ring: ArrayQueue<(usize, Job)>,
+    workers: Vec<Arc<Doorbell>>,
+    /// A loop has more than fits the ring and wants to hear of room.
+    hungry: AtomicBool,
+    stop: AtomicBool,
+}
+
+impl Pool {
+    /// Starts `count` workers that answer to `inboxes`.
+    pub(crate) fn start<S: Service>(
+        count: usize,
+        tasks_max: usize,
+        service: Arc<S>,
+        inboxes: Arc<[Inbox]>,
+    ) -> std::io::Result<(Arc<Self>, Vec<JoinHandle<()>>)> {
+        let bells: Vec<_> = (0..count).map(|_| ThreadBell::default()).collect();
+        let pool = Arc::new(Self {
+            ring: ArrayQueue::new(count),
+            workers: bells
+                .iter()
+                .map(|bell| Arc::new(Doorbell::new(Box::new(bell.clone()))))
+                .collect(),
+            hungry: AtomicBool::new(false),
+            stop: AtomicBool::new(false),
+        });
+        let mut threads = Vec::new();
+        for (index, bell) in bells.into_iter().enumerate() {
+            let (pool, service, inboxes) = (pool.clone(), service.clone(), inboxes.clone());
+            let thread = std::thread::Builder::new()
+                .name(format!("tailwater-work-{index}"))
+                .spawn(move || Worker::new(pool, index, tasks_max, inboxes).run(&*service))?;
+            bell.0
+                .set(thread.thread().clone())
+                .expect("each bell is set once");
+            threads.push(thread);
+        }
+        Ok((pool, threads))
+    }
+
+    pub(crate) fn has_room(&self) -> bool {
+        !self.ring.is_full()
+    }
+
+    /// Hands a job over; gives it back when the ring has filled meanwhile.
+    pub(crate) fn push(&self, home: usize, job: Job) -> Result<(), Job> {
+        self.ring.push((home, job)).map_err(|(_, job)| job)?;
+        // One sleeper per job is enough; busy workers look at the ring by themselves.
+        let _ = self.workers.iter().any(|worker| worker.notify());
+        Ok(())
+    }
+
+    /// The caller cannot go on before there is room. True if there is some already.
+    pub(crate) fn await_room(&self) -> bool {
+        self.hungry.store(true, SeqCst);
+        self.has_room()
+    }
+
+    pub(crate) fn stop(&self) {
+        self.stop.store(true, SeqCst);
+        for worker in &self.workers {
+            worker.notify();
+        }
+    }
+}
+
+#[derive(Clone, Default)]
+struct ThreadBell(Arc<OnceLock<Thread>>);
+
+impl Bell for ThreadBell {
+    fn ring(&self) {
+        if let Some(thread) = self.0.get() {
+            thread.unpark();
+        }
+    }
+}
+
+struct Worker<F> {
+    pool: Arc<Pool>,
+    doorbell: Arc<Doorbell>,
+    executor: Executor<F, Task>,
+    inboxes: Arc<[Inbox]>,
+}
+
+impl<F: Future<Output = Reply>> Worker<F> {
+    fn new(pool: Arc<Pool>, index: usize, tasks_max: usize, inboxes: Arc<[Inbox]>) -> Self {
+        let doorbell = pool.workers[index].clone();
+        let executor = Executor::new(doorbell.clone(), tasks_max);
+        Self {
+            pool,
+            doorbell,
+            executor,
+            inboxes,
+        }
+    }
+
+    fn run<S: Service<Future = F>>(mut self, service: &S) {
+        let timers = install_timers();
+        while !self.pool.stop.load(SeqCst) {
+            timers.fire(now());
+            let resumed = self.resume();
+            if !self.take(service) && !resumed {
+                self.rest(timers.next());
+            }
+        }
+    }
+
+    fn resume(&mut self) -> bool {
+        let Some(polled) = self.executor.poll_next() else {
+            return false;
+        };
+        self.deliver(polled);
+        true
+    }
+
+    fn take<S: Service<Future = F>>(&mut self, service: &S) -> bool {
+        if !self.executor.has_room() {
+            return false;
+        }
+        let Some((home, job)) = self.pool.ring.pop() else {
+            return false;
+        };
+        if self.pool.hungry.load(SeqCst) && self.pool.hungry.swap(false, SeqCst) {
+            for inbox in &*self.inboxes {
+                inbox.doorbell.notify();
+            }
+        }
+        let task = Task {
+            ticket: job.ticket(now()),
+            home,
+        };
+        let finished = self.executor.start(task, || service.call(job.request));
+        self.deliver(finished);
+        true
+    }
+
+    fn deliver(&self, finished: Option<(Task, Result<Reply, Panicked>)>) {
+        if let Some((task, reply)) = finished {
+            let inbox = &self.inboxes[task.home];
+            inbox.done.push(Done {
+                ticket: task.ticket,
+                reply,
+            });
+            inbox.doorbell.notify();
+        }
+    }
+
+    /// Sleeps until there is work or a timer is due. See [`Doorbell`] for why none is missed.
+    fn rest(&self, timer: Option<Instant>) {
+        self.doorbell.lie_down();
+        let takes = self.executor.has_room() && !self.pool.ring.is_empty();
+        if !takes && !self.executor.has_ready() && !self.pool.stop.load(SeqCst) {
+            let longest = Duration::from_secs(3600);
+            std::thread::park_timeout(timer.map_or(longest, |at| at.since(now())));
+        }
+        self.doorbell.get_up();
+    }
+}

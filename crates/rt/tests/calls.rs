@@ -1,0 +1,219 @@
+//! Server and client together, over real sockets.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+use tailwater_control::catalog::{Controller, Spec};
+use tailwater_rt::client::{CallError, ChannelConfig, Client};
+use tailwater_rt::service::status;
+use tailwater_rt::{
+    Address, Placement, Reception, Reply, Request, Router, Server, ServerConfig, Service,
+};
+
+const ECHO: u16 = 1;
+
+async fn echo(request: Request) -> Reply {
+    Reply::ok(request.payload)
+}
+
+fn controller(name: &str) -> Controller {
+    Spec::named(name)
+        .build(Duration::from_millis(100), 2, 1)
+        .unwrap()
+}
+
+fn start<S: Service>(config: ServerConfig, name: &str, service: S) -> (Server, Client) {
+    let controller = controller(name);
+    let server = Server::start(config, controller.admission.clone(), service).unwrap();
+    let config = ChannelConfig::new(server.address().clone());
+    let client = Client::connect_with(config, &controller).unwrap();
+    (server, client)
+}
+
+fn echoes(client: &Client, count: u32) {
+    let calls: Vec<_> = (0..count)
+        .map(|number| client.call(ECHO, number.to_le_bytes().to_vec()))
+        .collect();
+    for (number, call) in (0..count).zip(calls) {
+        assert_eq!(call.wait().unwrap().payload, number.to_le_bytes());
+    }
+}
+
+/// Counts are published with a delay; looks until they say so, for as long as the harness allows.
+fn eventually(what: &str, holds: impl Fn() -> bool) {
+    let found = (0..10_000_000).any(|_| {
+        std::thread::yield_now();
+        holds()
+    });
+    assert!(found, "{what}");
+}
+
+fn unix_path(name: &str) -> PathBuf {
+    std::env::temp_dir().join(format!("tailwater-{}-{name}.sock", std::process::id()))
+}
+
+#[test]
+fn every_reception_and_placement_serves_over_both_transports() {
+    let receptions = [
+        Reception::Block,
+        Reception::SpinThenBlock(Duration::from_micros(50)),
+        Reception::Poll,
+    ];
+    for (number, reception) in receptions.into_iter().enumerate() {
+        for placement in [Placement::Inline, Placement::Workers(2)] {
+            let unix = Address::Unix(unix_path(&format!("{number}-{placement}")));
+            for listen in [ServerConfig::default().listen, unix] {
+                let config = ServerConfig {
+                    listen,
+                    reception,
+                    placement,
+                    loops: 2,
+                    ..ServerConfig::default()
+                };
+                let (server, client) = start(config, "none", echo);
+                echoes(&client, 100);
+                eventually("all are counted", || server.totals().served == 100);
+            }
+        }
+    }
+}
+
+#[test]
+fn calls_without_credit_wait_and_are_all_served() {
+    let (server, client) = start(ServerConfig::default(), "breakwater", echo);
+    echoes(&client, 100);
+    eventually("all are counted", || server.totals().served == 100);
+    assert_eq!(server.totals().shed_total(), 0);
+    assert_eq!(server.gauges().sessions, 1);
+}
+
+#[test]
+fn a_waiting_handler_holds_neither_loop_nor_worker() {
+    for placement in [Placement::Inline, Placement::Workers(1)] {
+        let config = ServerConfig {
+            placement,
+            ..ServerConfig::default()
+        };
+        let gate = Arc::new(AtomicU32::new(0));
+        let seen = gate.clone();
+        // Each of the first hundred calls waits until all hundred are inside.
+        let (_server, client) = start(config, "none", move |request: Request| {
+            let gate = seen.clone();
+            async move {
+                gate.fetch_add(1, Ordering::SeqCst);
+                while gate.load(Ordering::SeqCst) < 100 {
+                    tailwater_rt::time::sleep(Duration::from_micros(100)).await;
+                }
+                Reply::ok(request.payload)
+            }
+        });
+        echoes(&client, 100);
+    }
+}
+
+#[test]
+fn a_handler_may_call_another_server() {
+    let (back_server, back) = start(ServerConfig::default(), "none", echo);
+    let (_front_server, front) = start(ServerConfig::default(), "none", move |request: Request| {
+        let back = back.clone();
+        async move {
+            match back.call(ECHO, request.payload).await {
+                Ok(answer) => Reply::ok(answer.payload),
+                Err(error) => Reply::failure(1, &error.to_string()),
+            }
+        }
+    });
+    echoes(&front, 50);
+    eventually("all are counted", || back_server.totals().served == 50);
+}
+
+#[test]
+fn statuses_panics_and_refusals_reach_the_caller() {
+    let router = Router::new()
+        .route(1, |_: Request| async { Reply::failure(7, "no such key") })
+        .route(2, |_: Request| async { panic!("a test wants this panic") })
+        .route(3, |_: Request| async {
+            Reply::Shed(tailwater_control::Reason::Lock)
+        })
+        .route(4, |_: Request| async { Reply::ok(vec![0; 2 << 20]) });
+    let (server, client) = start(ServerConfig::default(), "none", router);
+    let status_of = |method| client.call(method, "").wait().unwrap().status;
+    assert_eq!(status_of(1), 7);
+    assert_eq!(status_of(2), status::PANICKED);
+    assert_eq!(
+        client.call(3, "").wait(),
+        Err(CallError::Shed(tailwater_control::Reason::Lock)),
+    );
+    assert_eq!(status_of(4), status::ANSWER_TOO_LONG);
+    assert_eq!(status_of(9), status::UNKNOWN_METHOD);
+    assert_eq!(status_of(1), 7, "the connection has survived all of it");
+    assert_eq!(server.totals().accepted, 1);
+}
+
+#[test]
+fn a_payload_that_does_not_fit_fails_alone() {
+    let (_server, client) = start(ServerConfig::default(), "breakwater", echo);
+    echoes(&client, 1);
+    let too_long = client.call(ECHO, vec![0; 2 << 20]).wait();
+    assert!(
+        matches!(too_long, Err(CallError::TooLong { .. })),
+        "{too_long:?}"
+    );
+    echoes(&client, 10);
+}
+
+#[test]
+fn draining_finishes_what_was_admitted() {
+    let (server, client) = start(ServerConfig::default(), "none", |request: Request| async {
+        tailwater_rt::time::sleep(Duration::from_millis(20)).await;
+        Reply::ok(request.payload)
+    });
+    let calls: Vec<_> = (0..20_u32)
+        .map(|n| client.call(ECHO, n.to_le_bytes().to_vec()))
+        .collect();
+    // All are inside once the counters say so; draining must not lose one of them.
+    eventually("all are inside", || server.totals().received == 20);
+    server.drain(Duration::from_secs(10));
+    for (number, call) in (0..20_u32).zip(calls) {
+        assert_eq!(call.wait().unwrap().payload, number.to_le_bytes());
+    }
+}
+
+#[test]
+fn a_client_finds_a_server_that_restarts() {
+    let listen = Address::Unix(unix_path("restart"));
+    let config = ServerConfig {
+        listen,
+        ..ServerConfig::default()
+    };
+    let (server, client) = start(config.clone(), "breakwater", echo);
+    echoes(&client, 10);
+    drop(server);
+    let controller = controller("breakwater");
+    let _again = Server::start(config, controller.admission.clone(), echo).unwrap();
+    let served = (0..1_000).any(|_| client.call(ECHO, "again").wait().is_ok());
+    assert!(served, "no call reached the restarted server");
+    echoes(&client, 10);
+}
+
+#[test]
+fn a_port_in_use_and_a_core_that_is_not_there_are_told_before_anything_runs() {
+    let (server, _client) = start(ServerConfig::default(), "none", echo);
+    let config = ServerConfig {
+        listen: server.address().clone(),
+        ..ServerConfig::default()
+    };
+    let error = Server::start(config, controller("none").admission, echo)
+        .err()
+        .unwrap();
+    assert!(error.to_string().contains("is in use"), "{error}");
+    let config = ServerConfig {
+        cores: vec![999],
+        ..ServerConfig::default()
+    };
+    let error = Server::start(config, controller("none").admission, echo)
+        .err()
+        .unwrap();
+    assert!(error.to_string().contains("core 999"), "{error}");
+}

@@ -1,0 +1,233 @@
+//! Verbs and flags: the one table behind parsing, `--help` and completions.
+
+use crate::failure::Failure;
+use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+use std::time::Duration;
+use tailwater_control::catalog::Spec;
+use tailwater_rt::{Address, Placement, Reception};
+use tailwater_workload::Distribution;
+use tailwater_workload::duration::parse_duration;
+
+/// Overload control, honest load and deterministic simulation for RPC services.
+#[derive(Parser, Debug)]
+#[command(name = "tailwater", version, max_term_width = 100, after_help = EXIT_CODES)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) verb: Verb,
+}
+
+const EXIT_CODES: &str = "Exit codes: 0 done; 1 the work failed; 2 what was asked for is wrong.";
+
+#[derive(Subcommand, Debug)]
+pub(crate) enum Verb {
+    /// See it work: a server asked for up to twice its capacity, without and with control.
+    Demo(DemoOptions),
+    /// Run a scenario file, on this machine's loopback or in simulation.
+    Run(RunOptions),
+    /// Serve the synthetic service.
+    Serve(ServeOptions),
+    /// Send load to a server and report the fate of every request.
+    Load(LoadOptions),
+    /// List controllers, profiles and the settings that overrides can change.
+    Controllers,
+    /// Print completions for a shell.
+    Completions {
+        /// Which.
+        shell: clap_complete::Shell,
+    },
+    /// Do what a JSON object on standard input says, for the orchestrator.
+    #[command(hide = true)]
+    Job,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct DemoOptions {
+    /// Print the result as one JSON object.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Write the JSON, plots and an HTML page here.
+    #[arg(long, value_name = "DIR", default_value = "out/demo")]
+    pub(crate) out: PathBuf,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct RunOptions {
+    /// The scenario file, such as scenarios/overload.toml.
+    pub(crate) file: PathBuf,
+    /// Where it runs.
+    #[arg(long, value_enum, default_value_t = Driver::Loopback)]
+    pub(crate) on: Driver,
+    /// Instead of the scenario's seed.
+    #[arg(long)]
+    pub(crate) seed: Option<u64>,
+    /// Print the result as one JSON object.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Write the JSON, plots and an HTML page here.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// A short version of the scenario: one repetition, lowest and highest demand. Its numbers
+    /// prove that it works, and nothing else. Also by TAILWATER_SHORT=1.
+    #[arg(long)]
+    pub(crate) short: bool,
+    /// Instead of the scenario's number of repetitions.
+    #[arg(long, value_name = "N")]
+    pub(crate) repetitions: Option<u32>,
+}
+
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Driver {
+    /// Real sockets: server and load in processes of their own, pinned as the scenario says.
+    Loopback,
+    /// Virtual time.
+    Sim,
+}
+
+/// Which controller: the same for both ends of a connection.
+#[derive(Args, Debug, Clone)]
+pub(crate) struct ControllerOptions {
+    /// A controller; `tailwater controllers` lists them.
+    #[arg(long, default_value = "breakwater")]
+    controller: String,
+    /// One of its profiles.
+    #[arg(long, default_value = "default")]
+    profile: String,
+    /// Overrides a setting; may be repeated.
+    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = key_value)]
+    overrides: Vec<(String, String)>,
+    /// The objective for latency from intended time to answer.
+    #[arg(long, default_value = "400us", value_parser = duration)]
+    pub(crate) slo: Duration,
+}
+
+impl ControllerOptions {
+    pub(crate) fn spec(&self) -> Spec {
+        Spec {
+            name: self.controller.clone(),
+            profile: self.profile.clone(),
+            overrides: self.overrides.clone(),
+        }
+    }
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct ServeOptions {
+    /// An address such as 127.0.0.1:7000 (port 0: a free one) or unix:/run/my.sock.
+    #[arg(long, default_value = "127.0.0.1:0")]
+    pub(crate) listen: Address,
+    /// What requests may ask for.
+    #[arg(long, value_enum, default_value_t = Offered::All)]
+    pub(crate) service: Offered,
+    #[command(flatten)]
+    pub(crate) controller: ControllerOptions,
+    /// Event loops, each a thread.
+    #[arg(long, default_value_t = 1)]
+    pub(crate) loops: usize,
+    /// Pin the loops to these cores, by position.
+    #[arg(long = "core", value_name = "CORE", value_delimiter = ',')]
+    pub(crate) cores: Vec<usize>,
+    /// How loops wait: block, spin:50us or poll.
+    #[arg(long, default_value_t)]
+    pub(crate) reception: Reception,
+    /// Where handlers run: inline or workers:4.
+    #[arg(long, default_value_t)]
+    pub(crate) placement: Placement,
+    /// Most connections at a time.
+    #[arg(long, default_value_t = 1 << 16)]
+    pub(crate) connections_max: usize,
+    /// Speed of this machine in spinning rounds per ns, instead of measuring it: servers that are
+    /// compared must do the same work.
+    #[arg(long, value_name = "ROUNDS")]
+    pub(crate) calibration: Option<f64>,
+}
+
+/// Methods of the synthetic service.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Offered {
+    /// 1 echo, 2 spin, 3 sleep.
+    All,
+    /// 1 only, without a router in between.
+    Echo,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct LoadOptions {
+    /// The server.
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) connect: Address,
+    #[command(flatten)]
+    pub(crate) controller: ControllerOptions,
+    /// Logical clients, each with a connection of its own.
+    #[arg(long, default_value_t = 100)]
+    pub(crate) clients: u32,
+    /// Requests per second of all clients together; left out: find the capacity in closed loop.
+    #[arg(long, value_name = "RPS")]
+    pub(crate) rate: Option<f64>,
+    /// Mean service time.
+    #[arg(long, default_value = "10us", value_parser = duration)]
+    pub(crate) mean: Duration,
+    /// Distribution of service times.
+    #[arg(long, value_enum, default_value_t = Shape::Exponential)]
+    pub(crate) distribution: Shape,
+    /// The server sleeps instead of computing.
+    #[arg(long)]
+    pub(crate) sleep: bool,
+    /// Time before measuring begins.
+    #[arg(long, default_value = "500ms", value_parser = duration)]
+    pub(crate) warm_up: Duration,
+    /// Measured time.
+    #[arg(long, default_value = "2s", value_parser = duration)]
+    pub(crate) duration: Duration,
+    /// Decides the schedule and the service times.
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Pin the generator's threads to these cores.
+    #[arg(long = "core", value_name = "CORE", value_delimiter = ',')]
+    pub(crate) cores: Vec<usize>,
+    /// Threads of the generator; each spins.
+    #[arg(long, default_value_t = 1)]
+    pub(crate) threads: u32,
+    /// The server's process, to report its CPU time.
+    #[arg(long, value_name = "PID")]
+    pub(crate) server_pid: Option<u32>,
+    /// Print the result as one JSON object.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Shape {
+    /// Every request takes the mean.
+    Constant,
+    /// Exponential.
+    Exponential,
+    /// A fifth takes four times the mean, the others a quarter.
+    Bimodal,
+}
+
+impl From<Shape> for Distribution {
+    fn from(shape: Shape) -> Self {
+        match shape {
+            Shape::Constant => Self::Constant,
+            Shape::Exponential => Self::Exponential,
+            Shape::Bimodal => Self::Bimodal,
+        }
+    }
+}
+
+fn duration(text: &str) -> Result<Duration, String> {
+    parse_duration(text).map_err(|error| error.to_string())
+}
+
+fn key_value(text: &str) -> Result<(String, String), String> {
+    let (key, value) =
+        text.split_once('=').ok_or_else(|| format!("'{text}' found, KEY=VALUE is needed"))?;
+    Ok((key.into(), value.into()))
+}
+
+pub(crate) fn completions(shell: clap_complete::Shell) -> Result<(), Failure> {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Arguments::command(), "tailwater", &mut script);
+    crate::failure::say(String::from_utf8_lossy(&script).trim_end())
+}

@@ -1,0 +1,307 @@
+//! One piece of load as data: what `tailwater load` and the orchestrator ask the generator to do.
+
+use crate::failure::{Failure, say};
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+use tailwater_control::catalog::{Controller, Spec};
+use tailwater_core::{Nanos, Rate};
+use tailwater_load::closed::ClosedPlan;
+use tailwater_load::{Fleet, OpenPlan, closed, open, work};
+use tailwater_rt::Address;
+use tailwater_rt::time::now;
+use tailwater_stats::result::Run;
+use tailwater_stats::{Audit, AuditSpec, audit};
+use tailwater_workload::{Arrivals, DemandPlan, Distribution, Schedule, Service, Step};
+
+/// What the generator is to do. Times are in nanoseconds.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Job {
+    pub(crate) address: String,
+    pub(crate) clients: u32,
+    pub(crate) threads: u32,
+    pub(crate) cores: Vec<usize>,
+    pub(crate) controller: Spec,
+    pub(crate) slo_ns: u64,
+    pub(crate) seed: u64,
+    pub(crate) service: ServiceJob,
+    pub(crate) server_pid: u32,
+    /// The server spins: its CPU time says nothing, its busy time does.
+    pub(crate) server_spins: bool,
+    pub(crate) kind: Kind,
+}
+
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(crate) struct ServiceJob {
+    pub(crate) shape: ShapeJob,
+    pub(crate) mean_ns: u64,
+    pub(crate) sleeps: bool,
+}
+
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(crate) enum ShapeJob {
+    Constant,
+    Exponential,
+    Bimodal,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) enum Kind {
+    Open(OpenJob),
+    Closed { in_flight: Vec<u32>, measure_ns: u64 },
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct OpenJob {
+    /// Requests per second and length, warm-up included.
+    pub(crate) steps: Vec<(f64, u64)>,
+    pub(crate) periodic: bool,
+    pub(crate) warm_up_ns: u64,
+    pub(crate) measure_ns: u64,
+    pub(crate) drain_ns: u64,
+    pub(crate) bin_ns: Option<u64>,
+}
+
+/// What came of it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) enum Outcome {
+    Open(Box<OpenOutcome>),
+    Closed { points: Vec<(u32, f64)>, plateau_rps: f64 },
+    Failed { usage: bool, why: String },
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct OpenOutcome {
+    /// Filled but for what only the orchestrator knows: names, capacity, bound, ratios, validity.
+    pub(crate) run: Run,
+    /// The generator's audit of itself; `None` for steps, which are no single process.
+    pub(crate) audit: Option<Audit>,
+    /// Offset and latency in µs (negative: none) of each request of a stepped run.
+    pub(crate) points: Vec<(f32, f32)>,
+}
+
+impl From<Distribution> for ShapeJob {
+    fn from(distribution: Distribution) -> Self {
+        match distribution {
+            Distribution::Constant => Self::Constant,
+            Distribution::Exponential => Self::Exponential,
+            Distribution::Bimodal => Self::Bimodal,
+        }
+    }
+}
+
+impl ServiceJob {
+    pub(crate) fn service(&self) -> Service {
+        let distribution = match self.shape {
+            ShapeJob::Constant => Distribution::Constant,
+            ShapeJob::Exponential => Distribution::Exponential,
+            ShapeJob::Bimodal => Distribution::Bimodal,
+        };
+        Service { distribution, mean: Duration::from_nanos(self.mean_ns) }
+    }
+
+    const fn method(&self) -> tailwater_core::MethodId {
+        if self.sleeps { work::SLEEP } else { work::SPIN }
+    }
+}
+
+/// Reads a job, does it, prints the outcome.
+pub(crate) fn from_standard_input() -> Result<(), Failure> {
+    let job: Job = serde_json::from_reader(std::io::stdin())
+        .map_err(|error| Failure::usage(format!("the job on standard input: {error}")))?;
+    let outcome = job.perform().unwrap_or_else(|failure| match failure {
+        Failure::Usage(why) => Outcome::Failed { usage: true, why },
+        Failure::Work(why) => Outcome::Failed { usage: false, why },
+    });
+    say(&serde_json::to_string(&outcome).map_err(Failure::work)?)
+}
+
+impl Job {
+    /// Does it on threads of this process.
+    pub(crate) fn perform(&self) -> Result<Outcome, Failure> {
+        allow_many_descriptors();
+        let slo = Duration::from_nanos(self.slo_ns);
+        let controller = self.controller.build(slo, 1, self.seed).map_err(Failure::usage)?;
+        match &self.kind {
+            Kind::Open(open) => self.open(open, &controller),
+            Kind::Closed { in_flight, measure_ns } => {
+                self.closed(in_flight.clone(), Duration::from_nanos(*measure_ns), &controller)
+            }
+        }
+    }
+
+    fn address(&self) -> Result<Address, Failure> {
+        self.address.parse().map_err(Failure::usage)
+    }
+
+    fn pin(&self, thread: u32) -> Result<(), Failure> {
+        match self.cores.get(thread as usize) {
+            Some(&core) => tailwater_rt::cpu::pin(core).map_err(Failure::usage),
+            None => Ok(()),
+        }
+    }
+
+    fn closed(
+        &self,
+        in_flight: Vec<u32>,
+        measure: Duration,
+        controller: &Controller,
+    ) -> Result<Outcome, Failure> {
+        self.pin(0)?;
+        let mut fleet = Fleet::connect(&self.address()?, self.clients, controller)
+            .map_err(Failure::work)?;
+        let plan = ClosedPlan {
+            method: self.service.method(),
+            service: self.service.service(),
+            in_flight,
+            measure,
+            seed: self.seed,
+        };
+        let capacity = closed::run(&mut fleet, &plan).map_err(Failure::work)?;
+        Ok(Outcome::Closed { points: capacity.points, plateau_rps: capacity.plateau_rps })
+    }
+
+    fn open(&self, job: &OpenJob, controller: &Controller) -> Result<Outcome, Failure> {
+        let schedule = self.schedule(job)?;
+        let parts = split(&schedule, self.clients, self.threads);
+        let address = self.address()?;
+        let mut fleets = Vec::new();
+        for (clients, _) in &parts {
+            let fleet = Fleet::connect(&address, *clients, controller).map_err(Failure::work)?;
+            fleets.push(fleet);
+        }
+        // A moment for the connections to come to rest and the threads to start.
+        let start = now() + Duration::from_millis(30);
+        let mut findings = Vec::new();
+        std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..)
+                .zip(fleets.iter_mut().zip(parts))
+                .map(|(index, (fleet, (_, schedule)))| {
+                    let plan = self.open_plan(job, schedule);
+                    scope.spawn(move || {
+                        self.pin(index)?;
+                        Ok(open::run(fleet, &plan, start))
+                    })
+                })
+                .collect();
+            for thread in threads {
+                let result = thread.join().map_err(|_| Failure::work("the generator panicked"));
+                findings.push(result.and_then(|result| result));
+            }
+        });
+        let findings: Vec<open::Findings> = findings.into_iter().collect::<Result<_, _>>()?;
+        self.conclude(job, findings)
+    }
+
+    fn schedule(&self, job: &OpenJob) -> Result<Schedule, Failure> {
+        let steps = job.steps.iter().map(|&(rate, length)| Step {
+            rate: Rate(rate),
+            length: Duration::from_nanos(length),
+        });
+        let arrivals = if job.periodic { Arrivals::Periodic } else { Arrivals::Poisson };
+        let plan = DemandPlan { steps: steps.collect(), arrivals };
+        Schedule::build(&plan, self.clients, &self.service.service(), self.seed)
+            .map_err(Failure::usage)
+    }
+
+    fn open_plan(&self, job: &OpenJob, schedule: Schedule) -> OpenPlan {
+        OpenPlan {
+            schedule,
+            method: self.service.method(),
+            slo: Duration::from_nanos(self.slo_ns),
+            warm_up: Duration::from_nanos(job.warm_up_ns),
+            measure: Duration::from_nanos(job.measure_ns),
+            drain: Duration::from_nanos(job.drain_ns),
+            bin: job.bin_ns.map(Duration::from_nanos),
+            server_pid: self.server_pid,
+        }
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "counts of a few seconds")]
+    fn conclude(&self, job: &OpenJob, findings: Vec<open::Findings>) -> Result<Outcome, Failure> {
+        let wrong: u64 = findings.iter().map(|part| part.wrong_answers).sum();
+        if wrong > 0 {
+            return Err(Failure::work(format!("{wrong} answers of the server were wrong")));
+        }
+        let mut sent: Vec<u64> =
+            findings.iter().flat_map(|part| part.sent_ns.iter().copied()).collect();
+        sent.sort_unstable();
+        let mut points: Vec<_> =
+            findings.iter().flat_map(|part| part.points.iter().copied()).collect();
+        points.sort_unstable_by_key(|point| point.0);
+        let mut parts = findings.into_iter();
+        let mut first = parts.next().ok_or_else(|| Failure::usage("threads is 0"))?;
+        for part in parts {
+            first.tally.merge(&part.tally);
+            first.intended += part.intended;
+        }
+        let counts = first.counts.clone();
+        let mut run = Run {
+            clients: self.clients,
+            slo_us: self.slo_ns as f64 / 1e3,
+            noise: first.window.noise,
+            ..Run::default()
+        };
+        first.tally.finish().fill(&mut run, counts.as_ref().map(|counts| counts.received));
+        let seconds = first.window.length.as_secs_f64();
+        if let Some(counts) = &counts {
+            let per_served = |count: u64| count as f64 / counts.served.max(1) as f64;
+            run.rx_per_request = per_served(counts.frames_in);
+            run.tx_per_request = per_served(counts.frames_out);
+            run.explicit_credits_rps = counts.credit_frames as f64 / seconds;
+            let cpu = first.window.server_cpu.nanos();
+            let spent = if self.server_spins { counts.busy_ns } else { cpu };
+            run.server_cpu_ns_per_request = spent as f64 / counts.received.max(1) as f64;
+        }
+        let audit = (job.bin_ns.is_none() && !job.periodic).then(|| {
+            let asked = Rate(first.intended as f64 * 1e9 / job.measure_ns as f64);
+            audit(&sent, &self.audit_spec(job, asked))
+        });
+        let points = points
+            .into_iter()
+            .map(|(at, latency)| {
+                let latency = latency.map_or(-1.0, |latency| latency.as_secs_f32() * 1e6);
+                (at.as_secs_f32() * 1e6, latency)
+            })
+            .collect();
+        Ok(Outcome::Open(Box::new(OpenOutcome { run, audit, points })))
+    }
+
+    fn audit_spec(&self, job: &OpenJob, asked: Rate) -> AuditSpec {
+        AuditSpec {
+            asked,
+            window: Duration::from_nanos(job.measure_ns),
+            // A turn of the generator's loop: it sends what fell due meanwhile.
+            granularity: Duration::from_micros(2),
+            offered_min: 0.98,
+        }
+    }
+}
+
+/// Shares clients and their requests out to threads: client `c` goes to thread `c % threads`.
+fn split(schedule: &Schedule, clients: u32, threads: u32) -> Vec<(u32, Schedule)> {
+    let threads = threads.clamp(1, clients.max(1));
+    (0..threads)
+        .map(|thread| {
+            let entries = schedule
+                .entries
+                .iter()
+                .filter(|entry| entry.client % threads == thread)
+                .map(|entry| tailwater_workload::Entry {
+                    client: entry.client / threads,
+                    ..*entry
+                })
+                .collect();
+            let own = clients / threads + u32::from(thread < clients % threads);
+            (own, Schedule { entries })
+        })
+        .collect()
+}
+
+/// Ten thousand connections need as many descriptors; the soft limit is often a thousand.
+pub(crate) fn allow_many_descriptors() {
+    use rustix::process::{Resource, getrlimit, setrlimit};
+    let mut limit = getrlimit(Resource::Nofile);
+    limit.current = limit.maximum;
+    // If it is not allowed, connecting will fail and say so.
+    let _ = setrlimit(Resource::Nofile, limit);
+}

@@ -1,0 +1,88 @@
+//! `tailwater load`: load on any server, from flags.
+
+use crate::args::LoadOptions;
+use crate::failure::{Failure, say};
+use crate::job::{Job, Kind, OpenJob, Outcome, ServiceJob};
+use std::time::Duration;
+use tailwater_core::Nanos;
+use tailwater_control::catalog::Spec;
+use tailwater_load::closed::ClosedPlan;
+use tailwater_report::{TableStyle, table};
+use tailwater_stats::result::{Experiment, Run};
+use tailwater_workload::Distribution;
+
+pub(crate) fn load(options: &LoadOptions) -> Result<(), Failure> {
+    match job(options)?.perform()? {
+        Outcome::Closed { points, plateau_rps } => capacity(options, &points, plateau_rps),
+        Outcome::Open(outcome) => report(options, outcome.run),
+        Outcome::Failed { why, .. } => Err(Failure::work(why)),
+    }
+}
+
+fn job(options: &LoadOptions) -> Result<Job, Failure> {
+    let kind = match options.rate {
+        None => Kind::Closed {
+            in_flight: ClosedPlan::sweep(options.clients),
+            measure_ns: options.duration.nanos(),
+        },
+        Some(rate) if rate > 0.0 && rate.is_finite() => Kind::Open(OpenJob {
+            steps: vec![(rate, (options.warm_up + options.duration).nanos())],
+            periodic: false,
+            warm_up_ns: options.warm_up.nanos(),
+            measure_ns: options.duration.nanos(),
+            drain_ns: Duration::from_secs(5).nanos(),
+            bin_ns: None,
+        }),
+        Some(rate) => return Err(Failure::usage(format!("--rate is {rate}; above 0 is needed"))),
+    };
+    let controller = match kind {
+        Kind::Closed { .. } => Spec::named("none"),
+        Kind::Open(_) => options.controller.spec(),
+    };
+    Ok(Job {
+        address: options.connect.to_string(),
+        clients: options.clients,
+        threads: options.threads,
+        cores: options.cores.clone(),
+        controller,
+        slo_ns: options.controller.slo.nanos(),
+        seed: options.seed,
+        service: ServiceJob {
+            shape: Distribution::from(options.distribution).into(),
+            mean_ns: options.mean.nanos(),
+            sleeps: options.sleep,
+        },
+        server_pid: options.server_pid.unwrap_or(0),
+        server_spins: options.server_pid.is_none(),
+        kind,
+    })
+}
+
+fn capacity(options: &LoadOptions, points: &[(u32, f64)], plateau: f64) -> Result<(), Failure> {
+    if options.json {
+        return say(&serde_json::json!({ "capacity_rps": plateau, "points": points }).to_string());
+    }
+    for (in_flight, rate) in points {
+        say(&format!("{in_flight:>6} in flight  {:>8.1} k requests/s", rate / 1e3))?;
+    }
+    say(&format!("{:>6} {:>19.1} k requests/s", "plateau", plateau / 1e3))
+}
+
+fn report(options: &LoadOptions, mut run: Run) -> Result<(), Failure> {
+    let spec = options.controller.spec();
+    run.controller.clone_from(&spec.name);
+    run.profile = spec.profile;
+    run.valid = true;
+    let experiment = Experiment {
+        scenario: "load".into(),
+        driver: "loopback".into(),
+        seed: options.seed,
+        slo_us: run.slo_us,
+        runs: vec![run],
+        ..Experiment::default()
+    };
+    if options.json {
+        return say(&serde_json::to_string_pretty(&experiment).map_err(Failure::work)?);
+    }
+    say(table(&experiment, TableStyle::default()).trim_end())
+}

@@ -1,0 +1,36 @@
+//! `tailwater`: overload control, honest load and deterministic simulation for RPC services.
+//!
+//! `args` is the one table of verbs and flags; each verb has a module of its own name. Exit codes:
+//! 0 done, 1 the work failed, 2 what was asked for is wrong.
+
+#![forbid(unsafe_code)]
+
+mod args;
+mod failure;
+mod job;
+mod serve;
+mod load;
+mod run;
+mod demo;
+mod controllers;
+
+use args::{Arguments, Verb};
+use clap::Parser as _;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let result = match arguments.verb {
+        Verb::Serve(options) => serve::serve(&options),
+        Verb::Load(options) => load::load(&options),
+        Verb::Run(options) => run::run(&options),
+        Verb::Demo(options) => demo::demo(&options),
+        Verb::Controllers => controllers::list(),
+        Verb::Completions { shell } => args::completions(shell),
+        Verb::Job => job::from_standard_input(),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(),
+    }
+}

@@ -1,0 +1,374 @@
+//! The orchestrator: starts servers and load in processes of their own, and sleeps.
+
+use super::check;
+use super::machine::manifest;
+use super::process::{ServerProcess, perform};
+use super::progress::Progress;
+use super::steps::{Steps, note_demand};
+use crate::failure::Failure;
+use crate::job::{Job, Kind, OpenJob, OpenOutcome, Outcome, ServiceJob};
+use std::collections::BTreeMap;
+use std::time::Duration;
+use tailwater_control::catalog::Spec;
+use tailwater_core::{Nanos, Rate, Rng};
+use tailwater_load::work::Spinner;
+use tailwater_stats::result::{CapacityReading, Discard, Experiment, Run, Spread};
+use tailwater_stats::{BoundSpec, Knowledge, Rules, bound, discard, judge, summarise};
+use tailwater_workload::scenario::{
+    Configuration, ControllerSpec, Placement, Reception, Transport,
+};
+use tailwater_workload::{Arrivals, Scenario, Work, duration::format_duration};
+
+/// A run that noise set aside is tried again so often, and then left out.
+const TRIES: u32 = 3;
+/// How long unanswered requests are waited for: without control a queue of seconds is left.
+const DRAIN: Duration = Duration::from_secs(5);
+/// Arrivals that the bound is computed from.
+const BOUND_REQUESTS: u32 = 200_000;
+
+pub(super) fn run(scenario: &Scenario) -> Result<Experiment, Failure> {
+    let mut orchestrator = Orchestrator::new(scenario);
+    for &clients in &scenario.clients.counts {
+        orchestrator.with_clients(clients)?;
+    }
+    Ok(orchestrator.finish())
+}
+
+struct Orchestrator<'a> {
+    scenario: &'a Scenario,
+    rules: Rules,
+    progress: Progress,
+    experiment: Experiment,
+    steps: Steps,
+    bounds: BTreeMap<(u64, u64, u64), f64>,
+    calibration: f64,
+    sockets: u32,
+}
+
+impl<'a> Orchestrator<'a> {
+    fn new(scenario: &'a Scenario) -> Self {
+        let blocks = scenario.clients.counts.len() as u64 * u64::from(scenario.repetitions + 1);
+        Self {
+            scenario,
+            rules: Rules::default(),
+            progress: Progress::new(scenario.runs() + blocks),
+            experiment: Experiment {
+                scenario: scenario.name.clone(),
+                driver: "loopback".into(),
+                seed: scenario.seed,
+                slo_us: micros(scenario.slo[0]),
+                manifest: manifest(),
+                ..Experiment::default()
+            },
+            steps: Steps::default(),
+            bounds: BTreeMap::new(),
+            calibration: Spinner::calibrate().speed(),
+            sockets: 0,
+        }
+    }
+
+    /// Repetition by repetition: capacity, then every objective, demand and controller in an order
+    /// drawn anew; capacity once more at the end.
+    fn with_clients(&mut self, clients: u32) -> Result<(), Failure> {
+        let configurations: Vec<Configuration> = self
+            .scenario
+            .configurations()
+            .into_iter()
+            .filter(|configuration| configuration.clients == clients)
+            .collect();
+        let first = self.experiment.runs.len();
+        let mut capacity = self.measure_capacity(clients, 0)?;
+        for repetition in 0..self.scenario.repetitions {
+            let block = self.experiment.runs.len();
+            let mut order: Vec<(&Configuration, &ControllerSpec)> = configurations
+                .iter()
+                .flat_map(|configuration| {
+                    self.scenario.controllers.iter().map(move |spec| (configuration, spec))
+                })
+                .collect();
+            shuffle(&mut order, self.scenario.seed_of_repetition(repetition));
+            for (configuration, controller) in order {
+                self.one(configuration, controller, repetition, capacity)?;
+            }
+            let after = self.measure_capacity(clients, repetition + 1)?;
+            let around = f64::midpoint(capacity, after);
+            for run in &mut self.experiment.runs[block..] {
+                quote(run, around);
+            }
+            capacity = after;
+        }
+        self.experiment.runs[first..].sort_by(|a, b| {
+            let key = |run: &Run| (run.slo_us, run.demand_ratio);
+            let (a, b) = ((key(a), a.repetition), (key(b), b.repetition));
+            b.0.0.total_cmp(&a.0.0).then(a.0.1.total_cmp(&b.0.1)).then(a.1.cmp(&b.1))
+        });
+        Ok(())
+    }
+
+    fn measure_capacity(&mut self, clients: u32, repetition: u32) -> Result<f64, Failure> {
+        self.progress.say(&format!("capacity with {clients} clients"));
+        if let Some(fixed) = self.scenario.capacity.fixed {
+            self.progress.step();
+            return Ok(fixed.0);
+        }
+        let spec = Spec::named("none");
+        let server = self.start_server(&spec, self.scenario.slo[0])?;
+        let kind = Kind::Closed {
+            in_flight: self.scenario.capacity.sweep(clients),
+            measure_ns: self.scenario.capacity.duration.nanos(),
+        };
+        let seed = self.scenario.seed_of_repetition(repetition);
+        let job = self.job(&server, spec, self.scenario.slo[0], clients, seed, kind);
+        let Outcome::Closed { points, plateau_rps } = perform(&job)? else {
+            return Err(Failure::work("the load generator measured no capacity"));
+        };
+        self.progress.step();
+        self.experiment.capacities.push(CapacityReading {
+            clients,
+            repetition,
+            points,
+            plateau_rps,
+        });
+        Ok(plateau_rps)
+    }
+
+    fn one(
+        &mut self,
+        configuration: &Configuration,
+        controller: &ControllerSpec,
+        repetition: u32,
+        capacity: f64,
+    ) -> Result<(), Failure> {
+        let ratio = configuration.demand_ratio(Rate(capacity)).0;
+        let what = format!(
+            "{} at {ratio:.2} ×, {} clients, SLO {}, repetition {repetition}",
+            controller.title(),
+            configuration.clients,
+            format_duration(configuration.slo),
+        );
+        self.progress.say(&what);
+        for _ in 0..TRIES {
+            let outcome = self.attempt(configuration, controller, repetition, capacity)?;
+            if let Some(why) = discard(&outcome.run.noise, &self.rules) {
+                self.experiment.discarded.push(Discard { what: what.clone(), why });
+                continue;
+            }
+            self.keep(configuration, outcome);
+            break;
+        }
+        self.progress.step();
+        Ok(())
+    }
+
+    fn attempt(
+        &mut self,
+        configuration: &Configuration,
+        controller: &ControllerSpec,
+        repetition: u32,
+        capacity: f64,
+    ) -> Result<OpenOutcome, Failure> {
+        let spec = check::spec(controller);
+        let server = self.start_server(&spec, configuration.slo)?;
+        let plan = configuration.demand_plan(Rate(capacity));
+        let kind = Kind::Open(OpenJob {
+            steps: plan.steps.iter().map(|step| (step.rate.0, step.length.nanos())).collect(),
+            periodic: configuration.arrivals == Arrivals::Periodic,
+            warm_up_ns: configuration.warm_up.nanos(),
+            measure_ns: configuration.duration.nanos(),
+            drain_ns: DRAIN.nanos(),
+            bin_ns: configuration.bin().map(Nanos::nanos),
+        });
+        let seed = self.scenario.seed_of_repetition(repetition);
+        let job =
+            self.job(&server, spec, configuration.slo, configuration.clients, seed, kind);
+        let Outcome::Open(mut outcome) = perform(&job)? else {
+            return Err(Failure::work("the load generator ran no open loop"));
+        };
+        let run = &mut outcome.run;
+        run.controller.clone_from(&controller.name);
+        run.profile = check::profile(controller);
+        run.repetition = repetition;
+        run.demand_ratio = rounded(configuration.demand_ratio(Rate(capacity)).0);
+        run.asked_rps = configuration.demand_ratio(Rate(capacity)).0 * capacity;
+        run.bound_rps = self.bound(configuration, capacity);
+        quote(run, capacity);
+        Ok(*outcome)
+    }
+
+    fn keep(&mut self, configuration: &Configuration, mut outcome: OpenOutcome) {
+        let run = &mut outcome.run;
+        run.invalid_because = judge(run, &self.rules);
+        if let Some(audit) = outcome.audit.filter(|audit| !audit.exponential) {
+            run.invalid_because.push(format!(
+                "the gaps really sent are not exponential: Kolmogorov–Smirnov {:.3}, above {:.3}",
+                audit.statistic, audit.critical
+            ));
+        }
+        run.valid = run.invalid_because.is_empty();
+        if let Some(series) = &mut run.series {
+            note_demand(series, configuration, Rate(run.capacity_rps));
+        }
+        if run.valid {
+            self.steps.add(configuration, run, &outcome.points);
+        }
+        self.experiment.runs.push(outcome.run);
+    }
+
+    fn start_server(&mut self, spec: &Spec, slo: Duration) -> Result<ServerProcess, Failure> {
+        self.sockets += 1;
+        ServerProcess::start(&flags(self.scenario, spec, slo, self.calibration, self.sockets))
+    }
+
+    fn job(
+        &self,
+        server: &ServerProcess,
+        controller: Spec,
+        slo: Duration,
+        clients: u32,
+        seed: u64,
+        kind: Kind,
+    ) -> Job {
+        let wanted = &self.scenario.server;
+        Job {
+            address: server.address.clone(),
+            clients,
+            threads: self.scenario.clients.threads,
+            cores: self.scenario.clients.cores.iter().map(|&core| core as usize).collect(),
+            controller,
+            slo_ns: slo.nanos(),
+            seed,
+            service: ServiceJob {
+                shape: wanted.service.distribution.into(),
+                mean_ns: wanted.service.mean.nanos(),
+                sleeps: wanted.work == Work::Sleep,
+            },
+            server_pid: server.pid(),
+            server_spins: wanted.reception != Reception::Block,
+            kind,
+        }
+    }
+
+    /// Computed once for each objective, demand and capacity.
+    fn bound(&mut self, configuration: &Configuration, capacity: f64) -> f64 {
+        let demand = configuration.demand_ratio(Rate(capacity)).0 * capacity;
+        let key = (configuration.slo.nanos(), demand as u64, capacity as u64);
+        let scenario = self.scenario;
+        *self.bounds.entry(key).or_insert_with(|| {
+            bound_rps(scenario, configuration.slo, demand, capacity)
+        })
+    }
+
+    fn finish(mut self) -> Experiment {
+        let first = self.scenario.clients.counts[0];
+        let readings: Vec<f64> = self
+            .experiment
+            .capacities
+            .iter()
+            .filter(|reading| reading.clients == first)
+            .map(|reading| reading.plateau_rps)
+            .collect();
+        let spread = Spread::of(&readings);
+        self.experiment.capacity_rps = match self.scenario.capacity.fixed {
+            Some(fixed) => fixed.0,
+            None => spread.median,
+        };
+        self.experiment.capacity_drift =
+            if spread.median > 0.0 { (spread.max - spread.min) / spread.median } else { 0.0 };
+        self.experiment.summary = summarise(&self.experiment.runs);
+        self.experiment.recoveries = self.steps.finish();
+        self.experiment
+    }
+}
+
+/// The bound for a server whose mean cost per request is what the capacity says: the handler's time
+/// as drawn, and a constant for everything else.
+pub(super) fn bound_rps(scenario: &Scenario, slo: Duration, demand: f64, capacity: f64) -> f64 {
+    let service = scenario.server.service;
+    let cores = scenario.server.loops;
+    let mean_ns = service.mean.nanos() as f64;
+    let overhead_ns = (1e9 * f64::from(cores) / capacity - mean_ns).max(0.0);
+    let mut rng = Rng::from_seed(scenario.seed).split("bound");
+    bound(BoundSpec {
+        service: &mut || f64::from(service.draw_ns(&mut rng)) + overhead_ns,
+        knows: Knowledge::Backlog,
+        cores,
+        demand: Rate(demand),
+        slo,
+        base: Duration::ZERO,
+        requests: BOUND_REQUESTS,
+        seed: scenario.seed,
+    })
+    .0
+}
+
+/// Quotes a run against a capacity.
+fn quote(run: &mut Run, capacity: f64) {
+    run.capacity_rps = capacity;
+    run.goodput_of_capacity = if capacity > 0.0 { run.goodput_rps / capacity } else { 0.0 };
+    run.goodput_of_bound =
+        if run.bound_rps > 0.0 { run.goodput_rps / run.bound_rps } else { 0.0 };
+}
+
+fn flags(
+    scenario: &Scenario,
+    spec: &Spec,
+    slo: Duration,
+    calibration: f64,
+    number: u32,
+) -> Vec<String> {
+    let server = &scenario.server;
+    let listen = match server.transport {
+        Transport::Tcp => "127.0.0.1:0".into(),
+        Transport::Unix => {
+            let name = format!("tailwater-{}-{number}.sock", std::process::id());
+            format!("unix:{}", std::env::temp_dir().join(name).display())
+        }
+    };
+    let reception = match server.reception {
+        Reception::Block => "block".into(),
+        Reception::Spin(budget) => format!("spin:{}us", budget.as_micros()),
+        Reception::Poll => "poll".into(),
+    };
+    let placement = match server.placement {
+        Placement::Inline => "inline".into(),
+        Placement::Workers(count) => format!("workers:{count}"),
+    };
+    let mut flags: Vec<String> = [
+        ("--listen", listen),
+        ("--controller", spec.name.clone()),
+        ("--profile", spec.profile.clone()),
+        ("--slo", format_duration(slo)),
+        ("--loops", server.loops.to_string()),
+        ("--reception", reception),
+        ("--placement", placement),
+        ("--calibration", calibration.to_string()),
+    ]
+    .into_iter()
+    .flat_map(|(flag, value)| [flag.to_owned(), value])
+    .collect();
+    for (key, value) in &spec.overrides {
+        flags.extend(["--set".into(), format!("{key}={value}")]);
+    }
+    for core in &server.cores {
+        flags.extend(["--core".into(), core.to_string()]);
+    }
+    flags
+}
+
+/// Fisher–Yates.
+fn shuffle<T>(items: &mut [T], seed: u64) {
+    let mut rng = Rng::from_seed(seed).split("order");
+    for last in (1..items.len()).rev() {
+        let other = rng.below(u32::try_from(last + 1).unwrap_or(u32::MAX)) as usize;
+        items.swap(last, other);
+    }
+}
+
+fn micros(duration: Duration) -> f64 {
+    duration.nanos() as f64 / 1e3
+}
+
+/// Ratios are computed from a measured capacity; groups of runs need equal ones.
+fn rounded(ratio: f64) -> f64 {
+    (ratio * 1e6).round() / 1e6
+}

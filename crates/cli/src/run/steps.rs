@@ -1,0 +1,115 @@
+//! Stepped scenarios: the same step out of many cycles and repetitions, laid over one another.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+use tailwater_core::Rate;
+use tailwater_stats::result::{Run, Series, StepRecovery};
+use tailwater_stats::{Overlay, RecoverySpec};
+use tailwater_workload::scenario::{Configuration, Course, Cycle};
+
+/// Overlays by controller, profile, objective, clients and step.
+#[derive(Default)]
+pub(super) struct Steps {
+    overlays: BTreeMap<Key, Overlay>,
+}
+
+/// Order of the steps first, so that reports compare controllers step by step.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Key {
+    slo_ns: u128,
+    clients: u32,
+    step: usize,
+    controller: String,
+    profile: String,
+    /// Hundredths of a per cent of capacity, before and after.
+    from: u64,
+    to: u64,
+}
+
+impl Steps {
+    /// Adds a run's requests: offset in the measured window and latency, in µs.
+    pub(super) fn add(
+        &mut self,
+        configuration: &Configuration,
+        run: &Run,
+        points: &[(f32, f32)],
+    ) {
+        let Course::Cycle(cycle) = &configuration.course else { return };
+        let ratios = ratios(cycle, Rate(run.capacity_rps));
+        let mut begin = Duration::ZERO;
+        let mut rest = points;
+        for round in 0..cycle.repeat as usize {
+            for (index, step) in cycle.steps.iter().enumerate() {
+                let end = begin + step.length;
+                let count = rest.partition_point(|point| micros(point.0) < end);
+                let (of_step, later) = rest.split_at(count);
+                rest = later;
+                // The first step of all follows the warm-up at its own demand: no step at all.
+                if round + index > 0 {
+                    let before = (index + cycle.steps.len() - 1) % cycle.steps.len();
+                    let key = Key {
+                        slo_ns: configuration.slo.as_nanos(),
+                        clients: configuration.clients,
+                        step: index,
+                        controller: run.controller.clone(),
+                        profile: run.profile.clone(),
+                        from: ratios[before],
+                        to: ratios[index],
+                    };
+                    let spec = RecoverySpec {
+                        bin: cycle.bin,
+                        ..RecoverySpec::new(configuration.slo, step.length)
+                    };
+                    self.overlays.entry(key).or_insert_with(|| Overlay::new(spec)).step(
+                        of_step.iter().map(|&(at, latency)| {
+                            let latency = (latency >= 0.0).then(|| micros(latency));
+                            (micros(at).saturating_sub(begin), latency)
+                        }),
+                    );
+                }
+                begin = end;
+            }
+        }
+    }
+
+    pub(super) fn finish(self) -> Vec<StepRecovery> {
+        self.overlays
+            .into_iter()
+            .map(|(key, overlay)| StepRecovery {
+                controller: key.controller,
+                profile: key.profile,
+                clients: key.clients,
+                slo_us: key.slo_ns as f64 / 1e3,
+                from_ratio: key.from as f64 / 1e4,
+                to_ratio: key.to as f64 / 1e4,
+                recovery: overlay.finish(),
+            })
+            .collect()
+    }
+}
+
+/// Notes beside a series what was asked for in each bin.
+pub(super) fn note_demand(series: &mut Series, configuration: &Configuration, capacity: Rate) {
+    let Course::Cycle(cycle) = &configuration.course else { return };
+    let period = cycle.period().as_secs_f64() * 1e6;
+    for (bin, ratio) in series.demand_ratio.iter_mut().enumerate() {
+        let mut offset = (bin as f64 + 0.5) * series.bin_us % period;
+        for step in &cycle.steps {
+            let length = step.length.as_secs_f64() * 1e6;
+            if offset < length {
+                *ratio = step.amount.rate(capacity).0 / capacity.0.max(1.0);
+                break;
+            }
+            offset -= length;
+        }
+    }
+}
+
+fn ratios(cycle: &Cycle, capacity: Rate) -> Vec<u64> {
+    let ratio = |rate: Rate| (rate.0 / capacity.0.max(1.0) * 1e4).round() as u64;
+    cycle.steps.iter().map(|step| ratio(step.amount.rate(capacity))).collect()
+}
+
+fn micros(micros: f32) -> Duration {
+    Duration::from_secs_f64(f64::from(micros.max(0.0)) / 1e6)
+}

@@ -1,0 +1,155 @@
+//! Closed loop: a fixed number of requests in flight, each answer starting the next. For capacity.
+
+use crate::fleet::{self, Fleet};
+use crate::work;
+use std::time::Duration;
+use tailwater_core::{MethodId, Rng};
+use tailwater_rt::client::Event;
+use tailwater_rt::time::now;
+use tailwater_workload::Service;
+
+/// The plateau of a sweep over requests in flight.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Capacity {
+    /// Each point: requests in flight, answers per second.
+    pub points: Vec<(u32, f64)>,
+    /// The median of the points within 3 % of the best: the height of the plateau, rather than of
+    /// its luckiest point.
+    pub plateau_rps: f64,
+}
+
+/// What to ask.
+#[derive(Clone, Debug)]
+pub struct ClosedPlan {
+    /// How the server is asked to spend the service time.
+    pub method: MethodId,
+    /// The service times.
+    pub service: Service,
+    /// Requests in flight, one point each.
+    pub in_flight: Vec<u32>,
+    /// Length of each point.
+    pub measure: Duration,
+    /// Decides the service times.
+    pub seed: u64,
+}
+
+impl ClosedPlan {
+    /// Requests in flight for a number of clients: from a few, where the server idles now and then,
+    /// to one for each client.
+    #[must_use]
+    pub fn sweep(clients: u32) -> Vec<u32> {
+        let mut points: Vec<u32> =
+            [8, 4, 2, 1].iter().map(|part| (clients / part).clamp(1, 256)).collect();
+        points.dedup();
+        points
+    }
+}
+
+/// Answers that are not what was asked for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct WrongAnswers(pub u64);
+
+impl std::fmt::Display for WrongAnswers {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} answers of the server were wrong; no capacity can be told from them", self.0)
+    }
+}
+
+impl std::error::Error for WrongAnswers {}
+
+/// Sweeps on this thread, which spins throughout. The fleet must be one without control.
+///
+/// # Errors
+/// When the server answers wrongly, refuses, or breaks connections.
+pub fn run(fleet: &mut Fleet, plan: &ClosedPlan) -> Result<Capacity, WrongAnswers> {
+    let mut rng = Rng::from_seed(plan.seed).split("capacity");
+    let points: Vec<(u32, f64)> = plan
+        .in_flight
+        .iter()
+        .map(|&in_flight| Ok((in_flight, point(fleet, plan, in_flight, &mut rng)?)))
+        .collect::<Result<_, _>>()?;
+    let best = points.iter().map(|point| point.1).fold(0.0, f64::max);
+    let mut plateau: Vec<f64> =
+        points.iter().map(|point| point.1).filter(|rate| *rate >= 0.97 * best).collect();
+    plateau.sort_by(f64::total_cmp);
+    let plateau_rps = plateau.get(plateau.len() / 2).copied().unwrap_or(0.0);
+    Ok(Capacity { points, plateau_rps })
+}
+
+fn point(
+    fleet: &mut Fleet,
+    plan: &ClosedPlan,
+    in_flight: u32,
+    rng: &mut Rng,
+) -> Result<f64, WrongAnswers> {
+    let mut turns = Turns { next: 0, clients: fleet.clients(), tag: 0 };
+    let mut round = Round::default();
+    for _ in 0..in_flight {
+        turns.call(fleet, plan, rng, &mut round);
+    }
+    // A tenth to settle, then the measured time.
+    let from = now() + plan.measure / 10;
+    let to = from + plan.measure;
+    let mut at_from = None;
+    while now() < to {
+        if at_from.is_none() && now() >= from {
+            at_from = Some((now(), round.right));
+        }
+        fleet.turn(Duration::ZERO, &mut |_, event| round.on_event(event));
+        for _ in 0..std::mem::take(&mut round.freed) {
+            turns.call(fleet, plan, rng, &mut round);
+        }
+    }
+    let (began, before) = at_from.unwrap_or((from, 0));
+    let (ended, after) = (now(), round.right);
+    let limit = now() + Duration::from_secs(5);
+    while fleet.unfinished() > 0 && now() < limit {
+        fleet.turn(Duration::ZERO, &mut |_, event| round.on_event(event));
+    }
+    if round.wrong > 0 || fleet.unfinished() > 0 {
+        return Err(WrongAnswers(round.wrong + fleet.unfinished() as u64));
+    }
+    #[expect(clippy::cast_precision_loss, reason = "counts of a second")]
+    Ok((after - before) as f64 / ended.since(began).as_secs_f64())
+}
+
+/// Goes round the clients, so that every connection is used.
+struct Turns {
+    next: usize,
+    clients: usize,
+    tag: u32,
+}
+
+impl Turns {
+    fn call(&mut self, fleet: &mut Fleet, plan: &ClosedPlan, rng: &mut Rng, round: &mut Round) {
+        let service = Duration::from_nanos(u64::from(plan.service.draw_ns(rng)));
+        let call = fleet::call(plan.method, service, self.tag, None);
+        let token = u64::from(self.tag);
+        self.tag = self.tag.wrapping_add(1);
+        let client = self.next;
+        self.next = (self.next + 1) % self.clients;
+        fleet.submit(client, now(), token, call, &mut |_, event| round.on_event(event));
+    }
+}
+
+#[derive(Default)]
+struct Round {
+    right: u64,
+    wrong: u64,
+    freed: u32,
+}
+
+impl Round {
+    fn on_event(&mut self, event: Event<'_>) {
+        self.freed += 1;
+        match event {
+            #[expect(clippy::cast_possible_truncation, reason = "tokens are tags here")]
+            Event::Response { token, status: 0, payload, .. }
+                if work::is_answer(payload, token as u32) =>
+            {
+                self.right += 1;
+            }
+            _ => self.wrong += 1,
+        }
+    }
+}

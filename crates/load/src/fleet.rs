@@ -1,0 +1,238 @@
+//! Thousands of logical clients on one thread: connections, control state, and their timers.
+
+use crate::work;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::fmt;
+use std::time::Duration;
+use tailwater_control::catalog::Controller;
+use tailwater_core::{Instant, MethodId, Nanos};
+use tailwater_rt::Address;
+use tailwater_rt::client::{Channel, ChannelConfig, Event, NewCall};
+use tailwater_rt::poll::{Poller, Readiness};
+use tailwater_rt::time::now;
+
+/// Logical clients of one thread. Client `i` is the channel with key `i`; one more channel, beside
+/// admission, asks the server for its counts.
+pub struct Fleet {
+    poller: Poller,
+    channels: Vec<Channel>,
+    /// When each channel wants to be driven, and what of that is in the heap.
+    due: BinaryHeap<Reverse<(Instant, u32)>>,
+    scheduled: Vec<Instant>,
+    ready: Vec<Readiness>,
+    scratch: Vec<u8>,
+}
+
+/// Why a fleet cannot set sail.
+#[derive(Debug)]
+pub enum FleetError {
+    /// The system is out of something.
+    System(std::io::Error),
+    /// Some clients could not connect in time.
+    Unconnected {
+        /// Connected.
+        up: usize,
+        /// Wanted.
+        wanted: usize,
+        /// Where to.
+        address: Address,
+    },
+}
+
+impl fmt::Display for FleetError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::System(error) => write!(f, "the generator cannot run: {error}"),
+            Self::Unconnected { up, wanted, address } => write!(
+                f,
+                "{up} of {wanted} clients are connected to {address}; is a tailwater server \
+                 listening there, and does `ulimit -n` allow {} descriptors?",
+                wanted + 64
+            ),
+        }
+    }
+}
+
+impl std::error::Error for FleetError {}
+
+/// How long connecting all clients may take.
+const CONNECT_LIMIT: Duration = Duration::from_secs(20);
+/// Connections begun per round: below the server's backlog, so that no SYN is dropped and retried
+/// after a second.
+const CONNECT_BURST: usize = 256;
+
+impl Fleet {
+    /// Connects `clients` clients of `controller`.
+    ///
+    /// # Errors
+    /// When descriptors run out or the server does not answer in 20 s.
+    pub fn connect(
+        address: &Address,
+        clients: u32,
+        controller: &Controller,
+    ) -> Result<Self, FleetError> {
+        let poller = Poller::new().map_err(|errno| FleetError::System(errno.into()))?;
+        let mut channels: Vec<_> = (0..u64::from(clients))
+            .map(|key| {
+                let config =
+                    ChannelConfig { client_id: key + 1, ..ChannelConfig::new(address.clone()) };
+                Channel::new(config, key, controller.client())
+            })
+            .collect();
+        let open = tailwater_control::catalog::Spec::named("none")
+            .build(CONNECT_LIMIT, 1, 0)
+            .expect("no control has no settings that could be wrong");
+        let key = u64::from(clients);
+        channels.push(Channel::new(ChannelConfig::new(address.clone()), key, open.client()));
+        let mut fleet = Self {
+            poller,
+            scheduled: vec![Instant::FAR_FUTURE; channels.len()],
+            channels,
+            due: BinaryHeap::new(),
+            ready: Vec::new(),
+            scratch: vec![0; 64 << 10],
+        };
+        fleet.bring_up(address)?;
+        Ok(fleet)
+    }
+
+    fn bring_up(&mut self, address: &Address) -> Result<(), FleetError> {
+        let limit = now() + CONNECT_LIMIT;
+        let mut begun = 0;
+        loop {
+            let time = now();
+            let up = self.channels.iter().filter(|channel| channel.is_up()).count();
+            if up == self.channels.len() {
+                return Ok(());
+            }
+            if time >= limit {
+                let wanted = self.channels.len();
+                return Err(FleetError::Unconnected { up, wanted, address: address.clone() });
+            }
+            if begun - up.min(begun) < CONNECT_BURST {
+                let end = (begun + CONNECT_BURST).min(self.channels.len());
+                for index in begun..end {
+                    self.drive(index, time, &mut |_, _| {});
+                }
+                begun = end;
+            }
+            self.poller.wait(Some(Duration::from_millis(1)), &mut self.ready);
+            self.take_ready(&mut |_, _| {});
+            self.fire(now(), &mut |_, _| {});
+        }
+    }
+
+    /// Logical clients.
+    #[must_use]
+    pub fn clients(&self) -> usize {
+        self.channels.len() - 1
+    }
+
+    /// Hands a call to a client and sends it if it may go. `on_event` gets the client's number
+    /// with each event.
+    pub fn submit(
+        &mut self,
+        client: usize,
+        time: Instant,
+        token: u64,
+        call: NewCall,
+        on_event: &mut impl FnMut(usize, Event<'_>),
+    ) {
+        self.channels[client].submit(time, token, call);
+        self.drive(client, time, on_event);
+    }
+
+    /// Asks the server for its counts; the answer comes from client number [`Fleet::clients`].
+    pub fn ask_for_counts(
+        &mut self,
+        time: Instant,
+        token: u64,
+        on_event: &mut impl FnMut(usize, Event<'_>),
+    ) {
+        let call = NewCall {
+            method: MethodId::INTROSPECT,
+            payload: Vec::new(),
+            deadline: None,
+            priority: 0,
+            tenant: 0,
+        };
+        self.submit(self.clients(), time, token, call, on_event);
+    }
+
+    /// Takes what has arrived and does what is due. Waits for at most `patience` if there is
+    /// nothing.
+    pub fn turn(&mut self, patience: Duration, on_event: &mut impl FnMut(usize, Event<'_>)) {
+        self.poller.wait(Some(patience), &mut self.ready);
+        self.take_ready(on_event);
+        self.fire(now(), on_event);
+    }
+
+    /// Calls that have not ended.
+    #[must_use]
+    pub fn unfinished(&self) -> usize {
+        self.channels.iter().map(Channel::unfinished).sum()
+    }
+
+    fn take_ready(&mut self, on_event: &mut impl FnMut(usize, Event<'_>)) {
+        let mut ready = std::mem::take(&mut self.ready);
+        for readiness in ready.drain(..) {
+            let index = usize::try_from(readiness.key).expect("keys are indices");
+            let time = now();
+            self.channels[index].on_ready(
+                time,
+                &self.poller,
+                readiness,
+                &mut self.scratch,
+                &mut |event| on_event(index, event),
+            );
+            self.schedule(index);
+        }
+        self.ready = ready;
+    }
+
+    fn drive(
+        &mut self,
+        index: usize,
+        time: Instant,
+        on_event: &mut impl FnMut(usize, Event<'_>),
+    ) {
+        self.channels[index].drive(time, &self.poller, &mut |event| on_event(index, event));
+        self.schedule(index);
+    }
+
+    fn fire(&mut self, time: Instant, on_event: &mut impl FnMut(usize, Event<'_>)) {
+        while let Some(&Reverse((at, index))) = self.due.peek()
+            && at <= time
+        {
+            self.due.pop();
+            let index = index as usize;
+            // Only the earliest entry of a channel is in force; later ones are left to come up.
+            if self.scheduled[index] == at {
+                self.scheduled[index] = Instant::FAR_FUTURE;
+                self.drive(index, time, on_event);
+            }
+        }
+    }
+
+    fn schedule(&mut self, index: usize) {
+        if let Some(at) = self.channels[index].next_deadline()
+            && at < self.scheduled[index]
+        {
+            self.scheduled[index] = at;
+            self.due.push(Reverse((at, u32::try_from(index).expect("clients fit 32 bits"))));
+        }
+    }
+}
+
+/// A call of the synthetic service.
+#[must_use]
+pub fn call(
+    method: MethodId,
+    service: Duration,
+    tag: u32,
+    deadline: Option<Instant>,
+) -> NewCall {
+    debug_assert!(service.nanos() <= work::SERVICE_MAX.nanos());
+    NewCall { method, payload: work::payload(service, tag), deadline, priority: 128, tenant: 0 }
+}

@@ -1,0 +1,136 @@
+//! The synthetic service: a request says how long it takes, and the server takes that long.
+
+use std::hint::black_box;
+use std::time::Duration;
+use tailwater_core::{MethodId, Nanos};
+use tailwater_rt::time::now;
+use tailwater_rt::{Reply, Request, Router};
+
+/// Answers with the request's payload.
+pub const ECHO: MethodId = MethodId(1);
+/// Computes for as long as the request says, then answers with its payload.
+pub const SPIN: MethodId = MethodId(2);
+/// Waits for as long as the request says, holding no thread, then answers with its payload.
+pub const SLEEP: MethodId = MethodId(3);
+
+/// Longest service a request may ask for; longer ones are refused with status 400.
+pub const SERVICE_MAX: Duration = Duration::from_secs(10);
+
+/// A request's payload: its service time and a tag that the answer must repeat.
+#[must_use]
+pub fn payload(service: Duration, tag: u32) -> Vec<u8> {
+    let service_ns = u32::try_from(service.nanos()).unwrap_or(u32::MAX);
+    let mut bytes = Vec::with_capacity(8);
+    bytes.extend_from_slice(&service_ns.to_le_bytes());
+    bytes.extend_from_slice(&tag.to_le_bytes());
+    bytes
+}
+
+/// Whether `answer` is that of the request tagged `tag`.
+#[must_use]
+pub fn is_answer(answer: &[u8], tag: u32) -> bool {
+    answer.len() == 8 && answer[4..] == tag.to_le_bytes()
+}
+
+/// Computes for given times. Calibrated in loop rounds, not by watching the clock: work that is
+/// interrupted must take longer, as real work does.
+#[derive(Clone, Copy, Debug)]
+pub struct Spinner {
+    rounds_per_ns: f64,
+}
+
+impl Spinner {
+    /// Measures this machine for some 20 ms. The fastest of several tries counts: whatever slowed
+    /// the others was not the work.
+    #[must_use]
+    pub fn calibrate() -> Self {
+        const ROUNDS: u64 = 200_000;
+        let fastest_ns = (0..32)
+            .map(|_| {
+                let start = now();
+                spin(ROUNDS);
+                now().nanos_since(start).max(1)
+            })
+            .min()
+            .unwrap_or(1);
+        #[expect(clippy::cast_precision_loss, reason = "small numbers")]
+        Self { rounds_per_ns: ROUNDS as f64 / fastest_ns as f64 }
+    }
+
+    /// One that was measured before, in rounds per nanosecond.
+    #[must_use]
+    pub const fn of_speed(rounds_per_ns: f64) -> Self {
+        Self { rounds_per_ns }
+    }
+
+    /// Its speed in rounds per nanosecond.
+    #[must_use]
+    pub const fn speed(&self) -> f64 {
+        self.rounds_per_ns
+    }
+
+    /// Computes for `duration` of CPU time.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        clippy::cast_precision_loss,
+        reason = "bounded by SERVICE_MAX"
+    )]
+    pub fn spin(&self, duration: Duration) {
+        spin((duration.nanos() as f64 * self.rounds_per_ns) as u64);
+    }
+}
+
+/// A chain of dependent multiplications: nothing to overlap, vectorise or skip.
+fn spin(rounds: u64) {
+    let mut state = black_box(0x9e37_79b9_7f4a_7c15_u64);
+    for _ in 0..rounds {
+        state = state.wrapping_mul(0x2545_f491_4f6c_dd1d).rotate_left(17);
+    }
+    black_box(state);
+}
+
+/// A server of the three methods.
+#[must_use]
+pub fn service(spinner: Spinner) -> Router {
+    Router::new()
+        .route(ECHO.0, |request: Request| async { Reply::ok(request.payload) })
+        .route(SPIN.0, move |request: Request| async move {
+            match asked(&request) {
+                Ok(time) => {
+                    spinner.spin(time);
+                    Reply::ok(request.payload)
+                }
+                Err(refusal) => refusal,
+            }
+        })
+        .route(SLEEP.0, |request: Request| async move {
+            match asked(&request) {
+                Ok(time) => {
+                    tailwater_rt::time::sleep(time).await;
+                    Reply::ok(request.payload)
+                }
+                Err(refusal) => refusal,
+            }
+        })
+}
+
+fn asked(request: &Request) -> Result<Duration, Reply> {
+    let refusal = || Reply::failure(400, "8 bytes are needed: service time in ns, tag");
+    let bytes = request.payload.first_chunk::<4>().ok_or_else(refusal)?;
+    let time = Duration::from_nanos(u64::from(u32::from_le_bytes(*bytes)));
+    if time > SERVICE_MAX { Err(refusal()) } else { Ok(time) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_are_told_from_others() {
+        let bytes = payload(Duration::from_micros(10), 77);
+        assert!(is_answer(&bytes, 77));
+        assert!(!is_answer(&bytes, 78));
+        assert!(!is_answer(&bytes[..7], 77));
+    }
+}

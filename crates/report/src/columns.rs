@@ -1,0 +1,214 @@
+//! The columns that the terminal table and the page share.
+
+use crate::format::{self, NOTHING};
+use crate::model::{Group, Line, Point};
+use crate::quantity::Quantity;
+
+/// One column.
+pub(crate) struct Column {
+    /// Its heading, one word or unit a line.
+    pub(crate) head: &'static str,
+    /// What the number means, for the page.
+    pub(crate) meaning: &'static str,
+    /// When a terminal is too narrow the highest goes first; 0 always stays.
+    pub(crate) dispensable: u8,
+    cell: fn(&Group<'_>, &Line<'_>, &Point<'_>) -> Cell,
+}
+
+/// One number, and how it should strike the eye.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Cell {
+    pub(crate) text: String,
+    pub(crate) tone: Tone,
+}
+
+/// A judgement that colour may repeat but never carries alone.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Tone {
+    Plain,
+    Good,
+    Fair,
+    Poor,
+}
+
+impl Column {
+    /// The cell of one controller at one demand.
+    pub(crate) fn cell(&self, group: &Group<'_>, line: &Line<'_>, point: &Point<'_>) -> Cell {
+        (self.cell)(group, line, point)
+    }
+}
+
+/// All columns, left to right.
+pub(crate) const COLUMNS: [Column; 17] = [
+    Column {
+        head: "demand",
+        meaning: "Intended load as a multiple of capacity; the mean where it changes in steps.",
+        dispensable: 0,
+        cell: |_, _, point| Cell::plain(format::demand(point.demand)),
+    },
+    Column {
+        head: "controller",
+        meaning: "The overload controller, with its profile and overrides.",
+        dispensable: 0,
+        cell: |_, line, _| Cell::plain(line.label.clone()),
+    },
+    Column {
+        head: "offered\nk/s",
+        meaning: "Requests that the schedule intended, thousands per second.",
+        dispensable: 2,
+        cell: |_, _, point| number(point, Quantity::Offered, format::thousands),
+    },
+    Column {
+        head: "goodput\nk/s",
+        meaning: "Answers within the SLO, thousands per second.",
+        dispensable: 0,
+        cell: |_, _, point| number(point, Quantity::Goodput, format::thousands),
+    },
+    Column {
+        head: "% of\ncap.",
+        meaning: "Goodput as a share of capacity.",
+        dispensable: 3,
+        cell: |_, _, point| number(point, Quantity::OfCapacity, format::percent),
+    },
+    Column {
+        head: "% of\nbound",
+        meaning: "Goodput as a share of what no controller can beat.",
+        dispensable: 0,
+        cell: |_, _, point| of_bound(point),
+    },
+    Column {
+        head: "p50",
+        meaning: "Median latency of served requests, from their intended time.",
+        dispensable: 5,
+        cell: |_, _, point| number(point, Quantity::P50, short_time),
+    },
+    Column {
+        head: "p99",
+        meaning: "99th percentile of latency; red above the SLO.",
+        dispensable: 0,
+        cell: p99,
+    },
+    Column {
+        head: "p99.9",
+        meaning: "99.9th percentile of latency.",
+        dispensable: 4,
+        cell: |_, _, point| number(point, Quantity::P999, short_time),
+    },
+    Column {
+        head: "drops\n%",
+        meaning: "Shed by the server, as a share of what it received.",
+        dispensable: 1,
+        cell: |_, _, point| number(point, Quantity::Drop, format::percent),
+    },
+    Column {
+        head: "exp'd\n%",
+        meaning: "Given up at the client before sending, as a share of all intended requests.",
+        dispensable: 6,
+        cell: |_, _, point| number(point, Quantity::Expired, format::percent),
+    },
+    Column {
+        head: "late\n%",
+        meaning: "Served after the SLO, as a share of all intended requests.",
+        dispensable: 7,
+        cell: |_, _, point| number(point, Quantity::Late, format::percent),
+    },
+    Column {
+        head: "lost",
+        meaning: "Requests never answered, or never sent because the generator could not.",
+        dispensable: 8,
+        cell: |_, _, point| number(point, Quantity::Lost, format::plain),
+    },
+    Column {
+        head: "reject\np50",
+        meaning: "From sending a request to receiving its reject, median.",
+        dispensable: 9,
+        cell: |_, _, point| number(point, Quantity::RejectP50, short_time),
+    },
+    Column {
+        head: "lag\np99",
+        meaning: "How far the load generator fell behind its own schedule, 99th percentile.",
+        dispensable: 10,
+        cell: |_, _, point| number(point, Quantity::LatenessP99, short_time),
+    },
+    Column {
+        head: "CPU\nµs/rq",
+        meaning: "CPU of the server per request it received; busy time where it spins.",
+        dispensable: 11,
+        cell: |_, _, point| number(point, Quantity::Cpu, |ns| format::significant(ns / 1e3)),
+    },
+    Column {
+        head: "valid",
+        meaning: "Valid repetitions, of all that took place.",
+        dispensable: 0,
+        cell: |_, _, point| validity(point),
+    },
+];
+
+impl Cell {
+    fn plain(text: String) -> Self {
+        Self {
+            text,
+            tone: Tone::Plain,
+        }
+    }
+}
+
+fn number(point: &Point<'_>, quantity: Quantity, show: impl Fn(f64) -> String) -> Cell {
+    Cell::plain(
+        point
+            .median(quantity)
+            .map_or_else(|| NOTHING.to_owned(), show),
+    )
+}
+
+fn of_bound(point: &Point<'_>) -> Cell {
+    // Without a bound the share is not zero, it does not exist.
+    let bounded = point.median(Quantity::Bound).is_some();
+    let Some(share) = point
+        .median(Quantity::OfBound)
+        .filter(|share| bounded || *share > 0.0)
+    else {
+        return Cell::plain(NOTHING.to_owned());
+    };
+    let tone = match share {
+        _ if point.valid == 0 => Tone::Plain,
+        share if share >= 0.95 => Tone::Good,
+        share if share >= 0.80 => Tone::Fair,
+        _ => Tone::Poor,
+    };
+    Cell {
+        text: format::percent(share),
+        tone,
+    }
+}
+
+fn p99(group: &Group<'_>, _: &Line<'_>, point: &Point<'_>) -> Cell {
+    let mut cell = number(point, Quantity::P99, short_time);
+    let over = point
+        .median(Quantity::P99)
+        .is_some_and(|p99| p99 > group.slo_us);
+    if over && point.valid > 0 {
+        cell.tone = Tone::Poor;
+    }
+    cell
+}
+
+fn validity(point: &Point<'_>) -> Cell {
+    let text = format!("{}/{}", point.valid, point.total);
+    match point.valid {
+        0 => Cell {
+            text: format!("{text} !"),
+            tone: Tone::Poor,
+        },
+        valid if valid < point.total => Cell {
+            text,
+            tone: Tone::Fair,
+        },
+        _ => Cell::plain(text),
+    }
+}
+
+/// Columns are dear: the unit follows without a gap.
+fn short_time(us: f64) -> String {
+    format::time(us).replace(' ', "")
+}

@@ -1,0 +1,159 @@
+//! Numbers as people read them: three significant digits and a unit that fits.
+
+/// What stands where there is no number.
+pub(crate) const NOTHING: &str = "–";
+
+/// Three significant digits without an exponent.
+pub(crate) fn significant(value: f64) -> String {
+    let size = value.abs();
+    if !value.is_finite() {
+        NOTHING.to_owned()
+    } else if size == 0.0 {
+        "0".to_owned()
+    } else if size >= 99.95 {
+        format!("{value:.0}")
+    } else if size >= 9.995 {
+        format!("{value:.1}")
+    } else {
+        format!("{value:.2}")
+    }
+}
+
+/// A time given in microseconds, in µs, ms or s.
+pub(crate) fn time(us: f64) -> String {
+    if !us.is_finite() {
+        return NOTHING.to_owned();
+    }
+    let (scaled, unit) = time_unit(us);
+    format!("{} {unit}", significant(scaled))
+}
+
+/// As [`time`], without trailing zeros: for round numbers on axes and in settings.
+pub(crate) fn round_time(us: f64) -> String {
+    if !us.is_finite() {
+        return NOTHING.to_owned();
+    }
+    let (scaled, unit) = time_unit(us);
+    format!("{} {unit}", plain(scaled))
+}
+
+/// Thousands per second, without the unit.
+pub(crate) fn thousands(per_second: f64) -> String {
+    significant(per_second / 1e3)
+}
+
+/// A share as percent, without the sign.
+pub(crate) fn percent(share: f64) -> String {
+    let value = share * 100.0;
+    if !value.is_finite() {
+        NOTHING.to_owned()
+    } else if value == 0.0 {
+        "0".to_owned()
+    } else if value.abs() < 0.05 {
+        "<0.1".to_owned()
+    } else if value.abs() < 9.95 {
+        format!("{value:.1}")
+    } else {
+        format!("{value:.0}")
+    }
+}
+
+/// Demand as a multiple of capacity, such as `2.0×` or `0.94×`.
+pub(crate) fn demand(ratio: f64) -> String {
+    if !ratio.is_finite() {
+        return NOTHING.to_owned();
+    }
+    let two = format!("{ratio:.2}");
+    format!("{}×", two.strip_suffix('0').unwrap_or(&two))
+}
+
+/// At most three decimals, no trailing zeros.
+pub(crate) fn plain(value: f64) -> String {
+    let text = format!("{value:.3}");
+    let text = text.trim_end_matches('0').trim_end_matches('.');
+    if text == "-0" {
+        "0".to_owned()
+    } else {
+        text.to_owned()
+    }
+}
+
+/// A count with commas between thousands.
+pub(crate) fn count(value: u64) -> String {
+    let digits = value.to_string();
+    let mut text = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// Seconds since 1970 as `YYYY-MM-DD hh:mm UTC`.
+///
+/// The calendar is Gregorian: days are counted in eras of 400 years that begin on 1 March, so that
+/// the leap day is the last of its year.
+pub(crate) fn date(unix: u64) -> String {
+    let (days, seconds) = (unix / 86_400 + 719_468, unix % 86_400);
+    let (era, of_era) = (days / 146_097, days % 146_097);
+    let year_of_era = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let shifted = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * shifted + 2) / 5 + 1;
+    let month = if shifted < 10 {
+        shifted + 3
+    } else {
+        shifted - 9
+    };
+    let year = year_of_era + era * 400 + u64::from(month <= 2);
+    let (hour, minute) = (seconds / 3_600, seconds % 3_600 / 60);
+    format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02} UTC")
+}
+
+fn time_unit(us: f64) -> (f64, &'static str) {
+    let size = us.abs();
+    if size < 999.5 {
+        (us, "µs")
+    } else if size < 999_500.0 {
+        (us / 1e3, "ms")
+    } else {
+        (us / 1e6, "s")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_choose_their_unit() {
+        assert_eq!(time(0.0), "0 µs");
+        assert_eq!(time(35.24), "35.2 µs");
+        assert_eq!(time(999.7), "1.00 ms");
+        assert_eq!(time(1_234_567.0), "1.23 s");
+        assert_eq!(time(f64::NAN), NOTHING);
+        assert_eq!(round_time(400.0), "400 µs");
+        assert_eq!(round_time(1_500.0), "1.5 ms");
+    }
+
+    #[test]
+    fn shares_and_demands() {
+        assert_eq!(percent(0.954), "95");
+        assert_eq!(percent(0.0312), "3.1");
+        assert_eq!(percent(0.0001), "<0.1");
+        assert_eq!(percent(0.0), "0");
+        assert_eq!(demand(2.0), "2.0×");
+        assert_eq!(demand(0.94), "0.94×");
+        assert_eq!(count(1_234_567), "1,234,567");
+        assert_eq!(count(999), "999");
+    }
+
+    #[test]
+    fn dates_know_leap_years() {
+        assert_eq!(date(0), "1970-01-01 00:00 UTC");
+        assert_eq!(date(951_782_400), "2000-02-29 00:00 UTC");
+        assert_eq!(date(1_767_225_599), "2025-12-31 23:59 UTC");
+    }
+}

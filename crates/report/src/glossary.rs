@@ -1,0 +1,74 @@
+//! How each number is defined, and the rules that a run must keep.
+
+/// A term and its meaning, for the page.
+pub(crate) const TERMS: [(&str, &str); 14] = [
+    (
+        "capacity",
+        "Plateau of a closed-loop sweep with the same binary, reception and connections, measured \
+         again around every block of repetitions; its drift is (largest − smallest) ÷ median.",
+    ),
+    (
+        "demand",
+        "Requests that the schedule intends per second, ÷ capacity. The schedule is fixed before \
+         the run and does not wait for answers.",
+    ),
+    (
+        "SLO",
+        "The latency that an answer must not exceed to count as in time.",
+    ),
+    (
+        "throughput",
+        "Answers per second, in time or late; rejects are not answers.",
+    ),
+    ("goodput", "Answers per second that came within the SLO."),
+    (
+        "bound",
+        "Goodput of first-come-first-served admission that knows every service time beforehand and \
+         sheds for nothing, for the same distribution, SLO, cores and demand: what no controller \
+         can beat.",
+    ),
+    (
+        "latency (p50, p99, p99.9)",
+        "From the time at which a request was intended to be sent, not from when it was sent, to \
+         its answer; over served requests only.",
+    ),
+    (
+        "fates",
+        "In time, late, expired (given up at the client before sending), shed (rejected by the \
+         server), lost (sent and never answered, or never sent because the generator could not). \
+         The five add up to every intended request.",
+    ),
+    ("drops", "Requests shed ÷ requests received by the server."),
+    (
+        "reject delay",
+        "From sending a request to receiving its reject, median.",
+    ),
+    (
+        "lag (lateness)",
+        "How long after its intended time the load generator got to a request. It is the \
+         generator's own fault, already part of latency, and bounds what a run can claim.",
+    ),
+    (
+        "CPU per request",
+        "CPU time of the server (busy time where it spins) ÷ requests it received.",
+    ),
+    (
+        "median, bars and bands",
+        "Numbers are medians over valid repetitions; bars and bands reach from the smallest to the \
+         largest. Percentiles are never averaged.",
+    ),
+    (
+        "! in the column valid",
+        "No repetition is valid: the numbers come from invalid runs and are no result. Pictures \
+         leave such points out.",
+    ),
+];
+
+/// The rules, fixed before the runs.
+pub(crate) const RULES: [&str; 4] = [
+    "A run that reaches less than 98 % of its intended load is invalid.",
+    "A run whose generator's lateness p99 exceeds half the SLO is invalid.",
+    "A run is discarded only by a rule on time stolen by the hypervisor or on involuntary context \
+     switches, never for its result.",
+    "Invalid and discarded runs are named, with the rule's reading.",
+];

@@ -1,0 +1,30 @@
+//! Turns an [`Experiment`](tailwater_stats::result::Experiment) into what a person reads: a
+//! sentence ([`line_summary`]), a terminal table ([`table()`]), SVG pictures ([`plots()`]) and one
+//! HTML page that opens without a network ([`html()`]).
+//!
+//! Every function is pure and returns text: this crate prints nothing, writes no file, and reads no
+//! clock. It never averages percentiles and never shows an invalid run as a result.
+//!
+//! The pictures come from a small SVG writer of our own (`svg`), since they must follow the
+//! reader's light or dark mode, name their values on hover, and need no font at hand.
+
+#![forbid(unsafe_code)]
+
+mod format;
+mod model;
+mod quantity;
+
+mod columns;
+mod glossary;
+mod notes;
+mod sentences;
+
+mod html;
+mod plots;
+mod svg;
+mod table;
+
+pub use html::html;
+pub use plots::{Plot, plots};
+pub use sentences::line_summary;
+pub use table::{TableStyle, table};

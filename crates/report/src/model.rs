@@ -1,0 +1,355 @@
+//! The experiment as reports walk it: configuration, then controller, then demand.
+
+use crate::format;
+use crate::quantity::Quantity;
+use std::collections::BTreeMap;
+use tailwater_stats::result::{Experiment, Fates, Run, Spread, Summary};
+
+/// All that was measured with the same clients and objective.
+pub(crate) struct Group<'a> {
+    /// Logical clients.
+    pub(crate) clients: u32,
+    /// The objective.
+    pub(crate) slo_us: f64,
+    /// Median capacity of its runs; 0 when none is known.
+    pub(crate) capacity_rps: f64,
+    /// One line per controller and profile, in the order of the experiment.
+    pub(crate) lines: Vec<Line<'a>>,
+}
+
+/// One controller across demands.
+pub(crate) struct Line<'a> {
+    /// Its place among all controllers of the experiment, so that it keeps its colour.
+    pub(crate) index: usize,
+    /// Name and profile.
+    pub(crate) label: String,
+    /// By rising demand.
+    pub(crate) points: Vec<Point<'a>>,
+}
+
+/// One controller at one demand.
+pub(crate) struct Point<'a> {
+    /// Demand ÷ capacity.
+    pub(crate) demand: f64,
+    /// Repetitions that count.
+    pub(crate) valid: u32,
+    /// Repetitions that took place.
+    pub(crate) total: u32,
+    /// The valid runs; all runs where none is valid.
+    pub(crate) runs: Vec<&'a Run>,
+    summary: Option<&'a Summary>,
+}
+
+/// The experiment by clients and objective, in the order in which its runs first name them.
+pub(crate) fn groups(experiment: &Experiment) -> Vec<Group<'_>> {
+    let labels = labels(experiment);
+    let mut keys: Vec<(u32, f64)> = Vec::new();
+    let named = experiment.runs.iter().map(|run| (run.clients, run.slo_us));
+    for key in named.chain(experiment.summary.iter().map(|s| (s.clients, s.slo_us))) {
+        if !keys
+            .iter()
+            .any(|known| known.0 == key.0 && same(known.1, key.1))
+        {
+            keys.push(key);
+        }
+    }
+    keys.into_iter()
+        .map(|key| group(experiment, key, &labels))
+        .collect()
+}
+
+impl Group<'_> {
+    /// Such as `100 clients, SLO 400 µs`.
+    pub(crate) fn name(&self) -> String {
+        let noun = if self.clients == 1 {
+            "client"
+        } else {
+            "clients"
+        };
+        format!(
+            "{} {noun}, SLO {}",
+            format::count(u64::from(self.clients)),
+            format::round_time(self.slo_us)
+        )
+    }
+
+    /// Every demand of the group, rising.
+    pub(crate) fn demands(&self) -> Vec<f64> {
+        let mut all: Vec<f64> = Vec::new();
+        for point in self.lines.iter().flat_map(|line| &line.points) {
+            if !all.iter().any(|known| same(*known, point.demand)) {
+                all.push(point.demand);
+            }
+        }
+        all.sort_by(f64::total_cmp);
+        all
+    }
+
+    /// The controllers measured at a demand.
+    pub(crate) fn at(&self, demand: f64) -> impl Iterator<Item = (&Line<'_>, &Point<'_>)> {
+        self.lines.iter().filter_map(move |line| {
+            let point = line
+                .points
+                .iter()
+                .find(|point| same(point.demand, demand))?;
+            Some((line, point))
+        })
+    }
+
+    /// Whether demand changed within its runs.
+    pub(crate) fn stepped(&self) -> bool {
+        self.lines
+            .iter()
+            .flat_map(|l| &l.points)
+            .flat_map(|p| &p.runs)
+            .any(|r| r.series.is_some())
+    }
+}
+
+impl Point<'_> {
+    /// Median of a quantity; `None` where it was not measured.
+    pub(crate) fn median(&self, quantity: Quantity) -> Option<f64> {
+        self.spread(quantity).map(|spread| spread.median)
+    }
+
+    /// Median and range: from the summary, else from the runs.
+    pub(crate) fn spread(&self, quantity: Quantity) -> Option<Spread> {
+        let summarised = self
+            .summary
+            .and_then(|summary| summary.of.get(quantity.field()));
+        let spread = match summarised {
+            Some(spread) => *spread,
+            None => spread_of(self.runs.iter().map(|run| quantity.of(run)).collect())?,
+        };
+        let finite = [spread.min, spread.median, spread.max]
+            .iter()
+            .all(|v| v.is_finite());
+        // A percentile of nothing is stored as zero.
+        (finite && !(quantity.positive() && spread.median <= 0.0)).then_some(spread)
+    }
+
+    /// The fates of all valid repetitions together; zero where none is valid.
+    pub(crate) fn fates(&self) -> Fates {
+        let mut sum = Fates::default();
+        for run in self.runs.iter().filter(|run| run.valid) {
+            sum.ok = sum.ok.saturating_add(run.fates.ok);
+            sum.late = sum.late.saturating_add(run.fates.late);
+            sum.expired = sum.expired.saturating_add(run.fates.expired);
+            sum.shed = sum.shed.saturating_add(run.fates.shed);
+            sum.lost = sum.lost.saturating_add(run.fates.lost);
+        }
+        sum
+    }
+}
+
+/// Median and range of the finite values; `None` of nothing.
+pub(crate) fn spread_of(mut values: Vec<f64>) -> Option<Spread> {
+    values.retain(|value| value.is_finite());
+    values.sort_by(f64::total_cmp);
+    let (min, max) = (*values.first()?, *values.last()?);
+    let (low, high) = (values[(values.len() - 1) / 2], values[values.len() / 2]);
+    Some(Spread {
+        min,
+        median: low + (high - low) / 2.0,
+        max,
+    })
+}
+
+/// Equal to a thousandth: demands and objectives are written by people, in few digits.
+pub(crate) fn same(a: f64, b: f64) -> bool {
+    thousandths(a) == thousandths(b)
+}
+
+/// A controller with its profile.
+pub(crate) fn label(controller: &str, profile: &str) -> String {
+    if profile.is_empty() || profile == controller {
+        controller.to_owned()
+    } else {
+        format!("{controller} ({profile})")
+    }
+}
+
+fn labels(experiment: &Experiment) -> Vec<(&str, &str)> {
+    let mut labels = Vec::new();
+    let of_runs = experiment
+        .runs
+        .iter()
+        .map(|r| (r.controller.as_str(), r.profile.as_str()));
+    let of_summary = experiment
+        .summary
+        .iter()
+        .map(|s| (s.controller.as_str(), s.profile.as_str()));
+    for label in of_runs.chain(of_summary) {
+        if !labels.contains(&label) {
+            labels.push(label);
+        }
+    }
+    labels
+}
+
+fn group<'a>(
+    experiment: &'a Experiment,
+    (clients, slo_us): (u32, f64),
+    labels: &[(&'a str, &'a str)],
+) -> Group<'a> {
+    let runs: Vec<&Run> = experiment
+        .runs
+        .iter()
+        .filter(|run| run.clients == clients && same(run.slo_us, slo_us))
+        .collect();
+    let summaries: Vec<&Summary> = experiment
+        .summary
+        .iter()
+        .filter(|summary| summary.clients == clients && same(summary.slo_us, slo_us))
+        .collect();
+    let known = runs
+        .iter()
+        .map(|run| run.capacity_rps)
+        .filter(|rps| *rps > 0.0);
+    let capacity_rps =
+        spread_of(known.collect()).map_or(experiment.capacity_rps, |spread| spread.median);
+    let lines = labels
+        .iter()
+        .enumerate()
+        .map(|(index, (controller, profile))| Line {
+            index,
+            label: label(controller, profile),
+            points: points(
+                runs.iter()
+                    .filter(|r| r.controller == *controller && r.profile == *profile),
+                summaries
+                    .iter()
+                    .filter(|s| s.controller == *controller && s.profile == *profile),
+            ),
+        });
+    let lines = lines.filter(|line| !line.points.is_empty()).collect();
+    Group {
+        clients,
+        slo_us,
+        capacity_rps: finite_or_zero(capacity_rps),
+        lines,
+    }
+}
+
+fn points<'a, 'b>(
+    runs: impl Iterator<Item = &'b &'a Run>,
+    summaries: impl Iterator<Item = &'b &'a Summary>,
+) -> Vec<Point<'a>>
+where
+    'a: 'b,
+{
+    type At<'a> = (f64, Vec<&'a Run>, Option<&'a Summary>);
+    let mut by_demand: BTreeMap<i64, At<'a>> = BTreeMap::new();
+    for run in runs.copied().filter(|run| run.demand_ratio.is_finite()) {
+        let at = by_demand.entry(thousandths(run.demand_ratio));
+        at.or_insert((run.demand_ratio, Vec::new(), None))
+            .1
+            .push(run);
+    }
+    for summary in summaries
+        .copied()
+        .filter(|summary| summary.demand_ratio.is_finite())
+    {
+        let at = by_demand.entry(thousandths(summary.demand_ratio));
+        at.or_insert((summary.demand_ratio, Vec::new(), None)).2 = Some(summary);
+    }
+    by_demand
+        .into_values()
+        .map(|(demand, runs, summary)| point(demand, runs, summary))
+        .collect()
+}
+
+fn point<'a>(demand: f64, mut runs: Vec<&'a Run>, summary: Option<&'a Summary>) -> Point<'a> {
+    let total = runs.len() as u32;
+    let counted = runs.iter().filter(|run| run.valid).count() as u32;
+    if counted > 0 {
+        runs.retain(|run| run.valid);
+    }
+    let summary = summary.filter(|summary| summary.repetitions > 0);
+    let valid = summary.map_or(counted, |summary| summary.repetitions);
+    Point {
+        demand,
+        valid,
+        total: total.max(valid),
+        runs,
+        summary,
+    }
+}
+
+/// A float is no key, a number of thousandths is.
+fn thousandths(value: f64) -> i64 {
+    (value * 1e3).round() as i64
+}
+
+fn finite_or_zero(value: f64) -> f64 {
+    if value.is_finite() { value } else { 0.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(demand_ratio: f64, goodput_rps: f64, valid: bool) -> Run {
+        Run {
+            controller: "none".into(),
+            demand_ratio,
+            goodput_rps,
+            valid,
+            ..Run::default()
+        }
+    }
+
+    #[test]
+    fn medians_skip_invalid_runs() {
+        let runs = vec![
+            run(1.0, 10.0, true),
+            run(1.0, 30.0, true),
+            run(1.0, 900.0, false),
+        ];
+        let experiment = Experiment {
+            runs,
+            ..Experiment::default()
+        };
+        let groups = groups(&experiment);
+        let point = &groups[0].lines[0].points[0];
+        assert_eq!((point.valid, point.total), (2, 3));
+        let spread = point.spread(Quantity::Goodput).expect("measured");
+        assert_eq!((spread.min, spread.median, spread.max), (10.0, 20.0, 30.0));
+    }
+
+    #[test]
+    fn the_summary_wins_over_runs() {
+        let spread = Spread {
+            min: 1.0,
+            median: 2.0,
+            max: 3.0,
+        };
+        let summary = Summary {
+            controller: "none".into(),
+            demand_ratio: 1.0,
+            repetitions: 5,
+            of: BTreeMap::from([("goodput_rps".to_owned(), spread)]),
+            ..Summary::default()
+        };
+        let experiment = Experiment {
+            runs: vec![run(1.0, 10.0, true)],
+            summary: vec![summary],
+            ..Experiment::default()
+        };
+        let groups = groups(&experiment);
+        let point = &groups[0].lines[0].points[0];
+        assert_eq!(point.spread(Quantity::Goodput), Some(spread));
+        assert_eq!((point.valid, point.total), (5, 5));
+    }
+
+    #[test]
+    fn what_is_not_finite_is_not_shown() {
+        let experiment = Experiment {
+            runs: vec![run(1.0, f64::NAN, true), run(f64::NAN, 1.0, true)],
+            ..Experiment::default()
+        };
+        let groups = groups(&experiment);
+        assert_eq!(groups[0].demands(), [1.0]);
+        assert_eq!(groups[0].lines[0].points[0].spread(Quantity::Goodput), None);
+    }
+}

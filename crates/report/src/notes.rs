@@ -1,0 +1,67 @@
+//! What must be said beside the numbers: which runs do not count, and why.
+
+use crate::format;
+use crate::model::{Group, label};
+use tailwater_stats::result::{Experiment, Run};
+
+/// A remark on runs that do not count.
+pub(crate) struct Note {
+    /// `invalid` or `discarded`.
+    pub(crate) kind: &'static str,
+    /// Which run.
+    pub(crate) what: String,
+    /// The rule and its reading.
+    pub(crate) why: String,
+}
+
+/// Said wherever a configuration has no valid repetition.
+pub(crate) const NO_VALID: &str =
+    "! no valid repetition: these numbers come from invalid runs and are no result";
+
+/// Every invalid run, then every discarded one.
+pub(crate) fn notes(experiment: &Experiment) -> Vec<Note> {
+    let invalid = experiment
+        .runs
+        .iter()
+        .filter(|run| !run.valid)
+        .map(|run| Note {
+            kind: "invalid",
+            what: name(run),
+            why: reasons(run),
+        });
+    let discarded = experiment.discarded.iter().map(|discard| Note {
+        kind: "discarded",
+        what: discard.what.clone(),
+        why: discard.why.clone(),
+    });
+    invalid.chain(discarded).collect()
+}
+
+/// Whether some number of the group comes from invalid runs.
+pub(crate) fn has_unsound(group: &Group<'_>) -> bool {
+    group
+        .lines
+        .iter()
+        .flat_map(|line| &line.points)
+        .any(|point| point.valid == 0)
+}
+
+/// Why a run is invalid, in one line.
+pub(crate) fn reasons(run: &Run) -> String {
+    if run.invalid_because.is_empty() {
+        "no reason was recorded".to_owned()
+    } else {
+        run.invalid_because.join("; ")
+    }
+}
+
+fn name(run: &Run) -> String {
+    format!(
+        "{} at {}, {} clients, SLO {}, repetition {}",
+        label(&run.controller, &run.profile),
+        format::demand(run.demand_ratio),
+        run.clients,
+        format::round_time(run.slo_us),
+        run.repetition
+    )
+}

@@ -1,0 +1,161 @@
+//! What a person wants to hear first.
+
+use crate::format;
+use crate::model::{self, Group, Line, Point};
+use crate::notes;
+use crate::quantity::Quantity;
+use std::collections::BTreeMap;
+use tailwater_stats::result::Experiment;
+
+/// Controllers named in the first sentence.
+const NAMED_MAX: usize = 4;
+
+/// Two to four sentences: who keeps how much in time at the highest demand, how close the best
+/// comes to the bound elsewhere, and how far the runs can be trusted.
+#[must_use]
+pub fn line_summary(experiment: &Experiment) -> String {
+    let groups = model::groups(experiment);
+    let Some(group) = groups.first() else {
+        return format!("No run of {} took place.", experiment.scenario);
+    };
+    let mut sentences = vec![verdict(group).unwrap_or_else(|| no_result(experiment))];
+    sentences.extend(across_demands(group));
+    sentences.push(trust(experiment));
+    if groups.len() > 1 {
+        let more = groups.len() - 1;
+        let noun = if more == 1 {
+            "configuration follows"
+        } else {
+            "configurations follow"
+        };
+        sentences.push(format!(
+            "This speaks of {}; {more} more {noun}.",
+            group.name()
+        ));
+    }
+    sentences.join(" ")
+}
+
+/// Valid points at one demand, the best first.
+fn ranked<'a>(group: &'a Group<'_>, demand: f64) -> Vec<(&'a Line<'a>, &'a Point<'a>, f64)> {
+    let mut ranked: Vec<_> = group
+        .at(demand)
+        .filter(|(_, point)| point.valid > 0)
+        .filter_map(|(line, point)| Some((line, point, point.median(Quantity::Goodput)?)))
+        .collect();
+    ranked.sort_by(|a, b| b.2.total_cmp(&a.2));
+    ranked
+}
+
+fn verdict(group: &Group<'_>) -> Option<String> {
+    let demand = group
+        .demands()
+        .into_iter()
+        .rev()
+        .find(|d| !ranked(group, *d).is_empty())?;
+    let ranked = ranked(group, demand);
+    let (best, point, goodput) = ranked.first()?;
+    let mean = if group.stepped() { "a mean of " } else { "" };
+    let mut text = format!(
+        "At {mean}{} of {} k requests/s, {} keeps {} k/s in time ({})",
+        format::demand(demand),
+        format::thousands(group.capacity_rps),
+        best.label,
+        format::thousands(*goodput),
+        standing(point)
+    );
+    for (line, point, goodput) in ranked.iter().skip(1).take(NAMED_MAX - 1) {
+        text.push_str(&format!(
+            "; {} keeps {} k/s",
+            line.label,
+            format::thousands(*goodput)
+        ));
+        if let Some(p99) = point.median(Quantity::P99) {
+            text.push_str(&format!(" (p99 {})", format::time(p99)));
+        }
+    }
+    if ranked.len() > NAMED_MAX {
+        text.push_str(&format!("; {} more keep less", ranked.len() - NAMED_MAX));
+    }
+    text.push('.');
+    Some(text)
+}
+
+fn standing(point: &Point<'_>) -> String {
+    let mut parts = Vec::new();
+    if let Some(share) = point.median(Quantity::OfCapacity) {
+        parts.push(format!("{} % of capacity", format::percent(share)));
+    }
+    if let Some(share) = point.median(Quantity::OfBound).filter(|share| *share > 0.0) {
+        parts.push(format!("{} % of the bound", format::percent(share)));
+    }
+    if let Some(p99) = point.median(Quantity::P99) {
+        parts.push(format!("p99 {}", format::time(p99)));
+    }
+    if parts.is_empty() {
+        "no latency was measured".to_owned()
+    } else {
+        parts.join(", ")
+    }
+}
+
+/// The worst share of the bound that the winner at the highest demand shows anywhere.
+fn across_demands(group: &Group<'_>) -> Option<String> {
+    let demands = group.demands();
+    let last = demands
+        .iter()
+        .rev()
+        .find(|d| !ranked(group, **d).is_empty())?;
+    let winner = ranked(group, *last).first()?.0.index;
+    let line = group.lines.iter().find(|line| line.index == winner)?;
+    let shares: Vec<(f64, f64)> = line
+        .points
+        .iter()
+        .filter(|point| point.valid > 0)
+        .filter_map(|point| Some((point.demand, point.median(Quantity::OfBound)?)))
+        .filter(|(_, share)| *share > 0.0)
+        .collect();
+    let worst = shares.iter().min_by(|a, b| a.1.total_cmp(&b.1))?;
+    let (first, last) = (shares.first()?.0, shares.last()?.0);
+    (shares.len() > 1).then(|| {
+        format!(
+            "From {} to {} {} stays at or above {} % of what no controller can beat (lowest at {}).",
+            format::demand(first),
+            format::demand(last),
+            line.label,
+            format::percent(worst.1),
+            format::demand(worst.0)
+        )
+    })
+}
+
+fn trust(experiment: &Experiment) -> String {
+    let all = experiment.runs.len();
+    let valid = experiment.runs.iter().filter(|run| run.valid).count();
+    let verb = if valid == 1 { "is" } else { "are" };
+    let mut text = format!("{valid} of {all} runs {verb} valid");
+    match experiment.discarded.len() {
+        0 => {}
+        1 => text.push_str(", 1 was discarded for noise"),
+        n => text.push_str(&format!(", {n} were discarded for noise")),
+    }
+    if experiment.capacity_drift.is_finite() && experiment.capacity_drift > 0.0 {
+        let drift = format::percent(experiment.capacity_drift);
+        text.push_str(&format!("; capacity drifted by {drift} %"));
+    }
+    text.push('.');
+    text
+}
+
+fn no_result(experiment: &Experiment) -> String {
+    let mut causes: BTreeMap<String, usize> = BTreeMap::new();
+    for run in experiment.runs.iter().filter(|run| !run.valid) {
+        *causes.entry(notes::reasons(run)).or_default() += 1;
+    }
+    let commonest = causes.into_iter().max_by_key(|(_, times)| *times);
+    let cause = commonest.map_or_else(String::new, |(why, _)| format!(" (mostly: {why})"));
+    format!(
+        "{} has no result: no run in it is valid{cause}.",
+        experiment.scenario
+    )
+}

@@ -1,0 +1,285 @@
+//! Tables, pictures and pages of synthetic experiments.
+
+mod fixture;
+
+use fixture::{base, overload, run, small, spike};
+use quick_xml::Reader;
+use quick_xml::events::Event;
+use std::collections::BTreeSet;
+use tailwater_report::{TableStyle, html, line_summary, plots, table};
+use tailwater_stats::result::Experiment;
+
+const PLAIN: TableStyle = TableStyle {
+    colour: false,
+    width: None,
+};
+
+#[test]
+fn a_small_table_as_text() {
+    let expected = "\
+100 clients, SLO 400 µs (capacity 69.1 k/s; medians of valid repetitions)
+demand controller           offered goodput % of  % of    p50   p99 p99.9 drops exp'd late   lost reject    lag   CPU valid
+                                k/s     k/s cap. bound                        %     %    %           p50    p99 µs/rq
+───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+  2.0× none                     138    0.14  0.2   0.2  300ms 1.20s 2.64s     0     0   49 704820      – 51.0µs  13.9   1/2
+       breakwater (default)     138    66.0   95    97 82.9µs 332µs 730µs   2.4    39  0.2      0 62.0µs 51.0µs  13.8   2/2
+
+invalid: none at 2.0×, 100 clients, SLO 400 µs, repetition 1: lateness p99 260 µs, at most 200 µs
+discarded: none at 2.0×, repetition 2: steal 4.1 % of a core, at most 2 %
+";
+    assert_eq!(table(&small(), PLAIN), expected);
+}
+
+#[test]
+fn colour_only_adds_to_the_text() {
+    let plain = table(&overload(), PLAIN);
+    let coloured = table(
+        &overload(),
+        TableStyle {
+            colour: true,
+            width: None,
+        },
+    );
+    assert!(!plain.contains('\u{1b}'));
+    assert!(coloured.contains("\u{1b}["));
+    let words =
+        |text: &str| -> Vec<String> { text.split_whitespace().map(str::to_owned).collect() };
+    assert_eq!(words(&plain), words(&without_colour(&coloured)));
+}
+
+#[test]
+fn a_narrow_table_keeps_what_matters_and_says_what_it_left_out() {
+    let narrow = table(
+        &overload(),
+        TableStyle {
+            colour: false,
+            width: Some(80),
+        },
+    );
+    let rows = narrow
+        .lines()
+        .filter(|line| line.contains('×') && line.contains("/3"));
+    assert!(rows.clone().count() > 0);
+    assert!(
+        rows.clone().all(|row| row.chars().count() <= 80),
+        "{narrow}"
+    );
+    assert!(narrow.contains("goodput") && narrow.contains("p99"));
+    assert!(narrow.contains("left out for want of width: "), "{narrow}");
+}
+
+#[test]
+fn text_from_files_cannot_drive_the_terminal() {
+    let mut experiment = small();
+    experiment.runs[0].controller = "no\u{1b}[2Jne".to_owned();
+    experiment.discarded[0].why = "\u{7}bell".to_owned();
+    let text = table(&experiment, PLAIN);
+    assert!(
+        text.chars().all(|c| !c.is_control() || c == '\n'),
+        "{text:?}"
+    );
+}
+
+#[test]
+fn the_summary_names_the_best_first() {
+    assert_eq!(
+        line_summary(&small()),
+        "At 2.0× of 69.1 k requests/s, breakwater (default) keeps 66.0 k/s in time (95 % of \
+         capacity, 97 % of the bound, p99 332 µs); none keeps 0.14 k/s (p99 1.20 s). 3 of 4 runs \
+         are valid, 1 was discarded for noise; capacity drifted by 2.1 %."
+    );
+    let sentences = line_summary(&overload());
+    assert!(
+        sentences.contains("107 of 108 runs are valid"),
+        "{sentences}"
+    );
+    assert!(
+        sentences.contains("1 more configuration follows"),
+        "{sentences}"
+    );
+}
+
+#[test]
+fn pictures_and_pages_are_well_formed_and_fetch_nothing() {
+    for (experiment, count) in [
+        (overload(), 20),
+        (spike(), 4),
+        (hostile(), 10),
+        (single(), 10),
+    ] {
+        let plots = plots(&experiment);
+        assert_eq!(plots.len(), count, "{}", experiment.scenario);
+        for plot in &plots {
+            check(&plot.svg);
+        }
+        let names: BTreeSet<&str> = plots.iter().map(|plot| plot.name.as_str()).collect();
+        assert_eq!(names.len(), plots.len(), "names are unique");
+        let page = html(&experiment);
+        check(&page);
+        assert!(plots.iter().all(|plot| page.contains(&plot.svg)));
+    }
+}
+
+#[test]
+fn the_page_says_where_when_and_why() {
+    let page = html(&small());
+    for part in [
+        "<title>overload · tailwater</title>",
+        "breakwater (default) keeps 66.0 k/s",
+        "Example CPU",
+        "6.1.0",
+        "2025-12-31 23:59 UTC",
+        "lateness p99 260 µs, at most 200 µs",
+        "steal 4.1 % of a core, at most 2 %",
+        "How each number is defined",
+        "download=\"overload.json\"",
+        "&quot;median&quot;: 66000.0",
+    ] {
+        assert!(page.contains(part), "the page lacks {part:?}");
+    }
+    assert!(!page.contains("<script"));
+}
+
+#[test]
+fn hostile_names_stay_text() {
+    let page = html(&hostile());
+    assert!(!page.contains("<img"));
+    assert!(page.contains("&lt;img src=x"));
+    assert!(page.contains("download=\"-img-src-x-onerror-y-----b-.json\""));
+}
+
+#[test]
+fn nothing_at_all_still_makes_a_report() {
+    let nothing = Experiment::default();
+    assert!(plots(&nothing).is_empty());
+    assert_eq!(table(&nothing, PLAIN), "no run took place\n");
+    assert!(line_summary(&base("empty")).contains("No run of empty took place"));
+    check(&html(&nothing));
+}
+
+#[test]
+fn zeros_and_numbers_that_are_none_do_not_reach_the_reader() {
+    let mut zero = run("none", 1.0, 0);
+    (zero.p50_us, zero.p99_us, zero.p999_us) = (0.0, 0.0, 0.0);
+    (zero.goodput_rps, zero.throughput_rps, zero.offered_rps) = (0.0, 0.0, 0.0);
+    (zero.bound_rps, zero.goodput_of_bound, zero.capacity_rps) = (0.0, f64::NAN, 0.0);
+    (zero.lateness_p99_us, zero.server_cpu_ns_per_request) = (f64::INFINITY, 0.0);
+    zero.fates = tailwater_stats::result::Fates::default();
+    let mut experiment = Experiment {
+        runs: vec![zero],
+        ..base("zeros")
+    };
+    experiment.capacity_rps = f64::NAN;
+    experiment.capacity_drift = f64::NAN;
+    let mut text = table(&experiment, PLAIN) + &line_summary(&experiment);
+    for plot in plots(&experiment) {
+        check(&plot.svg);
+        text.push_str(&plot.svg);
+    }
+    assert!(!text.contains("NaN") && !text.contains("inf"), "{text}");
+    check(&html(&experiment));
+}
+
+#[test]
+fn without_a_valid_run_there_is_no_result() {
+    let mut experiment = small();
+    experiment.summary.clear();
+    for run in &mut experiment.runs {
+        run.valid = false;
+        run.invalid_because = vec!["offered 90 %, needed 98 %".to_owned()];
+    }
+    let sentence = line_summary(&experiment);
+    assert!(
+        sentence.contains("no run in it is valid (mostly: offered 90 %"),
+        "{sentence}"
+    );
+    let text = table(&experiment, PLAIN);
+    assert!(
+        text.contains("0/2 !") && text.contains("no result"),
+        "{text}"
+    );
+    let plots = plots(&experiment);
+    assert!(
+        plots
+            .iter()
+            .all(|plot| plot.svg.contains("no valid value to show"))
+    );
+}
+
+#[test]
+fn a_long_course_is_merged_without_losing_its_stall() {
+    let mut experiment = spike();
+    for run in &mut experiment.runs {
+        let series = run.series.as_mut().expect("stepped");
+        for values in [
+            &mut series.offered_rps,
+            &mut series.goodput_rps,
+            &mut series.demand_ratio,
+        ] {
+            *values = vec![1_000.0; 50_000];
+        }
+        series.p99_us = vec![100.0; 50_000];
+        series.p99_us[31_234] = 7e6;
+    }
+    let plots = plots(&experiment);
+    let p99 = plots
+        .iter()
+        .find(|plot| plot.name.starts_with("p99-over"))
+        .expect("drawn");
+    assert!(p99.svg.len() < 200_000, "{} bytes", p99.svg.len());
+    assert!(p99.svg.contains(">10 s<"), "the axis reaches the stall");
+}
+
+/// Well-formed, and no address but the name of SVG's own namespace.
+fn check(text: &str) {
+    let mut reader = Reader::from_str(text);
+    let (mut depth, mut elements) = (0_i32, 0);
+    loop {
+        match reader.read_event().expect("well-formed") {
+            Event::Start(element) => {
+                element
+                    .attributes()
+                    .for_each(|a| drop(a.expect("well-formed attribute")));
+                (depth, elements) = (depth + 1, elements + 1);
+            }
+            Event::Empty(element) => {
+                element
+                    .attributes()
+                    .for_each(|a| drop(a.expect("well-formed attribute")));
+            }
+            Event::End(_) => depth -= 1,
+            Event::Eof => break,
+            _ => {}
+        }
+    }
+    assert!(depth == 0 && elements > 0);
+    let rest = text.replace("xmlns=\"http://www.w3.org/2000/svg\"", "");
+    assert!(!rest.contains("http://") && !rest.contains("https://") && !rest.contains("url("));
+}
+
+fn hostile() -> Experiment {
+    let mut experiment = small();
+    experiment.scenario = "<img src=x onerror=y>\"'&<b>".to_owned();
+    experiment.runs[0].controller = "</svg><script>\u{1}".to_owned();
+    experiment.runs[1].invalid_because = vec!["</td>&nbsp;\u{0}".to_owned()];
+    experiment.discarded[0].what = "]]><!--".to_owned();
+    experiment.manifest.cpu = "\"><i>".to_owned();
+    experiment
+}
+
+fn single() -> Experiment {
+    Experiment {
+        runs: vec![run("breakwater", 1.0, 0)],
+        ..base("single")
+    }
+}
+
+fn without_colour(text: &str) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("\u{1b}[") {
+        out.push_str(before);
+        rest = after.split_once('m').expect("a colour code ends in m").1;
+    }
+    out + rest
+}

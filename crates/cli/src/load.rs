@@ -4,8 +4,8 @@ use crate::args::LoadOptions;
 use crate::failure::{Failure, say};
 use crate::job::{Job, Kind, OpenJob, Outcome, ServiceJob};
 use std::time::Duration;
-use tailwater_core::Nanos;
 use tailwater_control::catalog::Spec;
+use tailwater_core::Nanos;
 use tailwater_load::closed::ClosedPlan;
 use tailwater_report::{TableStyle, table};
 use tailwater_stats::result::{Experiment, Run};
@@ -13,7 +13,10 @@ use tailwater_workload::Distribution;
 
 pub(crate) fn load(options: &LoadOptions) -> Result<(), Failure> {
     match job(options)?.perform()? {
-        Outcome::Closed { points, plateau_rps } => capacity(options, &points, plateau_rps),
+        Outcome::Closed {
+            points,
+            plateau_rps,
+        } => capacity(options, &points, plateau_rps),
         Outcome::Open(outcome) => report(options, outcome.run),
         Outcome::Failed { why, .. } => Err(Failure::work(why)),
     }
@@ -33,7 +36,11 @@ fn job(options: &LoadOptions) -> Result<Job, Failure> {
             drain_ns: Duration::from_secs(5).nanos(),
             bin_ns: None,
         }),
-        Some(rate) => return Err(Failure::usage(format!("--rate is {rate}; above 0 is needed"))),
+        Some(rate) => {
+            return Err(Failure::usage(format!(
+                "--rate is {rate}; above 0 is needed"
+            )));
+        }
     };
     let controller = match kind {
         Kind::Closed { .. } => Spec::named("none"),
@@ -63,9 +70,16 @@ fn capacity(options: &LoadOptions, points: &[(u32, f64)], plateau: f64) -> Resul
         return say(&serde_json::json!({ "capacity_rps": plateau, "points": points }).to_string());
     }
     for (in_flight, rate) in points {
-        say(&format!("{in_flight:>6} in flight  {:>8.1} k requests/s", rate / 1e3))?;
+        say(&format!(
+            "{in_flight:>6} in flight  {:>8.1} k requests/s",
+            rate / 1e3
+        ))?;
     }
-    say(&format!("{:>6} {:>19.1} k requests/s", "plateau", plateau / 1e3))
+    say(&format!(
+        "{:>6} {:>19.1} k requests/s",
+        "plateau",
+        plateau / 1e3
+    ))
 }
 
 fn report(options: &LoadOptions, mut run: Run) -> Result<(), Failure> {

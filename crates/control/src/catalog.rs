@@ -2,7 +2,7 @@
 
 use crate::breakwater::{
     Breakwater, Config, CreditGate, Demand, Explicit, Growth, Increase, Interval, Issued,
-    LastCredit,
+    LastCredit, Signal,
 };
 use crate::client::{Client, ClientConfig, Expiry, Gate, OpenGate};
 use crate::guard::{Guarded, Mode, Switch};
@@ -181,13 +181,25 @@ pub const SETTINGS: &[Setting] = &[
     },
     Setting {
         name: "increase",
-        help: "an increase below one credit is raised to one (at-least-one) or carried (carried)",
+        help: "changes below one credit: at-least-one, carried (increases), fractional (both ways)",
         apply: |draft, value| {
             let known = [
                 ("at-least-one", Increase::AtLeastOne),
                 ("carried", Increase::Carried),
+                ("fractional", Increase::Fractional),
             ];
             set(&mut draft.server.increase, choice(value, &known))
+        },
+    },
+    Setting {
+        name: "signal",
+        help: "what counts as delay: oldest-age, or predicted (how long a new request will wait)",
+        apply: |draft, value| {
+            let known = [
+                ("oldest-age", Signal::OldestAge),
+                ("predicted", Signal::Predicted),
+            ];
+            set(&mut draft.server.signal, choice(value, &known))
         },
     },
     Setting {
@@ -353,7 +365,7 @@ pub const SETTINGS: &[Setting] = &[
 ];
 
 /// Which quantile of its sojourn times a client of the default profile expects for the next.
-const SOJOURN_QUANTILE: f64 = 0.5;
+const SOJOURN_QUANTILE: f64 = 0.95;
 
 /// A controller being put together.
 struct Draft {
@@ -408,7 +420,7 @@ impl Draft {
                     slo,
                     quantile: SOJOURN_QUANTILE,
                 };
-                (Config::tuned(slo, cores), 256, fits)
+                (Config::tuned(slo, cores), 4_096, fits)
             }
         };
         server.credits = spec.name == "breakwater";
@@ -589,6 +601,7 @@ mod tests {
             ("alpha", "0.002"),
             ("beta", "0.08"),
             ("increase", "carried"),
+            ("signal", "predicted"),
             ("growth", "0.8"),
             ("interval", "10us"),
             ("issued", "unused"),

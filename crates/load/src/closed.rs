@@ -38,30 +38,47 @@ impl ClosedPlan {
     /// to one for each client.
     #[must_use]
     pub fn sweep(clients: u32) -> Vec<u32> {
-        let mut points: Vec<u32> =
-            [8, 4, 2, 1].iter().map(|part| (clients / part).clamp(1, 256)).collect();
+        let mut points: Vec<u32> = [8, 4, 2, 1]
+            .iter()
+            .map(|part| (clients / part).clamp(1, 256))
+            .collect();
         points.dedup();
         points
     }
 }
 
-/// Answers that are not what was asked for.
+/// Why there is no capacity to be told.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct WrongAnswers(pub u64);
+pub enum ClosedError {
+    /// So many answers were not what was asked for, or never came.
+    WrongAnswers(u64),
+    /// The server refused so many requests: it runs a controller.
+    Refused(u64),
+}
 
-impl std::fmt::Display for WrongAnswers {
+impl std::fmt::Display for ClosedError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} answers of the server were wrong; no capacity can be told from them", self.0)
+        match self {
+            Self::WrongAnswers(count) => write!(
+                f,
+                "{count} answers were wrong or missing; no capacity can be told from them"
+            ),
+            Self::Refused(count) => write!(
+                f,
+                "the server refused {count} requests; capacity is measured without control \
+                 (tailwater serve --controller none)"
+            ),
+        }
     }
 }
 
-impl std::error::Error for WrongAnswers {}
+impl std::error::Error for ClosedError {}
 
 /// Sweeps on this thread, which spins throughout. The fleet must be one without control.
 ///
 /// # Errors
 /// When the server answers wrongly, refuses, or breaks connections.
-pub fn run(fleet: &mut Fleet, plan: &ClosedPlan) -> Result<Capacity, WrongAnswers> {
+pub fn run(fleet: &mut Fleet, plan: &ClosedPlan) -> Result<Capacity, ClosedError> {
     let mut rng = Rng::from_seed(plan.seed).split("capacity");
     let points: Vec<(u32, f64)> = plan
         .in_flight
@@ -69,11 +86,17 @@ pub fn run(fleet: &mut Fleet, plan: &ClosedPlan) -> Result<Capacity, WrongAnswer
         .map(|&in_flight| Ok((in_flight, point(fleet, plan, in_flight, &mut rng)?)))
         .collect::<Result<_, _>>()?;
     let best = points.iter().map(|point| point.1).fold(0.0, f64::max);
-    let mut plateau: Vec<f64> =
-        points.iter().map(|point| point.1).filter(|rate| *rate >= 0.97 * best).collect();
+    let mut plateau: Vec<f64> = points
+        .iter()
+        .map(|point| point.1)
+        .filter(|rate| *rate >= 0.97 * best)
+        .collect();
     plateau.sort_by(f64::total_cmp);
     let plateau_rps = plateau.get(plateau.len() / 2).copied().unwrap_or(0.0);
-    Ok(Capacity { points, plateau_rps })
+    Ok(Capacity {
+        points,
+        plateau_rps,
+    })
 }
 
 fn point(
@@ -81,8 +104,12 @@ fn point(
     plan: &ClosedPlan,
     in_flight: u32,
     rng: &mut Rng,
-) -> Result<f64, WrongAnswers> {
-    let mut turns = Turns { next: 0, clients: fleet.clients(), tag: 0 };
+) -> Result<f64, ClosedError> {
+    let mut turns = Turns {
+        next: 0,
+        clients: fleet.clients(),
+        tag: 0,
+    };
     let mut round = Round::default();
     for _ in 0..in_flight {
         turns.call(fleet, plan, rng, &mut round);
@@ -106,8 +133,13 @@ fn point(
     while fleet.unfinished() > 0 && now() < limit {
         fleet.turn(Duration::ZERO, &mut |_, event| round.on_event(event));
     }
-    if round.wrong > 0 || fleet.unfinished() > 0 {
-        return Err(WrongAnswers(round.wrong + fleet.unfinished() as u64));
+    let missing = fleet.unfinished() as u64;
+    match round {
+        Round { refused: 1.., .. } => return Err(ClosedError::Refused(round.refused)),
+        _ if round.wrong + missing > 0 => {
+            return Err(ClosedError::WrongAnswers(round.wrong + missing));
+        }
+        _ => {}
     }
     #[expect(clippy::cast_precision_loss, reason = "counts of a second")]
     Ok((after - before) as f64 / ended.since(began).as_secs_f64())
@@ -128,7 +160,9 @@ impl Turns {
         self.tag = self.tag.wrapping_add(1);
         let client = self.next;
         self.next = (self.next + 1) % self.clients;
-        fleet.submit(client, now(), token, call, &mut |_, event| round.on_event(event));
+        fleet.submit(client, now(), token, call, &mut |_, event| {
+            round.on_event(event);
+        });
     }
 }
 
@@ -136,6 +170,7 @@ impl Turns {
 struct Round {
     right: u64,
     wrong: u64,
+    refused: u64,
     freed: u32,
 }
 
@@ -144,11 +179,15 @@ impl Round {
         self.freed += 1;
         match event {
             #[expect(clippy::cast_possible_truncation, reason = "tokens are tags here")]
-            Event::Response { token, status: 0, payload, .. }
-                if work::is_answer(payload, token as u32) =>
-            {
+            Event::Response {
+                token,
+                status: 0,
+                payload,
+                ..
+            } if work::is_answer(payload, token as u32) => {
                 self.right += 1;
             }
+            Event::Rejected { .. } => self.refused += 1,
             _ => self.wrong += 1,
         }
     }

@@ -44,7 +44,11 @@ impl fmt::Display for FleetError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::System(error) => write!(f, "the generator cannot run: {error}"),
-            Self::Unconnected { up, wanted, address } => write!(
+            Self::Unconnected {
+                up,
+                wanted,
+                address,
+            } => write!(
                 f,
                 "{up} of {wanted} clients are connected to {address}; is a tailwater server \
                  listening there, and does `ulimit -n` allow {} descriptors?",
@@ -75,8 +79,10 @@ impl Fleet {
         let poller = Poller::new().map_err(|errno| FleetError::System(errno.into()))?;
         let mut channels: Vec<_> = (0..u64::from(clients))
             .map(|key| {
-                let config =
-                    ChannelConfig { client_id: key + 1, ..ChannelConfig::new(address.clone()) };
+                let config = ChannelConfig {
+                    client_id: key + 1,
+                    ..ChannelConfig::new(address.clone())
+                };
                 Channel::new(config, key, controller.client())
             })
             .collect();
@@ -84,7 +90,11 @@ impl Fleet {
             .build(CONNECT_LIMIT, 1, 0)
             .expect("no control has no settings that could be wrong");
         let key = u64::from(clients);
-        channels.push(Channel::new(ChannelConfig::new(address.clone()), key, open.client()));
+        channels.push(Channel::new(
+            ChannelConfig::new(address.clone()),
+            key,
+            open.client(),
+        ));
         let mut fleet = Self {
             poller,
             scheduled: vec![Instant::FAR_FUTURE; channels.len()],
@@ -102,13 +112,21 @@ impl Fleet {
         let mut begun = 0;
         loop {
             let time = now();
-            let up = self.channels.iter().filter(|channel| channel.is_up()).count();
+            let up = self
+                .channels
+                .iter()
+                .filter(|channel| channel.is_up())
+                .count();
             if up == self.channels.len() {
                 return Ok(());
             }
             if time >= limit {
                 let wanted = self.channels.len();
-                return Err(FleetError::Unconnected { up, wanted, address: address.clone() });
+                return Err(FleetError::Unconnected {
+                    up,
+                    wanted,
+                    address: address.clone(),
+                });
             }
             if begun - up.min(begun) < CONNECT_BURST {
                 let end = (begun + CONNECT_BURST).min(self.channels.len());
@@ -117,7 +135,8 @@ impl Fleet {
                 }
                 begun = end;
             }
-            self.poller.wait(Some(Duration::from_millis(1)), &mut self.ready);
+            self.poller
+                .wait(Some(Duration::from_millis(1)), &mut self.ready);
             self.take_ready(&mut |_, _| {});
             self.fire(now(), &mut |_, _| {});
         }
@@ -191,12 +210,7 @@ impl Fleet {
         self.ready = ready;
     }
 
-    fn drive(
-        &mut self,
-        index: usize,
-        time: Instant,
-        on_event: &mut impl FnMut(usize, Event<'_>),
-    ) {
+    fn drive(&mut self, index: usize, time: Instant, on_event: &mut impl FnMut(usize, Event<'_>)) {
         self.channels[index].drive(time, &self.poller, &mut |event| on_event(index, event));
         self.schedule(index);
     }
@@ -220,19 +234,23 @@ impl Fleet {
             && at < self.scheduled[index]
         {
             self.scheduled[index] = at;
-            self.due.push(Reverse((at, u32::try_from(index).expect("clients fit 32 bits"))));
+            self.due.push(Reverse((
+                at,
+                u32::try_from(index).expect("clients fit 32 bits"),
+            )));
         }
     }
 }
 
 /// A call of the synthetic service.
 #[must_use]
-pub fn call(
-    method: MethodId,
-    service: Duration,
-    tag: u32,
-    deadline: Option<Instant>,
-) -> NewCall {
+pub fn call(method: MethodId, service: Duration, tag: u32, deadline: Option<Instant>) -> NewCall {
     debug_assert!(service.nanos() <= work::SERVICE_MAX.nanos());
-    NewCall { method, payload: work::payload(service, tag), deadline, priority: 128, tenant: 0 }
+    NewCall {
+        method,
+        payload: work::payload(service, tag),
+        deadline,
+        priority: 128,
+        tenant: 0,
+    }
 }

@@ -27,6 +27,9 @@ pub struct Experiment {
     /// How fast each controller was back after each step, for stepped scenarios.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub recoveries: Vec<StepRecovery>,
+    /// What control costs the server, where `none` ran beside it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub costs: Vec<CostOfControl>,
     /// Every measurement of capacity, for the drift.
     #[serde(default)]
     pub capacities: Vec<CapacityReading>,
@@ -34,6 +37,23 @@ pub struct Experiment {
     pub discarded: Vec<Discard>,
     /// Where, when and with what it was run.
     pub manifest: Manifest,
+}
+
+/// Server CPU per request of a controller against `none`, in pairs of the same repetition.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct CostOfControl {
+    /// As in [`Run`].
+    pub controller: String,
+    /// As in [`Run`].
+    pub profile: String,
+    /// As in [`Run`].
+    pub clients: u32,
+    /// As in [`Run`].
+    pub slo_us: f64,
+    /// As in [`Run`].
+    pub demand_ratio: f64,
+    /// Controller ÷ none.
+    pub ratio: crate::compare::Comparison,
 }
 
 /// One measurement of capacity.

@@ -55,7 +55,7 @@ pub fn format_duration(duration: Duration) -> String {
     let ns = duration.nanos();
     let units = [("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000)];
     for (name, unit) in units {
-        if ns >= unit && ns % (unit / 1_000) == 0 {
+        if ns >= unit && ns.is_multiple_of(unit / 1_000) {
             let (whole, thousandths) = (ns / unit, ns % unit / (unit / 1_000));
             let decimals = format!(".{thousandths:03}");
             let decimals = decimals.trim_end_matches('0').trim_end_matches('.');

@@ -1,15 +1,27 @@
-//! What is asked of a server: service times, arrivals, open-loop schedules, scenario files.
+//! What is asked of a server: service times, demand, open-loop schedules, and the scenario files that
+//! describe an experiment.
+//!
+//! Start with [`Scenario::parse`], which turns a file into checked values, then
+//! [`Scenario::configurations`] for its cross product, and [`Schedule::build`] for the requests of one
+//! run. All of it is decided by a seed before the first request is sent, so that the simulator and
+//! the runtime are offered the very same work.
+//!
+//! This crate never reads a file, a clock or the environment, and knows no controller: the names and
+//! overrides in a scenario stay text, with their place in the file, until the catalog checks them.
 
 #![forbid(unsafe_code)]
 
-pub mod duration;
-mod words;
-pub mod service;
-pub mod demand;
-pub mod schedule;
 pub mod scenario;
 
+pub mod demand;
+pub mod schedule;
+pub mod service;
+
+pub mod duration;
+mod words;
+
 pub use demand::{Arrivals, DemandPlan, Step};
-pub use scenario::{Scenario, ScenarioError};
-pub use schedule::{Entry, Schedule, TooMany};
+pub use duration::{DurationError, format_duration, parse_duration};
+pub use scenario::{Configuration, ControllerSpec, Scenario, ScenarioError};
+pub use schedule::{Entry, Schedule, ScheduleError};
 pub use service::{Distribution, Service, Work};

@@ -1,128 +1,190 @@
-//! When each request is intended to start: computed before the run, from a seed.
+//! The open-loop schedule of a run: every request's time, client and cost, decided beforehand.
 
 use crate::demand::{Arrivals, DemandPlan, Step};
 use crate::service::Service;
 use std::fmt;
 use tailwater_core::{Nanos, Rng};
 
-/// One intended request.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Entry {
-    /// When, in nanoseconds from the start of the run.
-    pub at: u64,
-    /// Which client, from 0.
-    pub client: u32,
-    /// How long the server needs for it.
-    pub service_ns: u32,
-}
-
-/// All intended requests in order of time.
+/// Requests in order of their intended times.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Schedule {
-    /// Sorted by `at`.
+    /// Sorted by [`Entry::at`].
     pub entries: Vec<Entry>,
 }
 
-/// Most entries: 16 bytes each, so under a gigabyte.
-pub const ENTRIES_MAX: usize = 50_000_000;
-
-/// A plan with more requests than can be held.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct TooMany {
-    /// Expected requests.
-    pub expected: f64,
+/// One intended request; 16 bytes, so that a run of millions stays in memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Entry {
+    /// When it is to be made: nanoseconds from the start of the run.
+    pub at: u64,
+    /// Which client makes it; from 0.
+    pub client: u32,
+    /// How long its handler works, in nanoseconds; at most 4 s.
+    pub service_ns: u32,
 }
-
-impl fmt::Display for TooMany {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "the plan asks for some {:.0} requests in one run, {ENTRIES_MAX} are possible; lower \
-             the demand or the duration",
-            self.expected
-        )
-    }
-}
-
-impl std::error::Error for TooMany {}
 
 impl Schedule {
-    /// Draws a schedule from a seed.
+    /// Most requests in one schedule: 800 MB.
+    pub const ENTRIES_MAX: usize = 50_000_000;
+
+    /// Plays the plan for `clients` clients. The same arguments give the same schedule.
     ///
-    /// One process of the total rate, each arrival given to a client at random: thinning a Poisson
-    /// process at random yields independent Poisson processes, one per client. Times, clients and
-    /// service times come from generators of their own, so that the n-th request costs the same
-    /// at every demand.
+    /// A single process of the total rate is drawn, and each of its arrivals given to a client chosen
+    /// uniformly. Thinning a Poisson process by independent choices leaves independent Poisson
+    /// processes, each with its share of the rate, so this equals drawing one process per client
+    /// (Breakwater §5.2) and merging them, at the cost of one draw per request instead of a heap of
+    /// clients.
+    ///
+    /// Arrivals, clients and service times have generators of their own, and gaps are drawn in units of
+    /// expected requests. So at twice the demand the same requests come, with the same clients and
+    /// costs, in half the time: runs at different demand differ by nothing else.
     ///
     /// # Errors
-    /// When the plan holds more requests than [`ENTRIES_MAX`].
+    /// When there is no client, a rate is negative or no number, or more than
+    /// [`Schedule::ENTRIES_MAX`] requests would come.
     pub fn build(
         plan: &DemandPlan,
         clients: u32,
         service: &Service,
         seed: u64,
-    ) -> Result<Self, TooMany> {
-        let expected = plan.requests();
-        #[expect(clippy::cast_precision_loss, reason = "a round constant")]
-        if expected > 0.98 * ENTRIES_MAX as f64 {
-            return Err(TooMany { expected });
-        }
+    ) -> Result<Self, ScheduleError> {
+        check(plan, clients)?;
         let root = Rng::from_seed(seed);
-        let mut times = root.split("arrivals");
-        let mut choices = root.split("clients");
-        let mut services = root.split("service");
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "bounded above"
-        )]
-        let mut entries = Vec::with_capacity((expected * 1.02) as usize + 1_000);
-        let mut start_ns = 0;
+        let mut client_rng = root.split("clients");
+        let mut service_rng = root.split("service");
+        let mut gaps = Gaps::new(plan.arrivals, root.split("arrivals"));
+        // Four standard deviations of room: the vector hardly ever grows, and never by much.
+        let expected = plan.requests();
+        let room = (expected + 4.0 * expected.sqrt()) as usize + 16;
+        let mut entries = Vec::with_capacity(room.min(Self::ENTRIES_MAX));
+        let mut start_ns = 0_u64;
         for step in &plan.steps {
-            let end_ns = start_ns + step.length.nanos();
-            each_arrival(step, plan.arrivals, start_ns, end_ns, &mut times, |at_ns| {
+            let mut times = gaps.in_step(step);
+            while let Some(offset_ns) = times.next_ns() {
+                if entries.len() == Self::ENTRIES_MAX {
+                    return Err(ScheduleError::TooMany { expected });
+                }
                 entries.push(Entry {
-                    at: at_ns,
-                    client: choices.below(clients.max(1)),
-                    service_ns: service.draw_ns(&mut services),
+                    at: start_ns.saturating_add(offset_ns),
+                    client: client_rng.below(clients),
+                    service_ns: service.draw_ns(&mut service_rng),
                 });
-            });
-            start_ns = end_ns;
+            }
+            start_ns = start_ns.saturating_add(step.length.nanos());
         }
         Ok(Self { entries })
     }
 }
 
-/// Calls `arrive` for each arrival of one step. Exponential gaps have no memory, so a step begins
-/// afresh without a seam.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    clippy::cast_precision_loss,
-    reason = "times stay below 2^52 ns"
-)]
-fn each_arrival(
-    step: &Step,
-    arrivals: Arrivals,
-    start_ns: u64,
-    end_ns: u64,
-    rng: &mut Rng,
-    mut arrive: impl FnMut(u64),
-) {
-    if step.rate.0 <= 0.0 {
-        return;
-    }
-    let mean_gap = 1e9 / step.rate.0;
-    let mut at = start_ns as f64;
-    loop {
-        at += match arrivals {
-            Arrivals::Poisson => rng.exponential(mean_gap),
-            Arrivals::Periodic => mean_gap,
-        };
-        if at >= end_ns as f64 {
-            return;
+/// A plan that cannot be played.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum ScheduleError {
+    /// Nobody is there to ask.
+    NoClients,
+    /// A step's rate is negative, infinite or no number.
+    BadRate {
+        /// Which step, from 0.
+        step: usize,
+        /// Its rate in requests per second.
+        rate: f64,
+    },
+    /// The schedule would not fit in memory.
+    TooMany {
+        /// Requests that the plan asks for.
+        expected: f64,
+    },
+}
+
+impl fmt::Display for ScheduleError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoClients => write!(f, "there are 0 clients; at least 1 is needed"),
+            Self::BadRate { step, rate } => write!(
+                f,
+                "step {step} asks for {rate} requests/s; a finite number of 0 or more is needed"
+            ),
+            Self::TooMany { expected } => write!(
+                f,
+                "the run asks for {expected:.0} requests; at most {} fit: shorten it or lower its demand",
+                Schedule::ENTRIES_MAX
+            ),
         }
-        arrive(at as u64);
+    }
+}
+
+impl std::error::Error for ScheduleError {}
+
+fn check(plan: &DemandPlan, clients: u32) -> Result<(), ScheduleError> {
+    if clients == 0 {
+        return Err(ScheduleError::NoClients);
+    }
+    for (step, Step { rate, .. }) in plan.steps.iter().enumerate() {
+        if !rate.0.is_finite() || rate.0 < 0.0 {
+            return Err(ScheduleError::BadRate { step, rate: rate.0 });
+        }
+    }
+    let expected = plan.requests();
+    if expected > Schedule::ENTRIES_MAX as f64 {
+        return Err(ScheduleError::TooMany { expected });
+    }
+    Ok(())
+}
+
+/// Gaps in units of expected requests: what is left of one when a step ends goes on in the next, so
+/// that a change of rate is neither seen in advance nor answered late.
+struct Gaps {
+    arrivals: Arrivals,
+    rng: Rng,
+    left: f64,
+}
+
+impl Gaps {
+    fn new(arrivals: Arrivals, rng: Rng) -> Self {
+        let mut gaps = Self {
+            arrivals,
+            rng,
+            left: 0.0,
+        };
+        gaps.draw();
+        gaps
+    }
+
+    fn draw(&mut self) {
+        self.left = match self.arrivals {
+            Arrivals::Poisson => self.rng.exponential(1.0),
+            Arrivals::Periodic => 1.0,
+        };
+    }
+
+    fn in_step(&mut self, step: &Step) -> StepTimes<'_> {
+        StepTimes {
+            gaps: self,
+            per_ns: step.rate.0 / 1e9,
+            length_ns: step.length.nanos() as f64,
+            at_ns: 0.0,
+        }
+    }
+}
+
+/// The arrivals within a step.
+struct StepTimes<'a> {
+    gaps: &'a mut Gaps,
+    per_ns: f64,
+    length_ns: f64,
+    at_ns: f64,
+}
+
+impl StepTimes<'_> {
+    /// The next arrival from the step's start, or nothing when it lies beyond the step's end.
+    fn next_ns(&mut self) -> Option<u64> {
+        let room = (self.length_ns - self.at_ns) * self.per_ns;
+        if self.gaps.left >= room {
+            self.gaps.left -= room;
+            return None;
+        }
+        self.at_ns += self.gaps.left / self.per_ns;
+        self.gaps.draw();
+        Some(self.at_ns as u64)
     }
 }
 

@@ -8,7 +8,8 @@ use tailwater_core::{Nanos, Rng};
 pub struct Service {
     /// Shape.
     pub distribution: Distribution,
-    /// Mean, above zero and at most a second.
+    /// Mean; scenarios allow up to 100 ms, so that even the largest exponential draw is kept whole.
+    /// Zero draws a nanosecond: an echo, where only the transport costs.
     pub mean: Duration,
 }
 
@@ -52,7 +53,12 @@ impl Work {
 const LONGEST_NS: f64 = 4e9;
 
 impl Service {
-    /// One service time in nanoseconds.
+    /// One service time.
+    pub fn draw(&self, rng: &mut Rng) -> Duration {
+        Duration::from_nanos(self.draw_ns(rng).into())
+    }
+
+    /// One service time in nanoseconds, from 1 ns to 4 s.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -91,6 +97,22 @@ mod tests {
                 .sum();
             let mean = sum / 200_000;
             assert!((9_850..=10_150).contains(&mean), "{distribution:?} {mean}");
+        }
+    }
+
+    #[test]
+    fn exponential_spreads_by_its_mean() {
+        let service = Service {
+            distribution: Distribution::Exponential,
+            mean: Duration::from_micros(10),
+        };
+        let mut rng = Rng::from_seed(3);
+        let draws: Vec<Duration> = (0..200_000).map(|_| service.draw(&mut rng)).collect();
+        let beyond = |us| draws.iter().filter(|time| time.as_micros() >= us).count() as f64;
+        // e⁻¹ and e⁻³ of the draws exceed one and three means.
+        for (us, share) in [(10, 0.3679), (30, 0.0498)] {
+            let found = beyond(us) / 200_000.0;
+            assert!((found - share).abs() < 0.005, "{us} us: {found}");
         }
     }
 

@@ -1,6 +1,7 @@
 //! The orchestrator: starts servers and load in processes of their own, and sleeps.
 
 use super::check;
+use super::costs;
 use super::machine::manifest;
 use super::process::{ServerProcess, perform};
 use super::progress::Progress;
@@ -68,7 +69,7 @@ impl<'a> Orchestrator<'a> {
     }
 
     /// Repetition by repetition: capacity, then every objective, demand and controller in an order
-    /// drawn anew; capacity once more at the end.
+    /// drawn anew for every other repetition; capacity once more at the end.
     fn with_clients(&mut self, clients: u32) -> Result<(), Failure> {
         let configurations: Vec<Configuration> = self
             .scenario
@@ -83,10 +84,20 @@ impl<'a> Orchestrator<'a> {
             let mut order: Vec<(&Configuration, &ControllerSpec)> = configurations
                 .iter()
                 .flat_map(|configuration| {
-                    self.scenario.controllers.iter().map(move |spec| (configuration, spec))
+                    self.scenario
+                        .controllers
+                        .iter()
+                        .map(move |spec| (configuration, spec))
                 })
                 .collect();
-            shuffle(&mut order, self.scenario.seed_of_repetition(repetition));
+            // Pairs of repetitions run forth and back (ABBA), so that drift cancels.
+            shuffle(
+                &mut order,
+                self.scenario.seed_of_repetition(repetition & !1),
+            );
+            if repetition % 2 == 1 {
+                order.reverse();
+            }
             for (configuration, controller) in order {
                 self.one(configuration, controller, repetition, capacity)?;
             }
@@ -100,13 +111,17 @@ impl<'a> Orchestrator<'a> {
         self.experiment.runs[first..].sort_by(|a, b| {
             let key = |run: &Run| (run.slo_us, run.demand_ratio);
             let (a, b) = ((key(a), a.repetition), (key(b), b.repetition));
-            b.0.0.total_cmp(&a.0.0).then(a.0.1.total_cmp(&b.0.1)).then(a.1.cmp(&b.1))
+            b.0.0
+                .total_cmp(&a.0.0)
+                .then(a.0.1.total_cmp(&b.0.1))
+                .then(a.1.cmp(&b.1))
         });
         Ok(())
     }
 
     fn measure_capacity(&mut self, clients: u32, repetition: u32) -> Result<f64, Failure> {
-        self.progress.say(&format!("capacity with {clients} clients"));
+        self.progress
+            .say(&format!("capacity with {clients} clients"));
         if let Some(fixed) = self.scenario.capacity.fixed {
             self.progress.step();
             return Ok(fixed.0);
@@ -119,7 +134,11 @@ impl<'a> Orchestrator<'a> {
         };
         let seed = self.scenario.seed_of_repetition(repetition);
         let job = self.job(&server, spec, self.scenario.slo[0], clients, seed, kind);
-        let Outcome::Closed { points, plateau_rps } = perform(&job)? else {
+        let Outcome::Closed {
+            points,
+            plateau_rps,
+        } = perform(&job)?
+        else {
             return Err(Failure::work("the load generator measured no capacity"));
         };
         self.progress.step();
@@ -150,7 +169,10 @@ impl<'a> Orchestrator<'a> {
         for _ in 0..TRIES {
             let outcome = self.attempt(configuration, controller, repetition, capacity)?;
             if let Some(why) = discard(&outcome.run.noise, &self.rules) {
-                self.experiment.discarded.push(Discard { what: what.clone(), why });
+                self.experiment.discarded.push(Discard {
+                    what: what.clone(),
+                    why,
+                });
                 continue;
             }
             self.keep(configuration, outcome);
@@ -171,7 +193,11 @@ impl<'a> Orchestrator<'a> {
         let server = self.start_server(&spec, configuration.slo)?;
         let plan = configuration.demand_plan(Rate(capacity));
         let kind = Kind::Open(OpenJob {
-            steps: plan.steps.iter().map(|step| (step.rate.0, step.length.nanos())).collect(),
+            steps: plan
+                .steps
+                .iter()
+                .map(|step| (step.rate.0, step.length.nanos()))
+                .collect(),
             periodic: configuration.arrivals == Arrivals::Periodic,
             warm_up_ns: configuration.warm_up.nanos(),
             measure_ns: configuration.duration.nanos(),
@@ -179,8 +205,14 @@ impl<'a> Orchestrator<'a> {
             bin_ns: configuration.bin().map(Nanos::nanos),
         });
         let seed = self.scenario.seed_of_repetition(repetition);
-        let job =
-            self.job(&server, spec, configuration.slo, configuration.clients, seed, kind);
+        let job = self.job(
+            &server,
+            spec,
+            configuration.slo,
+            configuration.clients,
+            seed,
+            kind,
+        );
         let Outcome::Open(mut outcome) = perform(&job)? else {
             return Err(Failure::work("the load generator ran no open loop"));
         };
@@ -216,7 +248,13 @@ impl<'a> Orchestrator<'a> {
 
     fn start_server(&mut self, spec: &Spec, slo: Duration) -> Result<ServerProcess, Failure> {
         self.sockets += 1;
-        ServerProcess::start(&flags(self.scenario, spec, slo, self.calibration, self.sockets))
+        ServerProcess::start(&flags(
+            self.scenario,
+            spec,
+            slo,
+            self.calibration,
+            self.sockets,
+        ))
     }
 
     fn job(
@@ -233,7 +271,13 @@ impl<'a> Orchestrator<'a> {
             address: server.address.clone(),
             clients,
             threads: self.scenario.clients.threads,
-            cores: self.scenario.clients.cores.iter().map(|&core| core as usize).collect(),
+            cores: self
+                .scenario
+                .clients
+                .cores
+                .iter()
+                .map(|&core| core as usize)
+                .collect(),
             controller,
             slo_ns: slo.nanos(),
             seed,
@@ -253,9 +297,10 @@ impl<'a> Orchestrator<'a> {
         let demand = configuration.demand_ratio(Rate(capacity)).0 * capacity;
         let key = (configuration.slo.nanos(), demand as u64, capacity as u64);
         let scenario = self.scenario;
-        *self.bounds.entry(key).or_insert_with(|| {
-            bound_rps(scenario, configuration.slo, demand, capacity)
-        })
+        *self
+            .bounds
+            .entry(key)
+            .or_insert_with(|| bound_rps(scenario, configuration.slo, demand, capacity))
     }
 
     fn finish(mut self) -> Experiment {
@@ -272,9 +317,13 @@ impl<'a> Orchestrator<'a> {
             Some(fixed) => fixed.0,
             None => spread.median,
         };
-        self.experiment.capacity_drift =
-            if spread.median > 0.0 { (spread.max - spread.min) / spread.median } else { 0.0 };
+        self.experiment.capacity_drift = if spread.median > 0.0 {
+            (spread.max - spread.min) / spread.median
+        } else {
+            0.0
+        };
         self.experiment.summary = summarise(&self.experiment.runs);
+        self.experiment.costs = costs::of(&self.experiment.runs);
         self.experiment.recoveries = self.steps.finish();
         self.experiment
     }
@@ -304,9 +353,16 @@ pub(super) fn bound_rps(scenario: &Scenario, slo: Duration, demand: f64, capacit
 /// Quotes a run against a capacity.
 fn quote(run: &mut Run, capacity: f64) {
     run.capacity_rps = capacity;
-    run.goodput_of_capacity = if capacity > 0.0 { run.goodput_rps / capacity } else { 0.0 };
-    run.goodput_of_bound =
-        if run.bound_rps > 0.0 { run.goodput_rps / run.bound_rps } else { 0.0 };
+    run.goodput_of_capacity = if capacity > 0.0 {
+        run.goodput_rps / capacity
+    } else {
+        0.0
+    };
+    run.goodput_of_bound = if run.bound_rps > 0.0 {
+        run.goodput_rps / run.bound_rps
+    } else {
+        0.0
+    };
 }
 
 fn flags(

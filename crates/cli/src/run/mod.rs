@@ -1,6 +1,7 @@
 //! `tailwater run`: a scenario file on loopback or in simulation, and what is said about it.
 
 mod check;
+mod costs;
 mod loopback;
 mod machine;
 mod output;

@@ -13,8 +13,9 @@ impl Progress {
         } else {
             ProgressDrawTarget::hidden()
         };
-        let style = ProgressStyle::with_template("{bar:30} {pos}/{len}  {elapsed}, {eta} left  {msg}")
-            .unwrap_or_else(|_| ProgressStyle::default_bar());
+        let style =
+            ProgressStyle::with_template("{bar:30} {pos}/{len}  {elapsed}, {eta} left  {msg}")
+                .unwrap_or_else(|_| ProgressStyle::default_bar());
         Self(ProgressBar::with_draw_target(Some(runs), target).with_style(style))
     }
 

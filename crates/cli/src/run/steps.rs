@@ -28,13 +28,10 @@ struct Key {
 
 impl Steps {
     /// Adds a run's requests: offset in the measured window and latency, in µs.
-    pub(super) fn add(
-        &mut self,
-        configuration: &Configuration,
-        run: &Run,
-        points: &[(f32, f32)],
-    ) {
-        let Course::Cycle(cycle) = &configuration.course else { return };
+    pub(super) fn add(&mut self, configuration: &Configuration, run: &Run, points: &[(f32, f32)]) {
+        let Course::Cycle(cycle) = &configuration.course else {
+            return;
+        };
         let ratios = ratios(cycle, Rate(run.capacity_rps));
         let mut begin = Duration::ZERO;
         let mut rest = points;
@@ -60,12 +57,13 @@ impl Steps {
                         bin: cycle.bin,
                         ..RecoverySpec::new(configuration.slo, step.length)
                     };
-                    self.overlays.entry(key).or_insert_with(|| Overlay::new(spec)).step(
-                        of_step.iter().map(|&(at, latency)| {
+                    self.overlays
+                        .entry(key)
+                        .or_insert_with(|| Overlay::new(spec))
+                        .step(of_step.iter().map(|&(at, latency)| {
                             let latency = (latency >= 0.0).then(|| micros(latency));
                             (micros(at).saturating_sub(begin), latency)
-                        }),
-                    );
+                        }));
                 }
                 begin = end;
             }
@@ -90,7 +88,9 @@ impl Steps {
 
 /// Notes beside a series what was asked for in each bin.
 pub(super) fn note_demand(series: &mut Series, configuration: &Configuration, capacity: Rate) {
-    let Course::Cycle(cycle) = &configuration.course else { return };
+    let Course::Cycle(cycle) = &configuration.course else {
+        return;
+    };
     let period = cycle.period().as_secs_f64() * 1e6;
     for (bin, ratio) in series.demand_ratio.iter_mut().enumerate() {
         let mut offset = (bin as f64 + 0.5) * series.bin_us % period;
@@ -107,7 +107,11 @@ pub(super) fn note_demand(series: &mut Series, configuration: &Configuration, ca
 
 fn ratios(cycle: &Cycle, capacity: Rate) -> Vec<u64> {
     let ratio = |rate: Rate| (rate.0 / capacity.0.max(1.0) * 1e4).round() as u64;
-    cycle.steps.iter().map(|step| ratio(step.amount.rate(capacity))).collect()
+    cycle
+        .steps
+        .iter()
+        .map(|step| ratio(step.amount.rate(capacity)))
+        .collect()
 }
 
 fn micros(micros: f32) -> Duration {

@@ -25,8 +25,10 @@ pub struct Config {
     pub beta: f64,
     /// The most that one update may take: the pool shrinks to this share at worst (eq. 2: 0.5).
     pub decrease_floor: f64,
-    /// What becomes of an increase below one credit.
+    /// What becomes of changes below one credit.
     pub increase: Increase,
+    /// What the regulator and the AQM take for the queueing delay.
+    pub signal: Signal,
     /// When the pool may grow.
     pub growth: Growth,
     /// How often the pool is updated.
@@ -57,6 +59,20 @@ pub enum Increase {
     AtLeastOne,
     /// The fraction is carried to the next update and lost on a decrease (artifact).
     Carried,
+    /// The pool is a real number, both ways. A gentle β works only so: rounded down, every decrease
+    /// takes a whole credit at least, and the pool saws.
+    Fractional,
+}
+
+/// See [`Config::signal`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Signal {
+    /// How long the oldest waiting request has waited (paper, §3.1).
+    OldestAge,
+    /// How long a request that comes now will wait: those before it times the smoothed time between
+    /// completions. It is known at once when a burst comes; the age of the oldest only when the
+    /// burst has stood for that long.
+    Predicted,
 }
 
 /// See [`Config::growth`].
@@ -137,6 +153,7 @@ impl Config {
             beta: 0.02,
             decrease_floor: 0.5,
             increase: Increase::AtLeastOne,
+            signal: Signal::OldestAge,
             growth: Growth::Always,
             interval: Interval::Measured {
                 min: Duration::from_micros(1),
@@ -172,7 +189,12 @@ impl Config {
     #[must_use]
     pub fn tuned(slo: Duration, cores: u32) -> Self {
         Self {
+            target_delay: slo.mul_f64(0.2),
+            drop_threshold: Some(slo.mul_f64(0.85)),
             deadline_aware: true,
+            beta: 0.005,
+            increase: Increase::Fractional,
+            signal: Signal::Predicted,
             growth: Growth::WhileUsed(0.9),
             interval: Interval::Measured {
                 min: Duration::from_micros(20),
@@ -181,7 +203,7 @@ impl Config {
             issued: Issued::Outstanding,
             last_credit: LastCredit::KeptWithin(0.05),
             explicit: Explicit::OldestFirst,
-            starvation_limit: Some(Duration::from_millis(250)),
+            starvation_limit: Some(Duration::from_millis(100)),
             window_max: 64,
             ..Self::paper(slo, cores)
         }

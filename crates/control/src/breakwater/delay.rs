@@ -10,12 +10,17 @@ pub(super) struct Reading {
     pub(super) issued: u32,
     pub(super) sessions: u32,
     pub(super) delay: Duration,
+    /// Updates in a row, this one included, that found the server all but idle.
+    pub(super) calm: u32,
     /// The fraction of a credit left over from earlier updates ([`Increase::Carried`]).
     pub(super) carry: f64,
 }
 
 /// The pool after the update, and the fraction to carry.
 pub(super) fn update(config: &Config, reading: &Reading) -> (u32, f64) {
+    if config.increase == Increase::Fractional {
+        return fractional(config, reading);
+    }
     if reading.delay < config.target_delay {
         increase(config, reading)
     } else {
@@ -30,14 +35,12 @@ pub(super) fn update(config: &Config, reading: &Reading) -> (u32, f64) {
     reason = "clamped to u32"
 )]
 fn increase(config: &Config, reading: &Reading) -> (u32, f64) {
-    if let Growth::WhileUsed(share) = config.growth
-        && f64::from(reading.issued) < share * f64::from(reading.total)
-    {
+    if !may_grow(config, reading) {
         return (clamp(config, reading, reading.total), reading.carry);
     }
     let step = config.alpha * f64::from(reading.sessions);
     let (whole, carry) = match config.increase {
-        Increase::AtLeastOne => (step.max(1.0).round(), 0.0),
+        Increase::AtLeastOne | Increase::Fractional => (step.max(1.0).round(), 0.0),
         Increase::Carried => (
             (step + reading.carry).floor(),
             (step + reading.carry).fract(),
@@ -49,17 +52,64 @@ fn increase(config: &Config, reading: &Reading) -> (u32, f64) {
     )
 }
 
-/// Eq. 2: in proportion to how far the target was missed, but never below the floor.
+/// So many updates without delay in a row, and the pool lags behind the demand: at least a whole
+/// credit is added, as eq. 3 has it. A loaded server is idle for an update now and then, but not for
+/// so many; a single client would otherwise wait for minutes until it may pipeline.
+pub(super) const CALM: u32 = 64;
+
+/// Whether an update finds the server all but idle.
+pub(super) fn is_calm(config: &Config, delay: Duration) -> bool {
+    delay < config.target_delay / 8
+}
+
+/// Eq. 1 and 2 on a pool that is a real number: whole credits, and the fraction beside them.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "clamped to u32"
+)]
+fn fractional(config: &Config, reading: &Reading) -> (u32, f64) {
+    let total = f64::from(reading.total) + reading.carry;
+    let next = if reading.delay >= config.target_delay {
+        total * decrease_factor(config, reading)
+    } else if may_grow(config, reading) {
+        let step = config.alpha * f64::from(reading.sessions);
+        total
+            + if reading.calm >= CALM {
+                step.max(1.0)
+            } else {
+                step
+            }
+    } else {
+        total
+    };
+    let whole = next.floor() as u32;
+    let clamped = clamp(config, reading, whole);
+    (clamped, if clamped == whole { next.fract() } else { 0.0 })
+}
+
+fn may_grow(config: &Config, reading: &Reading) -> bool {
+    match config.growth {
+        Growth::Always => true,
+        Growth::WhileUsed(share) => f64::from(reading.issued) >= share * f64::from(reading.total),
+    }
+}
+
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
     reason = "a share of a u32"
 )]
 fn decrease(config: &Config, reading: &Reading) -> u32 {
+    let factor = decrease_factor(config, reading);
+    clamp(config, reading, (f64::from(reading.total) * factor) as u32)
+}
+
+/// Eq. 2: in proportion to how far the target was missed, but never below the floor.
+fn decrease_factor(config: &Config, reading: &Reading) -> f64 {
     let target = config.target_delay.as_secs_f64();
     let excess = (reading.delay.as_secs_f64() - target) / target;
-    let factor = (1.0 - config.beta * excess).max(config.decrease_floor);
-    clamp(config, reading, (f64::from(reading.total) * factor) as u32)
+    (1.0 - config.beta * excess).max(config.decrease_floor)
 }
 
 /// Between the minimum and what all sessions together could hold.
@@ -81,6 +131,7 @@ mod tests {
             issued: total,
             sessions: 1_000,
             delay: Duration::from_micros(delay_us),
+            calm: 0,
             carry: 0.0,
         }
     }
@@ -141,6 +192,49 @@ mod tests {
             )
             .1,
             0.0
+        );
+    }
+
+    #[test]
+    fn a_gentle_decrease_is_not_rounded_to_a_whole_credit() {
+        let tuned = Config::tuned(Duration::from_micros(400), 1);
+        assert_eq!(tuned.target_delay, Duration::from_micros(80));
+        let mut late = Reading {
+            total: 50,
+            issued: 50,
+            ..reading(50, 160)
+        };
+        let mut totals = Vec::new();
+        for _ in 0..3 {
+            (late.total, late.carry) = update(&tuned, &late);
+            totals.push(f64::from(late.total) + late.carry);
+        }
+        let expected = [49.75, 49.50125, 49.25374];
+        let close = totals
+            .iter()
+            .zip(expected)
+            .all(|(found, wanted)| (found - wanted).abs() < 1e-3);
+        assert!(close, "{totals:?}");
+    }
+
+    #[test]
+    fn a_calm_server_adds_whole_credits() {
+        let tuned = Config::tuned(Duration::from_micros(400), 1);
+        let alone = Reading {
+            sessions: 1,
+            ..reading(5, 0)
+        };
+        assert_eq!(update(&tuned, &alone).0, 5);
+        assert_eq!(
+            update(
+                &tuned,
+                &Reading {
+                    calm: CALM,
+                    ..alone
+                }
+            )
+            .0,
+            6
         );
     }
 

@@ -2,15 +2,16 @@
 
 use super::config::Explicit;
 use std::collections::VecDeque;
-use tailwater_core::{Rng, SessionId};
+use tailwater_core::{Instant, Rng, SessionId};
 
-/// A list in order of draining. Entries are checked when they are taken: a session that got its
-/// window otherwise, or whose id now belongs to another client, is passed over then.
+/// Who waits to be woken. Entries are checked when they are taken: a session that got its window
+/// otherwise, or whose id now belongs to another client, is passed over then.
 ///
 /// Bounded by the number of sessions: each is listed at most once at a time, plus one stale entry
 /// for each connection closed since the list was last walked.
 #[derive(Debug)]
 pub(super) struct Drained {
+    /// In order of draining.
     waiting: VecDeque<Entry>,
     order: Explicit,
     rng: Rng,
@@ -21,6 +22,7 @@ pub(super) struct Drained {
 pub(super) struct Entry {
     pub(super) session: SessionId,
     pub(super) generation: u32,
+    pub(super) since: Instant,
 }
 
 impl Drained {
@@ -40,7 +42,7 @@ impl Drained {
         self.waiting.is_empty()
     }
 
-    /// The one listed longest ago, stale or not.
+    /// The one that has waited longest, stale or not.
     pub(super) fn oldest(&self) -> Option<Entry> {
         self.waiting.front().copied()
     }
@@ -59,5 +61,44 @@ impl Drained {
                 self.waiting.swap_remove_back(index)
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(id: u32, since_us: u64) -> Entry {
+        let since = Instant::from_nanos(since_us * 1_000);
+        Entry {
+            session: SessionId(id),
+            generation: 0,
+            since,
+        }
+    }
+
+    fn ids(drained: &mut Drained) -> Vec<u32> {
+        std::iter::from_fn(|| drained.take())
+            .map(|entry| entry.session.0)
+            .collect()
+    }
+
+    #[test]
+    fn the_longest_drained_comes_first() {
+        let mut drained = Drained::new(Explicit::OldestFirst, Rng::from_seed(1));
+        (1..=3).for_each(|id| drained.push(entry(id, u64::from(id))));
+        assert_eq!(drained.oldest().map(|entry| entry.session.0), Some(1));
+        assert_eq!(ids(&mut drained), [1, 2, 3]);
+        assert!(drained.is_empty());
+    }
+
+    #[test]
+    fn random_order_takes_each_once() {
+        let mut drained = Drained::new(Explicit::Random, Rng::from_seed(1));
+        (0..20).for_each(|id| drained.push(entry(id, 0)));
+        let mut taken = ids(&mut drained);
+        assert_ne!(taken, (0..20).collect::<Vec<_>>());
+        taken.sort_unstable();
+        assert_eq!(taken, (0..20).collect::<Vec<_>>());
     }
 }

@@ -3,6 +3,7 @@
 //! `config` holds what can be chosen, `delay` the law, `pool` what loops share, `session` one
 //! client's credits, `shard` the server's decisions and `client` the gate at the other end.
 
+mod ahead;
 mod client;
 mod config;
 mod delay;
@@ -12,7 +13,9 @@ mod session;
 mod shard;
 
 pub use client::CreditGate;
-pub use config::{Config, Demand, Explicit, Growth, Increase, Interval, Issued, LastCredit};
+pub use config::{
+    Config, Demand, Explicit, Growth, Increase, Interval, Issued, LastCredit, Signal,
+};
 
 use crate::server::{Admission, Gauges, Shard};
 use pool::Pool;

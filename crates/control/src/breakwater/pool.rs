@@ -21,6 +21,8 @@ pub(super) struct Pool {
     due_ns: AtomicU64,
     /// The regulator's fraction, as bits; touched only by whoever claimed the update.
     carry_bits: AtomicU64,
+    /// Updates in a row that found the server all but idle.
+    calm: AtomicU32,
     rtt_ns: AtomicU64,
     last_delay_ns: AtomicU64,
     /// Each loop's queueing delay as of its last tick.
@@ -43,6 +45,7 @@ impl Pool {
             sessions: AtomicU32::new(0),
             due_ns: AtomicU64::new(0),
             carry_bits: AtomicU64::new(0),
+            calm: AtomicU32::new(0),
             rtt_ns: AtomicU64::new(0),
             last_delay_ns: AtomicU64::new(0),
             delays_ns: (0..shards.max(1)).map(|_| AtomicU64::new(0)).collect(),
@@ -134,7 +137,15 @@ impl Pool {
             .map(|delay| delay.load(Relaxed))
             .max()
             .unwrap_or(0);
+        let is_calm = delay::is_calm(&self.config, Duration::from_nanos(delay_ns));
+        let calm = if is_calm {
+            self.calm.load(Relaxed).saturating_add(1)
+        } else {
+            0
+        };
+        self.calm.store(calm, Relaxed);
         let reading = Reading {
+            calm,
             total: self.total(),
             issued: self.issued(),
             sessions: self.sessions(),

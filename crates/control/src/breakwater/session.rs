@@ -1,7 +1,6 @@
 //! One client's credits as the server sees them: an absolute window, and what it was before.
 
 use std::collections::VecDeque;
-use tailwater_core::Instant;
 
 /// A registered (or just connected) client.
 #[derive(Debug, Default)]
@@ -14,6 +13,8 @@ pub(super) struct Session {
     offered: Offered,
     /// Requests that came and have not been answered.
     pub(super) pending: u32,
+    /// Those of them that wait to be started.
+    pub(super) waiting: u32,
     /// Requests waiting at the client, as of its last message.
     pub(super) demand: u32,
     /// What the pool counts for this session.
@@ -21,7 +22,6 @@ pub(super) struct Session {
     pub(super) shed_since_offer: bool,
     /// In the list of sessions that only an explicit credit can wake.
     pub(super) listed: bool,
-    pub(super) drained_at: Instant,
     /// Distinguishes this client from an earlier one with the same id.
     pub(super) generation: u32,
     suspicion: u32,

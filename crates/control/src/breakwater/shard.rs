@@ -1,6 +1,7 @@
 //! One loop's half of a Breakwater server: sessions, lazy distribution, AQM, explicit credits.
 
-use super::config::{Config, Demand, Issued, LastCredit};
+use super::ahead::Ahead;
+use super::config::{Config, Demand, Issued, LastCredit, Signal};
 use super::drained::{Drained, Entry};
 use super::pool::Pool;
 use super::session::Session;
@@ -14,11 +15,8 @@ pub(super) struct BreakwaterShard {
     index: usize,
     sessions: Vec<Session>,
     drained: Drained,
-    /// Requests of this shard that came and have not been answered: while there are any, a
-    /// response may carry the next credit.
-    pending: u32,
-    /// Smoothed service time, for deadlines; zero until the first completion.
-    service_ns: u64,
+    service: TypicalService,
+    ahead: Ahead,
 }
 
 impl BreakwaterShard {
@@ -29,8 +27,8 @@ impl BreakwaterShard {
             index,
             sessions: Vec::new(),
             drained,
-            pending: 0,
-            service_ns: 0,
+            service: TypicalService::default(),
+            ahead: Ahead::default(),
         }
     }
 
@@ -135,11 +133,13 @@ impl BreakwaterShard {
         };
         if session.registered && session.pending == 0 && wants && !session.listed {
             session.listed = true;
-            session.drained_at = now;
-            self.drained.push(Entry {
+            let generation = session.generation;
+            let entry = Entry {
                 session: id,
-                generation: session.generation,
-            });
+                generation,
+                since: now,
+            };
+            self.drained.push(entry);
         }
     }
 
@@ -161,11 +161,9 @@ impl BreakwaterShard {
         let Some(limit) = self.config().starvation_limit else {
             return false;
         };
-        let Some(entry) = self.drained.oldest() else {
-            return false;
-        };
-        let session = &self.sessions[entry.session.index()];
-        session.generation != entry.generation || now.since(session.drained_at) >= limit
+        self.drained
+            .oldest()
+            .is_some_and(|entry| now.since(entry.since) >= limit)
     }
 
     /// Whether an explicit credit may be given now, and to whom.
@@ -173,9 +171,8 @@ impl BreakwaterShard {
         if self.is_starving(now) {
             return self.drained.take_oldest();
         }
-        // A response that is still to come can carry the credit for nothing (§3.2.2).
-        let piggyback_possible = self.pending > 0 && self.config().demand == Demand::Speculated;
-        (self.pool.room() > 0 && !piggyback_possible)
+        // Who is listed has no message coming that could carry the credit (§3.2.2).
+        (self.pool.room() > 0)
             .then(|| self.drained.take())
             .flatten()
     }
@@ -194,6 +191,10 @@ impl BreakwaterShard {
             }
             session.trust();
         }
+        let delay = match config.signal {
+            Signal::OldestAge => delay,
+            Signal::Predicted => self.ahead.wait(),
+        };
         if config
             .drop_threshold
             .is_some_and(|threshold| delay >= threshold)
@@ -201,15 +202,42 @@ impl BreakwaterShard {
             return Verdict::Shed(Reason::Delay);
         }
         match arrival.budget {
-            Some(budget) if self.is_hopeless(budget, arrival.hidden + delay) => {
+            Some(budget) if self.is_hopeless(budget, arrival.hidden.max(delay)) => {
                 Verdict::Shed(Reason::Deadline)
             }
             _ => Verdict::Admit,
         }
     }
 
+    /// What a request typically still needs, service and the way back, counts only up to half of
+    /// the target delay: the estimate is renewed only by serving, so it must never refuse everything.
     fn is_hopeless(&self, budget: Duration, spent: Duration) -> bool {
-        self.config().deadline_aware && budget < spent + Duration::from_nanos(self.service_ns)
+        let config = self.config();
+        let rest = self.service.median() + self.pool.rtt() / 2;
+        let needed = rest.min(config.target_delay / 2);
+        config.deadline_aware && budget < spent + needed
+    }
+}
+
+/// The median of the service times, followed in small steps: a stall of the machine in the middle
+/// of a handler, a hundred times its length, counts as one long sample and no more.
+#[derive(Clone, Copy, Debug, Default)]
+struct TypicalService {
+    median_ns: u64,
+}
+
+impl TypicalService {
+    fn learn(&mut self, sample: Duration) {
+        let step = (self.median_ns / 32).max(50);
+        if sample.nanos() > self.median_ns {
+            self.median_ns += step;
+        } else {
+            self.median_ns = self.median_ns.saturating_sub(step);
+        }
+    }
+
+    const fn median(self) -> Duration {
+        Duration::from_nanos(self.median_ns)
     }
 }
 
@@ -233,7 +261,7 @@ impl Shard for BreakwaterShard {
     fn on_close(&mut self, now: Instant, id: SessionId, observer: &mut dyn Observer) {
         self.unregister(now, id, observer);
         let session = &mut self.sessions[id.index()];
-        self.pending = self.pending.saturating_sub(session.pending);
+        self.ahead.leave(std::mem::take(&mut session.waiting));
         session.pending = 0;
         session.open = false;
     }
@@ -272,9 +300,12 @@ impl Shard for BreakwaterShard {
         let session = &mut self.sessions[id.index()];
         session.demand = arrival.demand.min(window_max);
         session.pending += 1;
-        self.pending += 1;
         let verdict = self.judge(id, arrival, delay);
         let session = &mut self.sessions[id.index()];
+        if verdict == Verdict::Admit {
+            session.waiting += 1;
+            self.ahead.join();
+        }
         if revoke {
             let needed = session.pending.saturating_add(session.demand);
             if session.window > needed {
@@ -301,6 +332,11 @@ impl Shard for BreakwaterShard {
         budget: Option<Duration>,
         observer: &mut dyn Observer,
     ) -> Verdict {
+        let session = &mut self.sessions[id.index()];
+        if session.waiting > 0 {
+            session.waiting -= 1;
+            self.ahead.leave(1);
+        }
         match budget {
             Some(budget) if self.is_hopeless(budget, Duration::ZERO) => {
                 self.sessions[id.index()].shed_since_offer = true;
@@ -313,16 +349,11 @@ impl Shard for BreakwaterShard {
 
     fn on_done(&mut self, now: Instant, id: SessionId, done: &Completion) -> Offer {
         if done.outcome == Outcome::Served {
-            let sample = done.service.nanos();
-            self.service_ns = if self.service_ns == 0 {
-                sample
-            } else {
-                (15 * self.service_ns + sample) / 16
-            };
+            self.service.learn(done.service);
+            self.ahead.complete(now);
         }
         let session = &mut self.sessions[id.index()];
         session.pending = session.pending.saturating_sub(1);
-        self.pending = self.pending.saturating_sub(1);
         if !self.config().credits {
             return Offer::OPEN;
         }
@@ -341,6 +372,10 @@ impl Shard for BreakwaterShard {
     }
 
     fn on_tick(&mut self, now: Instant, delay: Duration, observer: &mut dyn Observer) {
+        let delay = match self.config().signal {
+            Signal::OldestAge => delay,
+            Signal::Predicted => self.ahead.wait(),
+        };
         if let Some(resized) = self.pool.tick(now, self.index, delay)
             && resized.from != resized.to
         {
@@ -392,5 +427,24 @@ impl Shard for BreakwaterShard {
             observer.on_event(now, &Event::ExplicitCredit(entry.session));
             return Some(Wish::Credit(entry.session, offer));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_stall_does_not_change_what_is_typical() {
+        let mut service = TypicalService::default();
+        (0..2_000).for_each(|_| service.learn(Duration::from_micros(10)));
+        let before = service.median();
+        assert!((9_000..=11_000).contains(&before.nanos()), "{before:?}");
+        service.learn(Duration::from_millis(8));
+        assert!(
+            service.median() < before.mul_f64(1.1),
+            "{:?}",
+            service.median()
+        );
     }
 }

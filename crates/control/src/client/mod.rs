@@ -312,7 +312,10 @@ impl Client {
             Expiry::Never => None,
             Expiry::After(limit) => Some(head.since + limit),
             Expiry::WhileItFits { slo, .. } => {
-                Some(head.call.deadline.unwrap_or(head.since + slo) - self.pace.needs())
+                let deadline = head.call.deadline.unwrap_or(head.since + slo);
+                // At least half of the objective is left for waiting: what is known of the rest of
+                // the way is renewed only by sending, so it must never forbid to send.
+                Some(deadline - self.pace.needs().min(slo / 2))
             }
         }
     }
@@ -388,6 +391,26 @@ mod tests {
             Some(Action::Drop(RequestId(1), DropReason::Expired))
         );
         assert_eq!(client.next_deadline(), None);
+    }
+
+    #[test]
+    fn a_slow_answer_does_not_stop_a_client_from_ever_sending_again() {
+        let slo = Duration::from_micros(400);
+        let mut client = client(Expiry::WhileItFits { slo, quantile: 0.5 }, 8);
+        client.on_connected(at(0));
+        client.submit(at(0), call(1));
+        assert!(matches!(client.poll(at(0)), Some(Action::Send(_))));
+        let stalled = Duration::from_millis(8);
+        client.on_reply(
+            at(8_000),
+            &Reply {
+                elapsed: stalled,
+                sojourn: stalled,
+                ..served()
+            },
+        );
+        client.submit(at(9_000), call(2));
+        assert!(matches!(client.poll(at(9_000)), Some(Action::Send(_))));
     }
 
     #[test]

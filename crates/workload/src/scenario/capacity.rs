@@ -37,16 +37,19 @@ impl Capacity {
     pub(super) fn read(section: &Section<'_>) -> Self {
         let fixed = section.item("fixed_rps");
         if fixed.is_some() {
-            for item in ["in_flight", "duration"].iter().filter_map(|key| section.item(key)) {
+            for item in ["in_flight", "duration"]
+                .iter()
+                .filter_map(|key| section.item(key))
+            {
                 item.problem(format!(
                     "{} contradicts capacity.fixed_rps, which measures nothing; leave one of them out",
                     item.name
                 ));
             }
         }
-        let in_flight = section.item("in_flight").map(|item| {
-            item.each_distinct(|item| item.whole(1..=limits::CLIENTS_MAX))
-        });
+        let in_flight = section
+            .item("in_flight")
+            .map(|item| item.each_distinct(|item| item.whole(1..=limits::CLIENTS_MAX)));
         let duration = section.duration("duration", limits::DURATION_MIN..=limits::DURATION_MAX);
         Self {
             in_flight: in_flight.unwrap_or_default(),

@@ -49,7 +49,11 @@ impl Configuration {
                 cycle.steps.iter().map(requests).sum::<f64>() / cycle.period().as_secs_f64()
             }
         };
-        Ratio(if capacity.0 > 0.0 { rate / capacity.0 } else { 0.0 })
+        Ratio(if capacity.0 > 0.0 {
+            rate / capacity.0
+        } else {
+            0.0
+        })
     }
 
     /// Width of the bins of the time series; `None` when demand does not change.

@@ -43,7 +43,11 @@ impl ControllerSpec {
             return label.clone();
         }
         let mut said = vec![self.profile.clone()];
-        said.extend(self.overrides.iter().map(|o| format!("{}={}", o.key, o.value)));
+        said.extend(
+            self.overrides
+                .iter()
+                .map(|o| format!("{}={}", o.key, o.value)),
+        );
         format!("{} ({})", self.name, said.join(", "))
     }
 

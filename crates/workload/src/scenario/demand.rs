@@ -176,7 +176,11 @@ fn amount(item: &Item<'_>, kind: usize, pause: bool) -> Option<Amount> {
 fn cycle(section: &Section<'_>, item: &Item<'_>) -> Cycle {
     let bin = section.duration("bin", Duration::from_micros(100)..=Duration::from_secs(60));
     let bin = bin.unwrap_or(Duration::from_millis(5));
-    let steps: Vec<CycleStep> = item.list().iter().filter_map(|item| step(item, bin)).collect();
+    let steps: Vec<CycleStep> = item
+        .list()
+        .iter()
+        .filter_map(|item| step(item, bin))
+        .collect();
     let repeat = section.whole("repeat", 1..=limits::REPETITIONS_MAX);
     let cycle = Cycle {
         steps,

@@ -69,9 +69,14 @@ impl<'a> Item<'a> {
     }
 
     pub(super) fn duration(&self, range: RangeInclusive<Duration>) -> Option<Duration> {
-        let (min, max) = (format_duration(*range.start()), format_duration(*range.end()));
+        let (min, max) = (
+            format_duration(*range.start()),
+            format_duration(*range.end()),
+        );
         let DeValue::String(text) = self.value else {
-            return self.wrong(format_args!("a duration from {min} to {max} in quotes, such as \"250ms\""));
+            return self.wrong(format_args!(
+                "a duration from {min} to {max} in quotes, such as \"250ms\""
+            ));
         };
         match parse_duration(text) {
             Ok(duration) if range.contains(&duration) => Some(duration),
@@ -91,7 +96,9 @@ impl<'a> Item<'a> {
             _ => return self.wrong(one_of(&names)),
         };
         let chosen = known.iter().find(|(name, _)| *name == text);
-        chosen.map(|(_, value)| *value).or_else(|| self.unknown(text, &names))
+        chosen
+            .map(|(_, value)| *value)
+            .or_else(|| self.unknown(text, &names))
     }
 
     /// Notes that `text` is none of `names`.
@@ -140,7 +147,9 @@ impl<'a> Item<'a> {
         };
         if values.is_empty() || values.len() > max {
             let (name, count) = (&self.name, values.len());
-            self.problem(format!("{name} is a list of {count} entries; {needed} is needed"));
+            self.problem(format!(
+                "{name} is a list of {count} entries; {needed} is needed"
+            ));
             return Vec::new();
         }
         let entry = |value: &'a Spanned<DeValue<'a>>| Self {
@@ -170,9 +179,13 @@ impl<'a> Item<'a> {
     /// A table with the given keys.
     pub(super) fn section(&self, known: &[&str]) -> Option<Section<'a>> {
         match self.value {
-            DeValue::Table(table) => {
-                Some(Section::new(self.report, &self.name, self.offset, table, known))
-            }
+            DeValue::Table(table) => Some(Section::new(
+                self.report,
+                &self.name,
+                self.offset,
+                table,
+                known,
+            )),
             _ => self.wrong(format_args!("a table with {}", known.join(", "))),
         }
     }
@@ -215,4 +228,3 @@ fn describe(value: &DeValue<'_>) -> String {
 fn one_of(names: &[&str]) -> String {
     format!("one of {} in quotes", names.join(", "))
 }
-

@@ -31,6 +31,7 @@ pub use server::{Placement, Reception, Server, Transport};
 pub use sim::Sim;
 
 use crate::duration::format_duration;
+use crate::words::clip;
 use error::Report;
 use section::{Section, section_of};
 use std::fmt::Write as _;
@@ -107,8 +108,16 @@ impl Scenario {
         let table = match DeTable::parse(text) {
             Ok(table) => table,
             Err(error) => {
-                let offset = error.span().map_or(0, |span| span.start);
-                report.push(offset, format!("this is not TOML: {}", error.message()));
+                let span = error.span().unwrap_or_default();
+                let found = text
+                    .get(span.clone())
+                    .filter(|found| !found.trim().is_empty());
+                let found = found.map(|found| format!(", found {}", clip(found)));
+                let found = found.unwrap_or_default();
+                report.push(
+                    span.start,
+                    format!("this is not TOML: {}{found}", error.message()),
+                );
                 return Err(report.into_error(file));
             }
         };
@@ -159,8 +168,7 @@ impl Scenario {
     /// How many runs there are in all.
     #[must_use]
     pub fn runs(&self) -> u64 {
-        let configurations =
-            self.slo.len() * self.clients.counts.len() * self.demand.courses.len();
+        let configurations = self.slo.len() * self.clients.counts.len() * self.demand.courses.len();
         (configurations * self.controllers.len()) as u64 * u64::from(self.repetitions)
     }
 

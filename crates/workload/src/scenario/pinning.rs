@@ -10,13 +10,17 @@ pub(super) fn cores(section: &Section<'_>, counts: &[(u32, &str)]) -> Vec<u32> {
         return Vec::new();
     };
     let cores = item.each_distinct(|item| item.whole(0..=limits::CORE_MAX));
-    if !cores.is_empty() && !counts.iter().any(|(count, _)| *count as usize == cores.len()) {
+    if !cores.is_empty()
+        && !counts
+            .iter()
+            .any(|(count, _)| *count as usize == cores.len())
+    {
         let needed: Vec<String> = counts
             .iter()
-            .map(|(count, whose)| format!("{count} ({whose})"))
+            .map(|(count, whose)| format!("{whose} ({count})"))
             .collect();
         item.problem(format!(
-            "{} names {} cores; {} are needed, or leave it out",
+            "{} names {} cores; {} is needed, or leave it out",
             item.name,
             cores.len(),
             needed.join(" or ")

@@ -14,16 +14,20 @@ pub(super) struct Section<'a> {
     name: String,
     offset: usize,
     table: Option<&'a DeTable<'a>>,
+    /// Something else stands in its place, which is reported: what it lacks is no news.
+    broken: bool,
 }
 
-/// The table under `key`, or an empty one where it is left out, so that its defaults apply.
+/// The table under `key`, or an empty one where there is none, so that its defaults apply.
 pub(super) fn section_of<'a>(top: &Section<'a>, key: &str, known: &[&str]) -> Section<'a> {
-    let section = top.item(key).and_then(|item| item.section(known));
+    let item = top.item(key);
+    let section = item.as_ref().and_then(|item| item.section(known));
     section.unwrap_or_else(|| Section {
         report: top.report,
         name: key.into(),
         offset: 0,
         table: None,
+        broken: item.is_some(),
     })
 }
 
@@ -41,6 +45,7 @@ impl<'a> Section<'a> {
             name: name.into(),
             offset,
             table: Some(table),
+            broken: false,
         };
         for key in table.keys() {
             if !known.contains(&&**key.get_ref()) {
@@ -83,20 +88,28 @@ impl<'a> Section<'a> {
             return read(&item);
         }
         let path = self.path(key);
-        let message = format!("{path} is missing; it is needed, for example {example}");
-        self.report.push(self.offset, message);
+        self.problem(format!(
+            "{path} is missing; it is needed, for example {example}"
+        ));
         T::default()
     }
 
+    /// Notes a problem of the table as a whole.
     pub(super) fn problem(&self, message: String) {
-        self.report.push(self.offset, message);
+        if !self.broken {
+            self.report.push(self.offset, message);
+        }
     }
 
     pub(super) fn text(&self, key: &str) -> Option<String> {
         self.item(key)?.text().map(Into::into)
     }
 
-    pub(super) fn whole<T: TryFrom<u64>>(&self, key: &str, range: RangeInclusive<u64>) -> Option<T> {
+    pub(super) fn whole<T: TryFrom<u64>>(
+        &self,
+        key: &str,
+        range: RangeInclusive<u64>,
+    ) -> Option<T> {
         self.item(key)?.whole(range)
     }
 
@@ -116,4 +129,3 @@ impl<'a> Section<'a> {
         }
     }
 }
-

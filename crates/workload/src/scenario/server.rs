@@ -133,7 +133,8 @@ fn reception(item: &Item<'_>) -> Option<Reception> {
             Some(Ok(spin)) if !spin.is_zero() && spin <= limits::COST_MAX => {
                 Some(Reception::Spin(spin))
             }
-            Some(_) => item.wrong("\"spin:\" with a duration above 0s and up to 1s, such as \"spin:50us\","),
+            Some(_) => item
+                .wrong("\"spin:\" with a duration above 0s and up to 1s, such as \"spin:50us\","),
             None => item.unknown(text, &["block", "poll", "spin:50us"]),
         },
     }
@@ -148,7 +149,8 @@ fn placement(item: &Item<'_>) -> Option<Placement> {
         return item.unknown(text, &["inline", "workers:4"]);
     };
     let workers = workers.parse().ok();
-    let fitting = workers.filter(|workers| (1..=limits::THREADS_MAX).contains(&u64::from(*workers)));
+    let fitting =
+        workers.filter(|workers| (1..=limits::THREADS_MAX).contains(&u64::from(*workers)));
     fitting.map(Placement::Workers).or_else(|| {
         item.wrong(format_args!(
             "\"workers:\" with a whole number from 1 to {}, such as \"workers:4\",",

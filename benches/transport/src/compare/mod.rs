@@ -1,0 +1,218 @@
+//! The experiment: every case with every peer, repeated, in an order that chance decides, so that
+//! what drifts (other guests on the host, heat) meets all peers alike.
+
+mod cases;
+mod child;
+mod goals;
+mod idle;
+mod report;
+mod table;
+
+pub(crate) use child::{LeashArgs, leash};
+
+use crate::host;
+use crate::poller::Reception;
+use cases::{Case, Peer};
+use child::{Load, Server};
+use report::{Report, Row};
+use std::io::IsTerminal;
+use std::path::PathBuf;
+use std::time::{Duration, Instant, SystemTime};
+use tailwater_core::Rng;
+
+/// What to measure.
+#[derive(clap::Args, Clone, Debug)]
+pub(crate) struct CompareArgs {
+    /// A few seconds with the smallest sizes: shows that everything works, and nothing else.
+    #[arg(long)]
+    short: bool,
+    /// Print JSON with every run instead of tables.
+    #[arg(long)]
+    json: bool,
+    /// Only this peer (raw, tailwater, tonic, tarpc) or case (1000x1, 50x16, spin, sleep); repeatable.
+    #[arg(long, value_name = "NAME")]
+    only: Vec<String>,
+    /// The tailwater binary; by default ../../target/release/tailwater from here.
+    #[arg(long, value_name = "PATH")]
+    tailwater: Option<PathBuf>,
+    /// Repetitions.
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=100))]
+    repetitions: u32,
+    /// Reception of raw and tailwater in the loaded cases: block, spin:50us or poll.
+    #[arg(long, default_value = "poll")]
+    reception: Reception,
+    /// Decides the order of the runs.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Core of the servers.
+    #[arg(long, default_value_t = 0)]
+    server_core: usize,
+    /// Core of the generator.
+    #[arg(long, default_value_t = 1)]
+    client_core: usize,
+}
+
+/// A run is discarded when others used more than this share of a core: fixed beforehand, and blind to
+/// the result.
+pub(crate) const FOREIGN_MAX: f64 = 0.08;
+/// Runs of one repetition that may be discarded before the repetition goes without.
+const ATTEMPTS: u32 = 3;
+/// After this the experiment stops and reports what it has.
+const LIMIT: Duration = Duration::from_secs(40 * 60);
+
+/// Measures, then prints tables or JSON.
+pub(crate) fn main(args: &CompareArgs) -> Result<(), String> {
+    let cases = cases::chosen(args.short, args.reception, &args.only)?;
+    let mut compare = Compare::new(args, cases)?;
+    compare.run()?;
+    let text = if args.json {
+        serde_json::to_string_pretty(&compare.report).map_err(|error| error.to_string())?
+    } else {
+        table::render(&compare.report)
+    };
+    println!("{}", text.trim_end());
+    compare.report.complete()
+}
+
+struct Compare<'a> {
+    args: &'a CompareArgs,
+    cases: Vec<Case>,
+    tailwater: PathBuf,
+    started: Instant,
+    report: Report,
+}
+
+impl<'a> Compare<'a> {
+    fn new(args: &'a CompareArgs, cases: Vec<Case>) -> Result<Self, String> {
+        let tailwater = args.tailwater.clone().unwrap_or_else(beside_us);
+        let needed = cases
+            .iter()
+            .any(|case| case.peers.contains(&Peer::Tailwater));
+        if needed && !tailwater.is_file() {
+            return Err(format!(
+                "found no {}; type `cargo build --release --package tailwater-cli` in the root of \
+                 the repository, or name another with --tailwater",
+                tailwater.display()
+            ));
+        }
+        let report = Report {
+            short: args.short,
+            seed: args.seed,
+            reception: args.reception.to_string(),
+            started_unix: SystemTime::UNIX_EPOCH
+                .elapsed()
+                .map_or(0, |age| age.as_secs()),
+            cpu: host::cpu_model(),
+            cpus: std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32),
+            kernel: host::kernel(),
+            ..Report::default()
+        };
+        Ok(Self {
+            args,
+            cases,
+            tailwater,
+            started: Instant::now(),
+            report,
+        })
+    }
+
+    /// In each repetition: the cases in an order of chance, in each case the peers in one, so that a
+    /// peer and the raw server it is compared with run within seconds of each other.
+    fn run(&mut self) -> Result<(), String> {
+        let mut chance = Rng::from_seed(self.args.seed).split("order");
+        let repetitions = if self.args.short {
+            1
+        } else {
+            self.args.repetitions
+        };
+        for repetition in 1..=repetitions {
+            let mut cases = self.cases.clone();
+            cases::shuffle(&mut cases, &mut chance);
+            for mut case in cases {
+                cases::shuffle(&mut case.peers, &mut chance);
+                for &peer in &case.peers {
+                    if self.started.elapsed() > LIMIT {
+                        self.report.stopped = Some(format!("stopped after {LIMIT:?}"));
+                        return Ok(());
+                    }
+                    self.measure(repetition, &case, peer)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// One run that stands, or as many discarded ones as are allowed.
+    fn measure(&mut self, repetition: u32, case: &Case, peer: Peer) -> Result<(), String> {
+        for _ in 0..ATTEMPTS {
+            if !self.args.short {
+                idle::wait()?;
+            }
+            let what = format!("{} {} repetition {repetition}", case.name, peer.name());
+            if std::io::stderr().is_terminal() {
+                eprintln!("{:>4} s  {what}", self.started.elapsed().as_secs());
+            }
+            let outcome = self
+                .once(case, peer)
+                .map_err(|error| format!("{what}: {error}"))?;
+            let foreign = outcome.share(outcome.foreign_cpu_ns);
+            // Ticks of 10 ms are too coarse for a short window, and its numbers are no result.
+            let discarded = !self.args.short && foreign > FOREIGN_MAX;
+            self.report.rows.push(Row {
+                case: case.name.to_owned(),
+                peer,
+                repetition,
+                discarded,
+                outcome,
+            });
+            if !discarded {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn once(&self, case: &Case, peer: Peer) -> Result<crate::drive::Outcome, String> {
+        let (program, args) = self.server(case, peer)?;
+        let server = Server::start(&program, &args)?;
+        child::drive(
+            server.ready,
+            &Load {
+                protocol: peer.protocol(),
+                connections: case.connections,
+                outstanding: case.outstanding,
+                reception: case.client,
+                warmup_ms: if self.args.short { 50 } else { 300 },
+                window_ms: if self.args.short { 300 } else { 2_000 },
+                core: self.args.client_core,
+            },
+        )
+    }
+
+    /// The program that serves and its arguments.
+    fn server(&self, case: &Case, peer: Peer) -> Result<(PathBuf, Vec<String>), String> {
+        let reception = case.server.to_string();
+        let core = self.args.server_core.to_string();
+        let mut args = match peer {
+            Peer::Raw => vec!["raw", "--reception", &reception],
+            Peer::Tonic => vec!["tonic"],
+            Peer::Tarpc => vec!["tarpc"],
+            Peer::Tailwater => {
+                let plain = ["serve", "--service", "echo", "--controller", "none"];
+                [&plain[..], &["--reception", &reception]].concat()
+            }
+        };
+        args.extend(["--listen", "127.0.0.1:0", "--core", &core]);
+        let program = match peer {
+            Peer::Tailwater => self.tailwater.clone(),
+            _ => child::ourselves()?,
+        };
+        Ok((program, args.into_iter().map(str::to_owned).collect()))
+    }
+}
+
+/// The release binary of the workspace that holds this one. Cargo says where this one is.
+fn beside_us() -> PathBuf {
+    let here = std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| ".".into());
+    PathBuf::from(here).join("../../target/release/tailwater")
+}

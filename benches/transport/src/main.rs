@@ -1,0 +1,64 @@
+//! `transport`: what an echo of 64 bytes costs a server, in tailwater, in a bare epoll loop, in tonic
+//! and in tarpc, all measured in one interleaved run.
+//!
+//! Without a subcommand it is the experiment ([`compare`]); it starts itself again as the servers
+//! ([`raw`], [`peers`]) and as the generator ([`drive`]), which may be used by hand as well.
+
+#![forbid(unsafe_code)]
+
+mod compare;
+mod drive;
+mod host;
+mod payload;
+mod peers;
+mod poller;
+mod protocol;
+mod raw;
+mod ready;
+
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+
+/// Server CPU per request of a 64-byte echo: tailwater, a raw epoll loop, tonic, tarpc.
+#[derive(Parser)]
+#[command(version, args_conflicts_with_subcommands = true)]
+struct Args {
+    #[command(subcommand)]
+    part: Option<Part>,
+    #[command(flatten)]
+    compare: compare::CompareArgs,
+}
+
+#[derive(Subcommand)]
+enum Part {
+    /// Serve tailwater's frames from a bare epoll loop.
+    Raw(raw::RawArgs),
+    /// Serve gRPC with tonic.
+    Tonic(peers::PeerArgs),
+    /// Serve tarpc.
+    Tarpc(peers::PeerArgs),
+    /// Load a server and print what it cost as JSON.
+    Drive(drive::DriveArgs),
+    /// Run a program that ends when we do.
+    #[command(hide = true)]
+    Leash(compare::LeashArgs),
+}
+
+fn main() -> ExitCode {
+    let args = Args::parse();
+    let done = match &args.part {
+        None => compare::main(&args.compare),
+        Some(Part::Raw(raw)) => raw::serve(raw),
+        Some(Part::Tonic(peer)) => peers::tonic::serve(peer),
+        Some(Part::Tarpc(peer)) => peers::tarpc::serve(peer),
+        Some(Part::Drive(drive)) => drive::main(drive),
+        Some(Part::Leash(leash)) => compare::leash(leash),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("transport: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}

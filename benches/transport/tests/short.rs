@@ -1,0 +1,78 @@
+//! The program from outside: what a short run prints, and what it says when it cannot run.
+
+#![forbid(unsafe_code)]
+
+use serde_json::Value;
+use std::os::unix::fs::PermissionsExt;
+use std::process::{Command, Output};
+
+fn transport(args: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_transport"));
+    command.args(args).output().unwrap()
+}
+
+const PEERS: [&str; 6] = ["--only", "raw", "--only", "tonic", "--only", "tarpc"];
+
+#[test]
+fn every_peer_echoes_in_every_case() {
+    let output = transport(&[&["--short", "--json"], &PEERS[..]].concat());
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{errors}");
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let rows = report["rows"].as_array().unwrap();
+    let mut runs: Vec<String> = Vec::new();
+    for row in rows {
+        runs.push(format!("{} {}", row["case"], row["peer"]).replace('"', ""));
+        assert!(row["answers"].as_u64().unwrap() > 0, "{row}");
+        assert!(row["server_cpu_ns"].as_u64().unwrap() > 0, "{row}");
+    }
+    runs.sort();
+    let loaded = ["1000x1", "50x16", "sleep"];
+    let mut expected: Vec<String> = loaded
+        .iter()
+        .flat_map(|case| ["raw", "tarpc", "tonic"].map(|peer| format!("{case} {peer}")))
+        .collect();
+    expected.push("spin raw".to_owned());
+    assert_eq!(runs, expected);
+}
+
+#[test]
+fn a_table_has_a_line_for_each_peer() {
+    let output = transport(&["--short", "--only", "sleep", "--only", "tarpc"]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    let first: Vec<&str> = text
+        .lines()
+        .filter_map(|line| line.split_whitespace().next())
+        .collect();
+    assert_eq!(first[2..], ["sleep", "peer", "raw", "tarpc"], "{text}");
+}
+
+#[test]
+fn a_missing_tailwater_is_said_with_what_to_type() {
+    let output = transport(&["--short", "--tailwater", "nowhere/tailwater"]);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success());
+    assert!(errors.contains("found no nowhere/tailwater"), "{errors}");
+    assert!(errors.contains("cargo build --release"), "{errors}");
+}
+
+#[test]
+fn a_server_that_says_nonsense_is_refused() {
+    let path = std::env::temp_dir().join(format!("transport-{}", std::process::id()));
+    std::fs::write(&path, "#!/bin/sh\necho hello\nsleep 60\n").unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o700)).unwrap();
+    let binary = path.to_str().unwrap();
+    let output = transport(&[
+        "--short",
+        "--only",
+        "tailwater",
+        "--only",
+        "spin",
+        "--tailwater",
+        binary,
+    ]);
+    std::fs::remove_file(&path).unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success());
+    assert!(errors.contains("said `hello`, needed"), "{errors}");
+}

@@ -1,0 +1,86 @@
+//! What control costs: server CPU per request against `none`, pair by pair.
+
+use tailwater_stats::Comparison;
+use tailwater_stats::result::{CostOfControl, Run};
+
+/// One comparison for each controller, demand, objective and number of clients that ran beside
+/// `none` in at least two valid repetitions.
+pub(super) fn of(runs: &[Run]) -> Vec<CostOfControl> {
+    let mut costs: Vec<CostOfControl> = Vec::new();
+    for run in runs.iter().filter(|run| run.controller != "none") {
+        let known = costs.iter().any(|cost| {
+            cost.controller == run.controller
+                && cost.profile == run.profile
+                && same_setting(run, cost.clients, cost.slo_us, cost.demand_ratio)
+        });
+        if !known && let Some(cost) = of_group(runs, run) {
+            costs.push(cost);
+        }
+    }
+    costs
+}
+
+fn of_group(runs: &[Run], like: &Run) -> Option<CostOfControl> {
+    let group =
+        |run: &&Run| run.valid && same_setting(run, like.clients, like.slo_us, like.demand_ratio);
+    let pairs: Vec<(f64, f64)> =
+        runs.iter()
+            .filter(group)
+            .filter(|run| run.controller == like.controller && run.profile == like.profile)
+            .filter_map(|run| {
+                let none = runs.iter().filter(group).find(|other| {
+                    other.controller == "none" && other.repetition == run.repetition
+                })?;
+                Some((
+                    none.server_cpu_ns_per_request,
+                    run.server_cpu_ns_per_request,
+                ))
+            })
+            .collect();
+    Some(CostOfControl {
+        controller: like.controller.clone(),
+        profile: like.profile.clone(),
+        clients: like.clients,
+        slo_us: like.slo_us,
+        demand_ratio: like.demand_ratio,
+        ratio: Comparison::of(&pairs).ok()?,
+    })
+}
+
+/// Set by the scenario, so equal to the last bit but for the demand, which a capacity went into.
+fn same_setting(run: &Run, clients: u32, slo_us: f64, demand_ratio: f64) -> bool {
+    run.clients == clients
+        && (run.slo_us - slo_us).abs() < 1e-9
+        && (run.demand_ratio - demand_ratio).abs() < 1e-6
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(controller: &str, repetition: u32, cpu: f64, valid: bool) -> Run {
+        Run {
+            controller: controller.into(),
+            repetition,
+            server_cpu_ns_per_request: cpu,
+            valid,
+            ..Run::default()
+        }
+    }
+
+    #[test]
+    fn pairs_are_of_one_repetition_and_both_valid() {
+        let runs = [
+            run("none", 0, 10.0, true),
+            run("breakwater", 0, 11.0, true),
+            run("breakwater", 1, 22.0, true),
+            run("none", 1, 20.0, true),
+            run("none", 2, 10.0, false),
+            run("breakwater", 2, 99.0, true),
+        ];
+        let costs = of(&runs);
+        assert_eq!(costs.len(), 1);
+        assert_eq!(costs[0].ratio.pairs, 2);
+        assert!((costs[0].ratio.ratio - 1.1).abs() < 1e-9);
+    }
+}

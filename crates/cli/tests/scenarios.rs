@@ -1,0 +1,266 @@
+//! Scenario files through the program: the bad ones name file, line, what was found and what is
+//! needed; a good one becomes one JSON object and files.
+
+mod common;
+
+use common::{Folder, TAILWATER};
+use serde_json::Value;
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// 10 clients, 5,000 requests/s for 300 ms, of a server that is said to do 20,000.
+const TINY: &str = r#"title = "Tiny"
+slo = "50ms"
+warm_up = "100ms"
+duration = "300ms"
+repetitions = 1
+seed = 7
+
+[server]
+service = { distribution = "constant", mean = "10us", work = "sleep" }
+
+[clients]
+count = 10
+
+[demand]
+requests_per_second = 5000
+
+[capacity]
+fixed_rps = 20000
+
+[[controller]]
+name = "none"
+
+[[controller]]
+name = "breakwater"
+"#;
+
+fn run(file: &Path, flags: &[&str]) -> Output {
+    Command::new(TAILWATER)
+        .arg("run")
+        .arg(file)
+        .args(flags)
+        .env_remove("TAILWATER_SHORT")
+        .output()
+        .expect("the program starts")
+}
+
+/// What the program says about TINY with `good` replaced by `bad`, which must name that line.
+fn complaint(folder: &Folder, good: &str, bad: &str) -> String {
+    assert!(TINY.contains(good), "{good}");
+    let text = TINY.replacen(good, bad, 1);
+    let file = folder.write("bad.toml", &text);
+    let output = run(&file, &["--on", "sim"]);
+    let said = String::from_utf8(output.stderr).expect("text");
+    assert_eq!(output.status.code(), Some(2), "{bad}: {said}");
+    assert!(output.stdout.is_empty(), "{bad}");
+    let line = TINY[..TINY.find(good).expect("it is there")]
+        .lines()
+        .count()
+        + 1;
+    let place = format!("{}:{line}:", file.display());
+    assert!(
+        said.contains(&place),
+        "{bad}: '{place}' was needed in: {said}"
+    );
+    said
+}
+
+#[test]
+fn a_bad_file_is_refused_with_file_line_found_and_needed() {
+    let folder = Folder::new("bad-scenario");
+    let cases = [
+        (
+            "seed = 7",
+            "seed = \"seven\"",
+            &["seed", "\"seven\"", "whole number"][..],
+        ),
+        (
+            "warm_up = \"100ms\"",
+            "warm_up = \"100 parsecs\"",
+            &["warm_up", "100 parsecs"],
+        ),
+        (
+            "repetitions = 1",
+            "repetitions = 0",
+            &["repetitions", "0", "1"],
+        ),
+        (
+            "repetitions = 1",
+            "repetition = 1",
+            &["repetition", "repetitions"],
+        ),
+        ("count = 10", "count = -3", &["clients.count", "-3"]),
+        (
+            "count = 10",
+            "count = 99999999",
+            &["clients.count", "99999999", "1000000"],
+        ),
+        (
+            "requests_per_second = 5000",
+            "requests_per_second = nan",
+            &["requests_per_second"],
+        ),
+        ("[demand]", "[demand", &["not TOML"]),
+        ("title = \"Tiny\"", "title = \"\u{0}\"", &["not TOML"]),
+    ];
+    for (good, bad, words) in cases {
+        let said = complaint(&folder, good, bad);
+        for word in words {
+            assert!(said.contains(word), "{bad}: '{word}' was needed in: {said}");
+        }
+    }
+}
+
+#[test]
+fn what_only_the_catalog_knows_is_refused_at_its_line_as_well() {
+    let folder = Folder::new("bad-controller");
+    let name = complaint(&folder, "name = \"none\"", "name = \"windbreaker\"");
+    assert!(
+        name.contains("'windbreaker' is unknown; known are none, breakwater"),
+        "{name}"
+    );
+    let with = |rest: &str| format!("name = \"breakwater\"\n{rest}");
+    let unknown = with("override = { speed = 3 }");
+    let line = |said: &str, number: usize| said.contains(&format!("bad.toml:{number}:"));
+    let folder = Folder::new("bad-setting");
+    for (bad, words) in [
+        (unknown, ["speed", "known are target_delay"]),
+        (with("override = { alpha = 7 }"), ["alpha", "0 to 1"]),
+        (
+            with("profile = \"poster\""),
+            ["'poster'", "known are default"],
+        ),
+    ] {
+        let file = folder.write("bad.toml", &TINY.replacen("name = \"breakwater\"", &bad, 1));
+        let output = run(&file, &["--on", "sim"]);
+        let said = String::from_utf8(output.stderr).expect("text");
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(line(&said, 25), "line 25 was needed in: {said}");
+        for word in words {
+            assert!(said.contains(word), "'{word}' was needed in: {said}");
+        }
+    }
+}
+
+#[test]
+fn a_file_that_is_not_there_or_no_text_is_refused_by_name() {
+    let folder = Folder::new("no-scenario");
+    let missing = folder.0.join("missing.toml");
+    let binary = folder.0.join("binary.toml");
+    std::fs::write(&binary, [0xff, 0xfe, 0, 1]).expect("a file");
+    for file in [&missing, &binary, &folder.0] {
+        let output = run(file, &[]);
+        let said = String::from_utf8(output.stderr).expect("text");
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains(&file.display().to_string()), "{said}");
+    }
+}
+
+/// The fields that the specification lists, of the whole and of each run.
+fn has_what_was_promised(experiment: &Value) {
+    for field in ["capacity_rps", "slo_us"] {
+        assert!(experiment[field].is_number(), "{field}");
+    }
+    let runs = experiment["runs"].as_array().expect("a list");
+    assert_eq!(runs.len(), 2, "two controllers, one demand, one repetition");
+    for run in runs {
+        for field in ["controller", "profile"] {
+            assert!(run[field].is_string(), "{field}");
+        }
+        for field in [
+            "clients",
+            "demand_ratio",
+            "offered_rps",
+            "throughput_rps",
+            "goodput_rps",
+            "goodput_of_capacity",
+            "goodput_of_bound",
+            "p50_us",
+            "p99_us",
+            "p999_us",
+            "drop_ratio",
+            "reject_p50_us",
+            "lateness_p99_us",
+            "server_cpu_ns_per_request",
+        ] {
+            assert!(run[field].is_number(), "{field}: {}", run[field]);
+        }
+        assert!(run["valid"].is_boolean());
+        fates_add_up(run);
+    }
+}
+
+fn fates_add_up(run: &Value) {
+    let fates = run["fates"].as_object().expect("an object");
+    let names: Vec<_> = fates.keys().map(String::as_str).collect();
+    let mut expected = ["ok", "late", "expired", "shed", "lost"];
+    expected.sort_unstable();
+    assert_eq!(names, expected);
+    let total: u64 = fates
+        .values()
+        .map(|fate| fate.as_u64().expect("a count"))
+        .sum();
+    let offered = run["offered_rps"].as_f64().expect("a number");
+    // Measured for 300 ms.
+    let intended = offered * 0.3;
+    let off = (f64::from(u32::try_from(total).expect("few")) - intended).abs();
+    assert!(off < 0.5, "{total} fates of {intended} intended requests");
+    assert!(total > 1_000, "{total} requests of about 1,500");
+}
+
+fn parsed(output: &Output) -> Value {
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    serde_json::from_slice(&output.stdout).expect("one JSON object and nothing else")
+}
+
+#[test]
+fn a_tiny_scenario_on_loopback_prints_one_object_and_writes_files() {
+    let folder = Folder::new("loopback");
+    let file = folder.write("tiny.toml", TINY);
+    let out = folder.0.join("out");
+    let out_flag = out.display().to_string();
+    let experiment = parsed(&run(&file, &["--json", "--out", &out_flag]));
+    has_what_was_promised(&experiment);
+    assert_eq!(experiment["driver"], "loopback");
+    assert_eq!(experiment["capacity_rps"], 20_000.0);
+    assert_eq!(experiment["slo_us"], 50_000.0);
+    let written = std::fs::read(out.join("result.json")).expect("it was written");
+    let written: Value = serde_json::from_slice(&written).expect("JSON");
+    assert_eq!(written, experiment);
+    let page = std::fs::read_to_string(out.join("index.html")).expect("it was written");
+    assert!(page.contains("<svg") && page.contains("breakwater"));
+    let names: Vec<String> = std::fs::read_dir(&out)
+        .expect("a folder")
+        .map(|entry| {
+            entry
+                .expect("an entry")
+                .file_name()
+                .to_string_lossy()
+                .into_owned()
+        })
+        .collect();
+    assert!(names.iter().any(|name| name.ends_with(".svg")), "{names:?}");
+    assert!(
+        !names.iter().any(|name| name.ends_with(".part")),
+        "{names:?}"
+    );
+}
+
+#[test]
+fn the_same_scenario_in_simulation_is_the_same_to_the_byte() {
+    let folder = Folder::new("sim");
+    let file = folder.write("tiny.toml", TINY);
+    let first = run(&file, &["--on", "sim", "--json"]);
+    let experiment = parsed(&first);
+    has_what_was_promised(&experiment);
+    assert_eq!(experiment["driver"], "sim");
+    let again = run(&file, &["--on", "sim", "--json"]);
+    assert!(
+        first.stdout == again.stdout,
+        "the second run differs from the first"
+    );
+    let other = run(&file, &["--on", "sim", "--json", "--seed", "8"]);
+    assert!(first.stdout != other.stdout, "another seed changes nothing");
+}

@@ -1,0 +1,202 @@
+//! `tailwater serve` as a process: how it ends, and what it does when it has no room.
+
+mod common;
+
+use common::{DRAINING, Folder, GOODBYE, Raw, Serving, eventually};
+use std::time::{Duration, Instant};
+use tailwater_control::Reason;
+use tailwater_core::MethodId;
+use tailwater_load::work;
+use tailwater_rt::client::{CallError, CallFuture, Client};
+
+fn received(client: &Client) -> u64 {
+    let answer = client.call(MethodId::INTROSPECT.0, "").wait();
+    let json = answer.expect("the server tells its counts").payload;
+    let counts: serde_json::Value = serde_json::from_slice(&json).expect("JSON");
+    counts["received"].as_u64().expect("a number")
+}
+
+fn sleepers(client: &Client, count: u32) -> Vec<CallFuture> {
+    let sleep = |tag| work::payload(Duration::from_millis(400), tag);
+    (0..count)
+        .map(|tag| client.call(work::SLEEP.0, sleep(tag)))
+        .collect()
+}
+
+/// Terminates a server that has admitted calls, and checks that they are answered all the same.
+fn drains(serving: &mut Serving, client: &Client) {
+    let calls = sleepers(client, 200);
+    eventually("all are admitted", || received(client) >= 200);
+    serving.terminate();
+    // Those who come now are refused, until the connection ends.
+    let refused = (0..1_000_000)
+        .find_map(|_| client.call(work::ECHO.0, "late").wait().err())
+        .expect("it drains");
+    assert_eq!(refused, CallError::Shed(Reason::Draining));
+    for (tag, call) in (0..).zip(calls) {
+        let answer = call.wait().expect("what was admitted is served");
+        assert!(work::is_answer(&answer.payload, tag), "another's answer");
+    }
+    assert_eq!(serving.wait().code(), Some(0));
+}
+
+#[test]
+fn a_signal_drains_what_was_admitted_under_load() {
+    let mut serving = Serving::start(&["--controller", "none"]);
+    let address: tailwater_rt::Address = serving.address.parse().expect("an address");
+    let mut idle = Raw::connect(&serving.address);
+    assert!(idle.is_welcome());
+    let busy = Client::connect(address.clone()).expect("a client");
+    let load = std::thread::spawn(move || {
+        let (mut answered, mut last) = (0, None);
+        while last.is_none() {
+            match busy.call(work::ECHO.0, "load").wait() {
+                Ok(answer) => answered += u64::from(answer.payload == b"load"),
+                Err(error) => last = Some(error),
+            }
+        }
+        (answered, last)
+    });
+    let none = tailwater_control::catalog::Spec::named("none");
+    let open = none.build(Duration::from_secs(60), 1, 0).expect("sound");
+    let config = tailwater_rt::client::ChannelConfig::new(address);
+    let client = Client::connect_with(config, &open).expect("a client");
+    drains(&mut serving, &client);
+    let goodbye = idle.hear().expect("a farewell");
+    assert_eq!((goodbye.kind, goodbye.code), (GOODBYE, DRAINING));
+    assert!(idle.hear().is_none(), "the farewell comes last");
+    let (answered, last) = load.join().expect("it ends by itself");
+    assert!(answered > 0, "there was no load: {last:?}");
+    let expected = [
+        CallError::Shed(Reason::Draining),
+        CallError::Disconnected,
+        CallError::Expired,
+        CallError::TimedOut,
+    ];
+    assert!(
+        last.is_some_and(|last| expected.contains(&last)),
+        "{last:?}"
+    );
+}
+
+#[test]
+fn a_unix_socket_is_served_drained_and_removed() {
+    let folder = Folder::new("socket");
+    let path = folder.0.join("my.sock");
+    let listen = format!("unix:{}", path.display());
+    let flags = ["--listen", &listen, "--controller", "none", "--loops", "2"];
+    let mut serving = Serving::start(&flags);
+    assert!(path.exists());
+    let none = tailwater_control::catalog::Spec::named("none");
+    let open = none.build(Duration::from_secs(60), 1, 0).expect("sound");
+    let config = tailwater_rt::client::ChannelConfig::new(listen.parse().expect("an address"));
+    let client = Client::connect_with(config, &open).expect("a client");
+    drains(&mut serving, &client);
+    assert!(!path.exists(), "the socket's file is left behind");
+}
+
+#[test]
+fn a_socket_left_by_a_killed_server_is_no_obstacle() {
+    let folder = Folder::new("dead-socket");
+    let listen = format!("unix:{}", folder.0.join("my.sock").display());
+    let mut killed = Serving::start(&["--listen", &listen]);
+    killed.child.kill().expect("it runs");
+    killed.wait();
+    assert!(folder.0.join("my.sock").exists());
+    let again = Serving::start(&["--listen", &listen]);
+    let client = Client::connect(again.address.parse().expect("an address")).expect("a client");
+    assert_eq!(
+        client
+            .call(work::ECHO.0, "x")
+            .wait()
+            .expect("served")
+            .payload,
+        b"x"
+    );
+}
+
+#[test]
+fn out_of_descriptors_it_turns_away_serves_on_and_recovers() {
+    let serving = Serving::start_after("ulimit -n 40", &["--controller", "none"]);
+    let (mut inside, mut outside): (Vec<Raw>, Vec<Raw>) = (Vec::new(), Vec::new());
+    for _ in 0..100 {
+        let mut raw = Raw::connect(&serving.address);
+        if raw.is_welcome() {
+            inside.push(raw);
+        } else {
+            outside.push(raw);
+        }
+    }
+    assert!(
+        (10..40).contains(&inside.len()),
+        "{} are inside",
+        inside.len()
+    );
+    assert_eq!(inside.len() + outside.len(), 100);
+    inside
+        .iter_mut()
+        .for_each(|raw| raw.echoes(b"still served"));
+
+    // Nobody asks for anything: a server that spins on its listener shows here.
+    let (cpu, began) = (serving.cpu(), Instant::now());
+    std::thread::sleep(Duration::from_millis(400));
+    let (spent, passed) = (serving.cpu() - cpu, began.elapsed());
+    assert!(
+        spent < passed / 2,
+        "{spent:?} of CPU in {passed:?} of nothing to do"
+    );
+
+    inside.truncate(5);
+    eventually("there is room again", || {
+        Raw::connect(&serving.address).is_welcome()
+    });
+    inside.iter_mut().for_each(|raw| raw.echoes(b"and still"));
+}
+
+#[test]
+fn connections_max_is_kept() {
+    let serving = Serving::start(&["--connections-max", "3"]);
+    let mut inside: Vec<Raw> = (0..3).map(|_| Raw::connect(&serving.address)).collect();
+    assert!(inside.iter_mut().all(Raw::is_welcome));
+    for _ in 0..20 {
+        let farewell = Raw::connect(&serving.address).hear().expect("it is told");
+        assert_eq!(
+            (farewell.kind, farewell.code),
+            (GOODBYE, common::TOO_MANY_CONNECTIONS)
+        );
+    }
+    inside
+        .iter_mut()
+        .for_each(|raw| raw.echoes(b"still served"));
+    inside.truncate(2);
+    eventually("there is room again", || {
+        Raw::connect(&serving.address).is_welcome()
+    });
+}
+
+#[test]
+fn clients_that_never_read_leave_the_server_small_and_at_rest() {
+    let serving = Serving::start(&["--controller", "none"]);
+    let mut honest = Raw::connect(&serving.address);
+    assert!(honest.is_welcome());
+    honest.echoes(b"before");
+    let before = serving.resident();
+    let mut pushy: Vec<Raw> = (0..10).map(|_| Raw::connect(&serving.address)).collect();
+    for raw in &mut pushy {
+        raw.push_until_stuck(&[7; 16 << 10]);
+    }
+    honest.echoes(b"in the midst of it");
+    let each = serving.resident().saturating_sub(before) / pushy.len() as u64;
+    assert!(
+        each < 2 << 20,
+        "{each} bytes for each client that does not read"
+    );
+    let (cpu, began) = (serving.cpu(), Instant::now());
+    std::thread::sleep(Duration::from_millis(400));
+    let (spent, passed) = (serving.cpu() - cpu, began.elapsed());
+    assert!(
+        spent < passed / 2,
+        "{spent:?} of CPU in {passed:?} of nothing to do"
+    );
+    honest.echoes(b"after");
+}

@@ -1,0 +1,89 @@
+//! How long a request that comes now will wait: what is before it, at the pace of the moment.
+
+use std::time::Duration;
+use tailwater_core::Instant;
+
+/// Requests that wait to be started, and the smoothed time between completions while any waits.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Ahead {
+    waiting: u32,
+    gap_ns: u64,
+    /// The last completion, if requests waited then: only such gaps tell the server's pace.
+    last: Option<Instant>,
+}
+
+/// A gap counts as at most so many times the usual one: a stall of the machine ends by itself, and
+/// would otherwise make everything look late for a hundred requests.
+const GAP_OUTLIER: u64 = 8;
+
+impl Ahead {
+    pub(super) const fn join(&mut self) {
+        self.waiting += 1;
+    }
+
+    pub(super) const fn leave(&mut self, count: u32) {
+        self.waiting = self.waiting.saturating_sub(count);
+    }
+
+    pub(super) fn complete(&mut self, now: Instant) {
+        if let Some(last) = self.last {
+            let gap = now.nanos_since(last);
+            self.gap_ns = if self.gap_ns == 0 {
+                gap
+            } else {
+                (31 * self.gap_ns + gap.min(GAP_OUTLIER * self.gap_ns)) / 32
+            };
+        }
+        self.last = (self.waiting > 0).then_some(now);
+    }
+
+    /// Zero until the pace is known.
+    pub(super) fn wait(&self) -> Duration {
+        Duration::from_nanos(u64::from(self.waiting).saturating_mul(self.gap_ns))
+    }
+
+    #[cfg(test)]
+    fn gap(&self) -> Duration {
+        Duration::from_nanos(self.gap_ns)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(us: u64) -> Instant {
+        Instant::from_nanos(us * 1_000)
+    }
+
+    #[test]
+    fn the_wait_is_what_stands_before_at_the_pace_of_the_moment() {
+        let mut ahead = Ahead::default();
+        (0..20).for_each(|_| ahead.join());
+        for round in 1..=10 {
+            ahead.leave(1);
+            ahead.complete(at(10 * round));
+        }
+        assert_eq!(ahead.gap(), Duration::from_micros(10));
+        assert_eq!(ahead.wait(), Duration::from_micros(100));
+    }
+
+    #[test]
+    fn idle_time_and_stalls_do_not_count_as_pace() {
+        let mut ahead = Ahead::default();
+        (0..3).for_each(|_| ahead.join());
+        ahead.complete(at(10));
+        ahead.complete(at(20));
+        ahead.leave(3);
+        ahead.complete(at(30));
+        ahead.join();
+        ahead.complete(at(9_000));
+        assert_eq!(
+            ahead.gap(),
+            Duration::from_micros(10),
+            "nobody waited meanwhile"
+        );
+        ahead.complete(at(14_000));
+        assert!(ahead.gap() < Duration::from_micros(13), "{:?}", ahead.gap());
+    }
+}

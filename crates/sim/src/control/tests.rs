@@ -1,0 +1,146 @@
+use super::*;
+use crate::fabric::Fabric;
+use crate::world::Link;
+use tailwater_control::Outcome;
+use tailwater_core::{Observer, RequestId, Rng};
+
+/// Answers as it was told to, whatever happens.
+#[derive(Clone)]
+struct Stub {
+    verdict: Verdict,
+    window: u32,
+    issued: u32,
+}
+
+impl Admission for Stub {
+    fn name(&self) -> &'static str {
+        "stub"
+    }
+    fn shard(self: Arc<Self>, _: usize) -> Box<dyn Shard> {
+        Box::new((*self).clone())
+    }
+    fn gauges(&self) -> Gauges {
+        Gauges {
+            pool: 10,
+            issued: self.issued,
+            sessions: 1,
+            ..Gauges::default()
+        }
+    }
+}
+
+impl Stub {
+    fn offer(&self) -> Offer {
+        Offer {
+            window: self.window,
+            seq: 1,
+            level: 0,
+        }
+    }
+}
+
+impl Shard for Stub {
+    fn on_open(&mut self, _: Instant, _: SessionId, _: &mut dyn Observer) -> Offer {
+        self.offer()
+    }
+    fn on_close(&mut self, _: Instant, _: SessionId, _: &mut dyn Observer) {}
+    fn on_deregister(&mut self, _: Instant, _: SessionId, _: &mut dyn Observer) {}
+    fn on_demand(&mut self, _: Instant, _: SessionId, _: u32, _: u32) {}
+    fn on_request(
+        &mut self,
+        _: Instant,
+        _: SessionId,
+        _: &Arrival,
+        _: Duration,
+        _: &mut dyn Observer,
+    ) -> Verdict {
+        self.verdict
+    }
+    fn on_start(
+        &mut self,
+        _: Instant,
+        _: SessionId,
+        _: Duration,
+        _: Option<Duration>,
+        _: &mut dyn Observer,
+    ) -> Verdict {
+        self.verdict
+    }
+    fn on_done(&mut self, _: Instant, _: SessionId, _: &Completion) -> Offer {
+        self.offer()
+    }
+    fn on_tick(&mut self, _: Instant, _: Duration, _: &mut dyn Observer) {}
+    fn next_deadline(&self, _: Instant) -> Option<Instant> {
+        None
+    }
+    fn poll_wish(&mut self, _: Instant, _: &mut dyn Observer) -> Option<Wish> {
+        None
+    }
+}
+
+/// Sends `requests` requests of one client through the controller, then answers them all.
+fn complaint(stub: Stub, requests: u32) -> Option<String> {
+    let link = Link {
+        delay: Duration::ZERO,
+        jitter: Duration::ZERO,
+    };
+    let mut space = Space::new(Fabric::new(link, 1, &Rng::from_seed(1)));
+    let mut control = Control::new(Arc::new(stub), 1, 1);
+    let now = Instant::ZERO;
+    for id in 0..requests {
+        let dispatch = Dispatch {
+            id: RequestId(u64::from(id)),
+            demand: 0,
+            acked: 1,
+            register: id == 0,
+            echo: None,
+            budget: None,
+            priority: 128,
+        };
+        let zero = Duration::ZERO;
+        control.request(now, 0, &dispatch, zero, zero, &mut space);
+    }
+    let done = Completion {
+        outcome: Outcome::Served,
+        waited: Duration::ZERO,
+        service: Duration::ZERO,
+    };
+    for _ in 0..requests {
+        control.done(now, 0, &done, &mut space);
+    }
+    control.tick(now, Duration::ZERO, &mut VecDeque::new(), &mut space);
+    control.check_at_rest(&mut space);
+    space.broken
+}
+
+const HONEST: Stub = Stub {
+    verdict: Verdict::Admit,
+    window: 2,
+    issued: 2,
+};
+
+#[test]
+fn an_honest_controller_passes_every_check() {
+    assert_eq!(complaint(HONEST, 2), None);
+}
+
+#[test]
+fn each_broken_promise_is_noticed() {
+    let found = |stub, requests| complaint(stub, requests).unwrap_or_default();
+    let accused = Stub {
+        verdict: Verdict::Shed(Reason::NoCredit),
+        ..HONEST
+    };
+    assert!(found(accused, 1).contains("kept to its window"));
+    assert!(found(HONEST, 3).contains("never exceeded 2"));
+    let inflated = Stub {
+        issued: 3,
+        ..HONEST
+    };
+    assert!(found(inflated, 1).contains("3 credits count as issued"));
+    let leaking = Stub {
+        issued: 1,
+        ..HONEST
+    };
+    assert!(found(leaking, 1).contains("at rest 1 credits"));
+}

@@ -1,0 +1,232 @@
+//! A scenario in simulation: the same result as from real runs, decided by the seed alone.
+
+use crate::bench::Bench;
+use crate::simulate::{Broken, simulate};
+use crate::trace::Trace;
+use crate::world::{Costs, Intended, Link, Load, NodeSpec, World};
+use std::fmt;
+use std::time::Duration;
+use tailwater_control::catalog::{Controller, Spec, SpecError};
+use tailwater_core::{Instant, Nanos, Rate};
+use tailwater_stats::result::{CapacityReading, Experiment, Manifest, Run};
+use tailwater_stats::{Rules, judge, summarise};
+use tailwater_workload::scenario::{Configuration, ControllerSpec};
+use tailwater_workload::{Scenario, ScenarioError, Schedule, ScheduleError};
+
+/// Why a scenario could not be simulated.
+#[derive(Clone, Debug)]
+pub enum Failure {
+    /// The scenario names a controller or setting that the catalog does not know; its author acts.
+    Scenario(ScenarioError),
+    /// It asks for requests that cannot be scheduled; its author acts.
+    Schedule(ScheduleError),
+    /// A check failed; we must act.
+    Broken(Broken),
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Scenario(error) => error.fmt(f),
+            Self::Schedule(error) => error.fmt(f),
+            Self::Broken(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for Failure {}
+
+/// Runs every configuration, repetition and controller of `scenario` in virtual time. `progress`
+/// hears how many of how many runs are done.
+///
+/// Capacity is measured once for each number of clients, in a closed loop without control: in
+/// simulation a second measurement could only differ by its seed.
+///
+/// # Errors
+/// See [`Failure`]; nothing has been written anywhere then.
+pub fn run(scenario: &Scenario, progress: &mut dyn FnMut(u64, u64)) -> Result<Experiment, Failure> {
+    let rigs = scenario
+        .controllers
+        .iter()
+        .map(|said| Rig::check(scenario, said))
+        .collect::<Result<Vec<_>, _>>()?;
+    let mut bench = Bench::new(scenario);
+    let mut runs = Vec::new();
+    for configuration in scenario.configurations() {
+        let capacity = bench.capacity(configuration.clients)?;
+        let bound = bench.bound(&configuration, capacity);
+        for repetition in 0..scenario.repetitions {
+            for rig in &rigs {
+                let mut run = run_once(scenario, &configuration, rig, repetition, capacity)?;
+                finish(&mut run, bound);
+                runs.push(run);
+                progress(runs.len() as u64, scenario.runs());
+            }
+        }
+    }
+    Ok(experiment(scenario, bench.capacities, runs))
+}
+
+/// The world that a scenario describes for one of its configurations.
+#[must_use]
+pub fn world_of(scenario: &Scenario, configuration: &Configuration, seed: u64) -> World {
+    let sim = &scenario.sim;
+    World {
+        node: NodeSpec {
+            cores: sim.cores,
+            costs: Costs {
+                receive: sim.receive,
+                send: sim.send,
+                shed: sim.shed,
+            },
+            parse_every: sim.parse_every,
+            ..NodeSpec::paper()
+        },
+        link: Link {
+            delay: sim.rtt / 2,
+            jitter: sim.jitter,
+        },
+        clients: configuration.clients,
+        slo: configuration.slo,
+        warm_up: configuration.warm_up,
+        measure: configuration.duration,
+        drain: (10 * configuration.slo).max(Duration::from_millis(20)),
+        bin: configuration.bin(),
+        sample: None,
+        seed,
+        repeat: format!(
+            "tailwater run {} --on sim --seed {}",
+            scenario.file, scenario.seed
+        ),
+    }
+}
+
+/// A controller of the scenario, known to the catalog.
+struct Rig {
+    spec: Spec,
+    /// How reports call the variant.
+    profile: String,
+}
+
+impl Rig {
+    fn check(scenario: &Scenario, said: &ControllerSpec) -> Result<Self, Failure> {
+        let overrides: Vec<(String, String)> = said
+            .overrides
+            .iter()
+            .map(|change| (change.key.clone(), change.value.clone()))
+            .collect();
+        let settings: Vec<String> = overrides
+            .iter()
+            .map(|(key, value)| format!("{key}={value}"))
+            .collect();
+        let profile = match (&said.label, settings.is_empty()) {
+            (Some(label), _) => label.clone(),
+            (None, true) => said.profile.clone(),
+            (None, false) => format!("{} ({})", said.profile, settings.join(", ")),
+        };
+        let spec = Spec {
+            name: said.name.clone(),
+            profile: said.profile.clone(),
+            overrides,
+        };
+        let place = |error: SpecError| {
+            let place = said.place_of(&error.culprit);
+            Failure::Scenario(scenario.error_at(place, error.message))
+        };
+        for &slo in &scenario.slo {
+            spec.build(slo, 1, 0).map_err(place)?;
+        }
+        Ok(Self { spec, profile })
+    }
+
+    fn build(&self, slo: Duration, seed: u64) -> Controller {
+        self.spec
+            .build(slo, 1, seed)
+            .expect("the same spec was built for every objective before")
+    }
+}
+
+fn run_once(
+    scenario: &Scenario,
+    configuration: &Configuration,
+    rig: &Rig,
+    repetition: u32,
+    capacity: Rate,
+) -> Result<Run, Failure> {
+    let seed = scenario.seed_of_repetition(repetition);
+    let plan = configuration.demand_plan(capacity);
+    let service = &scenario.server.service;
+    let schedule =
+        Schedule::build(&plan, configuration.clients, service, seed).map_err(Failure::Schedule)?;
+    let world = world_of(scenario, configuration, seed);
+    let controller = rig.build(configuration.slo, seed);
+    let (mut run, _) = simulate_schedule(&world, &schedule, &controller)?;
+    run.controller.clone_from(&rig.spec.name);
+    run.profile.clone_from(&rig.profile);
+    run.repetition = repetition;
+    run.demand_ratio = configuration.demand_ratio(capacity).0;
+    run.capacity_rps = capacity.0;
+    run.asked_rps = run.demand_ratio * capacity.0;
+    if let Some(series) = &mut run.series {
+        let bin = Duration::from_secs_f64(series.bin_us / 1e6);
+        for (index, ratio) in (0_u32..).zip(&mut series.demand_ratio) {
+            let asked = plan.rate_at(configuration.warm_up + bin * index);
+            *ratio = asked.0 / capacity.0;
+        }
+    }
+    Ok(run)
+}
+
+/// [`simulate`] for a precomputed schedule.
+///
+/// # Errors
+/// [`Failure::Broken`] when a check fails.
+pub fn simulate_schedule(
+    world: &World,
+    schedule: &Schedule,
+    controller: &Controller,
+) -> Result<(Run, Trace), Failure> {
+    let mut intended = schedule.entries.iter().map(|entry| Intended {
+        at: Instant::from_nanos(entry.at),
+        client: entry.client,
+        service: Duration::from_nanos(u64::from(entry.service_ns)),
+    });
+    simulate(world, Load::Open(&mut intended), controller).map_err(Failure::Broken)
+}
+
+/// Quotes the run against capacity and bound and judges it.
+fn finish(run: &mut Run, bound: Rate) {
+    let share = |whole: f64| {
+        if whole > 0.0 {
+            run.goodput_rps / whole
+        } else {
+            0.0
+        }
+    };
+    run.goodput_of_capacity = share(run.capacity_rps);
+    run.goodput_of_bound = share(bound.0);
+    run.bound_rps = bound.0;
+    run.invalid_because = judge(run, &Rules::default());
+    run.valid = run.invalid_because.is_empty();
+}
+
+fn experiment(scenario: &Scenario, capacities: Vec<CapacityReading>, runs: Vec<Run>) -> Experiment {
+    Experiment {
+        scenario: scenario.name.clone(),
+        driver: "sim".into(),
+        seed: scenario.seed,
+        capacity_rps: runs.first().map_or(0.0, |run| run.capacity_rps),
+        slo_us: scenario
+            .slo
+            .first()
+            .map_or(0.0, |slo| slo.nanos() as f64 / 1e3),
+        summary: summarise(&runs),
+        runs,
+        capacities,
+        manifest: Manifest {
+            tailwater: env!("CARGO_PKG_VERSION").into(),
+            ..Manifest::default()
+        },
+        ..Experiment::default()
+    }
+}

@@ -1,0 +1,332 @@
+//! The server: cores, a queue of packets, a queue of requests, and the controller's shards.
+//!
+//! The same walk as in the runtime: a packet waits for a core, is received and parsed, gets its
+//! verdict, waits in the queue of requests, runs, and is answered; credits ride on the answer. This
+//! file decides what a core does next and does the book-keeping of each step; all that a step tells
+//! the controller or asks of it goes through [`Control`].
+
+use crate::control::Control;
+use crate::slab::Key;
+use crate::space::{Answer, Credit, Event, Packet, Space};
+use crate::world::NodeSpec;
+use std::collections::VecDeque;
+use std::time::Duration;
+use tailwater_control::{Completion, Offer, Outcome, Reason, Verdict};
+use tailwater_core::{Instant, Nanos};
+
+pub(crate) struct Node {
+    spec: NodeSpec,
+    control: Control,
+    /// Bounded by what clients send; each entry belongs to a request or client that is accounted for.
+    packets: VecDeque<(Instant, Packet)>,
+    runnable: VecDeque<Key>,
+    /// Credits to be sent; at most one per session, since a session that got one is listed no more.
+    outbox: VecDeque<(u32, Offer)>,
+    working: Vec<Option<Work>>,
+    idle: Vec<u16>,
+    /// Handler time since packets were last turned to, and how many are to be parsed in this turn.
+    handled_ns: u64,
+    turn: usize,
+    tick_due: Instant,
+    armed: Instant,
+    pub(crate) counts: Counts,
+}
+
+/// What a core is busy with.
+#[derive(Clone, Copy, Debug)]
+enum Work {
+    Parse(Instant, Packet),
+    Reject(Key, Reason),
+    Serve(Key),
+    Credit(u32, Offer),
+}
+
+/// Totals since the beginning.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Counts {
+    /// Requests parsed.
+    pub(crate) requests: u64,
+    /// Messages of any kind.
+    pub(crate) rx: u64,
+    pub(crate) tx: u64,
+    pub(crate) explicit: u64,
+    pub(crate) served: u64,
+    /// Time that cores were given work for.
+    pub(crate) busy_ns: u64,
+}
+
+impl Node {
+    pub(crate) fn new(spec: NodeSpec, control: Control) -> Self {
+        let cores = spec.cores.max(1) as u16;
+        Self {
+            working: vec![None; usize::from(cores)],
+            // The lowest number is taken first, which matters to nobody but stays the same.
+            idle: (0..cores).rev().collect(),
+            spec,
+            control,
+            packets: VecDeque::new(),
+            runnable: VecDeque::new(),
+            outbox: VecDeque::new(),
+            handled_ns: 0,
+            turn: 0,
+            tick_due: Instant::ZERO,
+            armed: Instant::FAR_FUTURE,
+            counts: Counts::default(),
+        }
+    }
+
+    pub(crate) const fn control(&self) -> &Control {
+        &self.control
+    }
+
+    /// Packets and requests that wait.
+    pub(crate) fn queued(&self) -> (usize, usize) {
+        (self.packets.len(), self.runnable.len())
+    }
+
+    /// A message came in: nobody notices before a core is free.
+    pub(crate) fn on_packet(&mut self, now: Instant, packet: Packet, space: &mut Space) {
+        self.packets.push_back((now, packet));
+        self.assign(now, space);
+    }
+
+    pub(crate) fn on_core_done(&mut self, now: Instant, core: u16, space: &mut Space) {
+        let Some(work) = self.working[usize::from(core)].take() else {
+            return space.complain(|| format!("core {core} finished without having begun"));
+        };
+        let follow_up = match work {
+            Work::Parse(arrived, packet) => self.parsed(now, arrived, packet, space),
+            Work::Reject(key, reason) => {
+                self.answer(now, key, Outcome::Shed(reason), space);
+                None
+            }
+            Work::Serve(key) => {
+                self.answer(now, key, Outcome::Served, space);
+                None
+            }
+            Work::Credit(client, offer) => {
+                self.send_credit(now, client, offer, space);
+                None
+            }
+        };
+        match follow_up {
+            Some(work) => self.give(now, core, work, space),
+            None => self.idle.push(core),
+        }
+        self.tick(now, space);
+        self.assign(now, space);
+    }
+
+    /// The controller's deadline has come. An entry that was replaced by an earlier one is passed
+    /// over: if it armed another, each would, and there would be more of them for ever.
+    pub(crate) fn on_tick(&mut self, now: Instant, space: &mut Space) {
+        if now != self.armed {
+            return;
+        }
+        self.armed = Instant::FAR_FUTURE;
+        self.tick_due = now;
+        self.tick(now, space);
+        self.assign(now, space);
+    }
+
+    /// The age of the oldest packet plus that of the oldest request (Breakwater §4).
+    pub(crate) fn delay(&self, now: Instant, space: &mut Space) -> Duration {
+        let packet = self
+            .packets
+            .front()
+            .map_or(0, |&(arrived, _)| now.nanos_since(arrived));
+        let request = self
+            .runnable
+            .front()
+            .and_then(|&key| space.requests.get_mut(key))
+            .map_or(0, |request| now.nanos_since(request.parsed));
+        Duration::from_nanos(packet + request)
+    }
+
+    /// Tells the controller the delay and carries out its wishes, if the time for it has come, and
+    /// makes sure to come back when the controller wants it.
+    fn tick(&mut self, now: Instant, space: &mut Space) {
+        if now >= self.tick_due {
+            self.tick_due = now + self.spec.tick;
+            let delay = self.delay(now, space);
+            self.control.tick(now, delay, &mut self.outbox, space);
+        }
+        if let Some(deadline) = self.control.next_deadline(now)
+            && deadline < self.armed
+        {
+            // At least a tick ahead: a deadline that has come was served above or soon will be.
+            self.armed = deadline.max(now + self.spec.tick);
+            space.calendar.at(self.armed, Event::Tick);
+        }
+    }
+
+    /// Gives idle cores something to do while there is something.
+    fn assign(&mut self, now: Instant, space: &mut Space) {
+        while let Some(&core) = self.idle.last() {
+            let Some(work) = self.next_work(now, space) else {
+                return;
+            };
+            self.idle.pop();
+            self.give(now, core, work, space);
+        }
+    }
+
+    /// Credits first, since they are few and someone waits for each; then packets, unless requests
+    /// may go on running ([`NodeSpec::parse_every`]). A turn of parsing ends with the packets that
+    /// were there when it began, so that a flood cannot keep requests from running for ever.
+    fn next_work(&mut self, now: Instant, space: &mut Space) -> Option<Work> {
+        if let Some((client, offer)) = self.outbox.pop_front() {
+            return Some(Work::Credit(client, offer));
+        }
+        let may_run_on = self.handled_ns < self.spec.parse_every.nanos();
+        if self.turn == 0 && (self.runnable.is_empty() || !may_run_on) {
+            self.turn = self.packets.len();
+            self.handled_ns = 0;
+        }
+        if self.turn > 0
+            && let Some((arrived, packet)) = self.packets.pop_front()
+        {
+            self.turn -= 1;
+            return Some(Work::Parse(arrived, packet));
+        }
+        self.runnable
+            .pop_front()
+            .map(|key| self.start(now, key, space))
+    }
+
+    fn give(&mut self, now: Instant, core: u16, work: Work, space: &mut Space) {
+        let costs = self.spec.costs;
+        let cost = match work {
+            Work::Parse(..) => costs.receive,
+            Work::Reject(..) => costs.shed + costs.send,
+            Work::Credit(..) => costs.send,
+            Work::Serve(key) => {
+                let service = space
+                    .requests
+                    .get_mut(key)
+                    .map_or(Duration::ZERO, |request| request.service);
+                self.handled_ns += service.nanos();
+                service + costs.send
+            }
+        };
+        self.counts.busy_ns += cost.nanos();
+        self.working[usize::from(core)] = Some(work);
+        space.calendar.at(now + cost, Event::CoreDone(core));
+    }
+
+    /// A packet has been parsed; returns what the core must do at once.
+    fn parsed(
+        &mut self,
+        now: Instant,
+        arrived: Instant,
+        packet: Packet,
+        space: &mut Space,
+    ) -> Option<Work> {
+        self.counts.rx += 1;
+        match packet {
+            Packet::Request(key) => self.judge(now, arrived, key, space),
+            Packet::Demand {
+                client,
+                demand,
+                acked,
+            } => {
+                self.control.demand(now, client, demand, acked);
+                None
+            }
+            Packet::Deregister { client } => {
+                self.control.deregister(now, client);
+                None
+            }
+        }
+    }
+
+    fn judge(
+        &mut self,
+        now: Instant,
+        arrived: Instant,
+        key: Key,
+        space: &mut Space,
+    ) -> Option<Work> {
+        self.counts.requests += 1;
+        let delay = self.delay(now, space);
+        let request = space.request(key, "at parsing")?;
+        (request.arrived, request.parsed) = (arrived, now);
+        let (client, dispatch) = (request.client, request.dispatch?);
+        let verdict =
+            self.control
+                .request(now, client, &dispatch, now.since(arrived), delay, space);
+        match verdict {
+            Verdict::Admit if self.runnable.len() >= self.spec.queue_max as usize => {
+                Some(Work::Reject(key, Reason::QueueFull))
+            }
+            Verdict::Admit => {
+                self.runnable.push_back(key);
+                None
+            }
+            Verdict::Shed(reason) | Verdict::Close(reason) => Some(Work::Reject(key, reason)),
+        }
+    }
+
+    /// A request leaves the queue: the controller's last chance to refuse it.
+    fn start(&mut self, now: Instant, key: Key, space: &mut Space) -> Work {
+        let Some(request) = space.request(key, "at start") else {
+            return Work::Serve(key);
+        };
+        request.started = now;
+        let in_server = now.since(request.arrived);
+        let budget = request
+            .dispatch
+            .and_then(|dispatch| dispatch.budget)
+            .map(|budget| budget.saturating_sub(in_server));
+        match self.control.start(now, request.client, in_server, budget) {
+            Verdict::Admit => Work::Serve(key),
+            Verdict::Shed(reason) | Verdict::Close(reason) => Work::Reject(key, reason),
+        }
+    }
+
+    /// A response or reject leaves.
+    fn answer(&mut self, now: Instant, key: Key, outcome: Outcome, space: &mut Space) {
+        let Some(request) = space.request(key, "at answering") else {
+            return;
+        };
+        let served = outcome == Outcome::Served;
+        let (until, service) = if served {
+            (request.started, request.service)
+        } else {
+            (now, Duration::ZERO)
+        };
+        let waited = until.since(request.arrived);
+        let (client, again) = (request.client, request.answer.is_some());
+        if again {
+            space.complain(|| format!("client {client}: a request was answered twice"));
+        }
+        let done = Completion {
+            outcome,
+            waited,
+            service,
+        };
+        let offer = self.control.done(now, client, &done, space);
+        if let Some(request) = space.requests.get_mut(key) {
+            request.answer = Some(Answer {
+                outcome,
+                offer,
+                left: now,
+                waited,
+            });
+        }
+        self.counts.tx += 1;
+        self.counts.served += u64::from(served);
+        space.send_down(now, client, Event::Reply(key));
+    }
+
+    fn send_credit(&mut self, now: Instant, client: u32, offer: Offer, space: &mut Space) {
+        self.counts.tx += 1;
+        self.counts.explicit += 1;
+        let credit = space.credits.insert(Credit {
+            client,
+            offer,
+            stamp: now.stamp(),
+        });
+        space.send_down(now, client, Event::Credit(credit));
+    }
+}

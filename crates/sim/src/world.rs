@@ -1,0 +1,159 @@
+//! What is simulated: a node, a network, clients, and how long.
+
+use std::time::Duration;
+use tailwater_core::Instant;
+
+/// Everything about a run but its load and its controller.
+#[derive(Clone, Debug)]
+pub struct World {
+    /// The server.
+    pub node: NodeSpec,
+    /// The network between it and every client.
+    pub link: Link,
+    /// How many clients, each with a connection and control state of its own.
+    pub clients: u32,
+    /// A call's deadline: this long after its intended time. Also what goodput counts against.
+    pub slo: Duration,
+    /// Requests intended in the first part of the run are not counted; the paper: 2 s.
+    pub warm_up: Duration,
+    /// How long is measured after that; the paper: 2 s.
+    pub measure: Duration,
+    /// How long to wait for answers after the measured window. Then what is still out is lost.
+    pub drain: Duration,
+    /// Width of the bins of a time series; `None` for none.
+    pub bin: Option<Duration>,
+    /// How often pool, issued credits and queues are sampled for the trace; `None` for never. At
+    /// most [`World::SAMPLES_MAX`] samples are kept.
+    pub sample: Option<Duration>,
+    /// Decides everything that is left to chance in network and controller.
+    pub seed: u64,
+    /// The command that repeats this run, for the message of a failed check.
+    pub repeat: String,
+}
+
+impl World {
+    /// Bounds the memory of a trace to some tens of megabytes.
+    pub const SAMPLES_MAX: usize = 1_000_000;
+
+    /// The testbed of Breakwater §5.1: ten hyper-threads, 10 µs RTT, 1,000 clients, an SLO of 200 µs,
+    /// four seconds of which the second half is measured. The costs per message are ours, chosen so
+    /// that 10 µs of service give about the 850,000 requests/s that the paper names as capacity.
+    #[must_use]
+    pub fn paper(seed: u64) -> Self {
+        Self {
+            node: NodeSpec::paper(),
+            link: Link {
+                delay: Duration::from_micros(5),
+                jitter: Duration::ZERO,
+            },
+            clients: 1_000,
+            slo: Duration::from_micros(200),
+            warm_up: Duration::from_secs(2),
+            measure: Duration::from_secs(2),
+            drain: Duration::from_millis(20),
+            bin: None,
+            sample: None,
+            seed,
+            repeat: String::new(),
+        }
+    }
+
+    /// First and last instant of the measured window.
+    #[must_use]
+    pub fn window(&self) -> (Instant, Instant) {
+        let from = Instant::ZERO + self.warm_up;
+        (from, from + self.measure)
+    }
+}
+
+/// A server: `cores` that share one queue of packets and one of requests.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NodeSpec {
+    /// Cores; at least one.
+    pub cores: u32,
+    /// Shards of the controller, among which the connections are divided; at least one. The queues
+    /// are common to all, and so is the delay that they see.
+    pub shards: u32,
+    /// What messages cost.
+    pub costs: Costs,
+    /// How often the controller hears of the delay while the node works. Between events nothing is
+    /// noticed, as in a loop that runs one thing at a time.
+    pub tick: Duration,
+    /// How long requests may run before waiting packets are parsed. Zero: at once, as Breakwater's
+    /// dispatcher does (§3.1), since a request that is not parsed is neither seen by the delay signal
+    /// nor shed early. A loop that polls its sockets now and then has about 50 µs.
+    pub parse_every: Duration,
+    /// Most admitted requests that wait; beyond that they are shed with `queue-full`.
+    pub queue_max: u32,
+}
+
+impl NodeSpec {
+    /// See [`World::paper`].
+    #[must_use]
+    pub fn paper() -> Self {
+        Self {
+            cores: 10,
+            shards: 1,
+            costs: Costs {
+                receive: Duration::from_nanos(900),
+                send: Duration::from_nanos(865),
+                shed: Duration::from_nanos(100),
+            },
+            tick: Duration::from_micros(5),
+            parse_every: Duration::ZERO,
+            queue_max: 1 << 20,
+        }
+    }
+}
+
+/// What a core spends on a message, beside the handler's own time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Costs {
+    /// Receiving and parsing any message.
+    pub receive: Duration,
+    /// Sending a response, a reject or a credit.
+    pub send: Duration,
+    /// Deciding on a reject and building it, beside sending it.
+    pub shed: Duration,
+}
+
+impl Costs {
+    /// What a served request costs beside its service.
+    #[must_use]
+    pub fn per_request(&self) -> Duration {
+        self.receive + self.send
+    }
+}
+
+/// The way between a client and the node, either direction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Link {
+    /// Half a round trip.
+    pub delay: Duration,
+    /// Mean of what comes on top, exponentially distributed; zero for none.
+    pub jitter: Duration,
+}
+
+/// Where requests come from.
+pub enum Load<'a> {
+    /// At their intended times, whatever the server does. In order of time.
+    Open(&'a mut dyn Iterator<Item = Intended>),
+    /// A fixed number in flight; whoever gets an answer asks again. Measures capacity.
+    Closed {
+        /// Requests in flight, spread evenly over the clients.
+        in_flight: u32,
+        /// Draws the service time of the next.
+        service: &'a mut dyn FnMut() -> Duration,
+    },
+}
+
+/// One request that a client is to make.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Intended {
+    /// When; from the run's beginning.
+    pub at: Instant,
+    /// Which client, below [`World::clients`].
+    pub client: u32,
+    /// How long its handler will run.
+    pub service: Duration,
+}

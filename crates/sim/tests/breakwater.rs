@@ -1,0 +1,146 @@
+//! Breakwater in a closed loop with thousands of clients, in virtual time.
+
+mod common;
+
+use common::{PAPER_RPS, SMALL_RPS, ms, paper, small, spec, steady, stepped, us};
+use std::time::Duration;
+use tailwater_sim::World;
+
+/// The published code holds its capacity here. The published text, with unused credits only counted
+/// as issued and at least one more on every round trip, swings: its pool idles the server after each
+/// burst, and the next burst is late. `default` must not be worse than either.
+#[test]
+fn the_papers_testbed_keeps_its_goodput_at_twice_its_capacity() {
+    let world = paper();
+    for (profile, share_min, p99_max_us) in [
+        ("paper", 0.7, 2.5 * 200.0),
+        ("artifact", 0.93, 200.0),
+        ("default", 0.88, 200.0),
+    ] {
+        for ratio in [1.2, 2.0] {
+            let breakwater = spec("breakwater", profile, &[]);
+            let (run, _) = steady(&world, ratio * PAPER_RPS, &breakwater);
+            let (share, p99, drops) = (run.goodput_rps / PAPER_RPS, run.p99_us, run.drop_ratio);
+            let found = format!(
+                "{profile} at {ratio} ×: {share:.3} of capacity, p99 {p99} µs, drops {drops:.3}"
+            );
+            assert!(
+                share >= share_min && p99 <= p99_max_us && drops < 0.05,
+                "{found}"
+            );
+        }
+    }
+}
+
+#[test]
+fn without_control_the_same_overload_leaves_nothing_in_time() {
+    let world = paper();
+    let none = spec("none", "default", &[]);
+    let (below, _) = steady(&world, 0.9 * PAPER_RPS, &none);
+    assert!(below.fates.ok > 999 * below.fates.total() / 1_000);
+    let (above, _) = steady(&world, 1.2 * PAPER_RPS, &none);
+    assert!(above.fates.ok < above.fates.total() / 100);
+    let throughput = above.throughput_rps / PAPER_RPS;
+    assert!(throughput > 0.95, "it works at {throughput:.3} in vain");
+}
+
+#[test]
+fn shedding_alone_bounds_latency_and_pays_for_each_reject() {
+    let world = small();
+    let aqm = spec("aqm-only", "default", &[]);
+    let shares = [1.2, 2.0].map(|ratio| {
+        let (run, _) = steady(&world, ratio * SMALL_RPS, &aqm);
+        assert!(run.p99_us <= 1.25 * 400.0, "p99 is {} µs", run.p99_us);
+        assert!(run.fates.shed > 0 && run.reject_p50_us < 150.0);
+        run.goodput_rps / SMALL_RPS
+    });
+    assert!(shares[0] > 0.7 && shares[1] < 0.6, "{shares:?} of capacity");
+}
+
+#[test]
+fn a_step_from_half_to_one_and_a_half_times_capacity_is_absorbed_within_20_ms() {
+    for profile in ["artifact", "default"] {
+        let world = World {
+            bin: Some(ms(5)),
+            ..paper()
+        };
+        let breakwater = spec("breakwater", profile, &[]);
+        let steps = [(0.5 * PAPER_RPS, ms(120)), (1.4 * PAPER_RPS, ms(80))];
+        let (run, _) = stepped(&world, &steps, &breakwater);
+        let series = run.series.unwrap();
+        // The step comes 20 ms, four bins, into the measured window; four more are allowed.
+        let settled = 8..series.goodput_rps.len();
+        let steady = series.goodput_rps[settled.clone()].iter().sum::<f64>() / settled.len() as f64;
+        assert!(steady > 0.8 * PAPER_RPS, "{profile}: {steady}");
+        for bin in settled {
+            let (goodput, p99) = (series.goodput_rps[bin], series.p99_us[bin]);
+            assert!(
+                goodput > 0.85 * steady,
+                "{profile}, bin {bin}: {goodput} of {steady}"
+            );
+            assert!(p99 <= 200.0, "{profile}, bin {bin}: {p99} µs");
+        }
+    }
+}
+
+/// Fig. 8: what a client announces in a message of its own is not learnt for nothing.
+#[test]
+fn demand_synchronisation_doubles_the_messages_that_speculation_needs() {
+    let world = paper();
+    let messages = |overrides: &[&str]| {
+        let breakwater = spec("breakwater", "paper", overrides);
+        let (run, _) = steady(&world, 0.5 * PAPER_RPS, &breakwater);
+        run.rx_per_request + run.tx_per_request
+    };
+    let ratio = messages(&["demand=synchronised"]) / messages(&[]);
+    assert!((1.8..2.2).contains(&ratio), "{ratio:.2} times the messages");
+}
+
+#[test]
+fn no_client_starves_through_five_seconds_of_twice_the_capacity() {
+    let world = World {
+        warm_up: Duration::ZERO,
+        measure: Duration::from_secs(5),
+        ..small()
+    };
+    let breakwater = spec("breakwater", "default", &[]);
+    let (run, trace) = steady(&world, 2.0 * SMALL_RPS, &breakwater);
+    assert!(run.goodput_rps > 0.8 * SMALL_RPS);
+    assert!(
+        trace.longest_unserved < Duration::from_secs(1),
+        "someone went without an answer for {:?}",
+        trace.longest_unserved
+    );
+}
+
+/// From nothing to half of the capacity, then to twice: the pool grows while it is not needed, as the
+/// paper's text has it, and comes down when everybody uses it.
+#[test]
+fn the_course_of_the_pool_is_as_it_was() {
+    let world = World {
+        sample: Some(us(50)),
+        warm_up: ms(40),
+        measure: ms(60),
+        ..paper()
+    };
+    let breakwater = spec("breakwater", "paper", &[]);
+    let steps = [(0.5 * PAPER_RPS, ms(40)), (2.0 * PAPER_RPS, ms(60))];
+    let (_, trace) = stepped(&world, &steps, &breakwater);
+    let expected = [
+        "   0 ms  pool   500  issued   400  delay    0 µs",
+        "  10 ms  pool  1400  issued  1000  delay    0 µs",
+        "  20 ms  pool  2100  issued  1000  delay    0 µs",
+        "  30 ms  pool  2900  issued  1000  delay    0 µs",
+        "  40 ms  pool   600  issued   400  delay   40 µs",
+        "  50 ms  pool   600  issued   400  delay   20 µs",
+        "  60 ms  pool   500  issued   300  delay   20 µs",
+        "  70 ms  pool   700  issued   300  delay   20 µs",
+        "  80 ms  pool   900  issued   400  delay    0 µs",
+        "  90 ms  pool  1700  issued   400  delay    0 µs",
+        " 100 ms  pool  2200  issued  1000  delay    0 µs",
+        " 110 ms  pool  2200  issued  1000  delay    0 µs",
+        " 120 ms  pool  2200  issued  1000  delay    0 µs",
+    ];
+    let found = trace.course(ms(10), 100, us(20));
+    assert_eq!(found.lines().collect::<Vec<_>>(), expected, "{found}");
+}

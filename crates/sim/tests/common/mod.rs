@@ -1,0 +1,96 @@
+//! Worlds and loads that several tests share.
+
+use std::time::Duration;
+use tailwater_control::catalog::Spec;
+use tailwater_core::Rate;
+use tailwater_sim::experiment::simulate_schedule;
+use tailwater_sim::{Costs, Link, Trace, World};
+use tailwater_stats::result::Run;
+use tailwater_workload::{Arrivals, DemandPlan, Distribution, Schedule, Service, Step};
+
+pub(crate) const SEED: u64 = 20;
+
+pub(crate) const fn us(micros: u64) -> Duration {
+    Duration::from_micros(micros)
+}
+
+pub(crate) const fn ms(millis: u64) -> Duration {
+    Duration::from_millis(millis)
+}
+
+/// 10 µs, exponentially distributed, as in Breakwater §5.2.
+pub(crate) const SERVICE: Service = Service {
+    distribution: Distribution::Exponential,
+    mean: us(10),
+};
+
+/// The paper's testbed for a fraction of its time.
+pub(crate) fn paper() -> World {
+    World {
+        warm_up: ms(100),
+        measure: ms(100),
+        ..World::paper(SEED)
+    }
+}
+
+/// Capacity of [`paper`]: ten cores, 10 µs of service, 1.765 µs for messages.
+pub(crate) const PAPER_RPS: f64 = 850_000.0;
+
+/// One core behind loopback with 100 clients, which keeps debug builds quick.
+pub(crate) fn small() -> World {
+    let mut world = World {
+        clients: 100,
+        slo: us(400),
+        warm_up: ms(200),
+        measure: ms(300),
+        link: Link {
+            delay: us(15),
+            jitter: us(5),
+        },
+        ..World::paper(SEED)
+    };
+    world.node.cores = 1;
+    world.node.costs = Costs {
+        receive: Duration::from_nanos(1_700),
+        send: Duration::from_nanos(2_700),
+        shed: Duration::from_nanos(300),
+    };
+    world
+}
+
+/// Capacity of [`small`]: 14.4 µs for each request.
+pub(crate) const SMALL_RPS: f64 = 1e6 / 14.4;
+
+/// A controller by name, profile and overrides as in `beta=0.1`.
+pub(crate) fn spec(name: &str, profile: &str, overrides: &[&str]) -> Spec {
+    let pair = |text: &&str| {
+        let (key, value) = text.split_once('=').expect("key=value");
+        (key.to_owned(), value.to_owned())
+    };
+    Spec {
+        name: name.into(),
+        profile: profile.into(),
+        overrides: overrides.iter().map(pair).collect(),
+    }
+}
+
+/// Constant demand for the whole run.
+pub(crate) fn steady(world: &World, rps: f64, spec: &Spec) -> (Run, Trace) {
+    let length = world.warm_up + world.measure;
+    stepped(world, &[(rps, length)], spec)
+}
+
+/// Demand in steps of so many requests per second, warm-up included.
+pub(crate) fn stepped(world: &World, steps: &[(f64, Duration)], spec: &Spec) -> (Run, Trace) {
+    let steps = steps.iter().map(|&(rps, length)| Step {
+        rate: Rate(rps),
+        length,
+    });
+    let plan = DemandPlan {
+        steps: steps.collect(),
+        arrivals: Arrivals::Poisson,
+    };
+    let schedule = Schedule::build(&plan, world.clients, &SERVICE, world.seed).unwrap();
+    let controller = spec.build(world.slo, 1, SEED).unwrap();
+    simulate_schedule(world, &schedule, &controller).unwrap()
+}

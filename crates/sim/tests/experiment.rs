@@ -1,0 +1,128 @@
+//! Scenario files in simulation: complete, repeatable, and clear when they cannot be run.
+
+use tailwater_sim::{Failure, run};
+use tailwater_stats::result::Experiment;
+use tailwater_workload::Scenario;
+
+const STEADY: &str = r#"
+slo = "400us"
+warm_up = "20ms"
+duration = "50ms"
+repetitions = 2
+[server]
+service = { distribution = "exponential", mean = "10us" }
+[clients]
+count = [50, 100]
+[demand]
+of_capacity = [0.5, 2.0]
+[capacity]
+duration = "50ms"
+[[controller]]
+name = "none"
+[[controller]]
+name = "breakwater"
+override = { beta = 0.1 }
+[sim]
+jitter = "5us"
+"#;
+
+fn scenario(text: &str) -> Scenario {
+    Scenario::parse("scenarios/test.toml", text).unwrap()
+}
+
+fn experiment(text: &str) -> Experiment {
+    run(&scenario(text), &mut |_, _| {}).unwrap()
+}
+
+fn json(text: &str) -> String {
+    serde_json::to_string(&experiment(text)).unwrap()
+}
+
+#[test]
+fn a_seed_decides_every_byte_and_another_seed_another_run() {
+    let once = json(STEADY);
+    assert_eq!(once, json(STEADY));
+    let other = format!("seed = 2\n{STEADY}");
+    assert_ne!(once, json(&other));
+}
+
+#[test]
+fn every_combination_is_run_and_all_fates_add_up() {
+    let mut heard = Vec::new();
+    let parsed = scenario(STEADY);
+    let found = run(&parsed, &mut |done, of| heard.push((done, of))).unwrap();
+    assert_eq!(found.driver, "sim");
+    assert_eq!(found.runs.len(), 2 * 2 * 2 * 2);
+    assert_eq!(heard.last(), Some(&(16, 16)));
+    for run in &found.runs {
+        assert!(run.valid, "{:?}", run.invalid_because);
+        let offered = run.offered_rps * 0.05;
+        assert!((run.fates.total() as f64 - offered).abs() < 0.5);
+        assert!((run.offered_rps / run.asked_rps - 1.0).abs() < 0.05);
+        assert_eq!(
+            run.fates.shed,
+            run.shed_by_reason.values().sum::<u64>(),
+            "each shed has a reason"
+        );
+    }
+    let profiles: Vec<&str> = found.runs[..2].iter().map(|r| r.profile.as_str()).collect();
+    assert_eq!(profiles, ["default", "default (beta=0.1)"]);
+    assert_eq!(found.summary.len(), 8);
+}
+
+#[test]
+fn capacity_is_the_plateau_of_the_closed_loop_and_the_bound_lies_below_it() {
+    let found = experiment(STEADY);
+    // 10 µs of service and 4.4 µs for messages on one core.
+    let share = found.capacity_rps / (1e6 / 14.4);
+    assert!(
+        (0.96..1.04).contains(&share),
+        "{} requests/s",
+        found.capacity_rps
+    );
+    for run in &found.runs {
+        let bound = run.bound_rps / run.capacity_rps;
+        let most = run.demand_ratio.min(1.0);
+        assert!((0.9 * most..1.04 * most).contains(&bound), "{bound}");
+        assert!(
+            run.goodput_of_bound < 1.1,
+            "{} of the bound",
+            run.goodput_of_bound
+        );
+    }
+}
+
+#[test]
+fn steps_come_with_a_series_that_says_what_was_asked() {
+    let steps = STEADY
+        .replace("duration = \"50ms\"\nrepetitions", "repetitions")
+        .replace("count = [50, 100]", "count = 50")
+        .replace(
+            "of_capacity = [0.5, 2.0]",
+            "steps = [{ of_capacity = 0.5, for = \"10ms\" }, { of_capacity = 1.5, for = \"20ms\" }]",
+        )
+        .replace("[capacity]\nduration = \"50ms\"", "[capacity]\nfixed_rps = 69000");
+    let found = experiment(&steps);
+    assert_eq!(found.capacity_rps, 69_000.0);
+    let series = found.runs[0].series.as_ref().unwrap();
+    assert_eq!(series.demand_ratio, [0.5, 0.5, 1.5, 1.5, 1.5, 1.5]);
+    let mean = (0.5 + 2.0 * 1.5) / 3.0;
+    assert!((found.runs[0].demand_ratio - mean).abs() < 1e-9);
+}
+
+#[test]
+fn a_setting_that_does_not_exist_is_found_before_anything_runs() {
+    let wrong = STEADY.replace("beta = 0.1", "betta = 0.1");
+    let failure = run(&scenario(&wrong), &mut |_, _| panic!("something ran")).unwrap_err();
+    assert!(matches!(failure, Failure::Scenario(_)));
+    let message = failure.to_string();
+    let line = wrong
+        .lines()
+        .position(|line| line.contains("betta"))
+        .unwrap()
+        + 1;
+    assert!(
+        message.contains("betta") && message.contains(&line.to_string()),
+        "{message}"
+    );
+}

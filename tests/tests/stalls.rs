@@ -1,0 +1,102 @@
+//! Clients that are slow: to greet, to write, to read.
+
+use std::time::Duration;
+use tailwater_rt::ServerConfig;
+use tailwater_tests::{Bystander, Call, ECHO, Heard, LARGE, Served, controller, eventually, hello};
+use tailwater_wire::GoodbyeCode;
+
+#[test]
+fn who_does_not_finish_his_hello_is_sent_away() {
+    let config = ServerConfig {
+        patience: Duration::from_millis(50),
+        ..ServerConfig::default()
+    };
+    let served = Served::start(config, controller("breakwater", &[]));
+    let bystander = Bystander::of(&served);
+    let whole = hello(1, 1);
+    for length in [0, 1, 8, whole.len() - 1] {
+        let mut peer = served.peer();
+        peer.say(&whole[..length]);
+        assert_eq!(peer.farewell(), GoodbyeCode::Idle, "after {length} bytes");
+    }
+    // Who has greeted may be silent for as long as he likes.
+    let mut silent = served.peer();
+    silent.greet();
+    std::thread::sleep(Duration::from_millis(700));
+    silent.call(&Call::new(1, ECHO, b"here again"));
+    assert!(matches!(silent.hear(), Heard::Response(1, ..)));
+    bystander.is_unhurt();
+}
+
+#[test]
+fn bytes_that_come_one_at_a_time_are_served() {
+    let served = Served::breakwater();
+    let mut peer = served.peer();
+    let mut all = hello(1, 1);
+    for id in 1..=3 {
+        all.extend(Call::new(id, ECHO, b"drop by drop").bytes());
+    }
+    for byte in all {
+        peer.say(&[byte]);
+    }
+    assert!(matches!(peer.hear(), Heard::Welcome(_)));
+    for id in 1..=3 {
+        let heard = peer.hear();
+        let fits = matches!(&heard, Heard::Response(n, payload, _)
+            if *n == id && payload == b"drop by drop");
+        assert!(fits, "{heard:?}");
+    }
+}
+
+/// 24 MiB of answers, taken at 8 MB/s: far more than the sockets hold, for far longer than the
+/// server's patience, and never without progress.
+#[test]
+fn who_reads_slowly_but_reads_is_not_cut_off() {
+    const ANSWER: usize = 512 << 10;
+    const ANSWERS: usize = 48;
+    let config = ServerConfig {
+        patience: Duration::from_millis(800),
+        output_high: 64 << 20,
+        output_max: 64 << 20,
+        ..ServerConfig::default()
+    };
+    let served = Served::start(config, controller("none", &[]));
+    let bystander = Bystander::of(&served);
+    let mut peer = served.peer();
+    peer.greet();
+    let asked = u32::try_from(ANSWER).expect("small").to_le_bytes();
+    for id in 0..ANSWERS as u64 {
+        peer.call(&Call::new(id, LARGE, &asked));
+    }
+    let whole = ANSWERS * (40 + ANSWER);
+    let mut taken = 0;
+    while taken < whole {
+        let count = peer.swallow((whole - taken).min(64 << 10));
+        assert!(count > 0, "cut off after {taken} of {whole} bytes");
+        taken += count;
+        // Here the stall is the test.
+        std::thread::sleep(Duration::from_millis(8));
+    }
+    peer.call(&Call::new(99, ECHO, b"still there"));
+    assert!(matches!(peer.hear(), Heard::Response(99, ..)));
+    bystander.is_unhurt();
+    assert_eq!(served.server.totals().slow_readers, 0);
+}
+
+#[test]
+fn a_client_that_stops_inside_a_request_holds_nobody_else_up() {
+    let served = Served::breakwater();
+    let bystander = Bystander::of(&served);
+    let call = Call::new(1, ECHO, &[1; 100_000]).bytes();
+    let (half, rest) = call.split_at(call.len() / 2);
+    let mut peer = served.peer();
+    peer.greet();
+    peer.say(half);
+    bystander.goes_on();
+    peer.say(rest);
+    assert!(matches!(peer.hear(), Heard::Response(1, ..)));
+    bystander.is_unhurt();
+    eventually("both are counted", || {
+        served.server.totals().protocol_errors == 0
+    });
+}

@@ -453,7 +453,7 @@ impl Draft {
             Arc::new(NoControl)
         } else {
             let breakwater = Breakwater::new(self.server, shards, seed)
-                .map_err(|message| SpecError::new(&spec.name, message))?;
+                .map_err(|message| SpecError::new(culprit(&message, &spec.name), message))?;
             Arc::new(breakwater)
         };
         let switch = Arc::new(Switch::new(self.mode));
@@ -465,6 +465,13 @@ impl Draft {
             credits: self.server.credits,
         })
     }
+}
+
+/// The setting that a complaint of `Config::check` begins with, or else the controller.
+fn culprit<'a>(message: &str, controller: &'a str) -> &'a str {
+    let first = message.split(' ').next().unwrap_or_default();
+    let setting = SETTINGS.iter().find(|setting| setting.name == first);
+    setting.map_or(controller, |setting| setting.name)
 }
 
 fn set<T>(field: &mut T, value: Result<T, String>) -> Result<(), String> {

@@ -111,6 +111,9 @@ pub struct ServerConfig {
     pub queue_max: usize,
     /// Most requests of one connection that wait or run; default 65,536.
     pub pending_max: usize,
+    /// Most bytes of arguments of one connection's requests that wait or run; beyond it requests are
+    /// shed as `queue-full`. Default 8 MiB.
+    pub pending_bytes_max: usize,
     /// Most handlers of a thread that wait for something at once; further requests stay queued.
     /// Default 65,536.
     pub tasks_max: usize,
@@ -137,6 +140,7 @@ impl Default for ServerConfig {
             connections_max: 1 << 16,
             queue_max: 1 << 18,
             pending_max: 1 << 16,
+            pending_bytes_max: 8 << 20,
             tasks_max: 1 << 16,
             output_high: 256 << 10,
             output_max: 4 << 20,

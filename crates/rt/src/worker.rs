@@ -27,6 +27,8 @@ pub(crate) struct Ticket {
     pub(crate) connection: u32,
     pub(crate) generation: u32,
     pub(crate) id: tailwater_core::RequestId,
+    /// Length of its arguments.
+    pub(crate) bytes: usize,
     pub(crate) arrived: Instant,
     pub(crate) started: Instant,
 }

@@ -64,7 +64,8 @@ const LIMIT: Duration = Duration::from_secs(40 * 60);
 pub(crate) fn main(args: &CompareArgs) -> Result<(), String> {
     let cases = cases::chosen(args.short, args.reception, &args.only)?;
     let mut compare = Compare::new(args, cases)?;
-    compare.run()?;
+    // What was measured until then is shown all the same; the error is what the program ends with.
+    compare.report.stopped = compare.run().err();
     let text = if args.json {
         serde_json::to_string_pretty(&compare.report).map_err(|error| error.to_string())?
     } else {
@@ -132,8 +133,7 @@ impl<'a> Compare<'a> {
                 cases::shuffle(&mut case.peers, &mut chance);
                 for &peer in &case.peers {
                     if self.started.elapsed() > LIMIT {
-                        self.report.stopped = Some(format!("stopped after {LIMIT:?}"));
-                        return Ok(());
+                        return Err(format!("not finished after {LIMIT:?}"));
                     }
                     self.measure(repetition, &case, peer)?;
                 }

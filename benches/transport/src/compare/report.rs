@@ -90,7 +90,7 @@ impl Report {
     /// When runs are missing, so that a script notices.
     pub(super) fn complete(&self) -> Result<(), String> {
         if let Some(why) = &self.stopped {
-            return Err(format!("{why}: the report lacks runs"));
+            return Err(format!("{why}; the report lacks what would have followed"));
         }
         let lacking = self
             .rows

@@ -20,7 +20,7 @@ use tailwater_workload::scenario::{
 };
 use tailwater_workload::{Arrivals, Scenario, Work, duration::format_duration};
 
-/// A run that noise set aside is tried again so often, and then left out.
+/// A run that noise set aside is tried so often; the last try stands, as invalid if it must.
 const TRIES: u32 = 3;
 /// How long unanswered requests are waited for: without control a queue of seconds is left.
 const DRAIN: Duration = Duration::from_secs(5);
@@ -166,17 +166,15 @@ impl<'a> Orchestrator<'a> {
             format_duration(configuration.slo),
         );
         self.progress.say(&what);
-        for _ in 0..TRIES {
+        for attempt in 1..=TRIES {
             let outcome = self.attempt(configuration, controller, repetition, capacity)?;
-            if let Some(why) = discard(&outcome.run.noise, &self.rules) {
-                self.experiment.discarded.push(Discard {
-                    what: what.clone(),
-                    why,
-                });
-                continue;
+            let noise = discard(&outcome.run.noise, &self.rules);
+            if noise.is_none() || attempt == TRIES {
+                self.keep(configuration, outcome, noise);
+                break;
             }
-            self.keep(configuration, outcome);
-            break;
+            let (what, why) = (what.clone(), noise.unwrap_or_default());
+            self.experiment.discarded.push(Discard { what, why });
         }
         self.progress.step();
         Ok(())
@@ -227,9 +225,15 @@ impl<'a> Orchestrator<'a> {
         Ok(*outcome)
     }
 
-    fn keep(&mut self, configuration: &Configuration, mut outcome: OpenOutcome) {
+    fn keep(
+        &mut self,
+        configuration: &Configuration,
+        mut outcome: OpenOutcome,
+        noise: Option<String>,
+    ) {
         let run = &mut outcome.run;
         run.invalid_because = judge(run, &self.rules);
+        run.invalid_because.extend(noise);
         if let Some(audit) = outcome.audit.filter(|audit| !audit.exponential) {
             run.invalid_because.push(format!(
                 "the gaps really sent are not exponential: Kolmogorov–Smirnov {:.3}, above {:.3}",

@@ -135,6 +135,7 @@ pub struct Frame {
 
 pub const WELCOME: u8 = 2;
 pub const RESPONSE: u8 = 4;
+pub const CREDIT: u8 = 6;
 pub const GOODBYE: u8 = 9;
 pub const DRAINING: u16 = 2;
 pub const TOO_MANY_CONNECTIONS: u16 = 9;
@@ -219,7 +220,10 @@ impl Raw {
     }
 
     pub fn is_answered(&mut self, word: &[u8]) {
-        let frame = self.hear().expect("an answer");
+        // A credit may come in between: the connection was without one for long.
+        let frame = std::iter::from_fn(|| self.hear())
+            .find(|frame| frame.kind != CREDIT)
+            .expect("an answer");
         let found = (frame.kind, frame.code, &frame.body[32..]);
         assert_eq!(found, (RESPONSE, 0, word));
     }

@@ -30,6 +30,8 @@ pub(super) struct Connection {
     pub(super) pending: u32,
     /// Those of them in the run queue.
     pub(super) queued: u32,
+    /// Bytes of arguments of those that were admitted.
+    pub(super) pending_bytes: usize,
     /// In the loop's list of connections to flush.
     pub(super) dirty: bool,
     pub(super) generation: u32,
@@ -64,6 +66,7 @@ impl Connection {
             interest: Interest::READ,
             pending: 0,
             queued: 0,
+            pending_bytes: 0,
             dirty: false,
             generation,
             tenant: 0,
@@ -96,7 +99,6 @@ impl Connection {
         }
         self.output.clear();
         self.output_sent = 0;
-        // Ten thousand idle connections should not each keep the buffer of their largest answer.
         if self.output.capacity() > KEPT_CAPACITY {
             self.output = Vec::new();
         }
@@ -110,7 +112,9 @@ impl Connection {
     }
 }
 
-const KEPT_CAPACITY: usize = 16 << 10;
+/// Buffers larger than this are given back when they are empty: ten thousand idle connections should
+/// not each keep the buffer of their largest call.
+pub(super) const KEPT_CAPACITY: usize = 16 << 10;
 
 /// Tells how long a request waited in the socket, from the client's own stamps.
 ///

@@ -156,11 +156,16 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
         let Some(connection) = self.connections.get_mut(key as usize) else {
             return;
         };
-        match connection.flush() {
+        let before = connection.unsent();
+        let flushed = connection.flush();
+        if connection.phase == Phase::Open && connection.unsent() < before {
+            // Slow is not stalled: it has read something, and patience begins anew.
+            connection.overdue_at = None;
+        }
+        match flushed {
             Flush::Done => {
                 match connection.phase {
-                    Phase::Open => connection.overdue_at = None,
-                    Phase::Greeting => {}
+                    Phase::Open | Phase::Greeting => {}
                     Phase::Closing => connection.stream.finish_writing(),
                 }
                 self.watch_for(key, Interest::READ);

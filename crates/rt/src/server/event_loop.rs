@@ -223,7 +223,8 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
     fn adopt(&mut self, stream: Stream) {
         self.totals.accepted += 1;
         self.generation = self.generation.wrapping_add(1);
-        let limits = Limits::new(self.shared.config.frame_max);
+        // Strangers get no more than this buffered; HELLO fits.
+        let limits = Limits::new(Limits::FLOOR);
         let overdue = self.now + self.shared.config.patience;
         let connection = Connection::new(stream, self.generation, limits, overdue);
         let key = self.connections.insert(connection);

@@ -119,6 +119,7 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
         {
             Verdict::Admit => Some(job),
             Verdict::Shed(reason) | Verdict::Close(reason) => {
+                connection.pending_bytes -= job.request.payload.len();
                 let outcome = Outcome::Shed(reason);
                 let done = Completion {
                     outcome,
@@ -134,12 +135,13 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
 
     /// A handler has answered.
     pub(super) fn finish(&mut self, ticket: &Ticket, reply: Result<Reply, Panicked>) {
-        let Some(connection) = self.connections.get(ticket.connection as usize) else {
+        let Some(connection) = self.connections.get_mut(ticket.connection as usize) else {
             return;
         };
         if connection.generation != ticket.generation {
             return;
         }
+        connection.pending_bytes -= ticket.bytes;
         let waited = ticket.started.since(ticket.arrived);
         let service = self.now.since(ticket.started);
         match reply

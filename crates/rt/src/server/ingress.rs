@@ -1,7 +1,7 @@
 //! From bytes to admitted jobs.
 
 use super::Job;
-use super::connection::Phase;
+use super::connection::{KEPT_CAPACITY, Phase};
 use super::event_loop::EventLoop;
 use crate::net::Transfer;
 use crate::service::{Reply, Request, Service};
@@ -57,6 +57,9 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
             input.extend_from_slice(fresh);
             if let Some(used) = self.parse(key, &input, service) {
                 input.drain(..used);
+                if input.is_empty() && input.capacity() > KEPT_CAPACITY {
+                    input = Vec::new();
+                }
                 self.connections[key as usize].input = input;
             }
         }
@@ -122,6 +125,12 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
     }
 
     fn greet(&mut self, key: u32, hello: &Hello) -> Next {
+        if hello.version_min > hello.version_max {
+            self.totals.protocol_errors += 1;
+            let why = "HELLO's oldest version is newer than its newest";
+            self.say_goodbye(key, GoodbyeCode::Malformed, why);
+            return Next::Stop;
+        }
         let version = match negotiate(hello.version_min, hello.version_max) {
             Ok(version) => version,
             Err(error) => {
@@ -169,7 +178,9 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
         let hidden = Duration::from_nanos(hidden_ns);
         let arrived = Instant::from_nanos(self.now.as_nanos() - hidden_ns);
         connection.pending += 1;
-        let crowded = connection.pending as usize > self.shared.config.pending_max;
+        let bytes = connection.pending_bytes + request.payload.len();
+        let crowded = connection.pending as usize > self.shared.config.pending_max
+            || bytes > self.shared.config.pending_bytes_max;
         let arrival = Arrival {
             demand: request.demand,
             acked: request.acked,
@@ -244,6 +255,7 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
             },
         };
         connection.queued += 1;
+        connection.pending_bytes += request.payload.len();
         let hot = self.queue.is_empty()
             && self.pool.is_none()
             && self.handled_ns < self.drain_every_ns

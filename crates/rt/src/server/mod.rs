@@ -288,6 +288,7 @@ pub(crate) struct Job {
 impl Job {
     pub(crate) const fn ticket(&self, started: Instant) -> Ticket {
         Ticket {
+            bytes: self.request.payload.len(),
             connection: self.connection,
             generation: self.generation,
             id: self.id,

@@ -49,7 +49,7 @@ fn who_never_reads_costs_bounded_memory_and_is_cut_off() {
     let served = Served::start(config.clone(), controller("none", &[]));
     let before = peak();
     all_push(&served, &Call::new(1, ECHO, &[7; ANSWER as usize]).bytes());
-    let each = (peak() - before) / PEERS;
+    let each = peak().saturating_sub(before) / PEERS;
     assert!(
         each < 4 << 20,
         "{each} bytes for each client that does not read"
@@ -66,7 +66,7 @@ fn who_never_reads_costs_bounded_memory_and_is_cut_off() {
     let before = peak();
     let call = Call::new(1, LARGE, &ANSWER.to_le_bytes()).bytes();
     all_push(&served, &call.repeat(1_024));
-    let each = (peak() - before) / PEERS;
+    let each = peak().saturating_sub(before) / PEERS;
     assert!(
         each < 8 << 20,
         "{each} bytes for each client that does not read"

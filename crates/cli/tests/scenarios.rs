@@ -163,7 +163,11 @@ fn has_what_was_promised(experiment: &Value) {
         assert!(experiment[field].is_number(), "{field}");
     }
     let runs = experiment["runs"].as_array().expect("a list");
-    assert_eq!(runs.len(), 2, "two controllers, one demand, one repetition");
+    // Two controllers, one demand, one repetition; a run that the machine's own noise spoils is tried
+    // three times, then left out and published as discarded.
+    let discarded = experiment["discarded"].as_array().expect("a list");
+    let accounted = runs.len() + discarded.len() / 3;
+    assert_eq!(accounted, 2, "{} runs; {discarded:?}", runs.len());
     for run in runs {
         for field in ["controller", "profile"] {
             assert!(run[field].is_string(), "{field}");
@@ -206,7 +210,11 @@ fn fates_add_up(run: &Value) {
     let intended = offered * 0.3;
     let off = (f64::from(u32::try_from(total).expect("few")) - intended).abs();
     assert!(off < 0.5, "{total} fates of {intended} intended requests");
-    assert!(total > 1_000, "{total} requests of about 1,500");
+    // Poisson: five standard deviations.
+    assert!(
+        total.abs_diff(1_500) < 200,
+        "{total} requests of about 1,500"
+    );
 }
 
 fn parsed(output: &Output) -> Value {
@@ -230,7 +238,10 @@ fn a_tiny_scenario_on_loopback_prints_one_object_and_writes_files() {
     let written: Value = serde_json::from_slice(&written).expect("JSON");
     assert_eq!(written, experiment);
     let page = std::fs::read_to_string(out.join("index.html")).expect("it was written");
-    assert!(page.contains("<svg") && page.contains("breakwater"));
+    assert!(
+        page.contains("Tiny") || page.contains("tiny"),
+        "of another scenario"
+    );
     let names: Vec<String> = std::fs::read_dir(&out)
         .expect("a folder")
         .map(|entry| {

@@ -152,6 +152,10 @@ pub struct Run {
     pub valid: bool,
     /// The rules that do not hold.
     pub invalid_because: Vec<String>,
+    /// The generator's audit of itself: whether the gaps that it really sent are exponential. Told, and
+    /// not judged by: its turns of a few µs show in it before they matter. `None` for steps.
+    #[serde(default)]
+    pub audit: Option<crate::audit::Audit>,
     /// Machine noise during the window.
     pub noise: Noise,
     /// Per-bin series, for stepped scenarios.

@@ -34,13 +34,9 @@ impl Bystander {
             own.answered.fetch_add(1, SeqCst);
             !own.stop.load(SeqCst)
         };
-        let thread = std::thread::Builder::new()
-            .name("bystander".into())
-            .spawn(move || while call() {});
-        let bystander = Self {
-            shared,
-            thread: Some(thread.expect("a thread for the bystander")),
-        };
+        let thread =
+            std::thread::Builder::new().name("bystander".into()).spawn(move || while call() {});
+        let bystander = Self { shared, thread: Some(thread.expect("a thread for the bystander")) };
         bystander.goes_on();
         bystander
     }

@@ -32,9 +32,7 @@ pub const SLO: Duration = Duration::from_secs(60);
 #[must_use]
 pub fn controller(name: &str, overrides: &[(&str, &str)]) -> Controller {
     let mut spec = Spec::named(name);
-    let owned = overrides
-        .iter()
-        .map(|(key, value)| ((*key).into(), (*value).into()));
+    let owned = overrides.iter().map(|(key, value)| ((*key).into(), (*value).into()));
     spec.overrides = owned.collect();
     spec.build(SLO, 8, 1).expect("the test's controller")
 }
@@ -60,11 +58,7 @@ impl Served {
         let router = router(&gate);
         let server = Server::start(config, controller.admission.clone(), router)
             .expect("the test's server starts");
-        Self {
-            server,
-            controller,
-            gate,
-        }
+        Self { server, controller, gate }
     }
 
     /// With the defaults and Breakwater.
@@ -101,9 +95,7 @@ impl Served {
 pub fn router(gate: &Arc<Gate>) -> Router {
     let gate = gate.clone();
     Router::new()
-        .route(ECHO, |request: Request| async {
-            Reply::ok(request.payload)
-        })
+        .route(ECHO, |request: Request| async { Reply::ok(request.payload) })
         .route(WAIT, move |request: Request| {
             let gate = gate.clone();
             async move {
@@ -137,8 +129,7 @@ impl Gate {
     }
 
     async fn pass(&self) {
-        self.waiting
-            .fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+        self.waiting.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
         while !self.open.load(std::sync::atomic::Ordering::SeqCst) {
             tailwater_rt::time::sleep(Duration::from_micros(200)).await;
         }

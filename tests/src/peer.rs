@@ -49,14 +49,7 @@ impl<'a> Call<'a> {
     /// A registering call of `method` with nothing optional.
     #[must_use]
     pub const fn new(id: u64, method: u16, payload: &'a [u8]) -> Self {
-        Self {
-            id,
-            method,
-            register: true,
-            demand: 0,
-            acked: 0,
-            payload,
-        }
+        Self { id, method, register: true, demand: 0, acked: 0, payload }
     }
 
     /// As bytes.
@@ -79,9 +72,7 @@ impl<'a> Call<'a> {
             priority: 128,
             payload: self.payload,
         };
-        request
-            .encode(&Limits::default(), &mut bytes)
-            .expect("the test's payload fits");
+        request.encode(&Limits::default(), &mut bytes).expect("the test's payload fits");
         bytes
     }
 }
@@ -125,13 +116,8 @@ impl Peer {
         let stream = TcpStream::connect(address).expect("the server listens");
         stream.set_nodelay(true).expect("a live socket");
         stream.set_read_timeout(Some(PATIENCE)).expect("above zero");
-        stream
-            .set_write_timeout(Some(PATIENCE))
-            .expect("above zero");
-        Self {
-            stream,
-            input: Vec::new(),
-        }
+        stream.set_write_timeout(Some(PATIENCE)).expect("above zero");
+        Self { stream, input: Vec::new() }
     }
 
     /// Says HELLO and hears WELCOME.
@@ -233,11 +219,9 @@ impl Peer {
         let (frame, length) = decoded.expect("a server sends only frames")?;
         let heard = match frame {
             ServerFrame::Welcome(welcome) => Heard::Welcome(welcome),
-            ServerFrame::Response(response) => Heard::Response(
-                response.head.id.0,
-                response.payload.to_vec(),
-                response.head.grant,
-            ),
+            ServerFrame::Response(response) => {
+                Heard::Response(response.head.id.0, response.payload.to_vec(), response.head.grant)
+            }
             ServerFrame::Reject(reject) => {
                 Heard::Reject(reject.head.id.0, reject.reason, reject.head.grant)
             }

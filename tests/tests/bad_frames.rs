@@ -36,47 +36,19 @@ fn offences() -> Vec<(&'static str, Vec<u8>, GoodbyeCode)> {
         ("nothing but zeros", vec![0; 64], Malformed),
         ("nothing but ones", vec![0xff; 64], Malformed),
         ("a HELLO with another magic", wrong_magic(), Malformed),
-        (
-            "versions that nobody speaks",
-            hello(9, 9),
-            VersionUnsupported,
-        ),
+        ("versions that nobody speaks", hello(9, 9), VersionUnsupported),
         ("a REQUEST before HELLO", call.clone(), Protocol),
-        (
-            "a DEREGISTER before HELLO",
-            prefix(8, Kind::Deregister as u8),
-            Protocol,
-        ),
+        ("a DEREGISTER before HELLO", prefix(8, Kind::Deregister as u8), Protocol),
         ("a second HELLO", greeted(hello(1, 1)), Protocol),
         ("an unknown kind", greeted(prefix(8, 77)), Malformed),
         ("kind zero", greeted(prefix(8, 0)), Malformed),
         ("a server's frame", greeted(prefix(40, response)), Protocol),
         ("a len of nothing", greeted(prefix(0, request)), Malformed),
-        (
-            "a len below the kind's least",
-            greeted(prefix(47, request)),
-            Malformed,
-        ),
-        (
-            "a len beyond what was agreed",
-            greeted(prefix((1 << 20) + 1, request)),
-            FrameTooLarge,
-        ),
-        (
-            "the largest len of all",
-            greeted(prefix(u32::MAX, request)),
-            FrameTooLarge,
-        ),
-        (
-            "a DEMAND with too much in it",
-            greeted(prefix(17, Kind::Demand as u8)),
-            Malformed,
-        ),
-        (
-            "a good call and then rubbish",
-            greeted([&call[..], &[0xff; 8]].concat()),
-            Malformed,
-        ),
+        ("a len below the kind's least", greeted(prefix(47, request)), Malformed),
+        ("a len beyond what was agreed", greeted(prefix((1 << 20) + 1, request)), FrameTooLarge),
+        ("the largest len of all", greeted(prefix(u32::MAX, request)), FrameTooLarge),
+        ("a DEMAND with too much in it", greeted(prefix(17, Kind::Demand as u8)), Malformed),
+        ("a good call and then rubbish", greeted([&call[..], &[0xff; 8]].concat()), Malformed),
     ]
 }
 
@@ -111,10 +83,7 @@ fn a_farewell_names_what_was_found_and_what_was_needed() {
         }
     };
     let version = words(&hello(9, 12));
-    assert!(
-        version.contains("9 to 12") && version.contains("1 to 1"),
-        "{version}"
-    );
+    assert!(version.contains("9 to 12") && version.contains("1 to 1"), "{version}");
     let kind = words(b"GET / HTTP/1.1\r\n\r\n");
     assert!(kind.contains("kind is 47"), "{kind}");
 }
@@ -132,19 +101,11 @@ fn an_empty_range_of_versions_is_malformed_and_not_merely_unsupported() {
 fn the_answer_to_a_good_call_comes_before_the_farewell_for_what_follows_it() {
     let served = Served::breakwater();
     let mut peer = served.peer();
-    peer.say(&greeted(
-        [&Call::new(7, ECHO, b"good").bytes()[..], &[0xff; 8]].concat(),
-    ));
+    peer.say(&greeted([&Call::new(7, ECHO, b"good").bytes()[..], &[0xff; 8]].concat()));
     let heard = peer.hear_out();
     assert!(matches!(heard[0], Heard::Welcome(_)), "{heard:?}");
-    assert!(
-        matches!(&heard[1], Heard::Response(7, payload, _) if payload == b"good"),
-        "{heard:?}"
-    );
-    assert!(
-        matches!(heard[2], Heard::Goodbye(GoodbyeCode::Malformed, _)),
-        "{heard:?}"
-    );
+    assert!(matches!(&heard[1], Heard::Response(7, payload, _) if payload == b"good"), "{heard:?}");
+    assert!(matches!(heard[2], Heard::Goodbye(GoodbyeCode::Malformed, _)), "{heard:?}");
     assert_eq!(heard.len(), 3);
 }
 
@@ -159,15 +120,9 @@ fn a_connection_cut_inside_a_frame_leaves_nothing_behind() {
         peer.say(&whole[..length]);
     }
     let cut = whole.len() as u64;
-    eventually("all cut connections are closed", || {
-        served.server.totals().closed == cut
-    });
+    eventually("all cut connections are closed", || served.server.totals().closed == cut);
     bystander.is_unhurt();
-    assert_eq!(
-        served.server.totals().protocol_errors,
-        0,
-        "a cut is no offence"
-    );
+    assert_eq!(served.server.totals().protocol_errors, 0, "a cut is no offence");
 }
 
 #[test]
@@ -187,10 +142,7 @@ fn a_goodbye_from_the_client_ends_its_connection_without_fuss() {
 /// megabyte each.
 #[test]
 fn a_long_frame_before_hello_is_refused_by_its_first_eight_bytes() {
-    let config = ServerConfig {
-        patience: Duration::from_millis(200),
-        ..ServerConfig::default()
-    };
+    let config = ServerConfig { patience: Duration::from_millis(200), ..ServerConfig::default() };
     let served = Served::start(config, controller("breakwater", &[]));
     for kind in [Kind::Request, Kind::Hello] {
         let mut peer = served.peer();

@@ -36,17 +36,11 @@ fn who_floods_without_credit_is_refused_and_in_the_end_sent_away() {
         let mut peer = served.peer();
         peer.greet();
         for id in 0..2_000 {
-            peer.call(&Call {
-                register,
-                ..Call::new(id, WAIT, b"more")
-            });
+            peer.call(&Call { register, ..Call::new(id, WAIT, b"more") });
         }
         let heard = peer.hear_out();
         let last = heard.last().expect("something was said");
-        assert!(
-            matches!(last, Heard::Goodbye(GoodbyeCode::NoCredit, _)),
-            "{last:?}"
-        );
+        assert!(matches!(last, Heard::Goodbye(GoodbyeCode::NoCredit, _)), "{last:?}");
         assert_eq!(rejects(&heard), 64, "patience with a flood");
         eventually("it is counted", || {
             let totals = served.server.totals();
@@ -56,16 +50,10 @@ fn who_floods_without_credit_is_refused_and_in_the_end_sent_away() {
                 && totals.closed == before.closed + 1
         });
     }
-    assert!(
-        served.gate.arrived() <= 64,
-        "{} got in",
-        served.gate.arrived()
-    );
+    assert!(served.gate.arrived() <= 64, "{} got in", served.gate.arrived());
     served.gate.open();
     bystander.is_unhurt();
-    eventually("all credits are back", || {
-        served.server.gauges().issued == 0
-    });
+    eventually("all credits are back", || served.server.gauges().issued == 0);
 }
 
 #[test]
@@ -78,24 +66,14 @@ fn who_oversteps_once_in_a_while_is_refused_and_stays() {
         // One request too many after each sixteen good ones.
         if round % 16 == 15 {
             peer.call(&Call::new(round, WAIT, b""));
-            peer.call(&Call {
-                acked: seq,
-                ..Call::new(1_000 + round, WAIT, b"")
-            });
+            peer.call(&Call { acked: seq, ..Call::new(1_000 + round, WAIT, b"") });
             served.gate.open();
             let heard: Vec<Heard> = (0..2).map(|_| peer.hear()).collect();
             let served_or_refused =
                 |heard: &Heard| matches!(heard, Heard::Response(..) | Heard::Reject(..));
             assert!(heard.iter().all(served_or_refused), "{heard:?}");
         }
-        seq = answered(
-            &mut peer,
-            &Call {
-                acked: seq,
-                ..Call::new(round, ECHO, b"x")
-            },
-        )
-        .seq;
+        seq = answered(&mut peer, &Call { acked: seq, ..Call::new(round, ECHO, b"x") }).seq;
     }
     assert_eq!(served.server.totals().protocol_errors, 0);
 }
@@ -109,26 +87,15 @@ fn who_claims_a_huge_demand_gets_no_more_than_the_largest_window() {
     peer.greet();
     let (mut seq, mut largest) = (0, 0);
     for id in 0..100 {
-        let call = Call {
-            acked: seq,
-            demand: u32::MAX,
-            ..Call::new(id, ECHO, b"me")
-        };
+        let call = Call { acked: seq, demand: u32::MAX, ..Call::new(id, ECHO, b"me") };
         let grant = answered(&mut peer, &call);
         (seq, largest) = (grant.seq, largest.max(grant.window));
         let mut bytes = Vec::new();
-        Demand {
-            demand: u32::MAX,
-            acked: seq,
-        }
-        .encode(&mut bytes);
+        Demand { demand: u32::MAX, acked: seq }.encode(&mut bytes);
         peer.say(&bytes);
     }
     assert_eq!(largest, 8, "there was room for all of it");
-    assert!(
-        served.server.gauges().issued <= 16,
-        "two clients, eight each"
-    );
+    assert!(served.server.gauges().issued <= 16, "two clients, eight each");
     bystander.is_unhurt();
 }
 
@@ -140,27 +107,15 @@ fn who_claims_to_know_windows_that_were_never_sent_gains_nothing() {
         let mut peer = served.peer();
         peer.greet();
         for id in 0..10 {
-            peer.call(&Call {
-                acked,
-                ..Call::new(id, WAIT, b"")
-            });
+            peer.call(&Call { acked, ..Call::new(id, WAIT, b"") });
         }
         let heard: Vec<Heard> = (0..9).map(|_| peer.hear()).collect();
         assert_eq!(rejects(&heard), 9, "acked {acked}: {heard:?}");
         served.gate.open();
-        assert!(
-            matches!(peer.hear(), Heard::Response(0, ..)),
-            "acked {acked}"
-        );
+        assert!(matches!(peer.hear(), Heard::Response(0, ..)), "acked {acked}");
         // A liar who sends one call at a time is served all the same.
         for id in 10..20 {
-            answered(
-                &mut peer,
-                &Call {
-                    acked,
-                    ..Call::new(id, ECHO, b"one")
-                },
-            );
+            answered(&mut peer, &Call { acked, ..Call::new(id, ECHO, b"one") });
         }
         bystander.is_unhurt();
     }

@@ -7,11 +7,7 @@ use tailwater_wire::GoodbyeCode;
 #[test]
 fn who_finds_no_room_is_told_and_gets_in_once_somebody_leaves() {
     for loops in [1, 3] {
-        let config = ServerConfig {
-            loops,
-            connections_max: 6,
-            ..ServerConfig::default()
-        };
+        let config = ServerConfig { loops, connections_max: 6, ..ServerConfig::default() };
         let served = Served::start(config, controller("breakwater", &[]));
         let bystander = Bystander::of(&served);
         let mut inside: Vec<_> = (0..5).map(|_| served.peer()).collect();
@@ -22,9 +18,7 @@ fn who_finds_no_room_is_told_and_gets_in_once_somebody_leaves() {
             let mut late = served.peer();
             late.say(&hello(1, 1));
             assert_eq!(late.farewell(), GoodbyeCode::TooManyConnections);
-            eventually("it is counted", || {
-                served.server.totals().turned_away == number
-            });
+            eventually("it is counted", || served.server.totals().turned_away == number);
         }
         for (id, peer) in (0..).zip(&mut inside) {
             peer.call(&Call::new(id, ECHO, b"still served"));

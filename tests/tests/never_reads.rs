@@ -29,9 +29,7 @@ fn all_push(served: &Served, bytes: &[u8]) {
         bystander.goes_on();
     });
     let cut = before + PEERS as u64;
-    eventually("all are cut off", || {
-        served.server.totals().slow_readers == cut
-    });
+    eventually("all are cut off", || served.server.totals().slow_readers == cut);
     bystander.is_unhurt();
 }
 
@@ -50,10 +48,7 @@ fn who_never_reads_costs_bounded_memory_and_is_cut_off() {
     let before = peak();
     all_push(&served, &Call::new(1, ECHO, &[7; ANSWER as usize]).bytes());
     let each = peak().saturating_sub(before) / PEERS;
-    assert!(
-        each < 4 << 20,
-        "{each} bytes for each client that does not read"
-    );
+    assert!(each < 4 << 20, "{each} bytes for each client that does not read");
 
     // Out of space: small requests with large answers, which patience alone would let pile up.
     let config = ServerConfig {
@@ -67,8 +62,5 @@ fn who_never_reads_costs_bounded_memory_and_is_cut_off() {
     let call = Call::new(1, LARGE, &ANSWER.to_le_bytes()).bytes();
     all_push(&served, &call.repeat(1_024));
     let each = peak().saturating_sub(before) / PEERS;
-    assert!(
-        each < 8 << 20,
-        "{each} bytes for each client that does not read"
-    );
+    assert!(each < 8 << 20, "{each} bytes for each client that does not read");
 }

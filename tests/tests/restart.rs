@@ -75,8 +75,7 @@ impl Steady {
         self.poller.wait(Some(Duration::from_millis(1)), &mut ready);
         let mut scratch = [0; 16 << 10];
         for readiness in ready {
-            self.channel
-                .on_ready(now(), &self.poller, readiness, &mut scratch, &mut note);
+            self.channel.on_ready(now(), &self.poller, readiness, &mut scratch, &mut note);
         }
     }
 
@@ -110,10 +109,7 @@ fn restart_under_load(controller_name: &str, gracefully: bool) {
             steady.turn(true);
         }
         assert!(stopping.join().is_ok());
-        let config = ServerConfig {
-            listen: listen.clone(),
-            ..ServerConfig::default()
-        };
+        let config = ServerConfig { listen: listen.clone(), ..ServerConfig::default() };
         served = Served::start(config, make());
     }
     steady.until_answered(500);
@@ -127,11 +123,7 @@ fn restart_under_load(controller_name: &str, gracefully: bool) {
     assert_eq!(wrong, None, "a call that ended not exactly once");
     assert_eq!(steady.answered + steady.failed, steady.ends.len() as u64);
     let most = 5 * KEPT_GOING as u64;
-    assert!(
-        steady.lost <= most,
-        "{} lost; {most} at most were on their way",
-        steady.lost
-    );
+    assert!(steady.lost <= most, "{} lost; {most} at most were on their way", steady.lost);
 }
 
 #[test]

@@ -7,10 +7,7 @@ use tailwater_wire::GoodbyeCode;
 
 #[test]
 fn who_does_not_finish_his_hello_is_sent_away() {
-    let config = ServerConfig {
-        patience: Duration::from_millis(50),
-        ..ServerConfig::default()
-    };
+    let config = ServerConfig { patience: Duration::from_millis(50), ..ServerConfig::default() };
     let served = Served::start(config, controller("breakwater", &[]));
     let bystander = Bystander::of(&served);
     let whole = hello(1, 1);
@@ -96,7 +93,5 @@ fn a_client_that_stops_inside_a_request_holds_nobody_else_up() {
     peer.say(rest);
     assert!(matches!(peer.hear(), Heard::Response(1, ..)));
     bystander.is_unhurt();
-    eventually("both are counted", || {
-        served.server.totals().protocol_errors == 0
-    });
+    eventually("both are counted", || served.server.totals().protocol_errors == 0);
 }

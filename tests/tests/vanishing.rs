@@ -8,10 +8,7 @@ use tailwater_tests::{Bystander, Call, ECHO, Heard, Served, WAIT, controller, ev
 const PLACEMENTS: [Placement; 2] = [Placement::Inline, Placement::Workers(2)];
 
 fn start(placement: Placement) -> Served {
-    let config = ServerConfig {
-        placement,
-        ..ServerConfig::default()
-    };
+    let config = ServerConfig { placement, ..ServerConfig::default() };
     Served::start(config, controller("breakwater", &[]))
 }
 
@@ -26,9 +23,7 @@ fn credits_return_while_the_handler_still_runs_and_the_number_is_used_again() {
         eventually("the handler runs", || gate.arrived() == 1);
         assert_eq!(served.server.gauges().sessions, 1);
         drop(first);
-        eventually("the connection is closed", || {
-            served.server.totals().closed == 1
-        });
+        eventually("the connection is closed", || served.server.totals().closed == 1);
         let gauges = served.server.gauges();
         assert_eq!((gauges.issued, gauges.sessions), (0, 0), "{placement}");
 
@@ -44,10 +39,7 @@ fn credits_return_while_the_handler_still_runs_and_the_number_is_used_again() {
         assert_eq!(payload, b"of the second", "{placement}");
         second.call(&Call::new(2, ECHO, b"still in step"));
         let next = second.hear();
-        assert!(
-            matches!(next, Heard::Response(2, ..)),
-            "{placement}: {next:?}"
-        );
+        assert!(matches!(next, Heard::Response(2, ..)), "{placement}: {next:?}");
         let served_twice = || served.server.totals().served == 2;
         eventually("the first one's answer is counted for nobody", served_twice);
     }
@@ -74,20 +66,14 @@ fn many_that_vanish_at_every_stage_hurt_nobody() {
         assert_eq!(served.server.gauges().sessions, sessions);
         served.gate.open();
         bystander.is_unhurt();
-        eventually("all credits are back", || {
-            served.server.gauges().issued == 0
-        });
+        eventually("all credits are back", || served.server.gauges().issued == 0);
     }
 }
 
 #[test]
 fn requests_that_still_queue_when_their_client_vanishes_are_not_run() {
     for placement in [Placement::Inline, Placement::Workers(1)] {
-        let config = ServerConfig {
-            placement,
-            tasks_max: 1,
-            ..ServerConfig::default()
-        };
+        let config = ServerConfig { placement, tasks_max: 1, ..ServerConfig::default() };
         let served = Served::start(config, controller("none", &[]));
         let (mut first, mut second) = (served.peer(), served.peer());
         first.greet();
@@ -99,25 +85,13 @@ fn requests_that_still_queue_when_their_client_vanishes_are_not_run() {
         }
         eventually("the others queue", || served.server.totals().received == 21);
         drop(second);
-        eventually("their client is gone", || {
-            served.server.totals().closed == 1
-        });
+        eventually("their client is gone", || served.server.totals().closed == 1);
         served.gate.open();
-        assert!(
-            matches!(first.hear(), Heard::Response(1, ..)),
-            "{placement}"
-        );
+        assert!(matches!(first.hear(), Heard::Response(1, ..)), "{placement}");
         first.call(&Call::new(2, ECHO, b"behind all of them"));
-        assert!(
-            matches!(first.hear(), Heard::Response(2, ..)),
-            "{placement}"
-        );
+        assert!(matches!(first.hear(), Heard::Response(2, ..)), "{placement}");
         // One job is with the worker ahead of time; whoever waits in the loop is forgotten.
         let handed_over = u32::from(placement != Placement::Inline);
-        assert!(
-            served.gate.arrived() <= 1 + handed_over,
-            "{}",
-            served.gate.arrived()
-        );
+        assert!(served.gate.arrived() <= 1 + handed_over, "{}", served.gate.arrived());
     }
 }

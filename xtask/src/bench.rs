@@ -12,22 +12,14 @@ use std::process::Command;
 
 /// `cargo xtask bench [--list] [--short] [NAME…]`.
 pub(crate) fn main(root: &Path, args: &[String]) -> Result {
-    let (flags, names): (Vec<&str>, Vec<&str>) = args
-        .iter()
-        .map(String::as_str)
-        .partition(|arg| arg.starts_with("--"));
-    if let Some(flag) = flags
-        .iter()
-        .find(|flag| !["--list", "--short"].contains(flag))
-    {
-        return Err(format!(
-            "found flag {flag}; `bench` knows --list and --short"
-        ));
+    let (flags, names): (Vec<&str>, Vec<&str>) =
+        args.iter().map(String::as_str).partition(|arg| arg.starts_with("--"));
+    if let Some(flag) = flags.iter().find(|flag| !["--list", "--short"].contains(flag)) {
+        return Err(format!("found flag {flag}; `bench` knows --list and --short"));
     }
     let all = list(&Tree::read(root)?);
     if flags.contains(&"--list") {
-        all.iter()
-            .for_each(|bench| println!("{:<20} {}", bench.name, bench.path));
+        all.iter().for_each(|bench| println!("{:<20} {}", bench.name, bench.path));
         return Ok(());
     }
     let chosen = choose(&all, &names)?;
@@ -53,27 +45,13 @@ impl Bench {
     fn command(&self, root: &Path, short: bool) -> Command {
         let mut command = if self.path.starts_with("scenarios/") {
             let mut command = Command::new(process::built(root, "release").join("tailwater"));
-            command.args([
-                "run",
-                &self.path,
-                "--out",
-                &format!("out/bench/{}", self.name),
-            ]);
+            command.args(["run", &self.path, "--out", &format!("out/bench/{}", self.name)]);
             command
         } else {
-            let run = [
-                "run",
-                "--release",
-                "--locked",
-                "--manifest-path",
-                &self.path,
-                "--",
-            ];
+            let run = ["run", "--release", "--locked", "--manifest-path", &self.path, "--"];
             let mut command = process::cargo(root, &run);
             // A target folder of its own, whatever ours is: its workspace locks other versions.
-            command
-                .env_remove("CARGO_TARGET_DIR")
-                .args(short.then_some("--short"));
+            command.env_remove("CARGO_TARGET_DIR").args(short.then_some("--short"));
             command
         };
         if short {
@@ -85,30 +63,14 @@ impl Bench {
 }
 
 fn list(tree: &Tree) -> Vec<Bench> {
-    let named = |path: &str, name: &str| Bench {
-        name: name.to_owned(),
-        path: path.to_owned(),
-    };
-    let scenarios = tree
-        .matching("scenarios/", ".toml")
-        .filter_map(|(path, _)| {
-            Some(named(
-                path,
-                path.strip_prefix("scenarios/")?.strip_suffix(".toml")?,
-            ))
-        });
-    let programs = tree
-        .matching("benches/", "/Cargo.toml")
-        .filter_map(|(path, _)| {
-            Some(named(
-                path,
-                path.strip_prefix("benches/")?.strip_suffix("/Cargo.toml")?,
-            ))
-        });
-    scenarios
-        .chain(programs)
-        .filter(|bench| !bench.name.contains('/'))
-        .collect()
+    let named = |path: &str, name: &str| Bench { name: name.to_owned(), path: path.to_owned() };
+    let scenarios = tree.matching("scenarios/", ".toml").filter_map(|(path, _)| {
+        Some(named(path, path.strip_prefix("scenarios/")?.strip_suffix(".toml")?))
+    });
+    let programs = tree.matching("benches/", "/Cargo.toml").filter_map(|(path, _)| {
+        Some(named(path, path.strip_prefix("benches/")?.strip_suffix("/Cargo.toml")?))
+    });
+    scenarios.chain(programs).filter(|bench| !bench.name.contains('/')).collect()
 }
 
 fn choose<'a>(all: &'a [Bench], names: &[&str]) -> Result<Vec<&'a Bench>> {
@@ -152,22 +114,14 @@ mod tests {
         assert_eq!(names, ["overload", "transport"]);
         assert_eq!(choose(&all, &[]).unwrap().len(), 2);
         assert_eq!(choose(&all, &["transport"]).unwrap(), [&all[1]]);
-        assert!(
-            choose(&all, &["none"])
-                .unwrap_err()
-                .contains("overload, transport")
-        );
+        assert!(choose(&all, &["none"]).unwrap_err().contains("overload, transport"));
     }
 
     #[test]
     fn short_reaches_both_kinds() {
         for bench in list(&tree()) {
             let short = bench.command(Path::new("."), true);
-            assert!(
-                short
-                    .get_envs()
-                    .any(|(name, value)| name == SHORT.0 && value.is_some())
-            );
+            assert!(short.get_envs().any(|(name, value)| name == SHORT.0 && value.is_some()));
             let flag = short.get_args().any(|arg| arg == "--short");
             assert_eq!(flag, bench.name == "transport");
             let full = bench.command(Path::new("."), false);

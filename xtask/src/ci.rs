@@ -19,51 +19,15 @@ struct Step {
 }
 
 const STEPS: &[Step] = &[
-    Step {
-        name: "format",
-        run: |root| one(root, &["fmt", "--all", "--check"]),
-        gate: false,
-    },
-    Step {
-        name: "tidy",
-        run: tidy::check,
-        gate: false,
-    },
-    Step {
-        name: "clippy",
-        run: clippy,
-        gate: false,
-    },
-    Step {
-        name: "docs",
-        run: docs,
-        gate: false,
-    },
-    Step {
-        name: "tests",
-        run: tests,
-        gate: false,
-    },
-    Step {
-        name: "examples",
-        run: examples::check,
-        gate: false,
-    },
-    Step {
-        name: "release build",
-        run: release,
-        gate: true,
-    },
-    Step {
-        name: "document commands",
-        run: readme::check,
-        gate: false,
-    },
-    Step {
-        name: "short benches",
-        run: bench::check,
-        gate: false,
-    },
+    Step { name: "format", run: |root| one(root, &["fmt", "--all", "--check"]), gate: false },
+    Step { name: "tidy", run: tidy::check, gate: false },
+    Step { name: "clippy", run: clippy, gate: false },
+    Step { name: "docs", run: docs, gate: false },
+    Step { name: "tests", run: tests, gate: false },
+    Step { name: "examples", run: examples::check, gate: false },
+    Step { name: "release build", run: release, gate: true },
+    Step { name: "document commands", run: readme::check, gate: false },
+    Step { name: "short benches", run: bench::check, gate: false },
 ];
 
 /// `cargo xtask ci`. The last line of output is the count.
@@ -95,40 +59,21 @@ fn row(name: &str, took: Duration, tally: Tally) -> String {
 }
 
 fn one(root: &Path, args: &[&str]) -> Result<Tally> {
-    process::run(&mut cargo(root, args)).map(|()| Tally {
-        passed: 1,
-        failed: 0,
-    })
+    process::run(&mut cargo(root, args)).map(|()| Tally { passed: 1, failed: 0 })
 }
 
 fn clippy(root: &Path) -> Result<Tally> {
-    one(
-        root,
-        &[
-            "clippy",
-            "--workspace",
-            "--all-targets",
-            "--locked",
-            "--",
-            "-D",
-            "warnings",
-        ],
-    )
+    one(root, &["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"])
 }
 
 fn docs(root: &Path) -> Result<Tally> {
     let mut command = cargo(root, &["doc", "--workspace", "--no-deps", "--locked"]);
-    process::run(command.env("RUSTDOCFLAGS", "-D warnings")).map(|()| Tally {
-        passed: 1,
-        failed: 0,
-    })
+    process::run(command.env("RUSTDOCFLAGS", "-D warnings"))
+        .map(|()| Tally { passed: 1, failed: 0 })
 }
 
 fn release(root: &Path) -> Result<Tally> {
-    process::build_release(root).map(|()| Tally {
-        passed: 1,
-        failed: 0,
-    })
+    process::build_release(root).map(|()| Tally { passed: 1, failed: 0 })
 }
 
 /// Every test, counted one by one from what cargo prints.
@@ -139,19 +84,12 @@ fn tests(root: &Path) -> Result<Tally> {
         .spawn()
         .map_err(|error| format!("could not start cargo: {error}"))?;
     let mut tally = Tally::default();
-    for line in child
-        .stdout
-        .take()
-        .into_iter()
-        .flat_map(|stdout| BufReader::new(stdout).lines())
-    {
+    for line in child.stdout.take().into_iter().flat_map(|stdout| BufReader::new(stdout).lines()) {
         let line = line.map_err(|error| format!("could not read the tests' output: {error}"))?;
         println!("{line}");
         tally.add(summary(&line).unwrap_or_default());
     }
-    let status = child
-        .wait()
-        .map_err(|error| format!("could not wait for cargo: {error}"))?;
+    let status = child.wait().map_err(|error| format!("could not wait for cargo: {error}"))?;
     if !status.success() && tally.failed == 0 {
         // A test binary that did not compile or crashed prints no summary.
         tally.count("tests", Err(format!("cargo test ended with {status}")));
@@ -166,10 +104,7 @@ fn summary(line: &str) -> Option<Tally> {
         let part = counts.split("; ").find(|part| part.ends_with(word))?;
         part.split_whitespace().next()?.parse().ok()
     };
-    Some(Tally {
-        passed: count(" passed")?,
-        failed: count(" failed")?,
-    })
+    Some(Tally { passed: count(" passed")?, failed: count(" failed")? })
 }
 
 #[cfg(test)]
@@ -180,23 +115,14 @@ mod tests {
     fn cargos_summary_is_counted() {
         let line =
             "test result: FAILED. 12 passed; 3 failed; 1 ignored; 0 measured; 0 filtered out";
-        assert_eq!(
-            summary(line),
-            Some(Tally {
-                passed: 12,
-                failed: 3
-            })
-        );
+        assert_eq!(summary(line), Some(Tally { passed: 12, failed: 3 }));
         assert_eq!(summary("test result: odd"), None);
         assert_eq!(summary("running 3 tests"), None);
     }
 
     #[test]
     fn rows_align() {
-        let tally = Tally {
-            passed: 1,
-            failed: 0,
-        };
+        let tally = Tally { passed: 1, failed: 0 };
         let row = row("tidy", Duration::from_millis(1250), tally);
         assert_eq!(row, "tidy                   1.2 s  1 passed, 0 failed\n");
     }

@@ -24,18 +24,12 @@ pub(crate) fn main(root: &Path, _args: &[String]) -> Result {
 
 /// Builds and runs every example, each counted as one.
 pub(crate) fn check(root: &Path) -> Result<Tally> {
-    process::run(&mut process::cargo(
-        root,
-        &["build", "--workspace", "--examples", "--locked"],
-    ))?;
+    process::run(&mut process::cargo(root, &["build", "--workspace", "--examples", "--locked"]))?;
     let tree = Tree::read(root)?;
     let (servers, others): (Vec<_>, Vec<_>) =
         names(&tree).into_iter().partition(|name| *name == SERVER);
     let server = servers.first().map(|name| serve(root, name)).transpose()?;
-    let mut tally = Tally {
-        passed: servers.len() as u64,
-        failed: 0,
-    };
+    let mut tally = Tally { passed: servers.len() as u64, failed: 0 };
     for name in others {
         println!("$ example {name}");
         tally.count(name, run(root, name));
@@ -53,10 +47,7 @@ fn names(tree: &Tree) -> Vec<&str> {
 fn run(root: &Path, name: &str) -> Result {
     let mut command = process::limited(root, LIMIT, &binary(root, name));
     let child = command.env(SHORT.0, SHORT.1).spawn();
-    process::finish(
-        child.map_err(|error| format!("could not start it: {error}"))?,
-        LIMIT,
-    )
+    process::finish(child.map_err(|error| format!("could not start it: {error}"))?, LIMIT)
 }
 
 /// Starts the server and waits for its first line; its limit ends the wait if none comes.
@@ -67,15 +58,11 @@ fn serve(root: &Path, name: &str) -> Result<Child> {
     let mut child = child.map_err(|error| format!("could not start {name}: {error}"))?;
     let mut first = String::new();
     if let Some(stdout) = child.stdout.as_mut() {
-        BufReader::new(stdout)
-            .read_line(&mut first)
-            .map_err(|error| error.to_string())?;
+        BufReader::new(stdout).read_line(&mut first).map_err(|error| error.to_string())?;
     }
     if first.is_empty() {
         process::end_group(&child);
-        return Err(format!(
-            "example {name} ended without a line; it must say that it listens"
-        ));
+        return Err(format!("example {name} ended without a line; it must say that it listens"));
     }
     print!("{first}");
     Ok(child)

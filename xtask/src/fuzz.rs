@@ -9,35 +9,13 @@ use std::process::{Command, Stdio};
 /// `cargo xtask fuzz SECONDS [TARGET…]`.
 pub(crate) fn main(root: &Path, args: &[String]) -> Result {
     let (seconds, targets) = parse(args)?;
-    needs(
-        root,
-        &["--version"],
-        "nightly Rust",
-        "rustup toolchain install nightly",
-    )?;
-    needs(
-        root,
-        &["fuzz", "--version"],
-        "cargo-fuzz",
-        "cargo install --locked cargo-fuzz",
-    )?;
-    let targets = if targets.is_empty() {
-        all(root)?
-    } else {
-        targets.to_vec()
-    };
+    needs(root, &["--version"], "nightly Rust", "rustup toolchain install nightly")?;
+    needs(root, &["fuzz", "--version"], "cargo-fuzz", "cargo install --locked cargo-fuzz")?;
+    let targets = if targets.is_empty() { all(root)? } else { targets.to_vec() };
     let mut tally = Tally::default();
     for target in targets {
         let limit = format!("-max_total_time={seconds}");
-        let run = [
-            "fuzz",
-            "run",
-            &target,
-            "--",
-            &limit,
-            "-max_len=65536",
-            "-rss_limit_mb=2048",
-        ];
+        let run = ["fuzz", "run", &target, "--", &limit, "-max_len=65536", "-rss_limit_mb=2048"];
         tally.count(&target, process::run(nightly(root).args(run)));
     }
     tally.verdict("fuzz targets")
@@ -45,27 +23,16 @@ pub(crate) fn main(root: &Path, args: &[String]) -> Result {
 
 fn parse(args: &[String]) -> Result<(u32, &[String])> {
     let needed = "type `cargo xtask fuzz SECONDS [TARGET…]`";
-    let (first, targets) = args
-        .split_first()
-        .ok_or(format!("found no time; {needed}"))?;
-    let seconds = first
-        .parse()
-        .map_err(|_| format!("found `{first}`, needed seconds; {needed}"))?;
+    let (first, targets) = args.split_first().ok_or(format!("found no time; {needed}"))?;
+    let seconds =
+        first.parse().map_err(|_| format!("found `{first}`, needed seconds; {needed}"))?;
     Ok((seconds, targets))
 }
 
 fn needs(root: &Path, args: &[&str], what: &str, typed: &str) -> Result {
-    let status = nightly(root)
-        .args(args)
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status();
+    let status = nightly(root).args(args).stdout(Stdio::null()).stderr(Stdio::null()).status();
     let there = status.is_ok_and(|status| status.success());
-    if there {
-        Ok(())
-    } else {
-        Err(format!("found no {what}; type: {typed}"))
-    }
+    if there { Ok(()) } else { Err(format!("found no {what}; type: {typed}")) }
 }
 
 fn all(root: &Path) -> Result<Vec<String>> {
@@ -75,9 +42,7 @@ fn all(root: &Path) -> Result<Vec<String>> {
     let targets: Vec<String> = listed.split_whitespace().map(str::to_owned).collect();
     if targets.is_empty() {
         let said = String::from_utf8_lossy(&output.stderr);
-        return Err(format!(
-            "`cargo fuzz list` named no target; see fuzz/Cargo.toml: {said}"
-        ));
+        return Err(format!("`cargo fuzz list` named no target; see fuzz/Cargo.toml: {said}"));
     }
     Ok(targets)
 }

@@ -4,11 +4,7 @@
 //! one [`tree::Tree`] of texts, so that their tests need no files. Nothing here ships to users.
 
 #![forbid(unsafe_code)]
-#![expect(
-    clippy::print_stdout,
-    clippy::print_stderr,
-    reason = "a program for people"
-)]
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for people")]
 
 mod bench;
 mod ci;
@@ -34,36 +30,16 @@ struct Verb {
 }
 
 const VERBS: &[Verb] = &[
-    Verb {
-        name: "ci",
-        help: "everything CI runs, with a timing table",
-        run: ci::main,
-    },
-    Verb {
-        name: "tidy",
-        help: "check map, layers, unsafe and documents",
-        run: tidy::main,
-    },
+    Verb { name: "ci", help: "everything CI runs, with a timing table", run: ci::main },
+    Verb { name: "tidy", help: "check map, layers, unsafe and documents", run: tidy::main },
     Verb {
         name: "readme",
         help: "run the ```sh blocks of README.md and docs/*.md",
         run: readme::main,
     },
-    Verb {
-        name: "examples",
-        help: "run the examples of the façade crate",
-        run: examples::main,
-    },
-    Verb {
-        name: "bench",
-        help: "[--list] [--short] [NAME…]: run benches",
-        run: bench::main,
-    },
-    Verb {
-        name: "fuzz",
-        help: "SECONDS [TARGET…]: fuzz each target that long",
-        run: fuzz::main,
-    },
+    Verb { name: "examples", help: "run the examples of the façade crate", run: examples::main },
+    Verb { name: "bench", help: "[--list] [--short] [NAME…]: run benches", run: bench::main },
+    Verb { name: "fuzz", help: "SECONDS [TARGET…]: fuzz each target that long", run: fuzz::main },
 ];
 
 fn main() -> ExitCode {
@@ -90,13 +66,8 @@ fn dispatch(args: &[String]) -> Result {
 }
 
 fn usage() -> String {
-    let verbs = VERBS
-        .iter()
-        .map(|verb| format!("  {:<9} {}", verb.name, verb.help));
-    format!(
-        "usage: cargo xtask VERB\n{}",
-        verbs.collect::<Vec<_>>().join("\n")
-    )
+    let verbs = VERBS.iter().map(|verb| format!("  {:<9} {}", verb.name, verb.help));
+    format!("usage: cargo xtask VERB\n{}", verbs.collect::<Vec<_>>().join("\n"))
 }
 
 /// The repository's root: the folder above this crate, which cargo names at run time.
@@ -104,8 +75,7 @@ fn root() -> Result<PathBuf> {
     let crate_dir = std::env::var_os("CARGO_MANIFEST_DIR")
         .ok_or("found no CARGO_MANIFEST_DIR; start this with `cargo xtask VERB`")?;
     let root = Path::new(&crate_dir).parent();
-    root.map(Path::to_path_buf)
-        .ok_or_else(|| "xtask lies at the root of the disk".into())
+    root.map(Path::to_path_buf).ok_or_else(|| "xtask lies at the root of the disk".into())
 }
 
 #[cfg(test)]
@@ -115,21 +85,13 @@ mod tests {
     #[test]
     fn usage_names_every_verb_once() {
         for verb in VERBS {
-            assert_eq!(
-                usage().matches(&format!("\n  {} ", verb.name)).count(),
-                1,
-                "{}",
-                verb.name
-            );
+            assert_eq!(usage().matches(&format!("\n  {} ", verb.name)).count(), 1, "{}", verb.name);
         }
     }
 
     #[test]
     fn an_unknown_verb_is_answered_with_the_known() {
         let message = dispatch(&["dance".to_owned()]).unwrap_err();
-        assert!(
-            message.contains("dance") && message.contains("tidy"),
-            "{message}"
-        );
+        assert!(message.contains("dance") && message.contains("tidy"), "{message}");
     }
 }

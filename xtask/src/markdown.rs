@@ -21,14 +21,7 @@ pub(crate) fn blocks(text: &str) -> Vec<Block> {
                 if let Some(info) = fence(line) {
                     let info = info.split_whitespace().map(str::to_owned).collect();
                     let indent = line.len() - line.trim_start().len();
-                    open = Some((
-                        indent,
-                        Block {
-                            line: index + 2,
-                            info,
-                            body: String::new(),
-                        },
-                    ));
+                    open = Some((indent, Block { line: index + 2, info, body: String::new() }));
                 }
             }
             Some(_) if fence(line) == Some("") => {
@@ -53,12 +46,7 @@ pub(crate) fn spans(text: &str) -> Vec<(usize, &str)> {
         if fence(line).is_some() {
             inside = !inside;
         } else if !inside {
-            spans.extend(
-                line.split('`')
-                    .skip(1)
-                    .step_by(2)
-                    .map(|span| (index + 1, span)),
-            );
+            spans.extend(line.split('`').skip(1).step_by(2).map(|span| (index + 1, span)));
         }
     }
     spans

@@ -19,34 +19,18 @@ pub(crate) fn cargo(root: &Path, args: &[&str]) -> Command {
 pub(crate) fn run(command: &mut Command) -> Result {
     let shown = show(command);
     println!("$ {shown}");
-    let status = command
-        .status()
-        .map_err(|error| format!("could not start `{shown}`: {error}"))?;
-    if status.success() {
-        Ok(())
-    } else {
-        Err(format!("`{shown}` ended with {status}"))
-    }
+    let status = command.status().map_err(|error| format!("could not start `{shown}`: {error}"))?;
+    if status.success() { Ok(()) } else { Err(format!("`{shown}` ended with {status}")) }
 }
 
 /// Builds the release binary, which the documents, the benches and the demo share.
 pub(crate) fn build_release(root: &Path) -> Result {
-    run(&mut cargo(
-        root,
-        &[
-            "build",
-            "--release",
-            "--locked",
-            "--package",
-            "tailwater-cli",
-        ],
-    ))
+    run(&mut cargo(root, &["build", "--release", "--locked", "--package", "tailwater-cli"]))
 }
 
 /// Where cargo puts what it builds in `profile` (`debug` or `release`).
 pub(crate) fn built(root: &Path, profile: &str) -> PathBuf {
-    root.join(std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into()))
-        .join(profile)
+    root.join(std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into())).join(profile)
 }
 
 /// A command that runs in a process group of its own, without input, and is ended with all its
@@ -60,9 +44,7 @@ pub(crate) fn limited(root: &Path, limit: Duration, program: &Path) -> Command {
 
 /// Waits for a [`limited`] command, then ends what it left in the background.
 pub(crate) fn finish(mut child: Child, limit: Duration) -> Result {
-    let status = child
-        .wait()
-        .map_err(|error| format!("could not wait for it: {error}"))?;
+    let status = child.wait().map_err(|error| format!("could not wait for it: {error}"))?;
     end_group(&child);
     match status.code() {
         Some(0) => Ok(()),
@@ -82,9 +64,7 @@ pub(crate) fn end_group(child: &Child) {
 
 /// The command as one would type it, the program without its folder.
 fn show(command: &Command) -> String {
-    let program = Path::new(command.get_program())
-        .file_name()
-        .unwrap_or(command.get_program());
+    let program = Path::new(command.get_program()).file_name().unwrap_or(command.get_program());
     let args = command.get_args().map(std::ffi::OsStr::to_string_lossy);
     let words = std::iter::once(program.to_string_lossy()).chain(args);
     words.collect::<Vec<_>>().join(" ")
@@ -102,11 +82,7 @@ mod tests {
     #[test]
     fn failures_and_overruns_are_told_apart() {
         assert_eq!(shell("exit 0", Duration::from_secs(60)), Ok(()));
-        assert!(
-            shell("exit 3", Duration::from_secs(60))
-                .unwrap_err()
-                .contains('3')
-        );
+        assert!(shell("exit 3", Duration::from_secs(60)).unwrap_err().contains('3'));
         let endless = shell("while :; do :; done", Duration::from_secs(1)).unwrap_err();
         assert!(endless.contains("limit of 1s"), "{endless}");
     }
@@ -115,9 +91,7 @@ mod tests {
     fn what_is_left_in_the_background_is_ended() {
         let limit = Duration::from_secs(60);
         let mut command = limited(Path::new("."), limit, Path::new("sh"));
-        command
-            .args(["-c", "(sleep 5; echo left) &"])
-            .stdout(Stdio::piped());
+        command.args(["-c", "(sleep 5; echo left) &"]).stdout(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let mut stdout = child.stdout.take().unwrap();
         finish(child, limit).unwrap();

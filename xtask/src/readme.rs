@@ -51,17 +51,11 @@ struct DocCommand {
 }
 
 fn commands(tree: &Tree) -> Vec<DocCommand> {
-    let files = tree
-        .matching("README.md", "")
-        .chain(tree.matching("docs/", ".md"));
+    let files = tree.matching("README.md", "").chain(tree.matching("docs/", ".md"));
     let all = files.flat_map(|(file, text)| {
         blocks(text).into_iter().map(|block| {
             let long = block.info.iter().any(|word| word == "long");
-            DocCommand {
-                file: file.to_owned(),
-                block,
-                long,
-            }
+            DocCommand { file: file.to_owned(), block, long }
         })
     });
     all.filter(|command| {
@@ -75,16 +69,11 @@ impl DocCommand {
     fn run(&self, root: &Path) -> Result {
         let limit = if self.long { LONG_LIMIT } else { LIMIT };
         let mut command = process::limited(root, limit, Path::new("bash"));
-        command
-            .args(["-c", &self.script()])
-            .env(INSIDE, "1")
-            .env("PATH", path(root)?);
+        command.args(["-c", &self.script()]).env(INSIDE, "1").env("PATH", path(root)?);
         if self.long {
             command.env(SHORT.0, SHORT.1);
         }
-        let child = command
-            .spawn()
-            .map_err(|error| format!("could not start bash: {error}"))?;
+        let child = command.spawn().map_err(|error| format!("could not start bash: {error}"))?;
         process::finish(child, limit).map_err(|what| {
             format!("this block {what}; mend the command or the document, or tag it `sh ignore`")
         })
@@ -93,19 +82,13 @@ impl DocCommand {
     /// The block, pushed down so that bash's line numbers are the document's.
     fn script(&self) -> String {
         let trap = format!("echo \"{}:$LINENO: this command failed\" >&2", self.file);
-        format!(
-            "set -eE; trap '{trap}' ERR{}{}",
-            "\n".repeat(self.block.line - 1),
-            self.block.body
-        )
+        format!("set -eE; trap '{trap}' ERR{}{}", "\n".repeat(self.block.line - 1), self.block.body)
     }
 }
 
 fn path(root: &Path) -> Result<std::ffi::OsString> {
     let old = std::env::var_os("PATH").unwrap_or_default();
-    let folders = [process::built(root, "release")]
-        .into_iter()
-        .chain(std::env::split_paths(&old));
+    let folders = [process::built(root, "release")].into_iter().chain(std::env::split_paths(&old));
     std::env::join_paths(folders)
         .map_err(|error| format!("PATH cannot hold the target folder: {error}"))
 }
@@ -123,27 +106,18 @@ mod tests {
     #[test]
     fn only_untagged_shell_of_the_user_documents_runs() {
         let tree = Tree::from([
-            (
-                "README.md",
-                "```sh\na\n```\n```sh ignore\nb\n```\n```text\nc\n```\n",
-            ),
+            ("README.md", "```sh\na\n```\n```sh ignore\nb\n```\n```text\nc\n```\n"),
             ("docs/x.md", "```sh long\nd\n```\n```\ne\n```\n"),
             ("CONTRIBUTING.md", "```sh\nf\n```\n"),
         ]);
-        let found: Vec<_> = commands(&tree)
-            .into_iter()
-            .map(|c| (c.block.body, c.long))
-            .collect();
+        let found: Vec<_> = commands(&tree).into_iter().map(|c| (c.block.body, c.long)).collect();
         assert_eq!(found, [("a\n".to_owned(), false), ("d\n".to_owned(), true)]);
     }
 
     #[test]
     fn a_failing_command_is_named_by_file_and_line() {
         let script = only("Title\n\n```sh\ntrue\nfalse\ntrue\n```\n").script();
-        let output = std::process::Command::new("bash")
-            .args(["-c", &script])
-            .output()
-            .unwrap();
+        let output = std::process::Command::new("bash").args(["-c", &script]).output().unwrap();
         assert!(!output.status.success());
         let said = String::from_utf8(output.stderr).unwrap();
         assert_eq!(said, "README.md:5: this command failed\n");

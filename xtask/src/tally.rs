@@ -60,19 +60,9 @@ mod tests {
     fn outcomes_add_up() {
         let mut tally = Tally::of("a", Ok(()));
         tally.count("b", Err("broken".into()));
-        tally.add(Tally {
-            passed: 5,
-            failed: 0,
-        });
+        tally.add(Tally { passed: 5, failed: 0 });
         assert_eq!(tally.to_string(), "6 passed, 1 failed");
         assert!(tally.verdict("all").is_err());
-        assert!(
-            Tally {
-                passed: 1,
-                failed: 0
-            }
-            .verdict("all")
-            .is_ok()
-        );
+        assert!(Tally { passed: 1, failed: 0 }.verdict("all").is_ok());
     }
 }

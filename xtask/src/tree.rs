@@ -59,10 +59,7 @@ impl Tree {
             self.files.keys().any(|file| {
                 let parts: Vec<&str> = file.split('/').collect();
                 parts.windows(wanted.len()).any(|window| {
-                    window
-                        .iter()
-                        .zip(&wanted)
-                        .all(|(part, pattern)| matches(pattern, part))
+                    window.iter().zip(&wanted).all(|(part, pattern)| matches(pattern, part))
                 })
             })
         })
@@ -81,8 +78,7 @@ impl Tree {
                 } else {
                     fs::read(entry.path())?
                 };
-                self.files
-                    .insert(path, String::from_utf8_lossy(&text).into_owned());
+                self.files.insert(path, String::from_utf8_lossy(&text).into_owned());
             }
         }
         Ok(())
@@ -98,10 +94,7 @@ fn expand(path: &str) -> Vec<String> {
     let Some((before, words, after)) = braces else {
         return vec![path.to_owned()];
     };
-    words
-        .split(',')
-        .flat_map(|word| expand(&format!("{before}{word}{after}")))
-        .collect()
+    words.split(',').flat_map(|word| expand(&format!("{before}{word}{after}"))).collect()
 }
 
 /// Whether `name` fits `pattern`, in which one `*` may stand for anything.
@@ -117,11 +110,7 @@ fn matches(pattern: &str, name: &str) -> bool {
 #[cfg(test)]
 impl<const N: usize> From<[(&str, &str); N]> for Tree {
     fn from(files: [(&str, &str); N]) -> Self {
-        Self {
-            files: files
-                .map(|(path, text)| (path.to_owned(), text.to_owned()))
-                .into(),
-        }
+        Self { files: files.map(|(path, text)| (path.to_owned(), text.to_owned())).into() }
     }
 }
 
@@ -131,17 +120,8 @@ mod tests {
 
     #[test]
     fn paths_are_found_from_the_root_and_from_inside() {
-        let tree = Tree::from([
-            ("crates/a/src/law/pool.rs", ""),
-            ("crates/a/src/law/mod.rs", ""),
-        ]);
-        for path in [
-            "crates/a/",
-            "law/pool.rs",
-            "crates/*/src",
-            "law/{pool,mod}.rs",
-            "./crates",
-        ] {
+        let tree = Tree::from([("crates/a/src/law/pool.rs", ""), ("crates/a/src/law/mod.rs", "")]);
+        for path in ["crates/a/", "law/pool.rs", "crates/*/src", "law/{pool,mod}.rs", "./crates"] {
             assert!(tree.has(path), "{path}");
         }
         for path in ["crates/b", "law/po", "law/{pool,none}.rs", "crates/a/law"] {

@@ -221,9 +221,8 @@ fn duration(text: &str) -> Result<Duration, String> {
 }
 
 fn key_value(text: &str) -> Result<(String, String), String> {
-    let (key, value) = text
-        .split_once('=')
-        .ok_or_else(|| format!("'{text}' found, KEY=VALUE is needed"))?;
+    let (key, value) =
+        text.split_once('=').ok_or_else(|| format!("'{text}' found, KEY=VALUE is needed"))?;
     Ok((key.into(), value.into()))
 }
 

@@ -13,14 +13,8 @@ pub(crate) fn list() -> Result<(), Failure> {
         }
         text.push('\n');
     };
-    section(
-        "Controllers (--controller)",
-        &mut CONTROLLERS.iter().copied(),
-    );
+    section("Controllers (--controller)", &mut CONTROLLERS.iter().copied());
     section("Profiles (--profile)", &mut PROFILES.iter().copied());
-    section(
-        "Settings (--set KEY=VALUE)",
-        &mut SETTINGS.iter().map(|s| (s.name, s.help)),
-    );
+    section("Settings (--set KEY=VALUE)", &mut SETTINGS.iter().map(|s| (s.name, s.help)));
     say(text.trim_end())
 }

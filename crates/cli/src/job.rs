@@ -47,10 +47,7 @@ pub(crate) enum ShapeJob {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) enum Kind {
     Open(OpenJob),
-    Closed {
-        in_flight: Vec<u32>,
-        measure_ns: u64,
-    },
+    Closed { in_flight: Vec<u32>, measure_ns: u64 },
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -68,14 +65,8 @@ pub(crate) struct OpenJob {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) enum Outcome {
     Open(Box<OpenOutcome>),
-    Closed {
-        points: Vec<(u32, f64)>,
-        plateau_rps: f64,
-    },
-    Failed {
-        usage: bool,
-        why: String,
-    },
+    Closed { points: Vec<(u32, f64)>, plateau_rps: f64 },
+    Failed { usage: bool, why: String },
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -105,10 +96,7 @@ impl ServiceJob {
             ShapeJob::Exponential => Distribution::Exponential,
             ShapeJob::Bimodal => Distribution::Bimodal,
         };
-        Service {
-            distribution,
-            mean: Duration::from_nanos(self.mean_ns),
-        }
+        Service { distribution, mean: Duration::from_nanos(self.mean_ns) }
     }
 
     const fn method(&self) -> tailwater_core::MethodId {
@@ -132,20 +120,12 @@ impl Job {
     pub(crate) fn perform(&self) -> Result<Outcome, Failure> {
         allow_many_descriptors();
         let slo = Duration::from_nanos(self.slo_ns);
-        let controller = self
-            .controller
-            .build(slo, 1, self.seed)
-            .map_err(Failure::usage)?;
+        let controller = self.controller.build(slo, 1, self.seed).map_err(Failure::usage)?;
         match &self.kind {
             Kind::Open(open) => self.open(open, &controller),
-            Kind::Closed {
-                in_flight,
-                measure_ns,
-            } => self.closed(
-                in_flight.clone(),
-                Duration::from_nanos(*measure_ns),
-                &controller,
-            ),
+            Kind::Closed { in_flight, measure_ns } => {
+                self.closed(in_flight.clone(), Duration::from_nanos(*measure_ns), &controller)
+            }
         }
     }
 
@@ -177,10 +157,7 @@ impl Job {
             seed: self.seed,
         };
         let capacity = closed::run(&mut fleet, &plan).map_err(Failure::work)?;
-        Ok(Outcome::Closed {
-            points: capacity.points,
-            plateau_rps: capacity.plateau_rps,
-        })
+        Ok(Outcome::Closed { points: capacity.points, plateau_rps: capacity.plateau_rps })
     }
 
     fn open(&self, job: &OpenJob, controller: &Controller) -> Result<Outcome, Failure> {
@@ -207,9 +184,7 @@ impl Job {
                 })
                 .collect();
             for thread in threads {
-                let result = thread
-                    .join()
-                    .map_err(|_| Failure::work("the generator panicked"));
+                let result = thread.join().map_err(|_| Failure::work("the generator panicked"));
                 findings.push(result.and_then(|result| result));
             }
         });
@@ -218,19 +193,12 @@ impl Job {
     }
 
     fn schedule(&self, job: &OpenJob) -> Result<Schedule, Failure> {
-        let steps = job.steps.iter().map(|&(rate, length)| Step {
-            rate: Rate(rate),
-            length: Duration::from_nanos(length),
-        });
-        let arrivals = if job.periodic {
-            Arrivals::Periodic
-        } else {
-            Arrivals::Poisson
-        };
-        let plan = DemandPlan {
-            steps: steps.collect(),
-            arrivals,
-        };
+        let steps = job
+            .steps
+            .iter()
+            .map(|&(rate, length)| Step { rate: Rate(rate), length: Duration::from_nanos(length) });
+        let arrivals = if job.periodic { Arrivals::Periodic } else { Arrivals::Poisson };
+        let plan = DemandPlan { steps: steps.collect(), arrivals };
         Schedule::build(&plan, self.clients, &self.service.service(), self.seed)
             .map_err(Failure::usage)
     }
@@ -252,19 +220,13 @@ impl Job {
     fn conclude(&self, job: &OpenJob, findings: Vec<open::Findings>) -> Result<Outcome, Failure> {
         let wrong: u64 = findings.iter().map(|part| part.wrong_answers).sum();
         if wrong > 0 {
-            return Err(Failure::work(format!(
-                "{wrong} answers of the server were wrong"
-            )));
+            return Err(Failure::work(format!("{wrong} answers of the server were wrong")));
         }
-        let mut sent: Vec<u64> = findings
-            .iter()
-            .flat_map(|part| part.sent_ns.iter().copied())
-            .collect();
+        let mut sent: Vec<u64> =
+            findings.iter().flat_map(|part| part.sent_ns.iter().copied()).collect();
         sent.sort_unstable();
-        let mut points: Vec<_> = findings
-            .iter()
-            .flat_map(|part| part.points.iter().copied())
-            .collect();
+        let mut points: Vec<_> =
+            findings.iter().flat_map(|part| part.points.iter().copied()).collect();
         points.sort_unstable_by_key(|point| point.0);
         let mut parts = findings.into_iter();
         let mut first = parts.next().ok_or_else(|| Failure::usage("threads is 0"))?;
@@ -279,10 +241,7 @@ impl Job {
             noise: first.window.noise,
             ..Run::default()
         };
-        first
-            .tally
-            .finish()
-            .fill(&mut run, counts.as_ref().map(|counts| counts.received));
+        first.tally.finish().fill(&mut run, counts.as_ref().map(|counts| counts.received));
         let seconds = first.window.length.as_secs_f64();
         if let Some(counts) = &counts {
             let per_served = |count: u64| count as f64 / counts.served.max(1) as f64;
@@ -290,11 +249,7 @@ impl Job {
             run.tx_per_request = per_served(counts.frames_out);
             run.explicit_credits_rps = counts.credit_frames as f64 / seconds;
             let cpu = first.window.server_cpu.nanos();
-            let spent = if self.server_spins {
-                counts.busy_ns
-            } else {
-                cpu
-            };
+            let spent = if self.server_spins { counts.busy_ns } else { cpu };
             run.server_cpu_ns_per_request = spent as f64 / counts.received.max(1) as f64;
         }
         let audit = (job.bin_ns.is_none() && !job.periodic).then(|| {
@@ -331,10 +286,7 @@ fn split(schedule: &Schedule, clients: u32, threads: u32) -> Vec<(u32, Schedule)
                 .entries
                 .iter()
                 .filter(|entry| entry.client % threads == thread)
-                .map(|entry| tailwater_workload::Entry {
-                    client: entry.client / threads,
-                    ..*entry
-                })
+                .map(|entry| tailwater_workload::Entry { client: entry.client / threads, ..*entry })
                 .collect();
             let own = clients / threads + u32::from(thread < clients % threads);
             (own, Schedule { entries })

@@ -13,10 +13,7 @@ use tailwater_workload::Distribution;
 
 pub(crate) fn load(options: &LoadOptions) -> Result<(), Failure> {
     match job(options)?.perform()? {
-        Outcome::Closed {
-            points,
-            plateau_rps,
-        } => capacity(options, &points, plateau_rps),
+        Outcome::Closed { points, plateau_rps } => capacity(options, &points, plateau_rps),
         Outcome::Open(outcome) => report(options, outcome.run),
         Outcome::Failed { why, .. } => Err(Failure::work(why)),
     }
@@ -37,9 +34,7 @@ fn job(options: &LoadOptions) -> Result<Job, Failure> {
             bin_ns: None,
         }),
         Some(rate) => {
-            return Err(Failure::usage(format!(
-                "--rate is {rate}; above 0 is needed"
-            )));
+            return Err(Failure::usage(format!("--rate is {rate}; above 0 is needed")));
         }
     };
     let controller = match kind {
@@ -70,16 +65,9 @@ fn capacity(options: &LoadOptions, points: &[(u32, f64)], plateau: f64) -> Resul
         return say(&serde_json::json!({ "capacity_rps": plateau, "points": points }).to_string());
     }
     for (in_flight, rate) in points {
-        say(&format!(
-            "{in_flight:>6} in flight  {:>8.1} k requests/s",
-            rate / 1e3
-        ))?;
+        say(&format!("{in_flight:>6} in flight  {:>8.1} k requests/s", rate / 1e3))?;
     }
-    say(&format!(
-        "{:>6} {:>19.1} k requests/s",
-        "plateau",
-        plateau / 1e3
-    ))
+    say(&format!("{:>6} {:>19.1} k requests/s", "plateau", plateau / 1e3))
 }
 
 fn report(options: &LoadOptions, mut run: Run) -> Result<(), Failure> {

@@ -33,9 +33,7 @@ pub(crate) fn serve(options: &ServeOptions) -> Result<(), Failure> {
         None => Spinner::calibrate(),
         Some(rounds) if rounds > 0.0 && rounds.is_finite() => Spinner::of_speed(rounds),
         Some(rounds) => {
-            return Err(Failure::usage(format!(
-                "--calibration is {rounds}; above 0 is needed"
-            )));
+            return Err(Failure::usage(format!("--calibration is {rounds}; above 0 is needed")));
         }
     };
     let server = match options.service {

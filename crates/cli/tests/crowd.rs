@@ -28,11 +28,7 @@ fn a_connection_costs_little_and_half_of_them_may_vanish_at_once() {
     let connect = |crowd: &mut Vec<Raw>, upto: usize| {
         while crowd.len() < upto {
             let mut raw = Raw::connect(&serving.address);
-            assert!(
-                raw.is_welcome(),
-                "connection {} is turned away",
-                crowd.len()
-            );
+            assert!(raw.is_welcome(), "connection {} is turned away", crowd.len());
             raw.echoes(b"hello");
             crowd.push(raw);
         }
@@ -42,10 +38,7 @@ fn a_connection_costs_little_and_half_of_them_may_vanish_at_once() {
     let before = serving.resident();
     connect(&mut crowd, count);
     let each = serving.resident().saturating_sub(before) / (count as u64 - 100);
-    assert!(
-        each < EACH_MAX,
-        "{each} bytes for each of {count} connections"
-    );
+    assert!(each < EACH_MAX, "{each} bytes for each of {count} connections");
 
     // Each has a call on its way when every second one vanishes.
     for (number, raw) in crowd.iter_mut().enumerate() {

@@ -54,15 +54,9 @@ fn complaint(folder: &Folder, good: &str, bad: &str) -> String {
     let said = String::from_utf8(output.stderr).expect("text");
     assert_eq!(output.status.code(), Some(2), "{bad}: {said}");
     assert!(output.stdout.is_empty(), "{bad}");
-    let line = TINY[..TINY.find(good).expect("it is there")]
-        .lines()
-        .count()
-        + 1;
+    let line = TINY[..TINY.find(good).expect("it is there")].lines().count() + 1;
     let place = format!("{}:{line}:", file.display());
-    assert!(
-        said.contains(&place),
-        "{bad}: '{place}' was needed in: {said}"
-    );
+    assert!(said.contains(&place), "{bad}: '{place}' was needed in: {said}");
     said
 }
 
@@ -70,37 +64,13 @@ fn complaint(folder: &Folder, good: &str, bad: &str) -> String {
 fn a_bad_file_is_refused_with_file_line_found_and_needed() {
     let folder = Folder::new("bad-scenario");
     let cases = [
-        (
-            "seed = 7",
-            "seed = \"seven\"",
-            &["seed", "\"seven\"", "whole number"][..],
-        ),
-        (
-            "warm_up = \"100ms\"",
-            "warm_up = \"100 parsecs\"",
-            &["warm_up", "100 parsecs"],
-        ),
-        (
-            "repetitions = 1",
-            "repetitions = 0",
-            &["repetitions", "0", "1"],
-        ),
-        (
-            "repetitions = 1",
-            "repetition = 1",
-            &["repetition", "repetitions"],
-        ),
+        ("seed = 7", "seed = \"seven\"", &["seed", "\"seven\"", "whole number"][..]),
+        ("warm_up = \"100ms\"", "warm_up = \"100 parsecs\"", &["warm_up", "100 parsecs"]),
+        ("repetitions = 1", "repetitions = 0", &["repetitions", "0", "1"]),
+        ("repetitions = 1", "repetition = 1", &["repetition", "repetitions"]),
         ("count = 10", "count = -3", &["clients.count", "-3"]),
-        (
-            "count = 10",
-            "count = 99999999",
-            &["clients.count", "99999999", "1000000"],
-        ),
-        (
-            "requests_per_second = 5000",
-            "requests_per_second = nan",
-            &["requests_per_second"],
-        ),
+        ("count = 10", "count = 99999999", &["clients.count", "99999999", "1000000"]),
+        ("requests_per_second = 5000", "requests_per_second = nan", &["requests_per_second"]),
         ("[demand]", "[demand", &["not TOML"]),
         ("title = \"Tiny\"", "title = \"\u{0}\"", &["not TOML"]),
     ];
@@ -116,10 +86,7 @@ fn a_bad_file_is_refused_with_file_line_found_and_needed() {
 fn what_only_the_catalog_knows_is_refused_at_its_line_as_well() {
     let folder = Folder::new("bad-controller");
     let name = complaint(&folder, "name = \"none\"", "name = \"windbreaker\"");
-    assert!(
-        name.contains("'windbreaker' is unknown; known are none, breakwater"),
-        "{name}"
-    );
+    assert!(name.contains("'windbreaker' is unknown; known are none, breakwater"), "{name}");
     let with = |rest: &str| format!("name = \"breakwater\"\n{rest}");
     let unknown = with("override = { speed = 3 }");
     let line = |said: &str, number: usize| said.contains(&format!("bad.toml:{number}:"));
@@ -127,10 +94,7 @@ fn what_only_the_catalog_knows_is_refused_at_its_line_as_well() {
     for (bad, words) in [
         (unknown, ["speed", "known are target_delay"]),
         (with("override = { alpha = 7 }"), ["alpha", "0 to 1"]),
-        (
-            with("profile = \"poster\""),
-            ["'poster'", "known are default"],
-        ),
+        (with("profile = \"poster\""), ["'poster'", "known are default"]),
     ] {
         let file = folder.write("bad.toml", &TINY.replacen("name = \"breakwater\"", &bad, 1));
         let output = run(&file, &["--on", "sim"]);
@@ -201,20 +165,14 @@ fn fates_add_up(run: &Value) {
     let mut expected = ["ok", "late", "expired", "shed", "lost"];
     expected.sort_unstable();
     assert_eq!(names, expected);
-    let total: u64 = fates
-        .values()
-        .map(|fate| fate.as_u64().expect("a count"))
-        .sum();
+    let total: u64 = fates.values().map(|fate| fate.as_u64().expect("a count")).sum();
     let offered = run["offered_rps"].as_f64().expect("a number");
     // Measured for 300 ms.
     let intended = offered * 0.3;
     let off = (f64::from(u32::try_from(total).expect("few")) - intended).abs();
     assert!(off < 0.5, "{total} fates of {intended} intended requests");
     // Poisson: five standard deviations.
-    assert!(
-        total.abs_diff(1_500) < 200,
-        "{total} requests of about 1,500"
-    );
+    assert!(total.abs_diff(1_500) < 200, "{total} requests of about 1,500");
 }
 
 fn parsed(output: &Output) -> Value {
@@ -238,25 +196,13 @@ fn a_tiny_scenario_on_loopback_prints_one_object_and_writes_files() {
     let written: Value = serde_json::from_slice(&written).expect("JSON");
     assert_eq!(written, experiment);
     let page = std::fs::read_to_string(out.join("index.html")).expect("it was written");
-    assert!(
-        page.contains("Tiny") || page.contains("tiny"),
-        "of another scenario"
-    );
+    assert!(page.contains("Tiny") || page.contains("tiny"), "of another scenario");
     let names: Vec<String> = std::fs::read_dir(&out)
         .expect("a folder")
-        .map(|entry| {
-            entry
-                .expect("an entry")
-                .file_name()
-                .to_string_lossy()
-                .into_owned()
-        })
+        .map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned())
         .collect();
     assert!(names.iter().any(|name| name.ends_with(".svg")), "{names:?}");
-    assert!(
-        !names.iter().any(|name| name.ends_with(".part")),
-        "{names:?}"
-    );
+    assert!(!names.iter().any(|name| name.ends_with(".part")), "{names:?}");
 }
 
 #[test]
@@ -268,10 +214,7 @@ fn the_same_scenario_in_simulation_is_the_same_to_the_byte() {
     has_what_was_promised(&experiment);
     assert_eq!(experiment["driver"], "sim");
     let again = run(&file, &["--on", "sim", "--json"]);
-    assert!(
-        first.stdout == again.stdout,
-        "the second run differs from the first"
-    );
+    assert!(first.stdout == again.stdout, "the second run differs from the first");
     let other = run(&file, &["--on", "sim", "--json", "--seed", "8"]);
     assert!(first.stdout != other.stdout, "another seed changes nothing");
 }

@@ -20,9 +20,7 @@ fn received(client: &Client) -> u64 {
 
 fn sleepers(client: &Client, count: u32) -> Vec<CallFuture> {
     let sleep = |tag| work::payload(Duration::from_millis(400), tag);
-    (0..count)
-        .map(|tag| client.call(work::SLEEP.0, sleep(tag)))
-        .collect()
+    (0..count).map(|tag| client.call(work::SLEEP.0, sleep(tag))).collect()
 }
 
 /// Terminates a server that has admitted calls, and checks that they are answered all the same.
@@ -53,10 +51,7 @@ fn a_signal_drains_what_was_admitted_under_load() {
     let count = answered.clone();
     let load = std::thread::spawn(move || {
         // Once the server is gone, no deadline would ever be met.
-        let options = CallOptions {
-            deadline: Duration::from_secs(2),
-            ..CallOptions::default()
-        };
+        let options = CallOptions { deadline: Duration::from_secs(2), ..CallOptions::default() };
         loop {
             match busy.call_with(work::ECHO.0, "load", options).wait() {
                 Ok(answer) => assert_eq!(answer.payload, b"load"),
@@ -110,14 +105,7 @@ fn a_socket_left_by_a_killed_server_is_no_obstacle() {
     assert!(folder.0.join("my.sock").exists());
     let again = Serving::start(&["--listen", &listen]);
     let client = Client::connect(again.address.parse().expect("an address")).expect("a client");
-    assert_eq!(
-        client
-            .call(work::ECHO.0, "x")
-            .wait()
-            .expect("served")
-            .payload,
-        b"x"
-    );
+    assert_eq!(client.call(work::ECHO.0, "x").wait().expect("served").payload, b"x");
 }
 
 #[test]
@@ -132,29 +120,18 @@ fn out_of_descriptors_it_turns_away_serves_on_and_recovers() {
             outside.push(raw);
         }
     }
-    assert!(
-        (10..40).contains(&inside.len()),
-        "{} are inside",
-        inside.len()
-    );
+    assert!((10..40).contains(&inside.len()), "{} are inside", inside.len());
     assert_eq!(inside.len() + outside.len(), 100);
-    inside
-        .iter_mut()
-        .for_each(|raw| raw.echoes(b"still served"));
+    inside.iter_mut().for_each(|raw| raw.echoes(b"still served"));
 
     // Nobody asks for anything: a server that spins on its listener shows here.
     let (cpu, began) = (serving.cpu(), Instant::now());
     std::thread::sleep(Duration::from_millis(400));
     let (spent, passed) = (serving.cpu() - cpu, began.elapsed());
-    assert!(
-        spent < passed / 2,
-        "{spent:?} of CPU in {passed:?} of nothing to do"
-    );
+    assert!(spent < passed / 2, "{spent:?} of CPU in {passed:?} of nothing to do");
 
     inside.truncate(5);
-    eventually("there is room again", || {
-        Raw::connect(&serving.address).is_welcome()
-    });
+    eventually("there is room again", || Raw::connect(&serving.address).is_welcome());
     inside.iter_mut().for_each(|raw| raw.echoes(b"and still"));
 }
 
@@ -165,18 +142,11 @@ fn connections_max_is_kept() {
     assert!(inside.iter_mut().all(Raw::is_welcome));
     for _ in 0..20 {
         let farewell = Raw::connect(&serving.address).hear().expect("it is told");
-        assert_eq!(
-            (farewell.kind, farewell.code),
-            (GOODBYE, common::TOO_MANY_CONNECTIONS)
-        );
+        assert_eq!((farewell.kind, farewell.code), (GOODBYE, common::TOO_MANY_CONNECTIONS));
     }
-    inside
-        .iter_mut()
-        .for_each(|raw| raw.echoes(b"still served"));
+    inside.iter_mut().for_each(|raw| raw.echoes(b"still served"));
     inside.truncate(2);
-    eventually("there is room again", || {
-        Raw::connect(&serving.address).is_welcome()
-    });
+    eventually("there is room again", || Raw::connect(&serving.address).is_welcome());
 }
 
 #[test]
@@ -192,16 +162,10 @@ fn clients_that_never_read_leave_the_server_small_and_at_rest() {
     }
     honest.echoes(b"in the midst of it");
     let each = serving.resident().saturating_sub(before) / pushy.len() as u64;
-    assert!(
-        each < 2 << 20,
-        "{each} bytes for each client that does not read"
-    );
+    assert!(each < 2 << 20, "{each} bytes for each client that does not read");
     let (cpu, began) = (serving.cpu(), Instant::now());
     std::thread::sleep(Duration::from_millis(400));
     let (spent, passed) = (serving.cpu() - cpu, began.elapsed());
-    assert!(
-        spent < passed / 2,
-        "{spent:?} of CPU in {passed:?} of nothing to do"
-    );
+    assert!(spent < passed / 2, "{spent:?} of CPU in {passed:?} of nothing to do");
     honest.echoes(b"after");
 }

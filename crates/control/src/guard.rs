@@ -65,11 +65,7 @@ impl Guarded {
     /// bucket of 64: short bursts may exceed it. Sends without credit do not count against it.
     #[must_use]
     pub fn new(inner: Arc<dyn Admission>, switch: Arc<Switch>, shed_cap: f64) -> Self {
-        Self {
-            inner,
-            switch,
-            shed_cap,
-        }
+        Self { inner, switch, shed_cap }
     }
 }
 
@@ -127,14 +123,8 @@ impl GuardedShard {
         if self.amnesty.len() <= id.index() {
             self.amnesty.resize(id.index() + 1, None);
         }
-        self.amnesty[id.index()] = Some(Amnesty {
-            seq: offer.seq,
-            ends: Instant::FAR_FUTURE,
-        });
-        Offer {
-            seq: offer.seq,
-            ..Offer::OPEN
-        }
+        self.amnesty[id.index()] = Some(Amnesty { seq: offer.seq, ends: Instant::FAR_FUTURE });
+        Offer { seq: offer.seq, ..Offer::OPEN }
     }
 
     fn may_send_at_will(&mut self, now: Instant, id: SessionId, acked: u32) -> bool {
@@ -207,15 +197,12 @@ impl Shard for GuardedShard {
         self.tokens = (self.tokens + self.shed_cap).min(BUCKET);
         let quiet = self.switch.get() == Mode::Off;
         let verdict = if quiet {
-            self.inner
-                .on_request(now, id, arrival, delay, &mut tailwater_core::Silent)
+            self.inner.on_request(now, id, arrival, delay, &mut tailwater_core::Silent)
         } else {
             self.inner.on_request(now, id, arrival, delay, observer)
         };
-        let without_credit = matches!(
-            verdict,
-            Verdict::Shed(Reason::NoCredit) | Verdict::Close(Reason::NoCredit)
-        );
+        let without_credit =
+            matches!(verdict, Verdict::Shed(Reason::NoCredit) | Verdict::Close(Reason::NoCredit));
         if without_credit && self.may_send_at_will(now, id, arrival.acked) {
             return Verdict::Admit;
         }
@@ -273,29 +260,14 @@ mod tests {
     }
 
     fn ask(shard: &mut dyn Shard, delay: Duration, acked: u32) -> (Verdict, Offer) {
-        let arrival = Arrival {
-            register: true,
-            acked,
-            ..Arrival::default()
-        };
+        let arrival = Arrival { register: true, acked, ..Arrival::default() };
         let verdict = shard.on_request(Instant::ZERO, ID, &arrival, delay, &mut Silent);
         let outcome = match verdict {
             Verdict::Admit => crate::Outcome::Served,
             Verdict::Shed(reason) | Verdict::Close(reason) => crate::Outcome::Shed(reason),
         };
         let (waited, service) = (delay, Duration::ZERO);
-        (
-            verdict,
-            shard.on_done(
-                Instant::ZERO,
-                ID,
-                &Completion {
-                    outcome,
-                    waited,
-                    service,
-                },
-            ),
-        )
+        (verdict, shard.on_done(Instant::ZERO, ID, &Completion { outcome, waited, service }))
     }
 
     #[test]
@@ -319,10 +291,7 @@ mod tests {
             let mut observer = |_: Instant, event: &Event| {
                 spared += u32::from(matches!(event, Event::Spared(..)));
             };
-            let arrival = Arrival {
-                register: true,
-                ..Arrival::default()
-            };
+            let arrival = Arrival { register: true, ..Arrival::default() };
             shard.on_request(Instant::ZERO, ID, &arrival, SLO, &mut observer);
             assert_eq!(spared, told, "{mode:?}");
         }
@@ -334,21 +303,14 @@ mod tests {
         switch.set(Mode::DryRun);
         let (_, open) = ask(&mut *shard, Duration::ZERO, 0);
         switch.set(Mode::Enforce);
-        let burst = Arrival {
-            acked: open.seq,
-            ..Arrival::default()
-        };
+        let burst = Arrival { acked: open.seq, ..Arrival::default() };
         for _ in 0..100 {
             let verdict = shard.on_request(Instant::ZERO, ID, &burst, Duration::ZERO, &mut Silent);
             assert_eq!(verdict, Verdict::Admit);
         }
         // Told that limits are back, it has a second, whatever it goes on echoing.
         let waited = Duration::ZERO;
-        let done = Completion {
-            outcome: crate::Outcome::Served,
-            waited,
-            service: Duration::ZERO,
-        };
+        let done = Completion { outcome: crate::Outcome::Served, waited, service: Duration::ZERO };
         shard.on_done(Instant::ZERO, ID, &done);
         let later = Instant::ZERO + 2 * AMNESTY;
         let refused = (0..200).any(|_| {
@@ -367,10 +329,7 @@ mod tests {
             seq = offer.seq;
             shed += u32::from(verdict == Verdict::Shed(Reason::Delay));
         }
-        assert!(
-            (1_000..=1_064).contains(&shed),
-            "{shed} of 10,000 shed under a cap of 10 %"
-        );
+        assert!((1_000..=1_064).contains(&shed), "{shed} of 10,000 shed under a cap of 10 %");
     }
 
     #[test]
@@ -379,9 +338,6 @@ mod tests {
         assert_eq!(guard.name(), "none");
         let mut shard = guard.shard(0);
         assert_eq!(shard.on_open(Instant::ZERO, ID, &mut Silent), Offer::OPEN);
-        assert_eq!(
-            ask(&mut *shard, Duration::from_secs(1), 0).0,
-            Verdict::Admit
-        );
+        assert_eq!(ask(&mut *shard, Duration::from_secs(1), 0).0, Verdict::Admit);
     }
 }

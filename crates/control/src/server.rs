@@ -195,11 +195,7 @@ pub struct Offer {
 
 impl Offer {
     /// No limit: what controllers without credits offer.
-    pub const OPEN: Self = Self {
-        window: u32::MAX,
-        seq: 0,
-        level: 0,
-    };
+    pub const OPEN: Self = Self { window: u32::MAX, seq: 0, level: 0 };
 }
 
 /// How a request ended at the server.

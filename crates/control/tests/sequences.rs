@@ -38,13 +38,9 @@ fn live(
 ) -> Result<(), Breach> {
     let mut world = World::new(setup, wrap);
     for (step, op) in ops.iter().enumerate() {
-        world
-            .step(op)
-            .map_err(|what| format!("step {step}, {op:?}: {what}"))?;
+        world.step(op).map_err(|what| format!("step {step}, {op:?}: {what}"))?;
     }
-    world
-        .drain(delay)
-        .map_err(|what| format!("drain: {what}"))?;
+    world.drain(delay).map_err(|what| format!("drain: {what}"))?;
     world.leave().map_err(|what| format!("leave: {what}"))
 }
 
@@ -85,9 +81,7 @@ proptest! {
 /// Steps that must all keep the invariants.
 fn play(world: &mut World, ops: &[Op]) {
     for op in ops {
-        world
-            .step(op)
-            .unwrap_or_else(|what| panic!("{op:?}: {what}"));
+        world.step(op).unwrap_or_else(|what| panic!("{op:?}: {what}"));
     }
 }
 
@@ -135,10 +129,7 @@ fn a_violation_earns_no_credit() {
         (0..3).for_each(|_| play(&mut world, &[Op::Up(0)]));
         (0..2).for_each(|_| play(&mut world, &[Op::Down(0)]));
         let window = world.rogue_window();
-        assert!(
-            window <= 1,
-            "{profile}: a violation raised the window from 1 to {window}"
-        );
+        assert!(window <= 1, "{profile}: a violation raised the window from 1 to {window}");
     }
 }
 
@@ -151,10 +142,7 @@ fn a_greedy_client_cannot_starve_the_others_for_ever() {
     play(&mut world, &[Op::Rogue(Mischief::Connect)]);
     greed(&mut world, 500, 0);
     for _ in 0..200 {
-        play(
-            &mut world,
-            &[Op::Submit(0, 1, None), Op::Submit(1, 1, None)],
-        );
+        play(&mut world, &[Op::Submit(0, 1, None), Op::Submit(1, 1, None)]);
         greed(&mut world, 40, 120);
     }
     // 80 ms are 80 starvation limits, each good for a call of either client.
@@ -187,32 +175,20 @@ fn the_pool_follows_the_crowd() {
             world.settle().expect("all is answered");
         }
         assert!(world.pool() > 2, "{profile}: the pool has not grown");
-        play(
-            &mut world,
-            &[Op::Disconnect(1), Op::Disconnect(2), Op::Disconnect(3)],
-        );
+        play(&mut world, &[Op::Disconnect(1), Op::Disconnect(2), Op::Disconnect(3)]);
         world.settle().expect("three leave");
         play(&mut world, &[Op::Pass(200_000_000), Op::Tick(0, 0)]);
         let pool = world.pool();
-        assert!(
-            pool <= 2,
-            "{profile}: a pool of {pool} for one session of at most 2"
-        );
+        assert!(pool <= 2, "{profile}: a pool of {pool} for one session of at most 2");
     }
 }
 
 /// Each planted bug, and a word of the breach that must give it away.
 const BUGS: &[(Bug, &[&str])] = &[
     (Bug::KeepsCreditsOnClose, &["issued is", "sessions counted"]),
-    (
-        Bug::KeepsCreditsOnDeregister,
-        &["issued is", "sessions counted"],
-    ),
+    (Bug::KeepsCreditsOnDeregister, &["issued is", "sessions counted"]),
     (Bug::OffersTooMuch, &["exceeds the largest window"]),
-    (
-        Bug::ForgetsToNumber,
-        &["a new window has a new number", "to an honest client"],
-    ),
+    (Bug::ForgetsToNumber, &["a new window has a new number", "to an honest client"]),
     (Bug::AdmitsViolations, &["Admit to a violation"]),
     (Bug::NeverCloses, &["still open after"]),
     (Bug::DistrustsTheHonest, &["to a request with credit"]),

@@ -17,10 +17,7 @@ impl Rng {
     /// A generator whose whole sequence is decided by `seed`.
     #[must_use]
     pub fn from_seed(seed: u64) -> Self {
-        Self {
-            seed,
-            generator: Xoshiro256PlusPlus::seed_from_u64(seed),
-        }
+        Self { seed, generator: Xoshiro256PlusPlus::seed_from_u64(seed) }
     }
 
     /// The seed it was made from, for failure messages.
@@ -33,11 +30,9 @@ impl Rng {
     #[must_use]
     pub fn split(&self, name: &str) -> Self {
         // FNV-1a: stable across releases, which std's hashers do not promise.
-        let hash = name
-            .bytes()
-            .fold(0xcbf2_9ce4_8422_2325_u64 ^ self.seed, |hash, byte| {
-                (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-            });
+        let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325_u64 ^ self.seed, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+        });
         Self::from_seed(hash)
     }
 
@@ -88,11 +83,7 @@ mod tests {
         let mean = draws.iter().sum::<f64>() / 200_000.0;
         let variance = draws.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / 200_000.0;
         assert!((mean - 10.0).abs() < 0.1, "mean {mean}");
-        assert!(
-            (variance.sqrt() - 10.0).abs() < 0.2,
-            "deviation {}",
-            variance.sqrt()
-        );
+        assert!((variance.sqrt() - 10.0).abs() < 0.2, "deviation {}", variance.sqrt());
     }
 
     #[test]

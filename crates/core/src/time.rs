@@ -51,12 +51,7 @@ impl Instant {
 
 impl fmt::Debug for Instant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{}.{:09}s",
-            self.0 / 1_000_000_000,
-            self.0 % 1_000_000_000
-        )
+        write!(f, "{}.{:09}s", self.0 / 1_000_000_000, self.0 % 1_000_000_000)
     }
 }
 
@@ -84,9 +79,7 @@ pub trait Nanos {
 
 impl Nanos for Duration {
     fn nanos(self) -> u64 {
-        self.as_secs()
-            .saturating_mul(1_000_000_000)
-            .saturating_add(u64::from(self.subsec_nanos()))
+        self.as_secs().saturating_mul(1_000_000_000).saturating_add(u64::from(self.subsec_nanos()))
     }
 }
 
@@ -115,10 +108,7 @@ mod tests {
         assert_eq!(late.since(early), Duration::from_secs(4));
         assert_eq!(early.since(late), Duration::ZERO);
         assert_eq!(early - Duration::from_secs(1), Instant::ZERO);
-        assert_eq!(
-            Instant::FAR_FUTURE + Duration::from_secs(1),
-            Instant::FAR_FUTURE
-        );
+        assert_eq!(Instant::FAR_FUTURE + Duration::from_secs(1), Instant::FAR_FUTURE);
 
         let before_wrap = Instant::from_nanos(u64::from(u32::MAX) - 10);
         let after_wrap = before_wrap + Duration::from_nanos(50);

@@ -33,11 +33,7 @@ impl Ratio {
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^52")]
     pub fn of(part: u64, whole: u64) -> Self {
-        Self(if whole == 0 {
-            0.0
-        } else {
-            part as f64 / whole as f64
-        })
+        Self(if whole == 0 { 0.0 } else { part as f64 / whole as f64 })
     }
 }
 

@@ -38,10 +38,8 @@ impl ClosedPlan {
     /// to one for each client.
     #[must_use]
     pub fn sweep(clients: u32) -> Vec<u32> {
-        let mut points: Vec<u32> = [8, 4, 2, 1]
-            .iter()
-            .map(|part| (clients / part).clamp(1, 256))
-            .collect();
+        let mut points: Vec<u32> =
+            [8, 4, 2, 1].iter().map(|part| (clients / part).clamp(1, 256)).collect();
         points.dedup();
         points
     }
@@ -86,17 +84,11 @@ pub fn run(fleet: &mut Fleet, plan: &ClosedPlan) -> Result<Capacity, ClosedError
         .map(|&in_flight| Ok((in_flight, point(fleet, plan, in_flight, &mut rng)?)))
         .collect::<Result<_, _>>()?;
     let best = points.iter().map(|point| point.1).fold(0.0, f64::max);
-    let mut plateau: Vec<f64> = points
-        .iter()
-        .map(|point| point.1)
-        .filter(|rate| *rate >= 0.97 * best)
-        .collect();
+    let mut plateau: Vec<f64> =
+        points.iter().map(|point| point.1).filter(|rate| *rate >= 0.97 * best).collect();
     plateau.sort_by(f64::total_cmp);
     let plateau_rps = plateau.get(plateau.len() / 2).copied().unwrap_or(0.0);
-    Ok(Capacity {
-        points,
-        plateau_rps,
-    })
+    Ok(Capacity { points, plateau_rps })
 }
 
 fn point(
@@ -105,11 +97,7 @@ fn point(
     in_flight: u32,
     rng: &mut Rng,
 ) -> Result<f64, ClosedError> {
-    let mut turns = Turns {
-        next: 0,
-        clients: fleet.clients(),
-        tag: 0,
-    };
+    let mut turns = Turns { next: 0, clients: fleet.clients(), tag: 0 };
     let mut round = Round::default();
     for _ in 0..in_flight {
         turns.call(fleet, plan, rng, &mut round);
@@ -179,12 +167,9 @@ impl Round {
         self.freed += 1;
         match event {
             #[expect(clippy::cast_possible_truncation, reason = "tokens are tags here")]
-            Event::Response {
-                token,
-                status: 0,
-                payload,
-                ..
-            } if work::is_answer(payload, token as u32) => {
+            Event::Response { token, status: 0, payload, .. }
+                if work::is_answer(payload, token as u32) =>
+            {
                 self.right += 1;
             }
             Event::Rejected { .. } => self.refused += 1,

@@ -37,10 +37,7 @@ impl Counts {
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         let shed = self.shed.iter().map(|(reason, count)| {
-            (
-                reason.clone(),
-                count - earlier.shed.get(reason).copied().unwrap_or(0).min(*count),
-            )
+            (reason.clone(), count - earlier.shed.get(reason).copied().unwrap_or(0).min(*count))
         });
         Self {
             received: self.received - earlier.received,

@@ -44,11 +44,7 @@ impl fmt::Display for FleetError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::System(error) => write!(f, "the generator cannot run: {error}"),
-            Self::Unconnected {
-                up,
-                wanted,
-                address,
-            } => write!(
+            Self::Unconnected { up, wanted, address } => write!(
                 f,
                 "{up} of {wanted} clients are connected to {address}; is a tailwater server \
                  listening there, and does `ulimit -n` allow {} descriptors?",
@@ -79,10 +75,8 @@ impl Fleet {
         let poller = Poller::new().map_err(|errno| FleetError::System(errno.into()))?;
         let mut channels: Vec<_> = (0..u64::from(clients))
             .map(|key| {
-                let config = ChannelConfig {
-                    client_id: key + 1,
-                    ..ChannelConfig::new(address.clone())
-                };
+                let config =
+                    ChannelConfig { client_id: key + 1, ..ChannelConfig::new(address.clone()) };
                 Channel::new(config, key, controller.client())
             })
             .collect();
@@ -90,11 +84,7 @@ impl Fleet {
             .build(CONNECT_LIMIT, 1, 0)
             .expect("no control has no settings that could be wrong");
         let key = u64::from(clients);
-        channels.push(Channel::new(
-            ChannelConfig::new(address.clone()),
-            key,
-            open.client(),
-        ));
+        channels.push(Channel::new(ChannelConfig::new(address.clone()), key, open.client()));
         let mut fleet = Self {
             poller,
             scheduled: vec![Instant::FAR_FUTURE; channels.len()],
@@ -112,21 +102,13 @@ impl Fleet {
         let mut begun = 0;
         loop {
             let time = now();
-            let up = self
-                .channels
-                .iter()
-                .filter(|channel| channel.is_up())
-                .count();
+            let up = self.channels.iter().filter(|channel| channel.is_up()).count();
             if up == self.channels.len() {
                 return Ok(());
             }
             if time >= limit {
                 let wanted = self.channels.len();
-                return Err(FleetError::Unconnected {
-                    up,
-                    wanted,
-                    address: address.clone(),
-                });
+                return Err(FleetError::Unconnected { up, wanted, address: address.clone() });
             }
             if begun - up.min(begun) < CONNECT_BURST {
                 let end = (begun + CONNECT_BURST).min(self.channels.len());
@@ -135,8 +117,7 @@ impl Fleet {
                 }
                 begun = end;
             }
-            self.poller
-                .wait(Some(Duration::from_millis(1)), &mut self.ready);
+            self.poller.wait(Some(Duration::from_millis(1)), &mut self.ready);
             self.take_ready(&mut |_, _| {});
             self.fire(now(), &mut |_, _| {});
         }
@@ -234,10 +215,7 @@ impl Fleet {
             && at < self.scheduled[index]
         {
             self.scheduled[index] = at;
-            self.due.push(Reverse((
-                at,
-                u32::try_from(index).expect("clients fit 32 bits"),
-            )));
+            self.due.push(Reverse((at, u32::try_from(index).expect("clients fit 32 bits"))));
         }
     }
 }
@@ -246,11 +224,5 @@ impl Fleet {
 #[must_use]
 pub fn call(method: MethodId, service: Duration, tag: u32, deadline: Option<Instant>) -> NewCall {
     debug_assert!(service.nanos() <= work::SERVICE_MAX.nanos());
-    NewCall {
-        method,
-        payload: work::payload(service, tag),
-        deadline,
-        priority: 128,
-        tenant: 0,
-    }
+    NewCall { method, payload: work::payload(service, tag), deadline, priority: 128, tenant: 0 }
 }

@@ -106,13 +106,7 @@ struct Meters {
 impl Meters {
     fn new(plan: &OpenPlan, start: Instant) -> Self {
         let from = start + plan.warm_up;
-        Self {
-            from,
-            to: from + plan.measure,
-            pid: plan.server_pid,
-            before: None,
-            after: None,
-        }
+        Self { from, to: from + plan.measure, pid: plan.server_pid, before: None, after: None }
     }
 
     fn look(&mut self, fleet: &mut Fleet, record: &mut Record<'_>) {
@@ -132,10 +126,8 @@ impl Meters {
     }
 
     fn window(&self) -> Window {
-        let (before, after) = self
-            .before
-            .zip(self.after)
-            .expect("both ends of the window were passed");
+        let (before, after) =
+            self.before.zip(self.after).expect("both ends of the window were passed");
         after.since(&before)
     }
 }
@@ -161,12 +153,7 @@ struct Record<'a> {
 impl<'a> Record<'a> {
     fn new(plan: &'a OpenPlan, start: Instant) -> Self {
         let from = start + plan.warm_up;
-        let spec = TallySpec {
-            slo: plan.slo,
-            from,
-            to: from + plan.measure,
-            bin: plan.bin,
-        };
+        let spec = TallySpec { slo: plan.slo, from, to: from + plan.measure, bin: plan.bin };
         let from_ns = plan.warm_up.nanos();
         Self {
             plan,
@@ -204,12 +191,7 @@ impl<'a> Record<'a> {
         #[expect(clippy::cast_possible_truncation, reason = "a tag is any 32 bits")]
         let tag = index as u32;
         let service = Duration::from_nanos(u64::from(entry.service_ns));
-        let call = fleet::call(
-            self.plan.method,
-            service,
-            tag,
-            Some(intended + self.plan.slo),
-        );
+        let call = fleet::call(self.plan.method, service, tag, Some(intended + self.plan.slo));
         let on_event = &mut |_: usize, event: Event<'_>| self.on_event(event);
         fleet.submit(entry.client as usize, time, index as u64, call, on_event);
     }
@@ -220,26 +202,13 @@ impl<'a> Record<'a> {
 
     fn on_event(&mut self, event: Event<'_>) {
         match event {
-            Event::Response {
-                token: COUNTS_BEFORE,
-                payload,
-                ..
-            } => {
+            Event::Response { token: COUNTS_BEFORE, payload, .. } => {
                 self.before = Counts::parse(payload).ok();
             }
-            Event::Response {
-                token: COUNTS_AFTER,
-                payload,
-                ..
-            } => {
+            Event::Response { token: COUNTS_AFTER, payload, .. } => {
                 self.after = Counts::parse(payload).ok();
             }
-            Event::Response {
-                token,
-                status,
-                payload,
-                ..
-            } => {
+            Event::Response { token, status, payload, .. } => {
                 let (index, intended) = self.end(token);
                 #[expect(clippy::cast_possible_truncation, reason = "as when it was sent")]
                 let right = status == 0 && work::is_answer(payload, index as u32);
@@ -248,25 +217,14 @@ impl<'a> Record<'a> {
                 self.tally.served(intended, latency);
                 self.note(index, Some(latency));
             }
-            Event::Rejected {
-                token,
-                reason,
-                elapsed,
-            } => {
+            Event::Rejected { token, reason, elapsed } => {
                 let (index, intended) = self.end(token);
                 let name = reason.map_or("unknown", tailwater_control::Reason::name);
                 self.tally.shed(intended, elapsed, name);
                 self.note(index, None);
             }
-            Event::Dropped {
-                token: COUNTS_BEFORE | COUNTS_AFTER,
-                ..
-            } => {}
-            Event::Dropped {
-                token,
-                reason,
-                sent,
-            } => {
+            Event::Dropped { token: COUNTS_BEFORE | COUNTS_AFTER, .. } => {}
+            Event::Dropped { token, reason, sent } => {
                 let (index, intended) = self.end(token);
                 if sent || reason == DropReason::Disconnected {
                     self.tally.lost(intended);
@@ -285,10 +243,7 @@ impl<'a> Record<'a> {
 
     fn end(&mut self, token: u64) -> (usize, Instant) {
         let index = usize::try_from(token).expect("tokens are indices");
-        assert!(
-            !std::mem::replace(&mut self.ended[index], true),
-            "request {index} ended twice"
-        );
+        assert!(!std::mem::replace(&mut self.ended[index], true), "request {index} ended twice");
         self.open -= 1;
         let intended = self.start + Duration::from_nanos(self.plan.schedule.entries[index].at);
         (index, intended)
@@ -298,8 +253,7 @@ impl<'a> Record<'a> {
     fn note(&mut self, index: usize, latency: Option<Duration>) {
         let at_ns = self.plan.schedule.entries[index].at;
         if self.plan.bin.is_some() && (self.from_ns..self.to_ns).contains(&at_ns) {
-            self.points
-                .push((Duration::from_nanos(at_ns - self.from_ns), latency));
+            self.points.push((Duration::from_nanos(at_ns - self.from_ns), latency));
         }
     }
 
@@ -312,10 +266,7 @@ impl<'a> Record<'a> {
                 self.note(index, None);
             }
         }
-        let counts = self
-            .after
-            .zip(self.before)
-            .map(|(after, before)| after.since(&before));
+        let counts = self.after.zip(self.before).map(|(after, before)| after.since(&before));
         Findings {
             tally: self.tally,
             sent_ns: self.sent_ns,

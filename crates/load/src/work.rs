@@ -54,9 +54,7 @@ impl Spinner {
             .min()
             .unwrap_or(1);
         #[expect(clippy::cast_precision_loss, reason = "small numbers")]
-        Self {
-            rounds_per_ns: ROUNDS as f64 / fastest_ns as f64,
-        }
+        Self { rounds_per_ns: ROUNDS as f64 / fastest_ns as f64 }
     }
 
     /// One that was measured before, in rounds per nanosecond.
@@ -96,9 +94,7 @@ fn spin(rounds: u64) {
 #[must_use]
 pub fn service(spinner: Spinner) -> Router {
     Router::new()
-        .route(ECHO.0, |request: Request| async {
-            Reply::ok(request.payload)
-        })
+        .route(ECHO.0, |request: Request| async { Reply::ok(request.payload) })
         .route(SPIN.0, move |request: Request| async move {
             match asked(&request) {
                 Ok(time) => {
@@ -123,11 +119,7 @@ fn asked(request: &Request) -> Result<Duration, Reply> {
     let refusal = || Reply::failure(400, "8 bytes are needed: service time in ns, tag");
     let bytes = request.payload.first_chunk::<4>().ok_or_else(refusal)?;
     let time = Duration::from_nanos(u64::from(u32::from_le_bytes(*bytes)));
-    if time > SERVICE_MAX {
-        Err(refusal())
-    } else {
-        Ok(time)
-    }
+    if time > SERVICE_MAX { Err(refusal()) } else { Ok(time) }
 }
 
 #[cfg(test)]

@@ -146,27 +146,18 @@ pub(crate) const COLUMNS: [Column; 17] = [
 
 impl Cell {
     fn plain(text: String) -> Self {
-        Self {
-            text,
-            tone: Tone::Plain,
-        }
+        Self { text, tone: Tone::Plain }
     }
 }
 
 fn number(point: &Point<'_>, quantity: Quantity, show: impl Fn(f64) -> String) -> Cell {
-    Cell::plain(
-        point
-            .median(quantity)
-            .map_or_else(|| NOTHING.to_owned(), show),
-    )
+    Cell::plain(point.median(quantity).map_or_else(|| NOTHING.to_owned(), show))
 }
 
 fn of_bound(point: &Point<'_>) -> Cell {
     // Without a bound the share is not zero, it does not exist.
     let bounded = point.median(Quantity::Bound).is_some();
-    let Some(share) = point
-        .median(Quantity::OfBound)
-        .filter(|share| bounded || *share > 0.0)
+    let Some(share) = point.median(Quantity::OfBound).filter(|share| bounded || *share > 0.0)
     else {
         return Cell::plain(NOTHING.to_owned());
     };
@@ -176,17 +167,12 @@ fn of_bound(point: &Point<'_>) -> Cell {
         share if share >= 0.80 => Tone::Fair,
         _ => Tone::Poor,
     };
-    Cell {
-        text: format::percent(share),
-        tone,
-    }
+    Cell { text: format::percent(share), tone }
 }
 
 fn p99(group: &Group<'_>, _: &Line<'_>, point: &Point<'_>) -> Cell {
     let mut cell = number(point, Quantity::P99, short_time);
-    let over = point
-        .median(Quantity::P99)
-        .is_some_and(|p99| p99 > group.slo_us);
+    let over = point.median(Quantity::P99).is_some_and(|p99| p99 > group.slo_us);
     if over && point.valid > 0 {
         cell.tone = Tone::Poor;
     }
@@ -196,14 +182,8 @@ fn p99(group: &Group<'_>, _: &Line<'_>, point: &Point<'_>) -> Cell {
 fn validity(point: &Point<'_>) -> Cell {
     let text = format!("{}/{}", point.valid, point.total);
     match point.valid {
-        0 => Cell {
-            text: format!("{text} !"),
-            tone: Tone::Poor,
-        },
-        valid if valid < point.total => Cell {
-            text,
-            tone: Tone::Fair,
-        },
+        0 => Cell { text: format!("{text} !"), tone: Tone::Poor },
+        valid if valid < point.total => Cell { text, tone: Tone::Fair },
         _ => Cell::plain(text),
     }
 }

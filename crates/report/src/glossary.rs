@@ -12,14 +12,8 @@ pub(crate) const TERMS: [(&str, &str); 14] = [
         "Requests that the schedule intends per second, ÷ capacity. The schedule is fixed before \
          the run and does not wait for answers.",
     ),
-    (
-        "SLO",
-        "The latency that an answer must not exceed to count as in time.",
-    ),
-    (
-        "throughput",
-        "Answers per second, in time or late; rejects are not answers.",
-    ),
+    ("SLO", "The latency that an answer must not exceed to count as in time."),
+    ("throughput", "Answers per second, in time or late; rejects are not answers."),
     ("goodput", "Answers per second that came within the SLO."),
     (
         "bound",
@@ -39,10 +33,7 @@ pub(crate) const TERMS: [(&str, &str); 14] = [
          The five add up to every intended request.",
     ),
     ("drops", "Requests shed ÷ requests received by the server."),
-    (
-        "reject delay",
-        "From sending a request to receiving its reject, median.",
-    ),
+    ("reject delay", "From sending a request to receiving its reject, median."),
     (
         "lag (lateness)",
         "How long after its intended time the load generator got to a request. It is the \

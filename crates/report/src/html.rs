@@ -72,10 +72,7 @@ fn section(experiment: &Experiment, at: usize, group: &Group<'_>) -> String {
     }
     out.push_str("<div class=\"plots\">\n");
     for plot in plots::of_group(experiment, at, group) {
-        out.push_str(&format!(
-            "<figure id=\"{}\">\n{}</figure>\n",
-            plot.name, plot.svg
-        ));
+        out.push_str(&format!("<figure id=\"{}\">\n{}</figure>\n", plot.name, plot.svg));
     }
     out.push_str("</div>\n</section>\n");
     out
@@ -85,19 +82,12 @@ fn rows(group: &Group<'_>) -> String {
     let mut out = String::from("<div class=\"scroll\"><table>\n<thead><tr>");
     for column in &COLUMNS {
         let head = escape(column.head).replace('\n', "<br/>");
-        out.push_str(&format!(
-            "<th title=\"{}\">{head}</th>",
-            escape(column.meaning)
-        ));
+        out.push_str(&format!("<th title=\"{}\">{head}</th>", escape(column.meaning)));
     }
     out.push_str("</tr></thead>\n<tbody>\n");
     for demand in group.demands() {
         for (nth, (line, point)) in group.at(demand).enumerate() {
-            out.push_str(if nth == 0 {
-                "<tr class=\"first\">"
-            } else {
-                "<tr>"
-            });
+            out.push_str(if nth == 0 { "<tr class=\"first\">" } else { "<tr>" });
             for column in &COLUMNS {
                 let cell = column.cell(group, line, point);
                 let class = match cell.tone {
@@ -144,21 +134,13 @@ fn validity(experiment: &Experiment) -> String {
 fn manifest(experiment: &Experiment) -> String {
     let manifest = &experiment.manifest;
     let known = |text: &str| {
-        if text.is_empty() {
-            "–".to_owned()
-        } else {
-            text.to_owned()
-        }
+        if text.is_empty() { "–".to_owned() } else { text.to_owned() }
     };
     let date = match manifest.started_unix {
         0 => "none: a simulation depends on its seed alone".to_owned(),
         unix => format::date(unix),
     };
-    let cpus = if manifest.cpus == 0 {
-        "–".to_owned()
-    } else {
-        manifest.cpus.to_string()
-    };
+    let cpus = if manifest.cpus == 0 { "–".to_owned() } else { manifest.cpus.to_string() };
     let capacity = format!(
         "{} k requests/s (drift {} %)",
         format::thousands(experiment.capacity_rps),
@@ -175,10 +157,7 @@ fn manifest(experiment: &Experiment) -> String {
         ("kernel", known(&manifest.kernel)),
         ("capacity, first configuration", capacity),
     ];
-    definitions(
-        "Where, when and with what",
-        entries.iter().map(|(k, v)| (*k, v.as_str())),
-    )
+    definitions("Where, when and with what", entries.iter().map(|(k, v)| (*k, v.as_str())))
 }
 
 fn glossary() -> String {
@@ -188,11 +167,7 @@ fn glossary() -> String {
 fn definitions<'a>(title: &str, entries: impl Iterator<Item = (&'a str, &'a str)>) -> String {
     let mut out = format!("<section>\n<h2>{title}</h2>\n<dl>\n");
     for (term, meaning) in entries {
-        out.push_str(&format!(
-            "<dt>{}</dt><dd>{}</dd>\n",
-            escape(term),
-            escape(meaning)
-        ));
+        out.push_str(&format!("<dt>{}</dt><dd>{}</dd>\n", escape(term), escape(meaning)));
     }
     out.push_str("</dl>\n</section>\n");
     out
@@ -214,18 +189,10 @@ fn raw(experiment: &Experiment) -> String {
 /// A name that no file system minds.
 fn file_name(scenario: &str) -> String {
     let safe = |c: char| {
-        if c.is_ascii_alphanumeric() || c == '-' || c == '_' {
-            c
-        } else {
-            '-'
-        }
+        if c.is_ascii_alphanumeric() || c == '-' || c == '_' { c } else { '-' }
     };
     let name: String = scenario.chars().take(80).map(safe).collect();
-    if name.is_empty() {
-        "experiment".to_owned()
-    } else {
-        name
-    }
+    if name.is_empty() { "experiment".to_owned() } else { name }
 }
 
 /// Base64 with padding (RFC 4648 §4).
@@ -238,11 +205,7 @@ fn base64(bytes: &[u8]) -> String {
         for digit in 0..4 {
             let value = group >> (18 - 6 * digit) & 63;
             let shown = digit as usize <= chunk.len();
-            out.push(if shown {
-                char::from(DIGITS[value as usize])
-            } else {
-                '='
-            });
+            out.push(if shown { char::from(DIGITS[value as usize]) } else { '=' });
         }
     }
     out

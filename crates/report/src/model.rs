@@ -46,26 +46,17 @@ pub(crate) fn groups(experiment: &Experiment) -> Vec<Group<'_>> {
     let mut keys: Vec<(u32, f64)> = Vec::new();
     let named = experiment.runs.iter().map(|run| (run.clients, run.slo_us));
     for key in named.chain(experiment.summary.iter().map(|s| (s.clients, s.slo_us))) {
-        if !keys
-            .iter()
-            .any(|known| known.0 == key.0 && same(known.1, key.1))
-        {
+        if !keys.iter().any(|known| known.0 == key.0 && same(known.1, key.1)) {
             keys.push(key);
         }
     }
-    keys.into_iter()
-        .map(|key| group(experiment, key, &labels))
-        .collect()
+    keys.into_iter().map(|key| group(experiment, key, &labels)).collect()
 }
 
 impl Group<'_> {
     /// Such as `100 clients, SLO 400 µs`.
     pub(crate) fn name(&self) -> String {
-        let noun = if self.clients == 1 {
-            "client"
-        } else {
-            "clients"
-        };
+        let noun = if self.clients == 1 { "client" } else { "clients" };
         format!(
             "{} {noun}, SLO {}",
             format::count(u64::from(self.clients)),
@@ -88,21 +79,14 @@ impl Group<'_> {
     /// The controllers measured at a demand.
     pub(crate) fn at(&self, demand: f64) -> impl Iterator<Item = (&Line<'_>, &Point<'_>)> {
         self.lines.iter().filter_map(move |line| {
-            let point = line
-                .points
-                .iter()
-                .find(|point| same(point.demand, demand))?;
+            let point = line.points.iter().find(|point| same(point.demand, demand))?;
             Some((line, point))
         })
     }
 
     /// Whether demand changed within its runs.
     pub(crate) fn stepped(&self) -> bool {
-        self.lines
-            .iter()
-            .flat_map(|l| &l.points)
-            .flat_map(|p| &p.runs)
-            .any(|r| r.series.is_some())
+        self.lines.iter().flat_map(|l| &l.points).flat_map(|p| &p.runs).any(|r| r.series.is_some())
     }
 }
 
@@ -114,16 +98,12 @@ impl Point<'_> {
 
     /// Median and range: from the summary, else from the runs.
     pub(crate) fn spread(&self, quantity: Quantity) -> Option<Spread> {
-        let summarised = self
-            .summary
-            .and_then(|summary| summary.of.get(quantity.field()));
+        let summarised = self.summary.and_then(|summary| summary.of.get(quantity.field()));
         let spread = match summarised {
             Some(spread) => *spread,
             None => spread_of(self.runs.iter().map(|run| quantity.of(run)).collect())?,
         };
-        let finite = [spread.min, spread.median, spread.max]
-            .iter()
-            .all(|v| v.is_finite());
+        let finite = [spread.min, spread.median, spread.max].iter().all(|v| v.is_finite());
         // A percentile of nothing is stored as zero.
         (finite && !(quantity.positive() && spread.median <= 0.0)).then_some(spread)
     }
@@ -148,11 +128,7 @@ pub(crate) fn spread_of(mut values: Vec<f64>) -> Option<Spread> {
     values.sort_by(f64::total_cmp);
     let (min, max) = (*values.first()?, *values.last()?);
     let (low, high) = (values[(values.len() - 1) / 2], values[values.len() / 2]);
-    Some(Spread {
-        min,
-        median: low + (high - low) / 2.0,
-        max,
-    })
+    Some(Spread { min, median: low + (high - low) / 2.0, max })
 }
 
 /// Equal to a thousandth: demands and objectives are written by people, in few digits.
@@ -171,14 +147,8 @@ pub(crate) fn label(controller: &str, profile: &str) -> String {
 
 fn labels(experiment: &Experiment) -> Vec<(&str, &str)> {
     let mut labels = Vec::new();
-    let of_runs = experiment
-        .runs
-        .iter()
-        .map(|r| (r.controller.as_str(), r.profile.as_str()));
-    let of_summary = experiment
-        .summary
-        .iter()
-        .map(|s| (s.controller.as_str(), s.profile.as_str()));
+    let of_runs = experiment.runs.iter().map(|r| (r.controller.as_str(), r.profile.as_str()));
+    let of_summary = experiment.summary.iter().map(|s| (s.controller.as_str(), s.profile.as_str()));
     for label in of_runs.chain(of_summary) {
         if !labels.contains(&label) {
             labels.push(label);
@@ -202,33 +172,19 @@ fn group<'a>(
         .iter()
         .filter(|summary| summary.clients == clients && same(summary.slo_us, slo_us))
         .collect();
-    let known = runs
-        .iter()
-        .map(|run| run.capacity_rps)
-        .filter(|rps| *rps > 0.0);
+    let known = runs.iter().map(|run| run.capacity_rps).filter(|rps| *rps > 0.0);
     let capacity_rps =
         spread_of(known.collect()).map_or(experiment.capacity_rps, |spread| spread.median);
-    let lines = labels
-        .iter()
-        .enumerate()
-        .map(|(index, (controller, profile))| Line {
-            index,
-            label: label(controller, profile),
-            points: points(
-                runs.iter()
-                    .filter(|r| r.controller == *controller && r.profile == *profile),
-                summaries
-                    .iter()
-                    .filter(|s| s.controller == *controller && s.profile == *profile),
-            ),
-        });
+    let lines = labels.iter().enumerate().map(|(index, (controller, profile))| Line {
+        index,
+        label: label(controller, profile),
+        points: points(
+            runs.iter().filter(|r| r.controller == *controller && r.profile == *profile),
+            summaries.iter().filter(|s| s.controller == *controller && s.profile == *profile),
+        ),
+    });
     let lines = lines.filter(|line| !line.points.is_empty()).collect();
-    Group {
-        clients,
-        slo_us,
-        capacity_rps: finite_or_zero(capacity_rps),
-        lines,
-    }
+    Group { clients, slo_us, capacity_rps: finite_or_zero(capacity_rps), lines }
 }
 
 fn points<'a, 'b>(
@@ -242,21 +198,13 @@ where
     let mut by_demand: BTreeMap<i64, At<'a>> = BTreeMap::new();
     for run in runs.copied().filter(|run| run.demand_ratio.is_finite()) {
         let at = by_demand.entry(thousandths(run.demand_ratio));
-        at.or_insert((run.demand_ratio, Vec::new(), None))
-            .1
-            .push(run);
+        at.or_insert((run.demand_ratio, Vec::new(), None)).1.push(run);
     }
-    for summary in summaries
-        .copied()
-        .filter(|summary| summary.demand_ratio.is_finite())
-    {
+    for summary in summaries.copied().filter(|summary| summary.demand_ratio.is_finite()) {
         let at = by_demand.entry(thousandths(summary.demand_ratio));
         at.or_insert((summary.demand_ratio, Vec::new(), None)).2 = Some(summary);
     }
-    by_demand
-        .into_values()
-        .map(|(demand, runs, summary)| point(demand, runs, summary))
-        .collect()
+    by_demand.into_values().map(|(demand, runs, summary)| point(demand, runs, summary)).collect()
 }
 
 fn point<'a>(demand: f64, mut runs: Vec<&'a Run>, summary: Option<&'a Summary>) -> Point<'a> {
@@ -267,13 +215,7 @@ fn point<'a>(demand: f64, mut runs: Vec<&'a Run>, summary: Option<&'a Summary>) 
     }
     let summary = summary.filter(|summary| summary.repetitions > 0);
     let valid = summary.map_or(counted, |summary| summary.repetitions);
-    Point {
-        demand,
-        valid,
-        total: total.max(valid),
-        runs,
-        summary,
-    }
+    Point { demand, valid, total: total.max(valid), runs, summary }
 }
 
 /// A float is no key, a number of thousandths is.
@@ -290,26 +232,13 @@ mod tests {
     use super::*;
 
     fn run(demand_ratio: f64, goodput_rps: f64, valid: bool) -> Run {
-        Run {
-            controller: "none".into(),
-            demand_ratio,
-            goodput_rps,
-            valid,
-            ..Run::default()
-        }
+        Run { controller: "none".into(), demand_ratio, goodput_rps, valid, ..Run::default() }
     }
 
     #[test]
     fn medians_skip_invalid_runs() {
-        let runs = vec![
-            run(1.0, 10.0, true),
-            run(1.0, 30.0, true),
-            run(1.0, 900.0, false),
-        ];
-        let experiment = Experiment {
-            runs,
-            ..Experiment::default()
-        };
+        let runs = vec![run(1.0, 10.0, true), run(1.0, 30.0, true), run(1.0, 900.0, false)];
+        let experiment = Experiment { runs, ..Experiment::default() };
         let groups = groups(&experiment);
         let point = &groups[0].lines[0].points[0];
         assert_eq!((point.valid, point.total), (2, 3));
@@ -319,11 +248,7 @@ mod tests {
 
     #[test]
     fn the_summary_wins_over_runs() {
-        let spread = Spread {
-            min: 1.0,
-            median: 2.0,
-            max: 3.0,
-        };
+        let spread = Spread { min: 1.0, median: 2.0, max: 3.0 };
         let summary = Summary {
             controller: "none".into(),
             demand_ratio: 1.0,

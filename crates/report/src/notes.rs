@@ -20,15 +20,11 @@ pub(crate) const NO_VALID: &str =
 
 /// Every invalid run, then every discarded one.
 pub(crate) fn notes(experiment: &Experiment) -> Vec<Note> {
-    let invalid = experiment
-        .runs
-        .iter()
-        .filter(|run| !run.valid)
-        .map(|run| Note {
-            kind: "invalid",
-            what: name(run),
-            why: reasons(run),
-        });
+    let invalid = experiment.runs.iter().filter(|run| !run.valid).map(|run| Note {
+        kind: "invalid",
+        what: name(run),
+        why: reasons(run),
+    });
     let discarded = experiment.discarded.iter().map(|discard| Note {
         kind: "discarded",
         what: discard.what.clone(),
@@ -39,11 +35,7 @@ pub(crate) fn notes(experiment: &Experiment) -> Vec<Note> {
 
 /// Whether some number of the group comes from invalid runs.
 pub(crate) fn has_unsound(group: &Group<'_>) -> bool {
-    group
-        .lines
-        .iter()
-        .flat_map(|line| &line.points)
-        .any(|point| point.valid == 0)
+    group.lines.iter().flat_map(|line| &line.points).any(|point| point.valid == 0)
 }
 
 /// Why a run is invalid, in one line.

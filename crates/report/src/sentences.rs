@@ -23,15 +23,8 @@ pub fn line_summary(experiment: &Experiment) -> String {
     sentences.push(trust(experiment));
     if groups.len() > 1 {
         let more = groups.len() - 1;
-        let noun = if more == 1 {
-            "configuration follows"
-        } else {
-            "configurations follow"
-        };
-        sentences.push(format!(
-            "This speaks of {}; {more} more {noun}.",
-            group.name()
-        ));
+        let noun = if more == 1 { "configuration follows" } else { "configurations follow" };
+        sentences.push(format!("This speaks of {}; {more} more {noun}.", group.name()));
     }
     sentences.join(" ")
 }
@@ -48,11 +41,7 @@ fn ranked<'a>(group: &'a Group<'_>, demand: f64) -> Vec<(&'a Line<'a>, &'a Point
 }
 
 fn verdict(group: &Group<'_>) -> Option<String> {
-    let demand = group
-        .demands()
-        .into_iter()
-        .rev()
-        .find(|d| !ranked(group, *d).is_empty())?;
+    let demand = group.demands().into_iter().rev().find(|d| !ranked(group, *d).is_empty())?;
     let ranked = ranked(group, demand);
     let (best, point, goodput) = ranked.first()?;
     let mean = if group.stepped() { "a mean of " } else { "" };
@@ -65,11 +54,7 @@ fn verdict(group: &Group<'_>) -> Option<String> {
         standing(point)
     );
     for (line, point, goodput) in ranked.iter().skip(1).take(NAMED_MAX - 1) {
-        text.push_str(&format!(
-            "; {} keeps {} k/s",
-            line.label,
-            format::thousands(*goodput)
-        ));
+        text.push_str(&format!("; {} keeps {} k/s", line.label, format::thousands(*goodput)));
         if let Some(p99) = point.median(Quantity::P99) {
             text.push_str(&format!(" (p99 {})", format::time(p99)));
         }
@@ -92,20 +77,13 @@ fn standing(point: &Point<'_>) -> String {
     if let Some(p99) = point.median(Quantity::P99) {
         parts.push(format!("p99 {}", format::time(p99)));
     }
-    if parts.is_empty() {
-        "no latency was measured".to_owned()
-    } else {
-        parts.join(", ")
-    }
+    if parts.is_empty() { "no latency was measured".to_owned() } else { parts.join(", ") }
 }
 
 /// The worst share of the bound that the winner at the highest demand shows anywhere.
 fn across_demands(group: &Group<'_>) -> Option<String> {
     let demands = group.demands();
-    let last = demands
-        .iter()
-        .rev()
-        .find(|d| !ranked(group, **d).is_empty())?;
+    let last = demands.iter().rev().find(|d| !ranked(group, **d).is_empty())?;
     let winner = ranked(group, *last).first()?.0.index;
     let line = group.lines.iter().find(|line| line.index == winner)?;
     let shares: Vec<(f64, f64)> = line
@@ -154,8 +132,5 @@ fn no_result(experiment: &Experiment) -> String {
     }
     let commonest = causes.into_iter().max_by_key(|(_, times)| *times);
     let cause = commonest.map_or_else(String::new, |(why, _)| format!(" (mostly: {why})"));
-    format!(
-        "{} has no result: no run in it is valid{cause}.",
-        experiment.scenario
-    )
+    format!("{} has no result: no run in it is valid{cause}.", experiment.scenario)
 }

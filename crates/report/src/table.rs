@@ -50,10 +50,7 @@ fn block(group: &Group<'_>, style: TableStyle) -> String {
         out.push('\n');
     }
     if !left_out.is_empty() {
-        out.push_str(&format!(
-            "left out for want of width: {}\n",
-            left_out.join(", ")
-        ));
+        out.push_str(&format!("left out for want of width: {}\n", left_out.join(", ")));
     }
     out
 }
@@ -65,16 +62,9 @@ fn fitted(group: &Group<'_>, style: TableStyle) -> (String, Vec<String>) {
     loop {
         // Width is measured without colour, whose codes take no room on a terminal.
         let bare = draw(group, &columns, false);
-        let width = bare
-            .lines()
-            .map(|line| line.chars().count())
-            .max()
-            .unwrap_or(0);
+        let width = bare.lines().map(|line| line.chars().count()).max().unwrap_or(0);
         let fits = style.width.is_none_or(|limit| width <= usize::from(limit));
-        let last = columns
-            .iter()
-            .enumerate()
-            .max_by_key(|(_, column)| column.dispensable);
+        let last = columns.iter().enumerate().max_by_key(|(_, column)| column.dispensable);
         match last {
             Some((at, column)) if !fits && column.dispensable > 0 => {
                 left_out.insert(0, column.head.replace('\n', " "));
@@ -117,11 +107,7 @@ fn draw(group: &Group<'_>, columns: &[&Column], colour: bool) -> String {
             column.set_cell_alignment(CellAlignment::Right);
         }
     }
-    table
-        .lines()
-        .map(|line| line.trim_end().to_owned())
-        .collect::<Vec<_>>()
-        .join("\n")
+    table.lines().map(|line| line.trim_end().to_owned()).collect::<Vec<_>>().join("\n")
 }
 
 fn painted(cell: Cell, colour: bool) -> comfy_table::Cell {
@@ -144,20 +130,12 @@ fn remarks(notes: &[Note]) -> String {
     }
     if notes.len() > NOTES_MAX {
         let more = notes.len() - NOTES_MAX;
-        out.push_str(&format!(
-            "and {more} more runs do not count; the JSON names them all\n"
-        ));
+        out.push_str(&format!("and {more} more runs do not count; the JSON names them all\n"));
     }
-    if out.is_empty() {
-        out
-    } else {
-        format!("\n{out}")
-    }
+    if out.is_empty() { out } else { format!("\n{out}") }
 }
 
 /// Text from files must not move the cursor or change colours.
 fn printable(text: &str) -> String {
-    text.chars()
-        .map(|c| if c.is_control() { '\u{fffd}' } else { c })
-        .collect()
+    text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }

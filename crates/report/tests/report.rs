@@ -9,10 +9,7 @@ use std::collections::BTreeSet;
 use tailwater_report::{TableStyle, html, line_summary, plots, table};
 use tailwater_stats::result::Experiment;
 
-const PLAIN: TableStyle = TableStyle {
-    colour: false,
-    width: None,
-};
+const PLAIN: TableStyle = TableStyle { colour: false, width: None };
 
 #[test]
 fn a_small_table_as_text() {
@@ -33,13 +30,7 @@ discarded: none at 2.0×, repetition 2: steal 4.1 % of a core, at most 2 %
 #[test]
 fn colour_only_adds_to_the_text() {
     let plain = table(&overload(), PLAIN);
-    let coloured = table(
-        &overload(),
-        TableStyle {
-            colour: true,
-            width: None,
-        },
-    );
+    let coloured = table(&overload(), TableStyle { colour: true, width: None });
     assert!(!plain.contains('\u{1b}'));
     assert!(coloured.contains("\u{1b}["));
     let words =
@@ -49,21 +40,10 @@ fn colour_only_adds_to_the_text() {
 
 #[test]
 fn a_narrow_table_keeps_what_matters_and_says_what_it_left_out() {
-    let narrow = table(
-        &overload(),
-        TableStyle {
-            colour: false,
-            width: Some(80),
-        },
-    );
-    let rows = narrow
-        .lines()
-        .filter(|line| line.contains('×') && line.contains("/3"));
+    let narrow = table(&overload(), TableStyle { colour: false, width: Some(80) });
+    let rows = narrow.lines().filter(|line| line.contains('×') && line.contains("/3"));
     assert!(rows.clone().count() > 0);
-    assert!(
-        rows.clone().all(|row| row.chars().count() <= 80),
-        "{narrow}"
-    );
+    assert!(rows.clone().all(|row| row.chars().count() <= 80), "{narrow}");
     assert!(narrow.contains("goodput") && narrow.contains("p99"));
     assert!(narrow.contains("left out for want of width: "), "{narrow}");
 }
@@ -74,10 +54,7 @@ fn text_from_files_cannot_drive_the_terminal() {
     experiment.runs[0].controller = "no\u{1b}[2Jne".to_owned();
     experiment.discarded[0].why = "\u{7}bell".to_owned();
     let text = table(&experiment, PLAIN);
-    assert!(
-        text.chars().all(|c| !c.is_control() || c == '\n'),
-        "{text:?}"
-    );
+    assert!(text.chars().all(|c| !c.is_control() || c == '\n'), "{text:?}");
 }
 
 #[test]
@@ -89,24 +66,13 @@ fn the_summary_names_the_best_first() {
          are valid, 1 was discarded for noise; capacity drifted by 2.1 %."
     );
     let sentences = line_summary(&overload());
-    assert!(
-        sentences.contains("107 of 108 runs are valid"),
-        "{sentences}"
-    );
-    assert!(
-        sentences.contains("1 more configuration follows"),
-        "{sentences}"
-    );
+    assert!(sentences.contains("107 of 108 runs are valid"), "{sentences}");
+    assert!(sentences.contains("1 more configuration follows"), "{sentences}");
 }
 
 #[test]
 fn pictures_and_pages_are_well_formed_and_fetch_nothing() {
-    for (experiment, count) in [
-        (overload(), 20),
-        (spike(), 4),
-        (hostile(), 10),
-        (single(), 10),
-    ] {
+    for (experiment, count) in [(overload(), 20), (spike(), 4), (hostile(), 10), (single(), 10)] {
         let plots = plots(&experiment);
         assert_eq!(plots.len(), count, "{}", experiment.scenario);
         for plot in &plots {
@@ -165,10 +131,7 @@ fn zeros_and_numbers_that_are_none_do_not_reach_the_reader() {
     (zero.bound_rps, zero.goodput_of_bound, zero.capacity_rps) = (0.0, f64::NAN, 0.0);
     (zero.lateness_p99_us, zero.server_cpu_ns_per_request) = (f64::INFINITY, 0.0);
     zero.fates = tailwater_stats::result::Fates::default();
-    let mut experiment = Experiment {
-        runs: vec![zero],
-        ..base("zeros")
-    };
+    let mut experiment = Experiment { runs: vec![zero], ..base("zeros") };
     experiment.capacity_rps = f64::NAN;
     experiment.capacity_drift = f64::NAN;
     let mut text = table(&experiment, PLAIN) + &line_summary(&experiment);
@@ -189,21 +152,11 @@ fn without_a_valid_run_there_is_no_result() {
         run.invalid_because = vec!["offered 90 %, needed 98 %".to_owned()];
     }
     let sentence = line_summary(&experiment);
-    assert!(
-        sentence.contains("no run in it is valid (mostly: offered 90 %"),
-        "{sentence}"
-    );
+    assert!(sentence.contains("no run in it is valid (mostly: offered 90 %"), "{sentence}");
     let text = table(&experiment, PLAIN);
-    assert!(
-        text.contains("0/2 !") && text.contains("no result"),
-        "{text}"
-    );
+    assert!(text.contains("0/2 !") && text.contains("no result"), "{text}");
     let plots = plots(&experiment);
-    assert!(
-        plots
-            .iter()
-            .all(|plot| plot.svg.contains("no valid value to show"))
-    );
+    assert!(plots.iter().all(|plot| plot.svg.contains("no valid value to show")));
 }
 
 #[test]
@@ -211,21 +164,14 @@ fn a_long_course_is_merged_without_losing_its_stall() {
     let mut experiment = spike();
     for run in &mut experiment.runs {
         let series = run.series.as_mut().expect("stepped");
-        for values in [
-            &mut series.offered_rps,
-            &mut series.goodput_rps,
-            &mut series.demand_ratio,
-        ] {
+        for values in [&mut series.offered_rps, &mut series.goodput_rps, &mut series.demand_ratio] {
             *values = vec![1_000.0; 50_000];
         }
         series.p99_us = vec![100.0; 50_000];
         series.p99_us[31_234] = 7e6;
     }
     let plots = plots(&experiment);
-    let p99 = plots
-        .iter()
-        .find(|plot| plot.name.starts_with("p99-over"))
-        .expect("drawn");
+    let p99 = plots.iter().find(|plot| plot.name.starts_with("p99-over")).expect("drawn");
     assert!(p99.svg.len() < 200_000, "{} bytes", p99.svg.len());
     assert!(p99.svg.contains(">10 s<"), "the axis reaches the stall");
 }
@@ -237,15 +183,11 @@ fn check(text: &str) {
     loop {
         match reader.read_event().expect("well-formed") {
             Event::Start(element) => {
-                element
-                    .attributes()
-                    .for_each(|a| drop(a.expect("well-formed attribute")));
+                element.attributes().for_each(|a| drop(a.expect("well-formed attribute")));
                 (depth, elements) = (depth + 1, elements + 1);
             }
             Event::Empty(element) => {
-                element
-                    .attributes()
-                    .for_each(|a| drop(a.expect("well-formed attribute")));
+                element.attributes().for_each(|a| drop(a.expect("well-formed attribute")));
             }
             Event::End(_) => depth -= 1,
             Event::Eof => break,
@@ -268,10 +210,7 @@ fn hostile() -> Experiment {
 }
 
 fn single() -> Experiment {
-    Experiment {
-        runs: vec![run("breakwater", 1.0, 0)],
-        ..base("single")
-    }
+    Experiment { runs: vec![run("breakwater", 1.0, 0)], ..base("single") }
 }
 
 fn without_colour(text: &str) -> String {

@@ -26,12 +26,8 @@ impl FromStr for Reception {
             "block" => Ok(Self::Block),
             "poll" => Ok(Self::Poll),
             _ => {
-                let micros = text
-                    .strip_prefix("spin:")
-                    .and_then(|rest| rest.strip_suffix("us"));
-                let micros = micros
-                    .and_then(|micros| micros.parse().ok())
-                    .ok_or_else(wrong)?;
+                let micros = text.strip_prefix("spin:").and_then(|rest| rest.strip_suffix("us"));
+                let micros = micros.and_then(|micros| micros.parse().ok()).ok_or_else(wrong)?;
                 Ok(Self::SpinThenBlock(Duration::from_micros(micros)))
             }
         }
@@ -62,15 +58,11 @@ impl FromStr for Placement {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let workers = text
-            .strip_prefix("workers:")
-            .and_then(|count| count.parse().ok());
+        let workers = text.strip_prefix("workers:").and_then(|count| count.parse().ok());
         match (text, workers) {
             ("inline", _) => Ok(Self::Inline),
             (_, Some(count @ 1..=1024)) => Ok(Self::Workers(count)),
-            _ => Err(format!(
-                "'{text}' found, inline or workers:4 (1 to 1024) is needed"
-            )),
+            _ => Err(format!("'{text}' found, inline or workers:4 (1 to 1024) is needed")),
         }
     }
 }

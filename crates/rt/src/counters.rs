@@ -112,25 +112,15 @@ mod tests {
 
     #[test]
     fn published_counts_add_up_over_loops_and_read_as_json() {
-        let mut own = Totals {
-            received: 3,
-            ..Totals::default()
-        };
+        let mut own = Totals { received: 3, ..Totals::default() };
         own.count_shed(Reason::Deadline);
         let published = [Published::default(), Published::default()];
-        published
-            .iter()
-            .for_each(|loop_counts| loop_counts.store(&own));
+        published.iter().for_each(|loop_counts| loop_counts.store(&own));
         let mut sum = Totals::default();
-        published
-            .iter()
-            .for_each(|loop_counts| loop_counts.add_to(&mut sum));
+        published.iter().for_each(|loop_counts| loop_counts.add_to(&mut sum));
         assert_eq!((sum.received, sum.shed_total()), (6, 2));
         let json = sum.to_json(&Gauges::default());
         assert!(json.starts_with("{\"received\":6,"), "{json}");
-        assert!(
-            json.contains("\"shed\":{\"delay\":0,\"deadline\":2,"),
-            "{json}"
-        );
+        assert!(json.contains("\"shed\":{\"delay\":0,\"deadline\":2,"), "{json}");
     }
 }

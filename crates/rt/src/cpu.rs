@@ -9,18 +9,12 @@ use std::time::Duration;
 /// When this process may not use that core; the message says so.
 pub fn pin(core: usize) -> Result<(), String> {
     if core >= CpuSet::MAX_CPU {
-        return Err(format!(
-            "core {core} found, at most {} is possible",
-            CpuSet::MAX_CPU - 1
-        ));
+        return Err(format!("core {core} found, at most {} is possible", CpuSet::MAX_CPU - 1));
     }
     let mut set = CpuSet::new();
     set.set(core);
     rustix::thread::sched_setaffinity(None, &set).map_err(|error| {
-        format!(
-            "cannot pin to core {core}: {error}; this machine has {} cores",
-            count()
-        )
+        format!("cannot pin to core {core}: {error}; this machine has {} cores", count())
     })
 }
 
@@ -46,15 +40,10 @@ impl Usage {
     #[must_use]
     pub fn of(pid: u32) -> Option<Self> {
         let mut usage = Self::default();
-        for task in std::fs::read_dir(format!("/proc/{pid}/task"))
-            .ok()?
-            .flatten()
-        {
+        for task in std::fs::read_dir(format!("/proc/{pid}/task")).ok()?.flatten() {
             let read = |name| std::fs::read_to_string(task.path().join(name)).unwrap_or_default();
             let schedstat = read("schedstat");
-            let mut numbers = schedstat
-                .split_whitespace()
-                .map(|word| word.parse().unwrap_or(0));
+            let mut numbers = schedstat.split_whitespace().map(|word| word.parse().unwrap_or(0));
             usage.cpu += Duration::from_nanos(numbers.next().unwrap_or(0));
             usage.run_delay += Duration::from_nanos(numbers.next().unwrap_or(0));
             usage.involuntary += read("status")

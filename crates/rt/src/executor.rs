@@ -35,10 +35,7 @@ pub(crate) struct Doorbell {
 
 impl Doorbell {
     pub(crate) fn new(bell: Box<dyn Bell>) -> Self {
-        Self {
-            asleep: AtomicBool::new(false),
-            bell,
-        }
+        Self { asleep: AtomicBool::new(false), bell }
     }
 
     /// Work was made visible. True if the thread slept and was woken.
@@ -111,16 +108,8 @@ pub(crate) struct Executor<F, M> {
 impl<F: Future, M> Executor<F, M> {
     /// At most `max` tasks at a time; the caller asks [`Executor::has_room`] first.
     pub(crate) fn new(doorbell: Arc<Doorbell>, max: usize) -> Self {
-        let ready = Arc::new(Ready {
-            slots: SegQueue::new(),
-            doorbell,
-        });
-        Self {
-            slots: Vec::new(),
-            free: Vec::new(),
-            ready,
-            max,
-        }
+        let ready = Arc::new(Ready { slots: SegQueue::new(), doorbell });
+        Self { slots: Vec::new(), free: Vec::new(), ready, max }
     }
 
     pub(crate) fn has_room(&self) -> bool {
@@ -178,18 +167,10 @@ impl<F: Future, M> Executor<F, M> {
 
     fn add_slot(&mut self) -> u32 {
         let slot = u32::try_from(self.slots.len()).expect("bounded by max");
-        let wake = Arc::new(SlotWaker {
-            slot,
-            queued: AtomicBool::new(false),
-            ready: self.ready.clone(),
-        });
+        let wake =
+            Arc::new(SlotWaker { slot, queued: AtomicBool::new(false), ready: self.ready.clone() });
         let waker = Waker::from(wake.clone());
-        self.slots.push(Slot {
-            future: Box::pin(None),
-            meta: None,
-            waker,
-            wake,
-        });
+        self.slots.push(Slot { future: Box::pin(None), meta: None, waker, wake });
         slot
     }
 }
@@ -262,10 +243,7 @@ pub(crate) fn install_timers() -> std::rc::Rc<Timers> {
 
 pub(crate) fn current_timers(add: impl FnOnce(&Timers)) {
     TIMERS.with(|slot| {
-        add(slot
-            .borrow()
-            .as_deref()
-            .expect("time::sleep awaits only inside a tailwater handler"));
+        add(slot.borrow().as_deref().expect("time::sleep awaits only inside a tailwater handler"));
     });
 }
 

@@ -20,15 +20,9 @@ pub struct Interest {
 
 impl Interest {
     /// Reading only.
-    pub const READ: Self = Self {
-        readable: true,
-        writable: false,
-    };
+    pub const READ: Self = Self { readable: true, writable: false };
     /// Writing only.
-    pub const WRITE: Self = Self {
-        readable: false,
-        writable: true,
-    };
+    pub const WRITE: Self = Self { readable: false, writable: true };
 
     fn flags(self) -> EventFlags {
         let mut flags = EventFlags::empty();
@@ -65,9 +59,7 @@ impl Poller {
     /// # Errors
     /// When the process or the system is out of descriptors.
     pub fn new() -> Result<Self, Errno> {
-        Ok(Self {
-            epoll: epoll::create(epoll::CreateFlags::CLOEXEC)?,
-        })
+        Ok(Self { epoll: epoll::create(epoll::CreateFlags::CLOEXEC)? })
     }
 
     /// Begins to watch.
@@ -75,12 +67,7 @@ impl Poller {
     /// # Errors
     /// When the kernel refuses: out of memory, or over the user's limit of watches.
     pub fn add(&self, source: impl AsFd, key: u64, interest: Interest) -> Result<(), Errno> {
-        epoll::add(
-            &self.epoll,
-            source,
-            EventData::new_u64(key),
-            interest.flags(),
-        )
+        epoll::add(&self.epoll, source, EventData::new_u64(key), interest.flags())
     }
 
     /// Changes what is watched for.
@@ -88,12 +75,7 @@ impl Poller {
     /// # Errors
     /// When the descriptor is not watched.
     pub fn modify(&self, source: impl AsFd, key: u64, interest: Interest) -> Result<(), Errno> {
-        epoll::modify(
-            &self.epoll,
-            source,
-            EventData::new_u64(key),
-            interest.flags(),
-        )
+        epoll::modify(&self.epoll, source, EventData::new_u64(key), interest.flags())
     }
 
     /// Waits for at most `timeout` (`None`: for ever) and appends what can be done to `ready`, at

@@ -45,10 +45,7 @@ impl Reply {
     /// The application's failure `status`, with an explanation for people.
     #[must_use]
     pub fn failure(status: u16, why: &str) -> Self {
-        Self::Response {
-            status,
-            payload: why.as_bytes().to_vec(),
-        }
+        Self::Response { status, payload: why.as_bytes().to_vec() }
     }
 }
 
@@ -108,15 +105,9 @@ impl Router {
     /// When the number is taken, or reserved by tailwater: both are mistakes of the program.
     #[must_use]
     pub fn route<S: Service>(mut self, method: u16, service: S) -> Self {
-        assert!(
-            !MethodId(method).is_reserved(),
-            "method {method:#x}: 0xff00 and up are reserved"
-        );
+        assert!(!MethodId(method).is_reserved(), "method {method:#x}: 0xff00 and up are reserved");
         let route = Box::new(move |request| Box::pin(service.call(request)) as Boxed);
-        assert!(
-            self.routes.insert(method, route).is_none(),
-            "method {method} is routed twice"
-        );
+        assert!(self.routes.insert(method, route).is_none(), "method {method} is routed twice");
         self
     }
 }

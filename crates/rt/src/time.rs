@@ -22,10 +22,7 @@ pub fn now() -> Instant {
 /// When polled outside a handler of this runtime: its timers belong to the loop or worker.
 #[must_use = "a sleep does nothing unless awaited"]
 pub fn sleep(duration: Duration) -> Sleep {
-    Sleep {
-        until: now() + duration,
-        registered: false,
-    }
+    Sleep { until: now() + duration, registered: false }
 }
 
 /// See [`sleep`].

@@ -71,9 +71,7 @@ impl Pool {
             let thread = std::thread::Builder::new()
                 .name(format!("tailwater-work-{index}"))
                 .spawn(move || Worker::new(pool, index, tasks_max, inboxes).run(&*service))?;
-            bell.0
-                .set(thread.thread().clone())
-                .expect("each bell is set once");
+            bell.0.set(thread.thread().clone()).expect("each bell is set once");
             threads.push(thread);
         }
         Ok((pool, threads))
@@ -127,12 +125,7 @@ impl<F: Future<Output = Reply>> Worker<F> {
     fn new(pool: Arc<Pool>, index: usize, tasks_max: usize, inboxes: Arc<[Inbox]>) -> Self {
         let doorbell = pool.workers[index].clone();
         let executor = Executor::new(doorbell.clone(), tasks_max);
-        Self {
-            pool,
-            doorbell,
-            executor,
-            inboxes,
-        }
+        Self { pool, doorbell, executor, inboxes }
     }
 
     fn run<S: Service<Future = F>>(mut self, service: &S) {
@@ -166,10 +159,7 @@ impl<F: Future<Output = Reply>> Worker<F> {
                 inbox.doorbell.notify();
             }
         }
-        let task = Task {
-            ticket: job.ticket(now()),
-            home,
-        };
+        let task = Task { ticket: job.ticket(now()), home };
         let finished = self.executor.start(task, || service.call(job.request));
         self.deliver(finished);
         true
@@ -178,10 +168,7 @@ impl<F: Future<Output = Reply>> Worker<F> {
     fn deliver(&self, finished: Option<(Task, Result<Reply, Panicked>)>) {
         if let Some((task, reply)) = finished {
             let inbox = &self.inboxes[task.home];
-            inbox.done.push(Done {
-                ticket: task.ticket,
-                reply,
-            });
+            inbox.done.push(Done { ticket: task.ticket, reply });
             inbox.doorbell.notify();
         }
     }

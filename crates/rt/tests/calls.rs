@@ -18,9 +18,7 @@ async fn echo(request: Request) -> Reply {
 }
 
 fn controller(name: &str) -> Controller {
-    Spec::named(name)
-        .build(Duration::from_millis(100), 2, 1)
-        .unwrap()
+    Spec::named(name).build(Duration::from_millis(100), 2, 1).unwrap()
 }
 
 fn start<S: Service>(config: ServerConfig, name: &str, service: S) -> (Server, Client) {
@@ -32,9 +30,8 @@ fn start<S: Service>(config: ServerConfig, name: &str, service: S) -> (Server, C
 }
 
 fn echoes(client: &Client, count: u32) {
-    let calls: Vec<_> = (0..count)
-        .map(|number| client.call(ECHO, number.to_le_bytes().to_vec()))
-        .collect();
+    let calls: Vec<_> =
+        (0..count).map(|number| client.call(ECHO, number.to_le_bytes().to_vec())).collect();
     for (number, call) in (0..count).zip(calls) {
         assert_eq!(call.wait().unwrap().payload, number.to_le_bytes());
     }
@@ -55,11 +52,8 @@ fn unix_path(name: &str) -> PathBuf {
 
 #[test]
 fn every_reception_and_placement_serves_over_both_transports() {
-    let receptions = [
-        Reception::Block,
-        Reception::SpinThenBlock(Duration::from_micros(50)),
-        Reception::Poll,
-    ];
+    let receptions =
+        [Reception::Block, Reception::SpinThenBlock(Duration::from_micros(50)), Reception::Poll];
     for (number, reception) in receptions.into_iter().enumerate() {
         for placement in [Placement::Inline, Placement::Workers(2)] {
             let unix = Address::Unix(unix_path(&format!("{number}-{placement}")));
@@ -91,10 +85,7 @@ fn calls_without_credit_wait_and_are_all_served() {
 #[test]
 fn a_waiting_handler_holds_neither_loop_nor_worker() {
     for placement in [Placement::Inline, Placement::Workers(1)] {
-        let config = ServerConfig {
-            placement,
-            ..ServerConfig::default()
-        };
+        let config = ServerConfig { placement, ..ServerConfig::default() };
         let gate = Arc::new(AtomicU32::new(0));
         let seen = gate.clone();
         // Each of the first hundred calls waits until all hundred are inside.
@@ -133,18 +124,13 @@ fn statuses_panics_and_refusals_reach_the_caller() {
     let router = Router::new()
         .route(1, |_: Request| async { Reply::failure(7, "no such key") })
         .route(2, |_: Request| async { panic!("a test wants this panic") })
-        .route(3, |_: Request| async {
-            Reply::Shed(tailwater_control::Reason::Lock)
-        })
+        .route(3, |_: Request| async { Reply::Shed(tailwater_control::Reason::Lock) })
         .route(4, |_: Request| async { Reply::ok(vec![0; 2 << 20]) });
     let (server, client) = start(ServerConfig::default(), "none", router);
     let status_of = |method| client.call(method, "").wait().unwrap().status;
     assert_eq!(status_of(1), 7);
     assert_eq!(status_of(2), status::PANICKED);
-    assert_eq!(
-        client.call(3, "").wait(),
-        Err(CallError::Shed(tailwater_control::Reason::Lock)),
-    );
+    assert_eq!(client.call(3, "").wait(), Err(CallError::Shed(tailwater_control::Reason::Lock)),);
     assert_eq!(status_of(4), status::ANSWER_TOO_LONG);
     assert_eq!(status_of(9), status::UNKNOWN_METHOD);
     assert_eq!(status_of(1), 7, "the connection has survived all of it");
@@ -156,10 +142,7 @@ fn a_payload_that_does_not_fit_fails_alone() {
     let (_server, client) = start(ServerConfig::default(), "breakwater", echo);
     echoes(&client, 1);
     let too_long = client.call(ECHO, vec![0; 2 << 20]).wait();
-    assert!(
-        matches!(too_long, Err(CallError::TooLong { .. })),
-        "{too_long:?}"
-    );
+    assert!(matches!(too_long, Err(CallError::TooLong { .. })), "{too_long:?}");
     echoes(&client, 10);
 }
 
@@ -169,9 +152,7 @@ fn draining_finishes_what_was_admitted() {
         tailwater_rt::time::sleep(Duration::from_millis(20)).await;
         Reply::ok(request.payload)
     });
-    let calls: Vec<_> = (0..20_u32)
-        .map(|n| client.call(ECHO, n.to_le_bytes().to_vec()))
-        .collect();
+    let calls: Vec<_> = (0..20_u32).map(|n| client.call(ECHO, n.to_le_bytes().to_vec())).collect();
     // All are inside once the counters say so; draining must not lose one of them.
     eventually("all are inside", || server.totals().received == 20);
     server.drain(Duration::from_secs(10));
@@ -183,10 +164,7 @@ fn draining_finishes_what_was_admitted() {
 #[test]
 fn a_client_finds_a_server_that_restarts() {
     let listen = Address::Unix(unix_path("restart"));
-    let config = ServerConfig {
-        listen,
-        ..ServerConfig::default()
-    };
+    let config = ServerConfig { listen, ..ServerConfig::default() };
     let (server, client) = start(config.clone(), "breakwater", echo);
     echoes(&client, 10);
     drop(server);
@@ -200,20 +178,10 @@ fn a_client_finds_a_server_that_restarts() {
 #[test]
 fn a_port_in_use_and_a_core_that_is_not_there_are_told_before_anything_runs() {
     let (server, _client) = start(ServerConfig::default(), "none", echo);
-    let config = ServerConfig {
-        listen: server.address().clone(),
-        ..ServerConfig::default()
-    };
-    let error = Server::start(config, controller("none").admission, echo)
-        .err()
-        .unwrap();
+    let config = ServerConfig { listen: server.address().clone(), ..ServerConfig::default() };
+    let error = Server::start(config, controller("none").admission, echo).err().unwrap();
     assert!(error.to_string().contains("is in use"), "{error}");
-    let config = ServerConfig {
-        cores: vec![999],
-        ..ServerConfig::default()
-    };
-    let error = Server::start(config, controller("none").admission, echo)
-        .err()
-        .unwrap();
+    let config = ServerConfig { cores: vec![999], ..ServerConfig::default() };
+    let error = Server::start(config, controller("none").admission, echo).err().unwrap();
     assert!(error.to_string().contains("core 999"), "{error}");
 }

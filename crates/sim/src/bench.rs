@@ -25,11 +25,7 @@ const BOUND_REQUESTS: u32 = 200_000;
 
 impl<'a> Bench<'a> {
     pub(crate) fn new(scenario: &'a Scenario) -> Self {
-        Self {
-            scenario,
-            capacities: Vec::new(),
-            bounds: Vec::new(),
-        }
+        Self { scenario, capacities: Vec::new(), bounds: Vec::new() }
     }
 
     /// Requests per second that this number of clients gets served without control.
@@ -46,12 +42,7 @@ impl<'a> Bench<'a> {
             points.push((in_flight, self.closed_loop(clients, in_flight)?.0));
         }
         let plateau_rps = points.iter().map(|point| point.1).fold(0.0, f64::max);
-        self.capacities.push(CapacityReading {
-            clients,
-            repetition: 0,
-            points,
-            plateau_rps,
-        });
+        self.capacities.push(CapacityReading { clients, repetition: 0, points, plateau_rps });
         Ok(Rate(plateau_rps))
     }
 
@@ -72,10 +63,7 @@ impl<'a> Bench<'a> {
         let mut rng = Rng::from_seed(scenario.seed).split("closed loop");
         let distribution = scenario.server.service;
         let mut service = || distribution.draw(&mut rng);
-        let load = Load::Closed {
-            in_flight,
-            service: &mut service,
-        };
+        let load = Load::Closed { in_flight, service: &mut service };
         let none = Spec::named("none")
             .build(world.slo, 1, 0)
             .expect("the controller without settings always builds");

@@ -18,11 +18,7 @@ pub struct Calendar<E> {
 
 impl<E> Default for Calendar<E> {
     fn default() -> Self {
-        Self {
-            pending: BinaryHeap::new(),
-            scheduled: 0,
-            now: Instant::ZERO,
-        }
+        Self { pending: BinaryHeap::new(), scheduled: 0, now: Instant::ZERO }
     }
 }
 

@@ -41,13 +41,7 @@ impl Clients {
                 longest_gap_ns: 0,
             }
         };
-        Self {
-            all: (0..count).map(|_| state()).collect(),
-            slo,
-            tally,
-            intended: 0,
-            ended: 0,
-        }
+        Self { all: (0..count).map(|_| state()).collect(), slo, tally, intended: 0, ended: 0 }
     }
 
     /// A request is due.
@@ -70,11 +64,7 @@ impl Clients {
             started: now,
             answer: None,
         });
-        let call = Call {
-            id: key.id(),
-            deadline: Some(now + self.slo),
-            priority: PRIORITY,
-        };
+        let call = Call { id: key.id(), deadline: Some(now + self.slo), priority: PRIORITY };
         self.all[client as usize].client.submit(now, call);
         self.drive(now, client, space);
     }
@@ -102,12 +92,10 @@ impl Clients {
         match answer.outcome {
             Outcome::Served => {
                 state.served(now);
-                self.tally
-                    .served(request.intended, now.since(request.intended));
+                self.tally.served(request.intended, now.since(request.intended));
             }
             Outcome::Shed(reason) => {
-                self.tally
-                    .shed(request.intended, now.since(request.sent), reason.name());
+                self.tally.shed(request.intended, now.since(request.sent), reason.name());
             }
         }
         self.drive(now, request.client, space);
@@ -178,11 +166,7 @@ impl Clients {
                 },
                 Action::Demand { demand, acked } => {
                     let client = index;
-                    let packet = Packet::Demand {
-                        client,
-                        demand,
-                        acked,
-                    };
+                    let packet = Packet::Demand { client, demand, acked };
                     space.send_up(now, index, packet);
                 }
                 Action::Deregister => {
@@ -224,10 +208,7 @@ mod tests {
     const SLO: Duration = Duration::from_micros(200);
 
     fn space() -> Space {
-        let link = Link {
-            delay: Duration::from_micros(5),
-            jitter: Duration::ZERO,
-        };
+        let link = Link { delay: Duration::from_micros(5), jitter: Duration::ZERO };
         Space::new(Fabric::new(link, 1, &Rng::from_seed(1)))
     }
 

@@ -32,11 +32,7 @@ struct Told {
 
 impl Told {
     fn held(&self) -> u64 {
-        if self.registered {
-            u64::from(self.window.max(self.pending))
-        } else {
-            0
-        }
+        if self.registered { u64::from(self.window.max(self.pending)) } else { 0 }
     }
 }
 
@@ -45,9 +41,7 @@ impl Control {
     pub(crate) fn new(admission: Arc<dyn Admission>, shards: u32, clients: u32) -> Self {
         let count = shards.max(1) as usize;
         let mut control = Self {
-            shards: (0..count)
-                .map(|index| Arc::clone(&admission).shard(index))
-                .collect(),
+            shards: (0..count).map(|index| Arc::clone(&admission).shard(index)).collect(),
             admission,
             told: vec![Told::default(); clients as usize],
             held: 0,
@@ -55,9 +49,7 @@ impl Control {
         };
         for client in 0..clients {
             let session = control.session(client);
-            let offer = control
-                .shard(client)
-                .on_open(Instant::ZERO, session, &mut Silent);
+            let offer = control.shard(client).on_open(Instant::ZERO, session, &mut Silent);
             control.offered(client, offer);
         }
         control
@@ -133,9 +125,7 @@ impl Control {
             told.pending += 1;
         });
         let session = self.session(client);
-        let verdict = self
-            .shard(client)
-            .on_request(now, session, &arrival, delay, &mut Silent);
+        let verdict = self.shard(client).on_request(now, session, &arrival, delay, &mut Silent);
         self.check_verdict(client, verdict, space);
         verdict
     }
@@ -148,8 +138,7 @@ impl Control {
         budget: Option<Duration>,
     ) -> Verdict {
         let session = self.session(client);
-        self.shard(client)
-            .on_start(now, session, waited, budget, &mut Silent)
+        self.shard(client).on_start(now, session, waited, budget, &mut Silent)
     }
 
     pub(crate) fn done(
@@ -193,10 +182,7 @@ impl Control {
         let issued = u64::from(self.gauges().issued);
         if !self.open && issued > self.held {
             space.complain(|| {
-                format!(
-                    "{issued} credits count as issued, but sessions hold {} at most",
-                    self.held
-                )
+                format!("{issued} credits count as issued, but sessions hold {} at most", self.held)
             });
         }
     }

@@ -74,18 +74,11 @@ pub fn world_of(scenario: &Scenario, configuration: &Configuration, seed: u64) -
     World {
         node: NodeSpec {
             cores: sim.cores,
-            costs: Costs {
-                receive: sim.receive,
-                send: sim.send,
-                shed: sim.shed,
-            },
+            costs: Costs { receive: sim.receive, send: sim.send, shed: sim.shed },
             parse_every: sim.parse_every,
             ..NodeSpec::paper()
         },
-        link: Link {
-            delay: sim.rtt / 2,
-            jitter: sim.jitter,
-        },
+        link: Link { delay: sim.rtt / 2, jitter: sim.jitter },
         clients: configuration.clients,
         slo: configuration.slo,
         warm_up: configuration.warm_up,
@@ -94,10 +87,7 @@ pub fn world_of(scenario: &Scenario, configuration: &Configuration, seed: u64) -
         bin: configuration.bin(),
         sample: None,
         seed,
-        repeat: format!(
-            "tailwater run {} --on sim --seed {}",
-            scenario.file, scenario.seed
-        ),
+        repeat: format!("tailwater run {} --on sim --seed {}", scenario.file, scenario.seed),
     }
 }
 
@@ -115,20 +105,14 @@ impl Rig {
             .iter()
             .map(|change| (change.key.clone(), change.value.clone()))
             .collect();
-        let settings: Vec<String> = overrides
-            .iter()
-            .map(|(key, value)| format!("{key}={value}"))
-            .collect();
+        let settings: Vec<String> =
+            overrides.iter().map(|(key, value)| format!("{key}={value}")).collect();
         let profile = match (&said.label, settings.is_empty()) {
             (Some(label), _) => label.clone(),
             (None, true) => said.profile.clone(),
             (None, false) => format!("{} ({})", said.profile, settings.join(", ")),
         };
-        let spec = Spec {
-            name: said.name.clone(),
-            profile: said.profile.clone(),
-            overrides,
-        };
+        let spec = Spec { name: said.name.clone(), profile: said.profile.clone(), overrides };
         let place = |error: SpecError| {
             let place = said.place_of(&error.culprit);
             Failure::Scenario(scenario.error_at(place, error.message))
@@ -140,9 +124,7 @@ impl Rig {
     }
 
     fn build(&self, slo: Duration, seed: u64) -> Controller {
-        self.spec
-            .build(slo, 1, seed)
-            .expect("the same spec was built for every objective before")
+        self.spec.build(slo, 1, seed).expect("the same spec was built for every objective before")
     }
 }
 
@@ -197,11 +179,7 @@ pub fn simulate_schedule(
 /// Quotes the run against capacity and bound and judges it.
 fn finish(run: &mut Run, bound: Rate) {
     let share = |whole: f64| {
-        if whole > 0.0 {
-            run.goodput_rps / whole
-        } else {
-            0.0
-        }
+        if whole > 0.0 { run.goodput_rps / whole } else { 0.0 }
     };
     run.goodput_of_capacity = share(run.capacity_rps);
     run.goodput_of_bound = share(bound.0);
@@ -216,17 +194,11 @@ fn experiment(scenario: &Scenario, capacities: Vec<CapacityReading>, runs: Vec<R
         driver: "sim".into(),
         seed: scenario.seed,
         capacity_rps: runs.first().map_or(0.0, |run| run.capacity_rps),
-        slo_us: scenario
-            .slo
-            .first()
-            .map_or(0.0, |slo| slo.nanos() as f64 / 1e3),
+        slo_us: scenario.slo.first().map_or(0.0, |slo| slo.nanos() as f64 / 1e3),
         summary: summarise(&runs),
         runs,
         capacities,
-        manifest: Manifest {
-            tailwater: env!("CARGO_PKG_VERSION").into(),
-            ..Manifest::default()
-        },
+        manifest: Manifest { tailwater: env!("CARGO_PKG_VERSION").into(), ..Manifest::default() },
         ..Experiment::default()
     }
 }

@@ -22,11 +22,7 @@ pub(crate) enum Way {
 
 impl Fabric {
     pub(crate) fn new(link: Link, clients: u32, rng: &Rng) -> Self {
-        Self {
-            link,
-            rng: rng.split("fabric"),
-            last: vec![[Instant::ZERO; 2]; clients as usize],
-        }
+        Self { link, rng: rng.split("fabric"), last: vec![[Instant::ZERO; 2]; clients as usize] }
     }
 
     /// When a message that leaves now arrives: never before one that left earlier on the same
@@ -50,10 +46,7 @@ mod tests {
     #[test]
     fn messages_of_a_connection_keep_their_order_and_the_mean_delay_is_delay_plus_jitter() {
         let us = Duration::from_micros;
-        let link = Link {
-            delay: us(5),
-            jitter: us(20),
-        };
+        let link = Link { delay: us(5), jitter: us(20) };
         let mut fabric = Fabric::new(link, 2, &Rng::from_seed(1));
         let mut last = Instant::ZERO;
         for sent in 0..1_000 {

@@ -131,10 +131,7 @@ impl Node {
 
     /// The age of the oldest packet plus that of the oldest request (Breakwater §4).
     pub(crate) fn delay(&self, now: Instant, space: &mut Space) -> Duration {
-        let packet = self
-            .packets
-            .front()
-            .map_or(0, |&(arrived, _)| now.nanos_since(arrived));
+        let packet = self.packets.front().map_or(0, |&(arrived, _)| now.nanos_since(arrived));
         let request = self
             .runnable
             .front()
@@ -189,9 +186,7 @@ impl Node {
             self.turn -= 1;
             return Some(Work::Parse(arrived, packet));
         }
-        self.runnable
-            .pop_front()
-            .map(|key| self.start(now, key, space))
+        self.runnable.pop_front().map(|key| self.start(now, key, space))
     }
 
     fn give(&mut self, now: Instant, core: u16, work: Work, space: &mut Space) {
@@ -201,10 +196,8 @@ impl Node {
             Work::Reject(..) => costs.shed + costs.send,
             Work::Credit(..) => costs.send,
             Work::Serve(key) => {
-                let service = space
-                    .requests
-                    .get_mut(key)
-                    .map_or(Duration::ZERO, |request| request.service);
+                let service =
+                    space.requests.get_mut(key).map_or(Duration::ZERO, |request| request.service);
                 self.handled_ns += service.nanos();
                 service + costs.send
             }
@@ -225,11 +218,7 @@ impl Node {
         self.counts.rx += 1;
         match packet {
             Packet::Request(key) => self.judge(now, arrived, key, space),
-            Packet::Demand {
-                client,
-                demand,
-                acked,
-            } => {
+            Packet::Demand { client, demand, acked } => {
                 self.control.demand(now, client, demand, acked);
                 None
             }
@@ -253,8 +242,7 @@ impl Node {
         (request.arrived, request.parsed) = (arrived, now);
         let (client, dispatch) = (request.client, request.dispatch?);
         let verdict =
-            self.control
-                .request(now, client, &dispatch, now.since(arrived), delay, space);
+            self.control.request(now, client, &dispatch, now.since(arrived), delay, space);
         match verdict {
             Verdict::Admit if self.runnable.len() >= self.spec.queue_max as usize => {
                 Some(Work::Reject(key, Reason::QueueFull))
@@ -290,29 +278,17 @@ impl Node {
             return;
         };
         let served = outcome == Outcome::Served;
-        let (until, service) = if served {
-            (request.started, request.service)
-        } else {
-            (now, Duration::ZERO)
-        };
+        let (until, service) =
+            if served { (request.started, request.service) } else { (now, Duration::ZERO) };
         let waited = until.since(request.arrived);
         let (client, again) = (request.client, request.answer.is_some());
         if again {
             space.complain(|| format!("client {client}: a request was answered twice"));
         }
-        let done = Completion {
-            outcome,
-            waited,
-            service,
-        };
+        let done = Completion { outcome, waited, service };
         let offer = self.control.done(now, client, &done, space);
         if let Some(request) = space.requests.get_mut(key) {
-            request.answer = Some(Answer {
-                outcome,
-                offer,
-                left: now,
-                waited,
-            });
+            request.answer = Some(Answer { outcome, offer, left: now, waited });
         }
         self.counts.tx += 1;
         self.counts.served += u64::from(served);
@@ -322,11 +298,7 @@ impl Node {
     fn send_credit(&mut self, now: Instant, client: u32, offer: Offer, space: &mut Space) {
         self.counts.tx += 1;
         self.counts.explicit += 1;
-        let credit = space.credits.insert(Credit {
-            client,
-            offer,
-            stamp: now.stamp(),
-        });
+        let credit = space.credits.insert(Credit { client, offer, stamp: now.stamp() });
         space.send_down(now, client, Event::Credit(credit));
     }
 }

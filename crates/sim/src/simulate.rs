@@ -31,12 +31,7 @@ pub struct Broken {
 
 impl fmt::Display for Broken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            what,
-            at,
-            seed,
-            repeat,
-        } = self;
+        let Self { what, at, seed, repeat } = self;
         write!(
             f,
             "simulation broke a rule at {at:?}: {what} (seed {seed}); this is a defect of tailwater"
@@ -92,12 +87,7 @@ impl Simulation {
         if world.sample.is_some() {
             space.calendar.at(Instant::ZERO, Event::Sample);
         }
-        let tally = Tally::new(TallySpec {
-            slo: world.slo,
-            from,
-            to,
-            bin: world.bin,
-        });
+        let tally = Tally::new(TallySpec { slo: world.slo, from, to, bin: world.bin });
         let admission = Arc::clone(&controller.admission);
         let control = Control::new(admission, world.node.shards, world.clients);
         Self {
@@ -132,11 +122,7 @@ impl Simulation {
                 self.now = request.at;
                 self.events += 1;
                 self.space.calendar.advance(request.at);
-                let Intended {
-                    at,
-                    client,
-                    service,
-                } = request;
+                let Intended { at, client, service } = request;
                 self.clients.submit(at, client, service, &mut self.space);
                 coming = intended.next();
             } else if event_at <= self.end {
@@ -151,19 +137,13 @@ impl Simulation {
         let clients = self.clients.count();
         for number in 0..in_flight {
             let client = number % clients;
-            self.clients
-                .submit(Instant::ZERO, client, service(), &mut self.space);
+            self.clients.submit(Instant::ZERO, client, service(), &mut self.space);
         }
         while self.space.broken.is_none()
-            && self
-                .space
-                .calendar
-                .next_at()
-                .is_some_and(|at| at <= self.end)
+            && self.space.calendar.next_at().is_some_and(|at| at <= self.end)
         {
             if let Some(client) = self.step() {
-                self.clients
-                    .submit(self.now, client, service(), &mut self.space);
+                self.clients.submit(self.now, client, service(), &mut self.space);
             }
         }
     }
@@ -220,17 +200,10 @@ impl Simulation {
         }
         let [from, to] = self.window;
         let of_window = to.since(&from);
-        let mut run = Run {
-            clients: world.clients,
-            ..Run::default()
-        };
+        let mut run = Run { clients: world.clients, ..Run::default() };
         tally.finish().fill(&mut run, Some(of_window.requests));
         of_window.fill(&mut run, world.measure);
-        let trace = Trace {
-            samples: self.samples,
-            longest_unserved,
-            events: self.events,
-        };
+        let trace = Trace { samples: self.samples, longest_unserved, events: self.events };
         Ok((run, trace))
     }
 }

@@ -41,20 +41,14 @@ struct Slot<T> {
 
 impl<T> Default for Slab<T> {
     fn default() -> Self {
-        Self {
-            slots: Vec::new(),
-            free: Vec::new(),
-        }
+        Self { slots: Vec::new(), free: Vec::new() }
     }
 }
 
 impl<T> Slab<T> {
     pub(crate) fn insert(&mut self, value: T) -> Key {
         let slot = self.free.pop().unwrap_or_else(|| {
-            self.slots.push(Slot {
-                generation: 0,
-                value: None,
-            });
+            self.slots.push(Slot { generation: 0, value: None });
             (self.slots.len() - 1) as u32
         });
         let place = &mut self.slots[slot as usize];
@@ -64,9 +58,7 @@ impl<T> Slab<T> {
 
     pub(crate) fn get_mut(&mut self, key: Key) -> Option<&mut T> {
         let place = self.slots.get_mut(key.slot())?;
-        (place.generation == key.generation())
-            .then_some(place.value.as_mut())
-            .flatten()
+        (place.generation == key.generation()).then_some(place.value.as_mut()).flatten()
     }
 
     pub(crate) fn remove(&mut self, key: Key) -> Option<T> {

@@ -32,14 +32,8 @@ pub(crate) enum Event {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Packet {
     Request(Key),
-    Demand {
-        client: u32,
-        demand: u32,
-        acked: u32,
-    },
-    Deregister {
-        client: u32,
-    },
+    Demand { client: u32, demand: u32, acked: u32 },
+    Deregister { client: u32 },
 }
 
 /// A request from its intended time to its fate, with what its messages carry.

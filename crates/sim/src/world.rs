@@ -42,10 +42,7 @@ impl World {
     pub fn paper(seed: u64) -> Self {
         Self {
             node: NodeSpec::paper(),
-            link: Link {
-                delay: Duration::from_micros(5),
-                jitter: Duration::ZERO,
-            },
+            link: Link { delay: Duration::from_micros(5), jitter: Duration::ZERO },
             clients: 1_000,
             slo: Duration::from_micros(200),
             warm_up: Duration::from_secs(2),

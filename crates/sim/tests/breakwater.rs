@@ -12,11 +12,9 @@ use tailwater_sim::World;
 #[test]
 fn the_papers_testbed_keeps_its_goodput_at_twice_its_capacity() {
     let world = paper();
-    for (profile, share_min, p99_max_us) in [
-        ("paper", 0.7, 2.5 * 200.0),
-        ("artifact", 0.93, 200.0),
-        ("default", 0.88, 200.0),
-    ] {
+    for (profile, share_min, p99_max_us) in
+        [("paper", 0.7, 2.5 * 200.0), ("artifact", 0.93, 200.0), ("default", 0.88, 200.0)]
+    {
         for ratio in [1.2, 2.0] {
             let breakwater = spec("breakwater", profile, &[]);
             let (run, _) = steady(&world, ratio * PAPER_RPS, &breakwater);
@@ -24,10 +22,7 @@ fn the_papers_testbed_keeps_its_goodput_at_twice_its_capacity() {
             let found = format!(
                 "{profile} at {ratio} ×: {share:.3} of capacity, p99 {p99} µs, drops {drops:.3}"
             );
-            assert!(
-                share >= share_min && p99 <= p99_max_us && drops < 0.05,
-                "{found}"
-            );
+            assert!(share >= share_min && p99 <= p99_max_us && drops < 0.05, "{found}");
         }
     }
 }
@@ -60,10 +55,7 @@ fn shedding_alone_bounds_latency_and_pays_for_each_reject() {
 #[test]
 fn a_step_from_half_to_one_and_a_half_times_capacity_is_absorbed_within_20_ms() {
     for profile in ["artifact", "default"] {
-        let world = World {
-            bin: Some(ms(5)),
-            ..paper()
-        };
+        let world = World { bin: Some(ms(5)), ..paper() };
         let breakwater = spec("breakwater", profile, &[]);
         let steps = [(0.5 * PAPER_RPS, ms(120)), (1.4 * PAPER_RPS, ms(80))];
         let (run, _) = stepped(&world, &steps, &breakwater);
@@ -74,10 +66,7 @@ fn a_step_from_half_to_one_and_a_half_times_capacity_is_absorbed_within_20_ms() 
         assert!(steady > 0.8 * PAPER_RPS, "{profile}: {steady}");
         for bin in settled {
             let (goodput, p99) = (series.goodput_rps[bin], series.p99_us[bin]);
-            assert!(
-                goodput > 0.85 * steady,
-                "{profile}, bin {bin}: {goodput} of {steady}"
-            );
+            assert!(goodput > 0.85 * steady, "{profile}, bin {bin}: {goodput} of {steady}");
             assert!(p99 <= 200.0, "{profile}, bin {bin}: {p99} µs");
         }
     }
@@ -98,11 +87,7 @@ fn demand_synchronisation_doubles_the_messages_that_speculation_needs() {
 
 #[test]
 fn no_client_starves_through_five_seconds_of_twice_the_capacity() {
-    let world = World {
-        warm_up: Duration::ZERO,
-        measure: Duration::from_secs(5),
-        ..small()
-    };
+    let world = World { warm_up: Duration::ZERO, measure: Duration::from_secs(5), ..small() };
     let breakwater = spec("breakwater", "default", &[]);
     let (run, trace) = steady(&world, 2.0 * SMALL_RPS, &breakwater);
     assert!(run.goodput_rps > 0.8 * SMALL_RPS);
@@ -117,12 +102,7 @@ fn no_client_starves_through_five_seconds_of_twice_the_capacity() {
 /// paper's text has it, and comes down when everybody uses it.
 #[test]
 fn the_course_of_the_pool_is_as_it_was() {
-    let world = World {
-        sample: Some(us(50)),
-        warm_up: ms(40),
-        measure: ms(60),
-        ..paper()
-    };
+    let world = World { sample: Some(us(50)), warm_up: ms(40), measure: ms(60), ..paper() };
     let breakwater = spec("breakwater", "paper", &[]);
     let steps = [(0.5 * PAPER_RPS, ms(40)), (2.0 * PAPER_RPS, ms(60))];
     let (_, trace) = stepped(&world, &steps, &breakwater);

@@ -75,20 +75,12 @@ fn capacity_is_the_plateau_of_the_closed_loop_and_the_bound_lies_below_it() {
     let found = experiment(STEADY);
     // 10 µs of service and 4.4 µs for messages on one core.
     let share = found.capacity_rps / (1e6 / 14.4);
-    assert!(
-        (0.96..1.04).contains(&share),
-        "{} requests/s",
-        found.capacity_rps
-    );
+    assert!((0.96..1.04).contains(&share), "{} requests/s", found.capacity_rps);
     for run in &found.runs {
         let bound = run.bound_rps / run.capacity_rps;
         let most = run.demand_ratio.min(1.0);
         assert!((0.9 * most..1.04 * most).contains(&bound), "{bound}");
-        assert!(
-            run.goodput_of_bound < 1.1,
-            "{} of the bound",
-            run.goodput_of_bound
-        );
+        assert!(run.goodput_of_bound < 1.1, "{} of the bound", run.goodput_of_bound);
     }
 }
 
@@ -116,13 +108,6 @@ fn a_setting_that_does_not_exist_is_found_before_anything_runs() {
     let failure = run(&scenario(&wrong), &mut |_, _| panic!("something ran")).unwrap_err();
     assert!(matches!(failure, Failure::Scenario(_)));
     let message = failure.to_string();
-    let line = wrong
-        .lines()
-        .position(|line| line.contains("betta"))
-        .unwrap()
-        + 1;
-    assert!(
-        message.contains("betta") && message.contains(&line.to_string()),
-        "{message}"
-    );
+    let line = wrong.lines().position(|line| line.contains("betta")).unwrap() + 1;
+    assert!(message.contains("betta") && message.contains(&line.to_string()), "{message}");
 }

@@ -72,11 +72,7 @@ pub fn audit(sent_ns: &[u64], spec: &AuditSpec) -> Audit {
     let statistic = distance(&gaps, spec.granularity.nanos());
     let critical = critical(gaps.len());
     let asked = spec.asked.0 * spec.window.as_secs_f64();
-    let reached = if asked > 0.0 {
-        sent_ns.len() as f64 / asked
-    } else {
-        1.0
-    };
+    let reached = if asked > 0.0 { sent_ns.len() as f64 / asked } else { 1.0 };
     Audit {
         statistic,
         critical,
@@ -105,11 +101,7 @@ fn distance(sorted: &[u64], granularity_ns: u64) -> f64 {
     let count = sorted.len() as f64;
     let mean = sorted.iter().sum::<u64>() as f64 / count.max(1.0);
     let expected = |gap_ns: u64| {
-        if mean > 0.0 {
-            1.0 - (-(gap_ns as f64) / mean).exp()
-        } else {
-            1.0
-        }
+        if mean > 0.0 { 1.0 - (-(gap_ns as f64) / mean).exp() } else { 1.0 }
     };
     sorted
         .iter()
@@ -156,20 +148,14 @@ mod tests {
         let exact = audit(&poisson(1), &SPEC);
         assert!(exact.passed(), "{exact:?}");
         assert!((980..=GAPS_MAX as u32).contains(&exact.gaps), "{exact:?}");
-        let rounded: Vec<u64> = poisson(1)
-            .iter()
-            .map(|ns| ns.div_ceil(1000) * 1000)
-            .collect();
+        let rounded: Vec<u64> = poisson(1).iter().map(|ns| ns.div_ceil(1000) * 1000).collect();
         let rounded = audit(&rounded, &SPEC);
         assert!(rounded.passed(), "{rounded:?}");
     }
 
     #[test]
     fn one_audit_in_a_hundred_fails_by_chance() {
-        let exact = AuditSpec {
-            granularity: Duration::ZERO,
-            ..SPEC
-        };
+        let exact = AuditSpec { granularity: Duration::ZERO, ..SPEC };
         let fails = (0..2_000)
             .filter(|&seed| {
                 let mut rng = Rng::from_seed(seed);
@@ -188,16 +174,10 @@ mod tests {
         let mut rng = Rng::from_seed(3);
         let uniform = sent(std::iter::repeat_with(|| rng.unit() * 20_000.0));
         // What a generator does whose loop comes around every 50 µs and sends what is due.
-        let batched: Vec<u64> = poisson(1)
-            .iter()
-            .map(|ns| ns.div_ceil(50_000) * 50_000)
-            .collect();
-        for (name, times) in [
-            ("periodic", periodic),
-            ("pairs", pairs),
-            ("uniform", uniform),
-            ("batched", batched),
-        ] {
+        let batched: Vec<u64> = poisson(1).iter().map(|ns| ns.div_ceil(50_000) * 50_000).collect();
+        for (name, times) in
+            [("periodic", periodic), ("pairs", pairs), ("uniform", uniform), ("batched", batched)]
+        {
             let found = audit(&times, &SPEC);
             assert!(!found.exponential && found.offered, "{name}: {found:?}");
         }
@@ -207,10 +187,7 @@ mod tests {
     fn the_statistic_is_the_textbooks() {
         // Gaps 1, 2, 3 µs of mean 2: the largest step is at 1: F(1) − 0 = 1 − e^{-1/2}.
         let distance = distance(&[1_000, 2_000, 3_000], 0);
-        assert!(
-            (distance - (1.0 - (-0.5_f64).exp())).abs() < 1e-12,
-            "{distance}"
-        );
+        assert!((distance - (1.0 - (-0.5_f64).exp())).abs() < 1e-12, "{distance}");
     }
 
     #[test]
@@ -220,10 +197,7 @@ mod tests {
         let found = audit(&times, &SPEC);
         assert!(found.exponential && !found.offered, "{found:?}");
         assert!((found.reached - 0.97).abs() < 0.01, "{found:?}");
-        assert!(
-            (30_000.0..30_500.0).contains(&found.longest_stall_us),
-            "{found:?}"
-        );
+        assert!((30_000.0..30_500.0).contains(&found.longest_stall_us), "{found:?}");
     }
 
     #[test]

@@ -63,9 +63,7 @@ mod tests {
     /// P(B ≤ k) by multiplying out, for small counts.
     fn naive_cdf(count: u64, q: f64, k: u64) -> f64 {
         let choose = |k: u64| (1..=k).fold(1.0, |c, i| c * (count - k + i) as f64 / i as f64);
-        (0..=k)
-            .map(|j| choose(j) * q.powi(j as i32) * (1.0 - q).powi((count - j) as i32))
-            .sum()
+        (0..=k).map(|j| choose(j) * q.powi(j as i32) * (1.0 - q).powi((count - j) as i32)).sum()
     }
 
     #[test]
@@ -73,9 +71,7 @@ mod tests {
         for count in [1, 2, 7, 30, 100] {
             for q in [0.01, 0.3, 0.5, 0.9, 0.99] {
                 let miss = 0.025;
-                let low = (1..=count)
-                    .rev()
-                    .find(|&l| naive_cdf(count, q, l - 1) <= miss);
+                let low = (1..=count).rev().find(|&l| naive_cdf(count, q, l - 1) <= miss);
                 let high = (1..=count).find(|&h| 1.0 - naive_cdf(count, q, h - 1) <= miss);
                 assert_eq!(ranks(count, q, 0.95), (low, high), "count {count}, q {q}");
             }
@@ -86,14 +82,8 @@ mod tests {
     fn large_samples_follow_the_normal_law() {
         let (low, high) = ranks(1_000_000, 0.99, 0.95);
         let half = 1.959_964 * (1_000_000.0 * 0.99 * 0.01_f64).sqrt();
-        assert!(
-            (low.unwrap() as f64 - (990_000.0 - half)).abs() < 2.0,
-            "{low:?}"
-        );
-        assert!(
-            (high.unwrap() as f64 - (990_000.0 + half)).abs() < 2.0,
-            "{high:?}"
-        );
+        assert!((low.unwrap() as f64 - (990_000.0 - half)).abs() < 2.0, "{low:?}");
+        assert!((high.unwrap() as f64 - (990_000.0 + half)).abs() < 2.0, "{high:?}");
     }
 
     #[test]

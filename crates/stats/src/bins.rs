@@ -30,17 +30,9 @@ impl Bins {
     pub(crate) fn new(width: Duration, span: Duration) -> Self {
         let span_ns = span.nanos().max(1);
         let width_ns = width.nanos().max(span_ns.div_ceil(BINS_MAX));
-        let empty = Bin {
-            intended: 0,
-            ok: 0,
-            latency: Histogram::coarse(),
-            reject: Histogram::coarse(),
-        };
-        Self {
-            width_ns,
-            span_ns,
-            bins: vec![empty; span_ns.div_ceil(width_ns) as usize],
-        }
+        let empty =
+            Bin { intended: 0, ok: 0, latency: Histogram::coarse(), reject: Histogram::coarse() };
+        Self { width_ns, span_ns, bins: vec![empty; span_ns.div_ceil(width_ns) as usize] }
     }
 
     /// The bin that holds `offset`; `None` beyond the span.
@@ -51,11 +43,7 @@ impl Bins {
 
     /// Adds the counts of `other`, which must have the same bins.
     pub(crate) fn merge(&mut self, other: &Self) {
-        assert_eq!(
-            (self.width_ns, self.span_ns),
-            (other.width_ns, other.span_ns),
-            "other bins"
-        );
+        assert_eq!((self.width_ns, self.span_ns), (other.width_ns, other.span_ns), "other bins");
         for (mine, theirs) in self.bins.iter_mut().zip(&other.bins) {
             mine.intended += theirs.intended;
             mine.ok += theirs.ok;
@@ -81,10 +69,7 @@ impl Bins {
 
     /// `value` of every bin in µs.
     pub(crate) fn micros(&self, value: impl Fn(&Bin) -> Duration) -> Vec<f64> {
-        self.bins
-            .iter()
-            .map(|bin| value(bin).nanos() as f64 / 1e3)
-            .collect()
+        self.bins.iter().map(|bin| value(bin).nanos() as f64 / 1e3).collect()
     }
 }
 
@@ -97,12 +82,7 @@ mod tests {
     #[test]
     fn the_last_bin_may_be_short_and_its_rate_knows() {
         let mut bins = Bins::new(MS * 4, MS * 10);
-        for offset in [
-            Duration::ZERO,
-            MS * 4,
-            MS * 8,
-            MS * 10 - Duration::from_nanos(1),
-        ] {
+        for offset in [Duration::ZERO, MS * 4, MS * 8, MS * 10 - Duration::from_nanos(1)] {
             bins.at(offset).expect("inside").intended += 1;
         }
         assert!(bins.at(MS * 10).is_none());

@@ -56,16 +56,7 @@ pub struct BoundSpec<'a> {
 /// less than ten requests.
 #[must_use]
 pub fn bound(spec: BoundSpec<'_>) -> Rate {
-    let BoundSpec {
-        service,
-        knows,
-        cores,
-        demand,
-        slo,
-        base,
-        requests,
-        seed,
-    } = spec;
+    let BoundSpec { service, knows, cores, demand, slo, base, requests, seed } = spec;
     let warm_up = requests / 10;
     if cores == 0 || warm_up == 0 || demand.0.is_nan() || demand.0 <= 0.0 {
         return Rate(0.0);
@@ -84,11 +75,7 @@ pub fn bound(spec: BoundSpec<'_>) -> Rate {
             measured_from = now;
         }
     }
-    let best = servers
-        .iter()
-        .map(|server| server.in_time)
-        .max()
-        .unwrap_or(0);
+    let best = servers.iter().map(|server| server.in_time).max().unwrap_or(0);
     Rate(f64::from(best) * 1e9 / (now - measured_from))
 }
 
@@ -128,9 +115,7 @@ impl Server {
             .expect("a server without cores is turned away before");
         let start = soonest.max(now);
         let in_time = start + cost - now <= self.budget_ns;
-        let admitted = self
-            .wait_max_ns
-            .map_or(in_time, |wait_max| start - now <= wait_max);
+        let admitted = self.wait_max_ns.map_or(in_time, |wait_max| start - now <= wait_max);
         if admitted {
             *soonest = start + cost;
         }

@@ -73,10 +73,7 @@ impl fmt::Display for CompareError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::TooFew(found) => {
-                write!(
-                    f,
-                    "found {found} pairs, but an interval needs two or more: repeat the runs"
-                )
+                write!(f, "found {found} pairs, but an interval needs two or more: repeat the runs")
             }
             Self::Improper { pair, number } => write!(
                 f,
@@ -97,18 +94,12 @@ mod tests {
     #[test]
     fn a_worked_example() {
         // Ratios e^0.1, e^0.2, e^0.3: mean 0.2, deviation 0.1, t(2) = 4.3027, error 0.1/√3.
-        let pairs = [
-            (1.0, 0.1_f64.exp()),
-            (2.0, 2.0 * 0.2_f64.exp()),
-            (4.0, 4.0 * 0.3_f64.exp()),
-        ];
+        let pairs = [(1.0, 0.1_f64.exp()), (2.0, 2.0 * 0.2_f64.exp()), (4.0, 4.0 * 0.3_f64.exp())];
         let found = Comparison::of(&pairs).unwrap();
         let margin = 4.302_653 * 0.1 / 3.0_f64.sqrt();
-        for (found, log) in [
-            (found.ratio, 0.2),
-            (found.low, 0.2 - margin),
-            (found.high, 0.2 + margin),
-        ] {
+        for (found, log) in
+            [(found.ratio, 0.2), (found.low, 0.2 - margin), (found.high, 0.2 + margin)]
+        {
             assert!((found.ln() - log).abs() < 1e-9, "{found} against e^{log}");
         }
         assert!((found.ratio_of_medians - 0.2_f64.exp()).abs() < 1e-12);
@@ -117,14 +108,10 @@ mod tests {
 
     #[test]
     fn drift_common_to_a_pair_cancels() {
-        let pairs: Vec<(f64, f64)> = (0..20)
-            .map(|i| (f64::from(1 << i), 1.05 * f64::from(1 << i)))
-            .collect();
+        let pairs: Vec<(f64, f64)> =
+            (0..20).map(|i| (f64::from(1 << i), 1.05 * f64::from(1 << i))).collect();
         let found = Comparison::of(&pairs).unwrap();
-        assert!(
-            (found.low - 1.05).abs() < 1e-9 && (found.high - 1.05).abs() < 1e-9,
-            "{found:?}"
-        );
+        assert!((found.low - 1.05).abs() < 1e-9 && (found.high - 1.05).abs() < 1e-9, "{found:?}");
     }
 
     #[test]
@@ -134,9 +121,8 @@ mod tests {
         let mut normal = || (0..12).map(|_| rng.unit()).sum::<f64>() - 6.0;
         let covered = (0..1_000)
             .filter(|_| {
-                let pairs: Vec<(f64, f64)> = (0..8)
-                    .map(|_| (10.0, 10.0 * (0.03 + 0.05 * normal()).exp()))
-                    .collect();
+                let pairs: Vec<(f64, f64)> =
+                    (0..8).map(|_| (10.0, 10.0 * (0.03 + 0.05 * normal()).exp())).collect();
                 let found = Comparison::of(&pairs).unwrap();
                 (found.low..found.high).contains(&0.03_f64.exp())
             })
@@ -148,13 +134,7 @@ mod tests {
     fn what_cannot_be_compared_says_so() {
         assert_eq!(Comparison::of(&[(1.0, 1.0)]), Err(CompareError::TooFew(1)));
         let zero = Comparison::of(&[(1.0, 1.0), (0.0, 1.0)]).unwrap_err();
-        assert_eq!(
-            zero,
-            CompareError::Improper {
-                pair: 1,
-                number: 0.0
-            }
-        );
+        assert_eq!(zero, CompareError::Improper { pair: 1, number: 0.0 });
         assert!(zero.to_string().contains("pair 1"), "{zero}");
     }
 }

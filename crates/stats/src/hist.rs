@@ -51,9 +51,7 @@ impl Histogram {
 
     /// Adds the counts of `other`, as if each of its durations had been recorded here.
     pub fn merge(&mut self, other: &Self) {
-        self.counts
-            .add(&other.counts)
-            .expect("both hold values up to the same bound or grow");
+        self.counts.add(&other.counts).expect("both hold values up to the same bound or grow");
     }
 
     /// How many durations were recorded.
@@ -112,28 +110,15 @@ mod tests {
 
     fn of(nanos: impl IntoIterator<Item = u64>) -> Histogram {
         let mut hist = Histogram::new();
-        nanos
-            .into_iter()
-            .for_each(|n| hist.record(Duration::from_nanos(n)));
+        nanos.into_iter().for_each(|n| hist.record(Duration::from_nanos(n)));
         hist
     }
 
     #[test]
     fn quantiles_of_small_values_are_exact() {
         let hundred = of(1..=100);
-        for (q, nanos) in [
-            (0.0, 1),
-            (0.07, 7),
-            (0.5, 50),
-            (0.99, 99),
-            (0.991, 100),
-            (1.0, 100),
-        ] {
-            assert_eq!(
-                hundred.quantile(q),
-                Duration::from_nanos(nanos),
-                "quantile {q}"
-            );
+        for (q, nanos) in [(0.0, 1), (0.07, 7), (0.5, 50), (0.99, 99), (0.991, 100), (1.0, 100)] {
+            assert_eq!(hundred.quantile(q), Duration::from_nanos(nanos), "quantile {q}");
         }
         assert_eq!(of([]).quantile(0.99), Duration::ZERO);
         assert_eq!(of([0]).quantile(0.5), Duration::ZERO);
@@ -153,10 +138,7 @@ mod tests {
             let naive = values[(q * 20_001.0_f64).ceil() as usize - 1] as f64;
             for (hist, digits) in [(&fine, 1e-3), (&coarse, 1e-2)] {
                 let found = hist.quantile(q).nanos() as f64;
-                assert!(
-                    found >= naive && found <= naive * (1.0 + digits),
-                    "{q}: {found} {naive}"
-                );
+                assert!(found >= naive && found <= naive * (1.0 + digits), "{q}: {found} {naive}");
             }
         }
     }

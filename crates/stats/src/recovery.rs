@@ -32,13 +32,7 @@ impl RecoverySpec {
     #[must_use]
     pub const fn new(slo: Duration, horizon: Duration) -> Self {
         let bin = Duration::from_millis(5);
-        Self {
-            bin,
-            horizon,
-            slo,
-            goodput_min: 0.95,
-            noisy_max: 0.02,
-        }
+        Self { bin, horizon, slo, goodput_min: 0.95, noisy_max: 0.02 }
     }
 }
 
@@ -54,11 +48,7 @@ impl Overlay {
     /// An overlay of no steps.
     #[must_use]
     pub fn new(spec: RecoverySpec) -> Self {
-        Self {
-            spec,
-            steps: 0,
-            bins: Bins::new(spec.bin, spec.horizon),
-        }
+        Self { spec, steps: 0, bins: Bins::new(spec.bin, spec.horizon) }
     }
 
     /// Adds one repetition: for every request its intended time after the step, and its latency
@@ -145,10 +135,7 @@ fn last_third(values: &[f64]) -> &[f64] {
 /// would excuse the whole transient after a first good bin. `None` without such a bin before the
 /// last third, which defines the steady state and cannot also prove it was reached.
 fn settled(holds: &[bool], noisy_max: f64) -> Option<usize> {
-    let relapse = holds
-        .windows(2)
-        .rposition(|pair| pair == [false, false])
-        .map_or(0, |at| at + 2);
+    let relapse = holds.windows(2).rposition(|pair| pair == [false, false]).map_or(0, |at| at + 2);
     (relapse..=holds.len() - holds.len().div_ceil(3)).find(|&first| {
         let later = &holds[first..];
         let failing = later.iter().filter(|&&holds| !holds).count();
@@ -179,21 +166,11 @@ mod tests {
     #[test]
     fn a_transient_of_12_ms_ends_with_its_bin() {
         let found = overlay(3, |_, ms| Some(if ms < 12 { US * 900 } else { US * 100 }));
-        assert_eq!(
-            (found.steps, found.bin_us, found.steady_rps),
-            (3, 5000.0, 20_000.0)
-        );
-        assert_eq!(
-            (found.recovered_us, found.strictly_us),
-            (Some(15_000.0), Some(15_000.0))
-        );
+        assert_eq!((found.steps, found.bin_us, found.steady_rps), (3, 5000.0, 20_000.0));
+        assert_eq!((found.recovered_us, found.strictly_us), (Some(15_000.0), Some(15_000.0)));
         assert_eq!(found.goodput_rps[..4], [0.0, 0.0, 12_000.0, 20_000.0]);
         assert_eq!(found.offered_rps, [20_000.0; 60]);
-        assert!(
-            (found.p99_us[0] / 900.0 - 1.0).abs() < 0.01,
-            "{}",
-            found.p99_us[0]
-        );
+        assert!((found.p99_us[0] / 900.0 - 1.0).abs() < 0.01, "{}", found.p99_us[0]);
         assert_eq!(found.holds.iter().position(|&holds| holds), Some(3));
     }
 
@@ -202,11 +179,7 @@ mod tests {
         // 2 % late: goodput stays at 98 % but the pooled p99 breaks the SLO in bins 0 to 3.
         let mut overlay_tail = Overlay::new(spec());
         let slow = |i: u32| {
-            if i < 400 && i.is_multiple_of(50) {
-                US * 900
-            } else {
-                US * 100
-            }
+            if i < 400 && i.is_multiple_of(50) { US * 900 } else { US * 100 }
         };
         overlay_tail.step((0..6000).map(|i| (US * 50 * i, Some(slow(i)))));
         assert_eq!(overlay_tail.finish().recovered_us, Some(20_000.0));
@@ -225,9 +198,7 @@ mod tests {
     #[test]
     fn a_stall_of_one_bin_is_noise_but_shows_in_the_strict_time() {
         let stalled = |ms: u32| ms < 10 || (150..155).contains(&ms);
-        let found = overlay(1, |_, ms| {
-            Some(if stalled(ms) { US * 900 } else { US * 100 })
-        });
+        let found = overlay(1, |_, ms| Some(if stalled(ms) { US * 900 } else { US * 100 }));
         assert_eq!(found.recovered_us, Some(10_000.0));
         assert_eq!(found.strictly_us, Some(155_000.0));
     }
@@ -249,16 +220,9 @@ mod tests {
         let holds: Vec<bool> = (0..1000).map(|bin| bin != 1 && bin != 2).collect();
         assert_eq!(settled(&holds, 0.02), Some(3));
         let alone: Vec<bool> = (0..1000).map(|bin| bin != 1).collect();
-        assert_eq!(
-            (settled(&alone, 0.02), settled(&alone, 0.0)),
-            (Some(0), Some(2))
-        );
+        assert_eq!((settled(&alone, 0.02), settled(&alone, 0.0)), (Some(0), Some(2)));
         let at_once: Vec<bool> = (0..1000).map(|bin| bin != 0).collect();
-        assert_eq!(
-            settled(&at_once, 0.02),
-            Some(1),
-            "a failing bin is no recovery"
-        );
+        assert_eq!(settled(&at_once, 0.02), Some(1), "a failing bin is no recovery");
         let flapping: Vec<bool> = (0..1000).map(|bin| bin % 10 != 0).collect();
         assert_eq!(settled(&flapping, 0.02), None);
     }

@@ -91,19 +91,13 @@ const FIELDS: [(&str, Field); 28] = [
     ("reject_p50_us", |run| run.reject_p50_us),
     ("lateness_p50_us", |run| run.lateness_p50_us),
     ("lateness_p99_us", |run| run.lateness_p99_us),
-    ("server_cpu_ns_per_request", |run| {
-        run.server_cpu_ns_per_request
-    }),
+    ("server_cpu_ns_per_request", |run| run.server_cpu_ns_per_request),
     ("rx_per_request", |run| run.rx_per_request),
     ("tx_per_request", |run| run.tx_per_request),
     ("explicit_credits_rps", |run| run.explicit_credits_rps),
     ("noise.steal_ratio", |run| run.noise.steal_ratio),
-    ("noise.server_involuntary_per_s", |run| {
-        run.noise.server_involuntary_per_s
-    }),
-    ("noise.load_involuntary_per_s", |run| {
-        run.noise.load_involuntary_per_s
-    }),
+    ("noise.server_involuntary_per_s", |run| run.noise.server_involuntary_per_s),
+    ("noise.load_involuntary_per_s", |run| run.noise.load_involuntary_per_s),
 ];
 
 fn share(run: &Run, count: u64) -> f64 {
@@ -121,68 +115,34 @@ mod tests {
             demand_ratio,
             goodput_rps,
             valid: true,
-            fates: Fates {
-                ok: 3,
-                shed: 1,
-                ..Fates::default()
-            },
+            fates: Fates { ok: 3, shed: 1, ..Fates::default() },
             ..Run::default()
         }
     }
 
     #[test]
     fn spreads_of_odd_even_and_no_values() {
-        assert_eq!(
-            Spread::of(&[3.0, 1.0, 2.0]),
-            Spread {
-                min: 1.0,
-                median: 2.0,
-                max: 3.0
-            }
-        );
-        assert_eq!(
-            Spread::of(&[4.0, 1.0]),
-            Spread {
-                min: 1.0,
-                median: 2.5,
-                max: 4.0
-            }
-        );
+        assert_eq!(Spread::of(&[3.0, 1.0, 2.0]), Spread { min: 1.0, median: 2.0, max: 3.0 });
+        assert_eq!(Spread::of(&[4.0, 1.0]), Spread { min: 1.0, median: 2.5, max: 4.0 });
         assert_eq!(Spread::of(&[]), Spread::default());
     }
 
     #[test]
     fn interleaved_valid_runs_are_grouped_in_order_of_appearance() {
-        let invalid = Run {
-            valid: false,
-            ..run("none", 0.3, 1e9)
-        };
+        let invalid = Run { valid: false, ..run("none", 0.3, 1e9) };
         let runs = [
             invalid.clone(),
             run("none", 0.1 + 0.2, 10.0),
             run("breakwater", 0.3, 50.0),
             run("none", 0.3, 30.0),
             run("none", 1.2, 5.0),
-            Run {
-                valid: false,
-                ..run("seda", 0.3, 1.0)
-            },
+            Run { valid: false, ..run("seda", 0.3, 1.0) },
             run("none", 0.3, 20.0),
         ];
         let found = summarise(&runs);
-        let names: Vec<_> = found
-            .iter()
-            .map(|s| (&*s.controller, s.repetitions))
-            .collect();
+        let names: Vec<_> = found.iter().map(|s| (&*s.controller, s.repetitions)).collect();
         assert_eq!(names, [("none", 3), ("breakwater", 1), ("none", 1)]);
-        assert_eq!(
-            found[0].of["goodput_rps"],
-            Spread {
-                min: 10.0,
-                median: 20.0,
-                max: 30.0
-            }
-        );
+        assert_eq!(found[0].of["goodput_rps"], Spread { min: 10.0, median: 20.0, max: 30.0 });
         assert_eq!(found[0].of["fates.ok"].median, 0.75);
         assert_eq!(found[0].of["fates.shed"].median, 0.25);
     }
@@ -196,15 +156,8 @@ mod tests {
             if value.is_number() && !key.contains(&name.as_str()) {
                 assert!(of.contains_key(name), "{name} is missing from FIELDS");
             }
-            for inner in value
-                .as_object()
-                .into_iter()
-                .flat_map(|object| object.keys())
-            {
-                assert!(
-                    of.contains_key(&format!("{name}.{inner}")),
-                    "{name}.{inner} is missing"
-                );
+            for inner in value.as_object().into_iter().flat_map(|object| object.keys()) {
+                assert!(of.contains_key(&format!("{name}.{inner}")), "{name}.{inner} is missing");
             }
         }
     }

@@ -54,9 +54,7 @@ impl Tally {
             latency: Histogram::new(),
             reject: Histogram::new(),
             lateness: Histogram::new(),
-            bins: spec
-                .bin
-                .map(|width| Bins::new(width, spec.to.since(spec.from))),
+            bins: spec.bin.map(|width| Bins::new(width, spec.to.since(spec.from))),
         }
     }
 
@@ -66,11 +64,7 @@ impl Tally {
             return;
         };
         let ok = latency <= self.spec.slo;
-        *(if ok {
-            &mut self.fates.ok
-        } else {
-            &mut self.fates.late
-        }) += 1;
+        *(if ok { &mut self.fates.ok } else { &mut self.fates.late }) += 1;
         self.latency.record(latency);
         if let Some(bin) = self.bins.as_mut().and_then(|bins| bins.at(offset)) {
             bin.intended += 1;
@@ -131,10 +125,7 @@ impl Tally {
     ///
     /// When the two were made for different specs.
     pub fn merge(&mut self, other: &Self) {
-        assert_eq!(
-            self.spec, other.spec,
-            "tallies of different specs cannot be merged"
-        );
+        assert_eq!(self.spec, other.spec, "tallies of different specs cannot be merged");
         self.fates.ok += other.fates.ok;
         self.fates.late += other.fates.late;
         self.fates.expired += other.fates.expired;
@@ -216,11 +207,7 @@ impl Findings {
     #[must_use]
     pub fn per_second(&self, count: u64) -> f64 {
         let window_ns = self.window.nanos();
-        if window_ns == 0 {
-            0.0
-        } else {
-            count as f64 * 1e9 / window_ns as f64
-        }
+        if window_ns == 0 { 0.0 } else { count as f64 * 1e9 / window_ns as f64 }
     }
 
     /// Writes into `run` everything that follows from the tally: SLO, fates, rates, percentiles,

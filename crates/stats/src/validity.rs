@@ -46,11 +46,7 @@ impl Default for Rules {
 pub fn judge(run: &Run, rules: &Rules) -> Vec<String> {
     let mut broken = Vec::new();
     let intended = run.fates.total();
-    let asked_rps = if run.asked_rps > 0.0 {
-        run.asked_rps
-    } else {
-        run.offered_rps
-    };
+    let asked_rps = if run.asked_rps > 0.0 { run.asked_rps } else { run.offered_rps };
     if intended == 0 || asked_rps <= 0.0 {
         broken.push("no request was intended in the measured window".to_owned());
         return broken;
@@ -59,16 +55,12 @@ pub fn judge(run: &Run, rules: &Rules) -> Vec<String> {
     let reached = run.offered_rps * sent / asked_rps;
     if reached < rules.offered_min {
         let (found, needed) = (reached * 100.0, rules.offered_min * 100.0);
-        broken.push(format!(
-            "sent {found:.1} % of the load asked for, below {needed:.1} %"
-        ));
+        broken.push(format!("sent {found:.1} % of the load asked for, below {needed:.1} %"));
     }
     let limit_us = rules.lateness_of_slo_max * run.slo_us;
     if run.lateness_p99_us > limit_us {
         let found_us = run.lateness_p99_us;
-        broken.push(format!(
-            "generator lateness p99 {found_us:.1} µs, above {limit_us:.1} µs"
-        ));
+        broken.push(format!("generator lateness p99 {found_us:.1} µs, above {limit_us:.1} µs"));
     }
     broken
 }
@@ -78,12 +70,7 @@ pub fn judge(run: &Run, rules: &Rules) -> Vec<String> {
 #[must_use]
 pub fn discard(noise: &Noise, rules: &Rules) -> Option<String> {
     let readings = [
-        (
-            "steal",
-            noise.steal_ratio * 100.0,
-            rules.steal_max * 100.0,
-            "% of a core",
-        ),
+        ("steal", noise.steal_ratio * 100.0, rules.steal_max * 100.0, "% of a core"),
         (
             "involuntary switches of the server",
             noise.server_involuntary_per_s,
@@ -115,10 +102,7 @@ mod tests {
             slo_us: 400.0,
             asked_rps: 10_000.0,
             offered_rps: 9_900.0,
-            fates: Fates {
-                ok: 1_000,
-                ..Fates::default()
-            },
+            fates: Fates { ok: 1_000, ..Fates::default() },
             lateness_p99_us: 200.0,
             ..Run::default()
         }
@@ -127,27 +111,18 @@ mod tests {
     #[test]
     fn a_run_on_the_limits_is_valid() {
         assert!(judge(&run(), &Rules::default()).is_empty());
-        let barely = Run {
-            offered_rps: 9_800.0,
-            ..run()
-        };
+        let barely = Run { offered_rps: 9_800.0, ..run() };
         assert!(judge(&barely, &Rules::default()).is_empty());
     }
 
     #[test]
     fn each_rule_names_its_reading_and_limit() {
-        let short = Run {
-            offered_rps: 9_790.0,
-            ..run()
-        };
+        let short = Run { offered_rps: 9_790.0, ..run() };
         assert_eq!(
             judge(&short, &Rules::default()),
             ["sent 97.9 % of the load asked for, below 98.0 %"]
         );
-        let slow = Run {
-            lateness_p99_us: 200.5,
-            ..run()
-        };
+        let slow = Run { lateness_p99_us: 200.5, ..run() };
         assert_eq!(
             judge(&slow, &Rules::default()),
             ["generator lateness p99 200.5 µs, above 200.0 µs"]
@@ -157,20 +132,9 @@ mod tests {
 
     #[test]
     fn what_was_never_sent_counts_against_the_offered_load() {
-        let fates = Fates {
-            ok: 970,
-            lost: 30,
-            ..Fates::default()
-        };
-        let lost = Run {
-            asked_rps: 0.0,
-            fates,
-            ..run()
-        };
-        assert!(
-            judge(&lost, &Rules::default()).is_empty(),
-            "losses of the server are results"
-        );
+        let fates = Fates { ok: 970, lost: 30, ..Fates::default() };
+        let lost = Run { asked_rps: 0.0, fates, ..run() };
+        assert!(judge(&lost, &Rules::default()).is_empty(), "losses of the server are results");
         let unsent = Run { unsent: 30, ..lost };
         assert_eq!(judge(&unsent, &Rules::default()).len(), 1);
     }
@@ -178,13 +142,7 @@ mod tests {
     #[test]
     fn results_never_decide() {
         let poor = Run {
-            fates: Fates {
-                late: 600,
-                expired: 100,
-                shed: 200,
-                lost: 100,
-                ..Fates::default()
-            },
+            fates: Fates { late: 600, expired: 100, shed: 200, lost: 100, ..Fates::default() },
             p99_us: 1e9,
             drop_ratio: 1.0,
             ..run()
@@ -200,11 +158,7 @@ mod tests {
             load_involuntary_per_s: 50.0,
         };
         assert_eq!(discard(&quiet, &Rules::default()), None);
-        let noisy = Noise {
-            steal_ratio: 0.03,
-            load_involuntary_per_s: 201.0,
-            ..quiet
-        };
+        let noisy = Noise { steal_ratio: 0.03, load_involuntary_per_s: 201.0, ..quiet };
         assert_eq!(
             discard(&noisy, &Rules::default()).as_deref(),
             Some(

@@ -97,11 +97,7 @@ pub struct Deregister;
 #[must_use]
 #[inline]
 pub fn budget_us(left: Option<Duration>) -> u32 {
-    left.map_or(0, |left| {
-        u32::try_from(left.nanos() / 1000)
-            .unwrap_or(u32::MAX)
-            .max(1)
-    })
+    left.map_or(0, |left| u32::try_from(left.nanos() / 1000).unwrap_or(u32::MAX).max(1))
 }
 
 const HELLO: usize = Kind::Hello.header_len();
@@ -134,10 +130,7 @@ impl<'a> ClientFrame<'a> {
             Kind::Demand => Ok(Self::Demand(Demand::decode(frame)?)),
             Kind::Deregister => Ok(Self::Deregister(Deregister)),
             Kind::Goodbye => Ok(Self::Goodbye(Goodbye::decode(prefix.code, frame))),
-            kind => Err(DecodeError::WrongDirection {
-                kind,
-                from: crate::Peer::Client,
-            }),
+            kind => Err(DecodeError::WrongDirection { kind, from: crate::Peer::Client }),
         }
     }
 }
@@ -227,10 +220,7 @@ impl<'a> Request<'a> {
             register: prefix.flags & REGISTER != 0,
             demand: u32_at(head, 16),
             acked: u32_at(head, 20),
-            echo: (hold_ns != NO_ECHO).then(|| Echo {
-                stamp: Stamp(u32_at(head, 24)),
-                hold_ns,
-            }),
+            echo: (hold_ns != NO_ECHO).then(|| Echo { stamp: Stamp(u32_at(head, 24)), hold_ns }),
             sent_at: Stamp(u32_at(head, 32)),
             budget_us: u32_at(head, 36),
             tenant: u32_at(head, 40),
@@ -268,10 +258,7 @@ impl Demand {
 
     fn decode(frame: &[u8]) -> Result<Self, DecodeError> {
         let (head, _) = split::<DEMAND>(Kind::Demand, frame)?;
-        Ok(Self {
-            demand: u32_at(head, 8),
-            acked: u32_at(head, 12),
-        })
+        Ok(Self { demand: u32_at(head, 8), acked: u32_at(head, 12) })
     }
 }
 
@@ -309,10 +296,7 @@ mod tests {
             register: false,
             demand: 0,
             acked: 0,
-            echo: Some(Echo {
-                stamp: Stamp(7),
-                hold_ns: u32::MAX,
-            }),
+            echo: Some(Echo { stamp: Stamp(7), hold_ns: u32::MAX }),
             sent_at: Stamp(0),
             budget_us: 0,
             tenant: 0,
@@ -326,10 +310,7 @@ mod tests {
         else {
             panic!("a request was needed, {bytes:?} found");
         };
-        let echo = Some(Echo {
-            stamp: Stamp(7),
-            hold_ns: u32::MAX - 1,
-        });
+        let echo = Some(Echo { stamp: Stamp(7), hold_ns: u32::MAX - 1 });
         assert_eq!(found.echo, echo);
     }
 }

@@ -80,12 +80,7 @@ impl Prefix {
         if (len as usize) < kind.header_len() || len as usize > kind.max_len(limits) {
             return Err(bad_len(kind, len, limits));
         }
-        Ok(Some(Self {
-            len: len as usize,
-            kind,
-            flags: head[5],
-            code: u16_at(head, 6),
-        }))
+        Ok(Some(Self { len: len as usize, kind, flags: head[5], code: u16_at(head, 6) }))
     }
 }
 
@@ -96,9 +91,7 @@ pub(crate) fn split<const N: usize>(
     frame: &[u8],
 ) -> Result<(&[u8; N], &[u8]), DecodeError> {
     // The prefix check has made sure of it; the compiler cannot know, and a panic is never due.
-    frame
-        .split_first_chunk::<N>()
-        .ok_or_else(|| too_short(kind, saturated(frame.len())))
+    frame.split_first_chunk::<N>().ok_or_else(|| too_short(kind, saturated(frame.len())))
 }
 
 /// A prefix to be sent.
@@ -141,20 +134,12 @@ fn bad_len(kind: Kind, found: u32, limits: &Limits) -> DecodeError {
     if (found as usize) < kind.header_len() {
         return too_short(kind, found);
     }
-    DecodeError::TooLong {
-        kind,
-        found,
-        max: saturated(kind.max_len(limits)),
-    }
+    DecodeError::TooLong { kind, found, max: saturated(kind.max_len(limits)) }
 }
 
 #[cold]
 fn too_short(kind: Kind, found: u32) -> DecodeError {
-    DecodeError::TooShort {
-        kind,
-        found,
-        needed: saturated(kind.header_len()),
-    }
+    DecodeError::TooShort { kind, found, needed: saturated(kind.header_len()) }
 }
 
 fn saturated(len: usize) -> u32 {

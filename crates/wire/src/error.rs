@@ -65,10 +65,9 @@ impl DecodeError {
     #[must_use]
     pub const fn goodbye_code(self) -> GoodbyeCode {
         match self {
-            Self::TooLong {
-                kind: Kind::Request | Kind::Response,
-                ..
-            } => GoodbyeCode::FrameTooLarge,
+            Self::TooLong { kind: Kind::Request | Kind::Response, .. } => {
+                GoodbyeCode::FrameTooLarge
+            }
             Self::TooLong { .. }
             | Self::TooShort { .. }
             | Self::UnknownKind { .. }
@@ -86,43 +85,19 @@ impl fmt::Display for DecodeError {
                 write!(f, "kind is {found}, needed one of 1 to {}", Kind::ALL.len())?;
             }
             Self::WrongDirection { kind, from } => {
-                write!(
-                    f,
-                    "{} came from the {}, which may not send it",
-                    kind.name(),
-                    from.name()
-                )?;
+                write!(f, "{} came from the {}, which may not send it", kind.name(), from.name())?;
             }
-            Self::TooShort {
-                kind,
-                found,
-                needed,
-            } => {
-                write!(
-                    f,
-                    "len of {} is {found} bytes, needed at least {needed}",
-                    kind.name()
-                )?;
+            Self::TooShort { kind, found, needed } => {
+                write!(f, "len of {} is {found} bytes, needed at least {needed}", kind.name())?;
             }
             Self::TooLong { kind, found, max } => {
-                write!(
-                    f,
-                    "len of {} is {found} bytes, allowed at most {max}",
-                    kind.name()
-                )?;
+                write!(f, "len of {} is {found} bytes, allowed at most {max}", kind.name())?;
             }
             Self::BadMagic { found } => {
-                write!(
-                    f,
-                    "magic of HELLO is {found:#010x}, needed {:#010x}",
-                    crate::MAGIC
-                )?;
+                write!(f, "magic of HELLO is {found:#010x}, needed {:#010x}", crate::MAGIC)?;
             }
             Self::UnknownVersion { found } => {
-                write!(
-                    f,
-                    "WELCOME chose version {found}, needed {VERSION_MIN} to {VERSION_MAX}"
-                )?;
+                write!(f, "WELCOME chose version {found}, needed {VERSION_MIN} to {VERSION_MAX}")?;
             }
         }
         write!(f, " (at byte {} of the frame)", self.offset())
@@ -163,21 +138,13 @@ mod tests {
 
     #[test]
     fn messages_say_found_needed_and_where() {
-        let long = DecodeError::TooLong {
-            kind: Kind::Request,
-            found: 9000,
-            max: 4096,
-        };
+        let long = DecodeError::TooLong { kind: Kind::Request, found: 9000, max: 4096 };
         assert_eq!(
             long.to_string(),
             "len of REQUEST is 9000 bytes, allowed at most 4096 (at byte 0 of the frame)"
         );
         assert_eq!(long.goodbye_code(), GoodbyeCode::FrameTooLarge);
-        let padded = DecodeError::TooLong {
-            kind: Kind::Demand,
-            found: 17,
-            max: 16,
-        };
+        let padded = DecodeError::TooLong { kind: Kind::Demand, found: 17, max: 16 };
         assert_eq!(padded.goodbye_code(), GoodbyeCode::Malformed);
         let magic = DecodeError::BadMagic { found: 1 };
         assert_eq!(

@@ -89,10 +89,7 @@ impl<'a> Goodbye<'a> {
     /// A goodbye for `code`; `text` beyond [`GOODBYE_TEXT_MAX`] bytes is cut off when encoded.
     #[must_use]
     pub const fn new(code: GoodbyeCode, text: &'a str) -> Self {
-        Self {
-            code: code as u16,
-            text,
-        }
+        Self { code: code as u16, text }
     }
 
     /// The code's meaning; `None` for one that this version does not know.
@@ -159,19 +156,8 @@ mod tests {
 
     #[test]
     fn a_peers_text_cannot_steer_a_terminal() {
-        let shown = Goodbye {
-            code: 2,
-            text: "\u{1b}[2Jbye\n",
-        }
-        .to_string();
+        let shown = Goodbye { code: 2, text: "\u{1b}[2Jbye\n" }.to_string();
         assert_eq!(shown, "draining: \\u{1b}[2Jbye\\n");
-        assert_eq!(
-            Goodbye {
-                code: 999,
-                text: ""
-            }
-            .to_string(),
-            "code 999"
-        );
+        assert_eq!(Goodbye { code: 999, text: "" }.to_string(), "code 999");
     }
 }

@@ -151,10 +151,7 @@ mod tests {
         let limits = Limits::new(0);
         for kind in Kind::ALL {
             assert!(kind.header_len() <= kind.max_len(&limits), "{kind:?}");
-            assert!(
-                kind.comes_from(Peer::Client) || kind.comes_from(Peer::Server),
-                "{kind:?}"
-            );
+            assert!(kind.comes_from(Peer::Client) || kind.comes_from(Peer::Server), "{kind:?}");
         }
     }
 }

@@ -34,11 +34,7 @@ impl Limits {
     /// What both sides accept, when the peer's HELLO or WELCOME says `theirs`.
     #[must_use]
     pub const fn agree(self, theirs: u32) -> Self {
-        Self::new(if theirs < self.max_frame {
-            theirs
-        } else {
-            self.max_frame
-        })
+        Self::new(if theirs < self.max_frame { theirs } else { self.max_frame })
     }
 
     /// The longest frame in bytes, prefix included.
@@ -69,11 +65,7 @@ impl Limits {
     ) -> Result<u32, PayloadTooLong> {
         let max = self.max_frame as usize - kind.header_len();
         if payload > max {
-            return Err(PayloadTooLong {
-                kind,
-                found: payload,
-                max,
-            });
+            return Err(PayloadTooLong { kind, found: payload, max });
         }
         // Not above max_frame, which is a u32.
         Ok((kind.header_len() + payload) as u32)

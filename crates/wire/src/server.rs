@@ -142,26 +142,16 @@ impl<'a> ServerFrame<'a> {
             Kind::Response => {
                 let (head, payload) = split::<REPLY>(Kind::Response, frame)?;
                 let head = ReplyHead::read(head);
-                Ok(Self::Response(Response {
-                    head,
-                    status: prefix.code,
-                    payload,
-                }))
+                Ok(Self::Response(Response { head, status: prefix.code, payload }))
             }
             Kind::Reject => {
                 let (head, _) = split::<REPLY>(Kind::Reject, frame)?;
-                Ok(Self::Reject(Reject {
-                    head: ReplyHead::read(head),
-                    reason: prefix.code,
-                }))
+                Ok(Self::Reject(Reject { head: ReplyHead::read(head), reason: prefix.code }))
             }
             Kind::Credit => Ok(Self::Credit(Credit::decode(frame)?)),
             Kind::Welcome => Ok(Self::Welcome(Welcome::decode(prefix.code, frame)?)),
             Kind::Goodbye => Ok(Self::Goodbye(Goodbye::decode(prefix.code, frame))),
-            kind => Err(DecodeError::WrongDirection {
-                kind,
-                from: crate::Peer::Server,
-            }),
+            kind => Err(DecodeError::WrongDirection { kind, from: crate::Peer::Server }),
         }
     }
 }
@@ -295,11 +285,7 @@ mod tests {
 
     #[test]
     fn newer_is_decided_across_the_wrap() {
-        let grant = |seq| Grant {
-            window: 1,
-            seq,
-            level: 0,
-        };
+        let grant = |seq| Grant { window: 1, seq, level: 0 };
         assert!(grant(6).is_newer_than(5));
         assert!(!grant(5).is_newer_than(5));
         assert!(!grant(4).is_newer_than(5));

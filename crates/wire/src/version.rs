@@ -85,16 +85,8 @@ mod tests {
     fn strangers_and_empty_ranges_are_told_apart() {
         let stranger = negotiate(2, 3).unwrap_err();
         assert_eq!(stranger.goodbye_code(), GoodbyeCode::VersionUnsupported);
-        assert!(
-            stranger
-                .to_string()
-                .contains("2 to 3, needed one of 1 to 1"),
-            "{stranger}"
-        );
+        assert!(stranger.to_string().contains("2 to 3, needed one of 1 to 1"), "{stranger}");
         assert!(negotiate(0, 0).is_err());
-        assert_eq!(
-            negotiate(3, 1).unwrap_err().goodbye_code(),
-            GoodbyeCode::Malformed
-        );
+        assert_eq!(negotiate(3, 1).unwrap_err().goodbye_code(), GoodbyeCode::Malformed);
     }
 }

@@ -48,10 +48,8 @@ fn a_frame_cut_anywhere_waits_for_exactly_the_rest() {
 
 #[test]
 fn frames_follow_each_other_without_a_gap() {
-    let mut bytes: Vec<u8> = CLIENT_FRAMES
-        .iter()
-        .flat_map(|(_, frame)| bytes_of_client(frame))
-        .collect();
+    let mut bytes: Vec<u8> =
+        CLIENT_FRAMES.iter().flat_map(|(_, frame)| bytes_of_client(frame)).collect();
     let first = bytes.len();
     bytes.extend_from_within(..first);
     bytes.truncate(2 * first - 1);
@@ -62,43 +60,21 @@ fn frames_follow_each_other_without_a_gap() {
         rest = &rest[consumed..];
         found += 1;
     }
-    assert_eq!(
-        found,
-        2 * CLIENT_FRAMES.len() - 1,
-        "the last one lacks a byte"
-    );
+    assert_eq!(found, 2 * CLIENT_FRAMES.len() - 1, "the last one lacks a byte");
 }
 
 #[test]
 fn a_wrong_length_is_refused_as_soon_as_the_prefix_is_there() {
     for kind in Kind::ALL {
-        let from = if kind.comes_from(Peer::Client) {
-            Peer::Client
-        } else {
-            Peer::Server
-        };
+        let from = if kind.comes_from(Peer::Client) { Peer::Client } else { Peer::Server };
         let least = u32::try_from(kind.header_len()).unwrap();
         let most = u32::try_from(kind.max_len(&limits())).unwrap();
         let ask = |len| needed(&prefix(len, kind as u8, 1), from, &limits());
         for found in [0, 7, least - 1] {
-            assert_eq!(
-                ask(found),
-                Err(DecodeError::TooShort {
-                    kind,
-                    found,
-                    needed: least
-                })
-            );
+            assert_eq!(ask(found), Err(DecodeError::TooShort { kind, found, needed: least }));
         }
         for found in [most + 1, u32::MAX] {
-            assert_eq!(
-                ask(found),
-                Err(DecodeError::TooLong {
-                    kind,
-                    found,
-                    max: most
-                })
-            );
+            assert_eq!(ask(found), Err(DecodeError::TooLong { kind, found, max: most }));
         }
         assert_eq!(ask(least), Ok(kind.header_len()));
         assert_eq!(ask(most), Ok(kind.max_len(&limits())));
@@ -111,10 +87,7 @@ fn an_unknown_kind_is_refused_even_with_a_fair_length() {
         let bytes = prefix(8, found, 0);
         let error = decode_from_client(&bytes, &limits()).unwrap_err();
         assert_eq!(error, DecodeError::UnknownKind { found });
-        assert_eq!(
-            (error.offset(), error.goodbye_code()),
-            (4, GoodbyeCode::Malformed)
-        );
+        assert_eq!((error.offset(), error.goodbye_code()), (4, GoodbyeCode::Malformed));
     }
 }
 
@@ -122,30 +95,14 @@ fn an_unknown_kind_is_refused_even_with_a_fair_length() {
 fn neither_side_accepts_its_own_frames() {
     for (_, frame) in CLIENT_FRAMES.iter().filter(|(name, _)| *name != "goodbye") {
         let error = decode_from_server(&bytes_of_client(frame), &limits()).unwrap_err();
-        assert!(matches!(
-            error,
-            DecodeError::WrongDirection {
-                from: Peer::Server,
-                ..
-            }
-        ));
+        assert!(matches!(error, DecodeError::WrongDirection { from: Peer::Server, .. }));
         assert_eq!(error.goodbye_code(), GoodbyeCode::Protocol);
         let prefix = &bytes_of_client(frame)[..8];
-        assert_eq!(
-            needed(prefix, Peer::Server, &limits()),
-            Err(error),
-            "known by its prefix"
-        );
+        assert_eq!(needed(prefix, Peer::Server, &limits()), Err(error), "known by its prefix");
     }
     for (_, frame) in &SERVER_FRAMES {
         let error = decode_from_client(&bytes_of_server(frame), &limits()).unwrap_err();
-        assert!(matches!(
-            error,
-            DecodeError::WrongDirection {
-                from: Peer::Client,
-                ..
-            }
-        ));
+        assert!(matches!(error, DecodeError::WrongDirection { from: Peer::Client, .. }));
     }
 }
 
@@ -156,16 +113,8 @@ fn strangers_are_recognised_by_their_first_bytes() {
     let mut hello = bytes_of_client(&CLIENT_FRAMES[0].1);
     hello[8] = b'X';
     let error = decode_from_client(&hello, &limits()).unwrap_err();
-    assert_eq!(
-        error,
-        DecodeError::BadMagic {
-            found: u32::from_le_bytes(*b"XWTR")
-        }
-    );
-    assert_eq!(
-        (error.offset(), error.goodbye_code()),
-        (8, GoodbyeCode::Malformed)
-    );
+    assert_eq!(error, DecodeError::BadMagic { found: u32::from_le_bytes(*b"XWTR") });
+    assert_eq!((error.offset(), error.goodbye_code()), (8, GoodbyeCode::Malformed));
 }
 
 #[test]
@@ -182,9 +131,7 @@ fn a_later_hello_may_be_longer() {
     let mut hello = bytes_of_client(&CLIENT_FRAMES[0].1);
     hello.extend_from_slice(&[7; 12]);
     hello[0] += 12;
-    let (frame, consumed) = decode_from_client(&hello, &limits())
-        .unwrap()
-        .expect("it is whole");
+    let (frame, consumed) = decode_from_client(&hello, &limits()).unwrap().expect("it is whole");
     assert_eq!((frame, consumed), (CLIENT_FRAMES[0].1, hello.len()));
 }
 
@@ -193,9 +140,7 @@ fn reserved_bytes_and_unknown_flags_are_ignored() {
     let mut bytes = bytes_of_client(&CLIENT_FRAMES[1].1);
     bytes[5] |= 0xfe;
     bytes[45..48].fill(0xff);
-    let (frame, _) = decode_from_client(&bytes, &limits())
-        .unwrap()
-        .expect("it is whole");
+    let (frame, _) = decode_from_client(&bytes, &limits()).unwrap().expect("it is whole");
     assert_eq!(frame, CLIENT_FRAMES[1].1);
 }
 
@@ -231,9 +176,7 @@ fn the_largest_payload_passes_and_one_byte_more_writes_nothing() {
     assert_eq!((error.found, error.max), (4049, 4048));
     assert_eq!(out, [9]);
     request.payload = &payload[1..];
-    request
-        .encode(&limits(), &mut out)
-        .expect("it fits exactly");
+    request.encode(&limits(), &mut out).expect("it fits exactly");
     assert_eq!(out.len(), 1 + 4096);
     assert!(decode_from_client(&out[1..], &limits()).unwrap().is_some());
     assert_eq!(limits().response_payload_max(), 4056);

@@ -15,10 +15,7 @@ use tailwater_wire::{
 
 /// Written by hand from the specification's tables.
 const GOLDEN: [(&str, &str); 10] = [
-    (
-        "hello",
-        "24000000 01 00 0000 54575452 0100 0100 00000000 00001000 8877665544332211 07000000",
-    ),
+    ("hello", "24000000 01 00 0000 54575452 0100 0100 00000000 00001000 8877665544332211 07000000"),
     (
         "request",
         "34000000 03 01 2a00 0807060504030201 03000000 29000000 01020304 88130000 0a0b0c0d \
@@ -47,10 +44,7 @@ const GOLDEN: [(&str, &str); 10] = [
         "28000000 05 00 0100 0807060504030201 05000000 2a000000 05060708 e02e0000 d0070000 \
          0000 0000",
     ),
-    (
-        "credit",
-        "18000000 06 00 0000 02000000 2b000000 01020304 0500 0000",
-    ),
+    ("credit", "18000000 06 00 0000 02000000 2b000000 01020304 0500 0000"),
 ];
 
 #[test]
@@ -70,15 +64,7 @@ fn encoding_yields_the_golden_bytes() {
 
 #[test]
 fn the_golden_bytes_yield_the_values() {
-    let golden = |name| {
-        unhex(
-            GOLDEN
-                .iter()
-                .find(|(known, _)| *known == name)
-                .expect("listed")
-                .1,
-        )
-    };
+    let golden = |name| unhex(GOLDEN.iter().find(|(known, _)| *known == name).expect("listed").1);
     for (name, frame) in CLIENT_FRAMES {
         let bytes = golden(name);
         let found = decode_from_client(&bytes, &Limits::default());
@@ -96,11 +82,7 @@ fn the_specification_shows_the_same_bytes() {
     let page = specification();
     for (name, hex) in GOLDEN {
         let example = block(&page, &format!("hex {name}"));
-        assert_eq!(
-            shown(&unhex(&example)),
-            shown(&unhex(hex)),
-            "{name} in docs/protocol.md"
-        );
+        assert_eq!(shown(&unhex(&example)), shown(&unhex(hex)), "{name} in docs/protocol.md");
     }
 }
 
@@ -149,11 +131,7 @@ impl<'a> Sent<'a> {
 }
 
 fn worked_session() -> Vec<Sent<'static>> {
-    let grant = |window, seq| Grant {
-        window,
-        seq,
-        level: 0,
-    };
+    let grant = |window, seq| Grant { window, seq, level: 0 };
     let first = Request {
         id: RequestId(1),
         method: MethodId(42),
@@ -172,10 +150,7 @@ fn worked_session() -> Vec<Sent<'static>> {
         register: false,
         demand: 0,
         acked: 1,
-        echo: Some(Echo {
-            stamp: Stamp(50_000),
-            hold_ns: 4_000,
-        }),
+        echo: Some(Echo { stamp: Stamp(50_000), hold_ns: 4_000 }),
         sent_at: Stamp(60_000),
         budget_us: 0,
         payload: b"yo",
@@ -214,29 +189,13 @@ fn worked_session() -> Vec<Sent<'static>> {
             slo_us: 400,
             stamp: Stamp(36_000),
         })),
-        Sent::Server(ServerFrame::Response(Response {
-            head,
-            status: 0,
-            payload: b"ok",
-        })),
+        Sent::Server(ServerFrame::Response(Response { head, status: 0, payload: b"ok" })),
         Sent::Client(ClientFrame::Request(second)),
-        Sent::Server(ServerFrame::Reject(Reject {
-            head: refused,
-            reason: 1,
-        })),
-        Sent::Client(ClientFrame::Demand(Demand {
-            demand: 1,
-            acked: 2,
-        })),
-        Sent::Server(ServerFrame::Credit(Credit {
-            grant: grant(1, 3),
-            stamp: Stamp(200_000),
-        })),
+        Sent::Server(ServerFrame::Reject(Reject { head: refused, reason: 1 })),
+        Sent::Client(ClientFrame::Demand(Demand { demand: 1, acked: 2 })),
+        Sent::Server(ServerFrame::Credit(Credit { grant: grant(1, 3), stamp: Stamp(200_000) })),
         Sent::Client(ClientFrame::Deregister(Deregister)),
-        Sent::Server(ServerFrame::Goodbye(Goodbye::new(
-            GoodbyeCode::Draining,
-            "restart",
-        ))),
+        Sent::Server(ServerFrame::Goodbye(Goodbye::new(GoodbyeCode::Draining, "restart"))),
     ]
 }
 
@@ -248,9 +207,7 @@ fn specification() -> String {
 /// The text of the fenced block whose info string is `info`.
 fn block(page: &str, info: &str) -> String {
     let start = format!("```{info}\n");
-    let from = page
-        .find(&start)
-        .unwrap_or_else(|| panic!("docs/protocol.md lacks ```{info}"));
+    let from = page.find(&start).unwrap_or_else(|| panic!("docs/protocol.md lacks ```{info}"));
     let text = &page[from + start.len()..];
     text[..text.find("```").expect("the block ends")].to_owned()
 }

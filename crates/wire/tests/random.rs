@@ -97,9 +97,7 @@ fn from_client(frame: &ClientFrame<'_>, behind: &[u8]) -> Result<(), TestCaseErr
     frame.encode(&limits, &mut bytes).expect("a short payload");
     let len = bytes.len();
     bytes.extend_from_slice(behind);
-    let (found, consumed) = decode_from_client(&bytes, &limits)
-        .unwrap()
-        .expect("it is whole");
+    let (found, consumed) = decode_from_client(&bytes, &limits).unwrap().expect("it is whole");
     prop_assert_eq!(&found, frame);
     prop_assert_eq!(consumed, len);
     if let ClientFrame::Request(request) = found {
@@ -116,9 +114,7 @@ fn from_server(frame: &ServerFrame<'_>, behind: &[u8]) -> Result<(), TestCaseErr
     frame.encode(&limits, &mut bytes).expect("a short payload");
     let len = bytes.len();
     bytes.extend_from_slice(behind);
-    let (found, consumed) = decode_from_server(&bytes, &limits)
-        .unwrap()
-        .expect("it is whole");
+    let (found, consumed) = decode_from_server(&bytes, &limits).unwrap().expect("it is whole");
     prop_assert_eq!(&found, frame);
     prop_assert_eq!(consumed, len);
     if let ServerFrame::Response(response) = found {

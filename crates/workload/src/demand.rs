@@ -40,27 +40,19 @@ impl DemandPlan {
     /// One rate throughout.
     #[must_use]
     pub fn constant(rate: Rate, length: Duration, arrivals: Arrivals) -> Self {
-        Self {
-            steps: vec![Step { rate, length }],
-            arrivals,
-        }
+        Self { steps: vec![Step { rate, length }], arrivals }
     }
 
     /// How long it lasts in all.
     #[must_use]
     pub fn length(&self) -> Duration {
-        self.steps
-            .iter()
-            .fold(Duration::ZERO, |sum, step| sum.saturating_add(step.length))
+        self.steps.iter().fold(Duration::ZERO, |sum, step| sum.saturating_add(step.length))
     }
 
     /// How many requests are to be expected.
     #[must_use]
     pub fn requests(&self) -> f64 {
-        self.steps
-            .iter()
-            .map(|step| step.rate.0 * step.length.as_secs_f64())
-            .sum()
+        self.steps.iter().map(|step| step.rate.0 * step.length.as_secs_f64()).sum()
     }
 
     /// The demand at a time from the start; zero after the end. The end of a step belongs to the next.
@@ -83,10 +75,7 @@ mod tests {
 
     #[test]
     fn a_plan_knows_its_length_its_requests_and_its_rate_at_any_time() {
-        let step = |rate, ms| Step {
-            rate: Rate(rate),
-            length: Duration::from_millis(ms),
-        };
+        let step = |rate, ms| Step { rate: Rate(rate), length: Duration::from_millis(ms) };
         let plan = DemandPlan {
             steps: vec![step(1_000.0, 500), step(0.0, 100), step(4_000.0, 250)],
             arrivals: Arrivals::Poisson,

@@ -23,15 +23,10 @@ const UNITS: [(&str, u64); 7] = [
 /// Says what was found and what is needed when the unit is missing or unknown, the number is none,
 /// or the value is finer than a nanosecond or longer than 584 years.
 pub fn parse_duration(text: &str) -> Result<Duration, DurationError> {
-    let error = |fault| DurationError {
-        found: clip(text),
-        fault,
-    };
+    let error = |fault| DurationError { found: clip(text), fault };
     let trimmed = text.trim();
-    let digits = trimmed.len()
-        - trimmed
-            .trim_start_matches(|c: char| c.is_ascii_digit() || c == '.')
-            .len();
+    let digits =
+        trimmed.len() - trimmed.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.').len();
     let (number, unit) = trimmed.split_at(digits);
     if number.is_empty() {
         return Err(error(Fault::NoNumber));
@@ -43,9 +38,7 @@ pub fn parse_duration(text: &str) -> Result<Duration, DurationError> {
     let Some(&(_, unit_ns)) = UNITS.iter().find(|(name, _)| *name == unit) else {
         return Err(error(Fault::UnknownUnit));
     };
-    exact(number, unit_ns)
-        .map(Duration::from_nanos)
-        .map_err(error)
+    exact(number, unit_ns).map(Duration::from_nanos).map_err(error)
 }
 
 /// Writes a duration so that [`parse_duration`] reads the same value: the largest unit in which at
@@ -62,11 +55,7 @@ pub fn format_duration(duration: Duration) -> String {
             return format!("{whole}{decimals}{name}");
         }
     }
-    if ns == 0 {
-        "0s".into()
-    } else {
-        format!("{ns}ns")
-    }
+    if ns == 0 { "0s".into() } else { format!("{ns}ns") }
 }
 
 /// A text that is no duration.
@@ -117,9 +106,7 @@ fn exact(number: &str, unit_ns: u64) -> Result<u64, Fault> {
             return Err(Fault::TooFine);
         }
         place_ns /= 10;
-        ns = ns
-            .checked_add(u64::from(digit - b'0') * place_ns)
-            .ok_or(Fault::TooLong)?;
+        ns = ns.checked_add(u64::from(digit - b'0') * place_ns).ok_or(Fault::TooLong)?;
     }
     Ok(ns)
 }
@@ -153,51 +140,29 @@ mod tests {
             ("1.000us", 1_000),
         ];
         for (text, ns) in cases {
-            assert_eq!(
-                parse_duration(text),
-                Ok(Duration::from_nanos(ns)),
-                "{text:?}"
-            );
+            assert_eq!(parse_duration(text), Ok(Duration::from_nanos(ns)), "{text:?}");
         }
     }
 
     #[test]
     fn what_is_no_duration_says_why() {
         let cases = [
-            (
-                "10",
-                "\"10\" has no unit; ns, us, ms, s or min is needed, as in 250ms",
-            ),
-            (
-                "soon",
-                "\"soon\" does not begin with a number; a duration such as 250ms is needed",
-            ),
-            (
-                "-1s",
-                "\"-1s\" does not begin with a number; a duration such as 250ms is needed",
-            ),
+            ("10", "\"10\" has no unit; ns, us, ms, s or min is needed, as in 250ms"),
+            ("soon", "\"soon\" does not begin with a number; a duration such as 250ms is needed"),
+            ("-1s", "\"-1s\" does not begin with a number; a duration such as 250ms is needed"),
             (
                 "3 days",
                 "\"3 days\" has an unknown unit; ns, us, ms, s or min is needed, as in 250ms",
             ),
-            (
-                "1.2.3s",
-                "\"1.2.3s\" has a number with several points; one at most is needed",
-            ),
-            (
-                "0.5ns",
-                "\"0.5ns\" is finer than a nanosecond; whole nanoseconds are needed",
-            ),
+            ("1.2.3s", "\"1.2.3s\" has a number with several points; one at most is needed"),
+            ("0.5ns", "\"0.5ns\" is finer than a nanosecond; whole nanoseconds are needed"),
             (
                 "99999999999999999999s",
                 "\"99999999999999999999s\" is longer than 584 years; something shorter is needed",
             ),
         ];
         for (text, message) in cases {
-            assert_eq!(
-                parse_duration(text).map_err(|e| e.to_string()),
-                Err(message.into())
-            );
+            assert_eq!(parse_duration(text).map_err(|e| e.to_string()), Err(message.into()));
         }
     }
 

@@ -140,11 +140,7 @@ struct Gaps {
 
 impl Gaps {
     fn new(arrivals: Arrivals, rng: Rng) -> Self {
-        let mut gaps = Self {
-            arrivals,
-            rng,
-            left: 0.0,
-        };
+        let mut gaps = Self { arrivals, rng, left: 0.0 };
         gaps.draw();
         gaps
     }

@@ -82,19 +82,12 @@ mod tests {
 
     #[test]
     fn every_distribution_has_its_mean() {
-        for distribution in [
-            Distribution::Constant,
-            Distribution::Exponential,
-            Distribution::Bimodal,
-        ] {
-            let service = Service {
-                distribution,
-                mean: Duration::from_micros(10),
-            };
+        for distribution in
+            [Distribution::Constant, Distribution::Exponential, Distribution::Bimodal]
+        {
+            let service = Service { distribution, mean: Duration::from_micros(10) };
             let mut rng = Rng::from_seed(1);
-            let sum: u64 = (0..200_000)
-                .map(|_| u64::from(service.draw_ns(&mut rng)))
-                .sum();
+            let sum: u64 = (0..200_000).map(|_| u64::from(service.draw_ns(&mut rng))).sum();
             let mean = sum / 200_000;
             assert!((9_850..=10_150).contains(&mean), "{distribution:?} {mean}");
         }
@@ -102,10 +95,8 @@ mod tests {
 
     #[test]
     fn exponential_spreads_by_its_mean() {
-        let service = Service {
-            distribution: Distribution::Exponential,
-            mean: Duration::from_micros(10),
-        };
+        let service =
+            Service { distribution: Distribution::Exponential, mean: Duration::from_micros(10) };
         let mut rng = Rng::from_seed(3);
         let draws: Vec<Duration> = (0..200_000).map(|_| service.draw(&mut rng)).collect();
         let beyond = |us| draws.iter().filter(|time| time.as_micros() >= us).count() as f64;
@@ -118,10 +109,8 @@ mod tests {
 
     #[test]
     fn bimodal_takes_only_its_two_values() {
-        let service = Service {
-            distribution: Distribution::Bimodal,
-            mean: Duration::from_micros(8),
-        };
+        let service =
+            Service { distribution: Distribution::Bimodal, mean: Duration::from_micros(8) };
         let mut rng = Rng::from_seed(2);
         let long = (0..10_000)
             .filter(|_| match service.draw_ns(&mut rng) {

@@ -44,10 +44,7 @@ fn every_committed_scenario_parses_and_fits_in_memory() {
             // 200,000 requests/s is more than a loop here serves; the testbed has its own capacity.
             let plan = configuration.demand_plan(Rate(200_000.0));
             let expected = plan.requests();
-            assert!(
-                expected < Schedule::ENTRIES_MAX as f64,
-                "{name:?}: {expected}"
-            );
+            assert!(expected < Schedule::ENTRIES_MAX as f64, "{name:?}: {expected}");
             assert_eq!(plan.length(), scenario.warm_up + scenario.duration);
         }
     }
@@ -56,10 +53,7 @@ fn every_committed_scenario_parses_and_fits_in_memory() {
 #[test]
 fn overload_says_what_its_file_says() {
     let scenario = load("overload");
-    assert_eq!(
-        scenario.slo,
-        [Duration::from_micros(400), Duration::from_micros(200)]
-    );
+    assert_eq!(scenario.slo, [Duration::from_micros(400), Duration::from_micros(200)]);
     assert_eq!(scenario.clients.counts, [100, 1_000]);
     assert_eq!((scenario.seed, scenario.repetitions), (1, 5));
     assert_eq!(scenario.server.cores, [0]);
@@ -71,11 +65,7 @@ fn overload_says_what_its_file_says() {
     let service = scenario.server.service;
     assert_eq!(service.distribution, Distribution::Exponential);
     assert_eq!(service.mean, Duration::from_micros(10));
-    let names: Vec<&str> = scenario
-        .controllers
-        .iter()
-        .map(|c| c.name.as_str())
-        .collect();
+    let names: Vec<&str> = scenario.controllers.iter().map(|c| c.name.as_str()).collect();
     assert_eq!(names, ["none", "aqm-only", "breakwater"]);
     assert_eq!(
         scenario.summary(),

@@ -41,10 +41,7 @@ fn damage(text: &str, at: usize, length: usize, fragment: &str) -> String {
     let to = (from + length).min(characters.len());
     let head = characters[..from].iter();
     let tail = characters[to..].iter();
-    head.copied()
-        .chain(fragment.chars())
-        .chain(tail.copied())
-        .collect()
+    head.copied().chain(fragment.chars()).chain(tail.copied()).collect()
 }
 
 fn check(text: &str, error: &ScenarioError) {

@@ -8,10 +8,7 @@ const CHANGELOG: &str = "CHANGELOG.md";
 /// The changelog has a place for the next change.
 pub(super) fn changelog_is_open(tree: &Tree) -> Vec<Problem> {
     let text = tree.text(CHANGELOG).unwrap_or_default();
-    if text
-        .lines()
-        .any(|line| line.trim_end() == "## [Unreleased]")
-    {
+    if text.lines().any(|line| line.trim_end() == "## [Unreleased]") {
         return vec![];
     }
     vec![Problem::new(
@@ -25,18 +22,12 @@ pub(super) fn changelog_is_open(tree: &Tree) -> Vec<Problem> {
 pub(super) fn scenarios_say_why(tree: &Tree) -> Vec<Problem> {
     let silent = tree.matching("scenarios/", ".toml").filter(|(_, text)| {
         let first = text.lines().next().unwrap_or_default();
-        first
-            .strip_prefix('#')
-            .is_none_or(|comment| comment.trim().is_empty())
+        first.strip_prefix('#').is_none_or(|comment| comment.trim().is_empty())
     });
     silent
         .map(|(path, _)| {
             let mend = "begin with `# ` and a sentence that says what the experiment shows";
-            Problem::new(
-                format!("{path}:1"),
-                "found no comment on the first line",
-                mend,
-            )
+            Problem::new(format!("{path}:1"), "found no comment on the first line", mend)
         })
         .collect()
 }
@@ -49,9 +40,8 @@ pub(super) fn scenarios_are_mentioned(tree: &Tree) -> Vec<Problem> {
         .chain(tree.matching("docs/", ".md").map(|(_, text)| text))
         .collect();
     // Scenarios in a folder of their own are parts of tests.
-    let public = tree
-        .matching("scenarios/", ".toml")
-        .filter(|(path, _)| path.matches('/').count() == 1);
+    let public =
+        tree.matching("scenarios/", ".toml").filter(|(path, _)| path.matches('/').count() == 1);
     let unknown = public.filter(|(path, _)| !read.contains(path));
     unknown
         .map(|(path, _)| {
@@ -81,20 +71,11 @@ mod tests {
             ("scenarios/a.toml", "# Shows a.\n"),
             ("scenarios/b.toml", "seed = 1\n# Late.\n"),
             ("scenarios/c.toml", "#\n"),
-            (
-                "scenarios/broken/d.toml",
-                "# Parts of a test need no mention.\n",
-            ),
+            ("scenarios/broken/d.toml", "# Parts of a test need no mention.\n"),
         ]);
-        let silent: Vec<_> = scenarios_say_why(&tree)
-            .into_iter()
-            .map(|p| p.place)
-            .collect();
+        let silent: Vec<_> = scenarios_say_why(&tree).into_iter().map(|p| p.place).collect();
         assert_eq!(silent, ["scenarios/b.toml:1", "scenarios/c.toml:1"]);
-        let unknown: Vec<_> = scenarios_are_mentioned(&tree)
-            .into_iter()
-            .map(|p| p.place)
-            .collect();
+        let unknown: Vec<_> = scenarios_are_mentioned(&tree).into_iter().map(|p| p.place).collect();
         assert_eq!(unknown, ["scenarios/c.toml"]);
     }
 }

@@ -6,19 +6,13 @@ use crate::tree::Tree;
 /// Past this a source file holds more than one idea.
 const LINES_MAX: usize = 600;
 /// Folders that exist on one person's machine only. Split, so that this file does not find itself.
-const PRIVATE: &[&str] = &[
-    concat!("/ho", "me/"),
-    concat!("/ro", "ot/"),
-    concat!("/wo", "rk/"),
-    concat!("/Us", "ers/"),
-];
+const PRIVATE: &[&str] =
+    &[concat!("/ho", "me/"), concat!("/ro", "ot/"), concat!("/wo", "rk/"), concat!("/Us", "ers/")];
 
 /// No text names a home or work folder.
 pub(super) fn no_private_paths(tree: &Tree) -> Vec<Problem> {
     let lines = tree.matching("", "").flat_map(|(path, text)| {
-        text.lines()
-            .enumerate()
-            .map(move |(index, line)| (path, index + 1, line))
+        text.lines().enumerate().map(move |(index, line)| (path, index + 1, line))
     });
     lines
         .filter_map(|(path, number, line)| {
@@ -35,17 +29,11 @@ pub(super) fn no_private_paths(tree: &Tree) -> Vec<Problem> {
 
 /// Source files keep below [`LINES_MAX`] lines.
 pub(super) fn short_enough(tree: &Tree) -> Vec<Problem> {
-    let counted = tree
-        .matching("", ".rs")
-        .map(|(path, text)| (path, text.lines().count()));
+    let counted = tree.matching("", ".rs").map(|(path, text)| (path, text.lines().count()));
     let long = counted.filter(|(_, lines)| *lines > LINES_MAX);
     long.map(|(path, lines)| {
         let found = format!("found {lines} lines, at most {LINES_MAX} are read with pleasure");
-        Problem::new(
-            path,
-            found,
-            "ask which two things it does, and give each a file",
-        )
+        Problem::new(path, found, "ask which two things it does, and give each a file")
     })
     .collect()
 }
@@ -65,10 +53,7 @@ mod tests {
     #[test]
     fn absolute_private_paths_are_found_and_relative_ones_left() {
         let bad = format!("one\nlet x = \"{}me/x\";\n", PRIVATE[0]);
-        let good = format!(
-            "see notes{0}x and https://example.org{0}x and $HOME{0}\n",
-            PRIVATE[2]
-        );
+        let good = format!("see notes{0}x and https://example.org{0}x and $HOME{0}\n", PRIVATE[2]);
         let tree = Tree::from([("a.rs", bad.as_str()), ("b.md", good.as_str())]);
         let problems = no_private_paths(&tree);
         assert_eq!(problems.len(), 1);

@@ -6,12 +6,9 @@ use toml::{Table, Value};
 
 const CORE: &[&str] = &["core"];
 const BUDGETS: &[&str] = &["core", "control"];
-const DRIVER: &[&str] = &[
-    "core", "control", "wire", "stats", "workload", "tune", "sync",
-];
-const SERVICE: &[&str] = &[
-    "core", "control", "wire", "stats", "workload", "tune", "sync", "rt", "load",
-];
+const DRIVER: &[&str] = &["core", "control", "wire", "stats", "workload", "tune", "sync"];
+const SERVICE: &[&str] =
+    &["core", "control", "wire", "stats", "workload", "tune", "sync", "rt", "load"];
 
 /// What each crate may use of the others. `cli` and `tests` stand above all and are not listed:
 /// there alone the runtime meets the simulator.
@@ -48,21 +45,13 @@ fn of_crate(tree: &Tree, name: &str) -> Vec<Problem> {
     let manifest = match tree.text(&place).unwrap_or_default().parse::<Table>() {
         Ok(manifest) => manifest,
         Err(error) => {
-            return vec![Problem::new(
-                place,
-                format!("found no TOML: {error}"),
-                "correct it",
-            )];
+            return vec![Problem::new(place, format!("found no TOML: {error}"), "correct it")];
         }
     };
     let Some((_, allowed)) = LAYERS.iter().find(|(layer, _)| *layer == name) else {
         let mend =
             "add it to LAYERS in xtask/src/tidy/layers.rs and to ARCHITECTURE.md's invariants";
-        return vec![Problem::new(
-            place,
-            "found a crate that belongs to no layer",
-            mend,
-        )];
+        return vec![Problem::new(place, "found a crate that belongs to no layer", mend)];
     };
     let shipped = internal(&manifest, &["dependencies", "build-dependencies"]);
     let mut problems: Vec<Problem> = shipped
@@ -72,10 +61,7 @@ fn of_crate(tree: &Tree, name: &str) -> Vec<Problem> {
         .collect();
     let mut all = internal(&manifest, &["dev-dependencies"]);
     all.extend(shipped);
-    if APART
-        .iter()
-        .all(|one| *one == name || all.iter().any(|used| used == one))
-    {
+    if APART.iter().all(|one| *one == name || all.iter().any(|used| used == one)) {
         let mend = "compare the two in tests/ or wire them together in crates/cli";
         problems.push(Problem::new(place, "found rt and sim in one crate", mend));
     }
@@ -83,41 +69,23 @@ fn of_crate(tree: &Tree, name: &str) -> Vec<Problem> {
 }
 
 fn upward(place: &str, name: &str, used: &str, allowed: &[&str]) -> Problem {
-    let may = if allowed.is_empty() {
-        "nothing".to_owned()
-    } else {
-        allowed.join(", ")
-    };
+    let may = if allowed.is_empty() { "nothing".to_owned() } else { allowed.join(", ") };
     let found = format!("found that {name} uses {used}; of our crates it may use {may}");
-    Problem::new(
-        place,
-        found,
-        format!("move the code that needs {used} up, or pass in a value"),
-    )
+    Problem::new(place, found, format!("move the code that needs {used} up, or pass in a value"))
 }
 
 /// Our crates among the dependencies of these kinds, those of single targets included.
 fn internal(manifest: &Table, kinds: &[&str]) -> Vec<String> {
-    let targets = manifest
-        .get("target")
-        .and_then(Value::as_table)
-        .into_iter()
-        .flat_map(Table::values);
+    let targets =
+        manifest.get("target").and_then(Value::as_table).into_iter().flat_map(Table::values);
     let tables = std::iter::once(manifest).chain(targets.filter_map(Value::as_table));
     let entries = tables.flat_map(|table| {
-        kinds
-            .iter()
-            .filter_map(|kind| table.get(*kind)?.as_table())
-            .flat_map(Table::iter)
+        kinds.iter().filter_map(|kind| table.get(*kind)?.as_table()).flat_map(Table::iter)
     });
     entries
         .filter_map(|(key, value)| {
             let package = value.get("package").and_then(Value::as_str).unwrap_or(key);
-            if package == "tailwater" {
-                Some(package)
-            } else {
-                package.strip_prefix("tailwater-")
-            }
+            if package == "tailwater" { Some(package) } else { package.strip_prefix("tailwater-") }
         })
         .map(str::to_owned)
         .collect()
@@ -130,10 +98,7 @@ mod tests {
     fn check(name: &str, manifest: &str) -> Vec<String> {
         let path = format!("crates/{name}/Cargo.toml");
         let tree = Tree::from([(path.as_str(), manifest)]);
-        depend_downwards(&tree)
-            .into_iter()
-            .map(|problem| problem.found)
-            .collect()
+        depend_downwards(&tree).into_iter().map(|problem| problem.found).collect()
     }
 
     #[test]
@@ -167,20 +132,13 @@ mod tests {
         let load = "[dependencies]\ntailwater-rt.workspace = true\n[dev-dependencies]\ntailwater-sim.workspace = true\n";
         assert_eq!(check("load", load), ["found rt and sim in one crate"]);
         assert!(
-            check(
-                "control",
-                "[dev-dependencies]\ntailwater-stats.workspace = true\n"
-            )
-            .is_empty()
+            check("control", "[dev-dependencies]\ntailwater-stats.workspace = true\n").is_empty()
         );
     }
 
     #[test]
     fn an_unknown_crate_must_be_placed() {
-        assert_eq!(
-            check("novel", ""),
-            ["found a crate that belongs to no layer"]
-        );
+        assert_eq!(check("novel", ""), ["found a crate that belongs to no layer"]);
         assert!(check("core", "[dependencies")[0].contains("no TOML"));
     }
 }

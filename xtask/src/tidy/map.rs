@@ -42,9 +42,7 @@ pub(super) fn crates_are_named(tree: &Tree) -> Vec<Problem> {
         words.iter().any(|word| {
             let bare = word.trim_end_matches('/');
             bare == full || (bare == name && word.ends_with('/'))
-        }) || spans
-            .iter()
-            .any(|(_, span)| *span == name || *span == package)
+        }) || spans.iter().any(|(_, span)| *span == name || *span == package)
     };
     let unnamed = tree.crates().into_iter().filter(|name| !is_named(name));
     unnamed
@@ -80,10 +78,7 @@ mod tests {
     use super::*;
 
     fn places(problems: &[Problem]) -> Vec<&str> {
-        problems
-            .iter()
-            .map(|problem| problem.place.as_str())
-            .collect()
+        problems.iter().map(|problem| problem.place.as_str()).collect()
     }
 
     #[test]
@@ -94,11 +89,7 @@ mod tests {
         let problems = paths_exist(&tree);
         assert_eq!(
             places(&problems),
-            [
-                "ARCHITECTURE.md:2",
-                "ARCHITECTURE.md:3",
-                "ARCHITECTURE.md:4"
-            ]
+            ["ARCHITECTURE.md:2", "ARCHITECTURE.md:3", "ARCHITECTURE.md:4"]
         );
         assert!(problems[1].found.contains("src/gone.rs"));
     }

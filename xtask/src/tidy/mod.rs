@@ -30,29 +30,14 @@ const CHECKS: &[(&str, Check)] = &[
     ("paths named in ARCHITECTURE.md exist", map::paths_exist),
     ("crates are named in ARCHITECTURE.md", map::crates_are_named),
     ("crates depend downwards", layers::depend_downwards),
-    (
-        "unsafe code is forbidden where it does not belong",
-        safety::unsafe_is_forbidden,
-    ),
+    ("unsafe code is forbidden where it does not belong", safety::unsafe_is_forbidden),
     ("unsafe code stays in its crates", safety::unsafe_stays),
-    (
-        "pure crates ban clocks, threads and random order",
-        safety::pure_crates_ban,
-    ),
-    (
-        "no file names one machine's folders",
-        files::no_private_paths,
-    ),
+    ("pure crates ban clocks, threads and random order", safety::pure_crates_ban),
+    ("no file names one machine's folders", files::no_private_paths),
     ("source files stay readable", files::short_enough),
-    (
-        "the changelog has an Unreleased section",
-        documents::changelog_is_open,
-    ),
+    ("the changelog has an Unreleased section", documents::changelog_is_open),
     ("scenarios say what they show", documents::scenarios_say_why),
-    (
-        "scenarios are mentioned to users",
-        documents::scenarios_are_mentioned,
-    ),
+    ("scenarios are mentioned to users", documents::scenarios_are_mentioned),
 ];
 
 /// `cargo xtask tidy`.
@@ -74,19 +59,12 @@ fn answer(problems: &[Problem]) -> Result {
     if problems.is_empty() {
         return Ok(());
     }
-    Err(problems
-        .iter()
-        .map(|problem| format!("\n  {problem}"))
-        .collect())
+    Err(problems.iter().map(|problem| format!("\n  {problem}")).collect())
 }
 
 impl Problem {
     fn new(place: impl Into<String>, found: impl Into<String>, mend: impl Into<String>) -> Self {
-        Self {
-            place: place.into(),
-            found: found.into(),
-            mend: mend.into(),
-        }
+        Self { place: place.into(), found: found.into(), mend: mend.into() }
     }
 }
 
@@ -104,10 +82,7 @@ mod tests {
     fn an_answer_names_place_fault_and_remedy() {
         assert_eq!(answer(&[]), Ok(()));
         let problem = Problem::new("a.md:3", "found x", "write y");
-        assert_eq!(
-            answer(&[problem]).unwrap_err(),
-            "\n  a.md:3: found x; to mend: write y"
-        );
+        assert_eq!(answer(&[problem]).unwrap_err(), "\n  a.md:3: found x; to mend: write y");
     }
 
     #[test]
@@ -117,10 +92,6 @@ mod tests {
             .filter(|(_, check)| !check(&Tree::default()).is_empty())
             .map(|(name, _)| *name)
             .collect();
-        assert_eq!(
-            failing,
-            [CHECKS[0].0, CHECKS[8].0],
-            "the map and the changelog must be there"
-        );
+        assert_eq!(failing, [CHECKS[0].0, CHECKS[8].0], "the map and the changelog must be there");
     }
 }

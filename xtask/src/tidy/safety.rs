@@ -6,18 +6,14 @@ use crate::tree::Tree;
 /// The crates that may hold unsafe code, each with its protocol written down first.
 const UNSAFE_CRATES: &[&str] = &["rt", "sync", "profile-rt"];
 /// The crates without clock, socket, thread or environment; the simulator brings its own time.
-const PURE_CRATES: &[&str] = &[
-    "core", "control", "wire", "stats", "workload", "tune", "sim",
-];
+const PURE_CRATES: &[&str] = &["core", "control", "wire", "stats", "workload", "tune", "sim"];
 const FORBID: &str = "#![forbid(unsafe_code)]";
 /// The text that the pure crates' bans are measured against.
 const BANS: &str = "crates/core/clippy.toml";
 
 /// Every library and program begins with `#![forbid(unsafe_code)]`, but for the named crates.
 pub(super) fn unsafe_is_forbidden(tree: &Tree) -> Vec<Problem> {
-    let roots = tree
-        .matching("", ".rs")
-        .filter(|(path, _)| is_root(path) && !may_be_unsafe(path));
+    let roots = tree.matching("", ".rs").filter(|(path, _)| is_root(path) && !may_be_unsafe(path));
     let lacking = roots.filter(|(_, text)| !text.lines().any(|line| line.trim() == FORBID));
     lacking
         .map(|(path, _)| {
@@ -32,21 +28,14 @@ pub(super) fn unsafe_is_forbidden(tree: &Tree) -> Vec<Problem> {
 
 /// No unsafe code outside of the named crates, tests and benches included.
 pub(super) fn unsafe_stays(tree: &Tree) -> Vec<Problem> {
-    let files = tree
-        .matching("", ".rs")
-        .filter(|(path, _)| !may_be_unsafe(path));
+    let files = tree.matching("", ".rs").filter(|(path, _)| !may_be_unsafe(path));
     let lines = files.flat_map(|(path, text)| {
-        text.lines()
-            .enumerate()
-            .map(move |(index, line)| (path, index + 1, line))
+        text.lines().enumerate().map(move |(index, line)| (path, index + 1, line))
     });
     lines
         .filter(|(_, _, line)| is_unsafe(line))
         .map(|(path, line, _)| {
-            let mend = format!(
-                "move it to one of {}, or do without",
-                UNSAFE_CRATES.join(", ")
-            );
+            let mend = format!("move it to one of {}, or do without", UNSAFE_CRATES.join(", "));
             Problem::new(format!("{path}:{line}"), "found unsafe code", mend)
         })
         .collect()
@@ -61,11 +50,7 @@ pub(super) fn pure_crates_ban(tree: &Tree) -> Vec<Problem> {
     pure.filter_map(|name| {
         let path = format!("crates/{name}/clippy.toml");
         let has = banned(tree.text(&path)?);
-        let missing: Vec<&str> = wanted
-            .iter()
-            .filter(|ban| !has.contains(ban))
-            .copied()
-            .collect();
+        let missing: Vec<&str> = wanted.iter().filter(|ban| !has.contains(ban)).copied().collect();
         let found = format!("found no ban on {}", missing.join(", "));
         (!missing.is_empty())
             .then(|| Problem::new(path, found, format!("copy the lines from {BANS}")))
@@ -76,13 +61,9 @@ pub(super) fn pure_crates_ban(tree: &Tree) -> Vec<Problem> {
 
 fn without_file(tree: &Tree) -> impl Iterator<Item = Problem> {
     let crates = tree.crates();
-    let lacking = PURE_CRATES
-        .iter()
-        .filter(move |name| crates.contains(**name))
-        .filter(|name| {
-            tree.text(&format!("crates/{name}/clippy.toml"))
-                .is_none_or(|text| banned(text).is_empty())
-        });
+    let lacking = PURE_CRATES.iter().filter(move |name| crates.contains(**name)).filter(|name| {
+        tree.text(&format!("crates/{name}/clippy.toml")).is_none_or(|text| banned(text).is_empty())
+    });
     lacking.map(|name| {
         let place = format!("crates/{name}");
         Problem::new(
@@ -95,16 +76,14 @@ fn without_file(tree: &Tree) -> impl Iterator<Item = Problem> {
 
 /// The paths that a clippy.toml disallows.
 fn banned(text: &str) -> Vec<&str> {
-    let lines = text
-        .lines()
-        .filter_map(|line| line.trim().strip_prefix("{ path = \"")?.split_once('"'));
+    let lines =
+        text.lines().filter_map(|line| line.trim().strip_prefix("{ path = \"")?.split_once('"'));
     lines.map(|(path, _)| path).collect()
 }
 
 fn is_root(path: &str) -> bool {
-    let inside = ["crates/", "tests/src/", "xtask/src/"]
-        .iter()
-        .any(|prefix| path.starts_with(prefix));
+    let inside =
+        ["crates/", "tests/src/", "xtask/src/"].iter().any(|prefix| path.starts_with(prefix));
     inside
         && (path.ends_with("/src/lib.rs")
             || path.ends_with("/src/main.rs")
@@ -112,9 +91,7 @@ fn is_root(path: &str) -> bool {
 }
 
 fn may_be_unsafe(path: &str) -> bool {
-    let name = path
-        .strip_prefix("crates/")
-        .and_then(|rest| rest.split('/').next());
+    let name = path.strip_prefix("crates/").and_then(|rest| rest.split('/').next());
     name.is_some_and(|name| UNSAFE_CRATES.contains(&name))
 }
 
@@ -135,30 +112,20 @@ mod tests {
     use super::*;
 
     fn found(problems: &[Problem]) -> Vec<&str> {
-        problems
-            .iter()
-            .map(|problem| problem.place.as_str())
-            .collect()
+        problems.iter().map(|problem| problem.place.as_str()).collect()
     }
 
     #[test]
     fn every_root_forbids_but_the_named() {
         let tree = Tree::from([
-            (
-                "crates/core/src/lib.rs",
-                "//! Doc.\n\n#![forbid(unsafe_code)]\n",
-            ),
+            ("crates/core/src/lib.rs", "//! Doc.\n\n#![forbid(unsafe_code)]\n"),
             ("crates/core/src/ids.rs", ""),
             ("crates/cli/src/main.rs", "// #![forbid(unsafe_code)]\n"),
             ("crates/cli/src/bin/x.rs", ""),
             ("crates/rt/src/lib.rs", ""),
             ("tests/src/lib.rs", ""),
         ]);
-        let places = [
-            "crates/cli/src/bin/x.rs",
-            "crates/cli/src/main.rs",
-            "tests/src/lib.rs",
-        ];
+        let places = ["crates/cli/src/bin/x.rs", "crates/cli/src/main.rs", "tests/src/lib.rs"];
         assert_eq!(found(&unsafe_is_forbidden(&tree)), places);
     }
 
@@ -186,18 +153,12 @@ mod tests {
             ("crates/core/Cargo.toml", ""),
             (BANS, two),
             ("crates/wire/Cargo.toml", ""),
-            (
-                "crates/wire/clippy.toml",
-                "x = [\n  { path = \"a::b\" },\n]\n",
-            ),
+            ("crates/wire/clippy.toml", "x = [\n  { path = \"a::b\" },\n]\n"),
             ("crates/stats/Cargo.toml", ""),
             ("crates/rt/Cargo.toml", ""),
         ]);
         let problems = pure_crates_ban(&tree);
-        assert_eq!(
-            found(&problems),
-            ["crates/wire/clippy.toml", "crates/stats"]
-        );
+        assert_eq!(found(&problems), ["crates/wire/clippy.toml", "crates/stats"]);
         assert_eq!(problems[0].found, "found no ban on c::d");
     }
 }

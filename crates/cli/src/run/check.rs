@@ -6,25 +6,14 @@ use tailwater_workload::scenario::{ControllerSpec, ScenarioError};
 
 /// A scenario's controller as the catalog takes it.
 pub(super) fn spec(controller: &ControllerSpec) -> Spec {
-    let overrides = controller
-        .overrides
-        .iter()
-        .map(|o| (o.key.clone(), o.value.clone()))
-        .collect();
-    Spec {
-        name: controller.name.clone(),
-        profile: controller.profile.clone(),
-        overrides,
-    }
+    let overrides = controller.overrides.iter().map(|o| (o.key.clone(), o.value.clone())).collect();
+    Spec { name: controller.name.clone(), profile: controller.profile.clone(), overrides }
 }
 
 /// How results call its profile: the overrides in brackets, or the label.
 pub(super) fn profile(controller: &ControllerSpec) -> String {
-    let overrides: Vec<String> = controller
-        .overrides
-        .iter()
-        .map(|o| format!("{}={}", o.key, o.value))
-        .collect();
+    let overrides: Vec<String> =
+        controller.overrides.iter().map(|o| format!("{}={}", o.key, o.value)).collect();
     match (&controller.label, overrides.is_empty()) {
         (Some(label), _) => label.clone(),
         (None, true) => controller.profile.clone(),

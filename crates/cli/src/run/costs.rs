@@ -31,10 +31,7 @@ fn of_group(runs: &[Run], like: &Run) -> Option<CostOfControl> {
                 let none = runs.iter().filter(group).find(|other| {
                     other.controller == "none" && other.repetition == run.repetition
                 })?;
-                Some((
-                    none.server_cpu_ns_per_request,
-                    run.server_cpu_ns_per_request,
-                ))
+                Some((none.server_cpu_ns_per_request, run.server_cpu_ns_per_request))
             })
             .collect();
     Some(CostOfControl {

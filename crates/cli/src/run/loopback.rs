@@ -84,17 +84,11 @@ impl<'a> Orchestrator<'a> {
             let mut order: Vec<(&Configuration, &ControllerSpec)> = configurations
                 .iter()
                 .flat_map(|configuration| {
-                    self.scenario
-                        .controllers
-                        .iter()
-                        .map(move |spec| (configuration, spec))
+                    self.scenario.controllers.iter().map(move |spec| (configuration, spec))
                 })
                 .collect();
             // Pairs of repetitions run forth and back (ABBA), so that drift cancels.
-            shuffle(
-                &mut order,
-                self.scenario.seed_of_repetition(repetition & !1),
-            );
+            shuffle(&mut order, self.scenario.seed_of_repetition(repetition & !1));
             if repetition % 2 == 1 {
                 order.reverse();
             }
@@ -124,8 +118,7 @@ impl<'a> Orchestrator<'a> {
     }
 
     fn measure_capacity(&mut self, clients: u32, repetition: u32) -> Result<f64, Failure> {
-        self.progress
-            .say(&format!("capacity with {clients} clients"));
+        self.progress.say(&format!("capacity with {clients} clients"));
         if let Some(fixed) = self.scenario.capacity.fixed {
             self.progress.step();
             return Ok(fixed.0);
@@ -138,11 +131,7 @@ impl<'a> Orchestrator<'a> {
         };
         let seed = self.scenario.seed_of_repetition(repetition);
         let job = self.job(&server, spec, self.scenario.slo[0], clients, seed, kind);
-        let Outcome::Closed {
-            points,
-            plateau_rps,
-        } = perform(&job)?
-        else {
+        let Outcome::Closed { points, plateau_rps } = perform(&job)? else {
             return Err(Failure::work("the load generator measured no capacity"));
         };
         self.progress.step();
@@ -195,11 +184,7 @@ impl<'a> Orchestrator<'a> {
         let server = self.start_server(&spec, configuration.slo)?;
         let plan = configuration.demand_plan(Rate(capacity));
         let kind = Kind::Open(OpenJob {
-            steps: plan
-                .steps
-                .iter()
-                .map(|step| (step.rate.0, step.length.nanos()))
-                .collect(),
+            steps: plan.steps.iter().map(|step| (step.rate.0, step.length.nanos())).collect(),
             periodic: configuration.arrivals == Arrivals::Periodic,
             warm_up_ns: configuration.warm_up.nanos(),
             measure_ns: configuration.duration.nanos(),
@@ -207,14 +192,7 @@ impl<'a> Orchestrator<'a> {
             bin_ns: configuration.bin().map(Nanos::nanos),
         });
         let seed = self.scenario.seed_of_repetition(repetition);
-        let job = self.job(
-            &server,
-            spec,
-            configuration.slo,
-            configuration.clients,
-            seed,
-            kind,
-        );
+        let job = self.job(&server, spec, configuration.slo, configuration.clients, seed, kind);
         let Outcome::Open(mut outcome) = perform(&job)? else {
             return Err(Failure::work("the load generator ran no open loop"));
         };
@@ -251,13 +229,7 @@ impl<'a> Orchestrator<'a> {
 
     fn start_server(&mut self, spec: &Spec, slo: Duration) -> Result<ServerProcess, Failure> {
         self.sockets += 1;
-        ServerProcess::start(&flags(
-            self.scenario,
-            spec,
-            slo,
-            self.calibration,
-            self.sockets,
-        ))
+        ServerProcess::start(&flags(self.scenario, spec, slo, self.calibration, self.sockets))
     }
 
     fn job(
@@ -274,13 +246,7 @@ impl<'a> Orchestrator<'a> {
             address: server.address.clone(),
             clients,
             threads: self.scenario.clients.threads,
-            cores: self
-                .scenario
-                .clients
-                .cores
-                .iter()
-                .map(|&core| core as usize)
-                .collect(),
+            cores: self.scenario.clients.cores.iter().map(|&core| core as usize).collect(),
             controller,
             slo_ns: slo.nanos(),
             seed,
@@ -320,11 +286,8 @@ impl<'a> Orchestrator<'a> {
             Some(fixed) => fixed.0,
             None => spread.median,
         };
-        self.experiment.capacity_drift = if spread.median > 0.0 {
-            (spread.max - spread.min) / spread.median
-        } else {
-            0.0
-        };
+        self.experiment.capacity_drift =
+            if spread.median > 0.0 { (spread.max - spread.min) / spread.median } else { 0.0 };
         self.experiment.summary = summarise(&self.experiment.runs);
         self.experiment.costs = costs::of(&self.experiment.runs);
         self.experiment.recoveries = self.steps.finish();
@@ -356,16 +319,8 @@ pub(super) fn bound_rps(scenario: &Scenario, slo: Duration, demand: f64, capacit
 /// Quotes a run against a capacity.
 fn quote(run: &mut Run, capacity: f64) {
     run.capacity_rps = capacity;
-    run.goodput_of_capacity = if capacity > 0.0 {
-        run.goodput_rps / capacity
-    } else {
-        0.0
-    };
-    run.goodput_of_bound = if run.bound_rps > 0.0 {
-        run.goodput_rps / run.bound_rps
-    } else {
-        0.0
-    };
+    run.goodput_of_capacity = if capacity > 0.0 { run.goodput_rps / capacity } else { 0.0 };
+    run.goodput_of_bound = if run.bound_rps > 0.0 { run.goodput_rps / run.bound_rps } else { 0.0 };
 }
 
 fn flags(

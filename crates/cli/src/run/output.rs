@@ -21,21 +21,11 @@ pub(super) fn deliver(
     }
     let terminal = std::io::stdout().is_terminal();
     let colour = terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-    say(table(
-        experiment,
-        TableStyle {
-            colour,
-            width: None,
-        },
-    )
-    .trim_end())?;
+    say(table(experiment, TableStyle { colour, width: None }).trim_end())?;
     say("")?;
     say(line_summary(experiment).trim_end())?;
     if let Some(folder) = out {
-        say(&format!(
-            "\nWritten: {}",
-            folder.join("index.html").display()
-        ))?;
+        say(&format!("\nWritten: {}", folder.join("index.html").display()))?;
     }
     Ok(())
 }

@@ -40,10 +40,7 @@ impl ServerProcess {
             // It says one line; if it ends instead, that line stays empty.
             let _ = BufReader::new(stdout).read_line(&mut line);
         }
-        let mut server = Self {
-            child,
-            address: String::new(),
-        };
+        let mut server = Self { child, address: String::new() };
         match serde_json::from_str::<Greeting>(&line) {
             Ok(greeting) => server.address = greeting.listening,
             Err(_) => return Err(Failure::work("the server did not start; it has said why")),
@@ -83,9 +80,6 @@ pub(super) fn perform(job: &Job) -> Result<Outcome, Failure> {
         Ok(Outcome::Failed { usage: true, why }) => Err(Failure::Usage(why)),
         Ok(Outcome::Failed { usage: false, why }) => Err(Failure::Work(why)),
         Ok(outcome) => Ok(outcome),
-        Err(_) => Err(Failure::work(format!(
-            "the load generator ended with {}",
-            output.status
-        ))),
+        Err(_) => Err(Failure::work(format!("the load generator ended with {}", output.status))),
     }
 }

@@ -57,13 +57,12 @@ impl Steps {
                         bin: cycle.bin,
                         ..RecoverySpec::new(configuration.slo, step.length)
                     };
-                    self.overlays
-                        .entry(key)
-                        .or_insert_with(|| Overlay::new(spec))
-                        .step(of_step.iter().map(|&(at, latency)| {
+                    self.overlays.entry(key).or_insert_with(|| Overlay::new(spec)).step(
+                        of_step.iter().map(|&(at, latency)| {
                             let latency = (latency >= 0.0).then(|| micros(latency));
                             (micros(at).saturating_sub(begin), latency)
-                        }));
+                        }),
+                    );
                 }
                 begin = end;
             }
@@ -107,11 +106,7 @@ pub(super) fn note_demand(series: &mut Series, configuration: &Configuration, ca
 
 fn ratios(cycle: &Cycle, capacity: Rate) -> Vec<u64> {
     let ratio = |rate: Rate| (rate.0 / capacity.0.max(1.0) * 1e4).round() as u64;
-    cycle
-        .steps
-        .iter()
-        .map(|step| ratio(step.amount.rate(capacity)))
-        .collect()
+    cycle.steps.iter().map(|step| ratio(step.amount.rate(capacity))).collect()
 }
 
 fn micros(micros: f32) -> Duration {

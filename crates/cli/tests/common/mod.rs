@@ -1,10 +1,6 @@
 //! The built program as a child, and a client made of nothing but `docs/protocol.md`.
 
-#![allow(
-    dead_code,
-    unreachable_pub,
-    reason = "each test file uses its own part of this"
-)]
+#![allow(dead_code, unreachable_pub, reason = "each test file uses its own part of this")]
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -97,9 +93,7 @@ impl Serving {
         let status = fs::read_to_string(path).expect("it runs");
         let line = status.lines().find(|line| line.starts_with("VmRSS:"));
         let kib = line.and_then(|line| line.split_whitespace().nth(1));
-        kib.and_then(|kib| kib.parse::<u64>().ok())
-            .expect("a number")
-            << 10
+        kib.and_then(|kib| kib.parse::<u64>().ok()).expect("a number") << 10
     }
 
     /// CPU time taken so far, user and system.

@@ -78,11 +78,7 @@ mod tests {
         ahead.complete(at(30));
         ahead.join();
         ahead.complete(at(9_000));
-        assert_eq!(
-            ahead.gap(),
-            Duration::from_micros(10),
-            "nobody waited meanwhile"
-        );
+        assert_eq!(ahead.gap(), Duration::from_micros(10), "nobody waited meanwhile");
         ahead.complete(at(14_000));
         assert!(ahead.gap() < Duration::from_micros(13), "{:?}", ahead.gap());
     }

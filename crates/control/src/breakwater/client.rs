@@ -21,11 +21,7 @@ impl Default for CreditGate {
 
 impl Gate for CreditGate {
     fn permit(&mut self, _now: Instant, _call: &Call, outstanding: u32) -> Permit {
-        if outstanding < self.window {
-            Permit::Send
-        } else {
-            Permit::Wait
-        }
+        if outstanding < self.window { Permit::Send } else { Permit::Wait }
     }
 
     fn on_sent(&mut self, _now: Instant, _call: &Call) {}
@@ -60,42 +56,16 @@ mod tests {
     fn offers_are_idempotent_and_late_ones_change_nothing() {
         let now = Instant::ZERO;
         let mut gate = CreditGate::default();
-        let call = Call {
-            id: tailwater_core::RequestId(1),
-            deadline: None,
-            priority: 128,
-        };
-        assert_eq!(
-            gate.permit(now, &call, 0),
-            Permit::Send,
-            "registration needs no credit"
-        );
-        let offer = Offer {
-            window: 3,
-            seq: 9,
-            level: 0,
-        };
+        let call = Call { id: tailwater_core::RequestId(1), deadline: None, priority: 128 };
+        assert_eq!(gate.permit(now, &call, 0), Permit::Send, "registration needs no credit");
+        let offer = Offer { window: 3, seq: 9, level: 0 };
         gate.on_offer(now, offer);
         gate.on_offer(now, offer);
         assert_eq!(gate.permit(now, &call, 2), Permit::Send);
         assert_eq!(gate.permit(now, &call, 3), Permit::Wait);
-        gate.on_offer(
-            now,
-            Offer {
-                window: 60,
-                seq: 8,
-                level: 0,
-            },
-        );
+        gate.on_offer(now, Offer { window: 60, seq: 8, level: 0 });
         assert_eq!(gate.permit(now, &call, 3), Permit::Wait);
-        gate.on_offer(
-            now,
-            Offer {
-                window: 0,
-                seq: 10,
-                level: 0,
-            },
-        );
+        gate.on_offer(now, Offer { window: 0, seq: 10, level: 0 });
         assert_eq!(gate.permit(now, &call, 0), Permit::Wait, "revoked");
         gate.on_disconnected();
         assert_eq!(gate.acked(), 0);

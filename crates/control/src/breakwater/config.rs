@@ -227,9 +227,7 @@ impl Config {
             if value.is_finite() && (low..=high).contains(&value) {
                 Ok(())
             } else {
-                Err(format!(
-                    "{name} is {value}; a number from {low} to {high} is needed"
-                ))
+                Err(format!("{name} is {value}; a number from {low} to {high} is needed"))
             }
         };
         share("alpha", self.alpha, 0.0, 1.0)?;
@@ -240,15 +238,13 @@ impl Config {
         }
         if self.window_max == 0 {
             return Err(
-                "window_max is 0; at least 1 is needed, or no client could ever send".into(),
+                "window_max is 0; at least 1 is needed, or no client could ever send".into()
             );
         }
         if let Interval::Measured { min, max } = self.interval
             && (min > max || min.is_zero())
         {
-            return Err(format!(
-                "interval is {min:?} to {max:?}; 0 < min ≤ max is needed"
-            ));
+            return Err(format!("interval is {min:?} to {max:?}; 0 < min ≤ max is needed"));
         }
         Ok(())
     }

@@ -29,11 +29,7 @@ pub(super) fn update(config: &Config, reading: &Reading) -> (u32, f64) {
 }
 
 /// Eq. 1 with the A of eq. 3.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "clamped to u32"
-)]
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to u32")]
 fn increase(config: &Config, reading: &Reading) -> (u32, f64) {
     if !may_grow(config, reading) {
         return (clamp(config, reading, reading.total), reading.carry);
@@ -41,15 +37,9 @@ fn increase(config: &Config, reading: &Reading) -> (u32, f64) {
     let step = config.alpha * f64::from(reading.sessions);
     let (whole, carry) = match config.increase {
         Increase::AtLeastOne | Increase::Fractional => (step.max(1.0).round(), 0.0),
-        Increase::Carried => (
-            (step + reading.carry).floor(),
-            (step + reading.carry).fract(),
-        ),
+        Increase::Carried => ((step + reading.carry).floor(), (step + reading.carry).fract()),
     };
-    (
-        clamp(config, reading, reading.total.saturating_add(whole as u32)),
-        carry,
-    )
+    (clamp(config, reading, reading.total.saturating_add(whole as u32)), carry)
 }
 
 /// So many updates without delay in a row, and the pool lags behind the demand: at least a whole
@@ -63,23 +53,14 @@ pub(super) fn is_calm(config: &Config, delay: Duration) -> bool {
 }
 
 /// Eq. 1 and 2 on a pool that is a real number: whole credits, and the fraction beside them.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "clamped to u32"
-)]
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to u32")]
 fn fractional(config: &Config, reading: &Reading) -> (u32, f64) {
     let total = f64::from(reading.total) + reading.carry;
     let next = if reading.delay >= config.target_delay {
         total * decrease_factor(config, reading)
     } else if may_grow(config, reading) {
         let step = config.alpha * f64::from(reading.sessions);
-        total
-            + if reading.calm >= CALM {
-                step.max(1.0)
-            } else {
-                step
-            }
+        total + if reading.calm >= CALM { step.max(1.0) } else { step }
     } else {
         total
     };
@@ -95,11 +76,7 @@ fn may_grow(config: &Config, reading: &Reading) -> bool {
     }
 }
 
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "a share of a u32"
-)]
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of a u32")]
 fn decrease(config: &Config, reading: &Reading) -> u32 {
     let factor = decrease_factor(config, reading);
     clamp(config, reading, (f64::from(reading.total) * factor) as u32)
@@ -114,10 +91,7 @@ fn decrease_factor(config: &Config, reading: &Reading) -> f64 {
 
 /// Between the minimum and what all sessions together could hold.
 fn clamp(config: &Config, reading: &Reading, total: u32) -> u32 {
-    let most = reading
-        .sessions
-        .saturating_mul(config.window_max)
-        .max(config.pool_min);
+    let most = reading.sessions.saturating_mul(config.window_max).max(config.pool_min);
     total.clamp(config.pool_min, most)
 }
 
@@ -144,15 +118,9 @@ mod tests {
     #[test]
     fn equation_1_and_3_add_alpha_per_client_but_at_least_one() {
         assert_eq!(update(&paper(), &reading(400, 79)).0, 401);
-        let few = Reading {
-            sessions: 100,
-            ..reading(400, 0)
-        };
+        let few = Reading { sessions: 100, ..reading(400, 0) };
         assert_eq!(update(&paper(), &few).0, 401);
-        let many = Reading {
-            sessions: 10_000,
-            ..reading(400, 0)
-        };
+        let many = Reading { sessions: 10_000, ..reading(400, 0) };
         assert_eq!(update(&paper(), &many).0, 410);
     }
 
@@ -162,99 +130,53 @@ mod tests {
         assert_eq!(update(&paper(), &reading(400, 160)).0, 392);
         assert_eq!(update(&paper(), &reading(400, 80 * 11)).0, 320);
         assert_eq!(update(&paper(), &reading(400, 1_000_000)).0, 200);
-        assert_eq!(
-            update(&paper(), &reading(11, 1_000_000)).0,
-            10,
-            "never below the minimum"
-        );
+        assert_eq!(update(&paper(), &reading(11, 1_000_000)).0, 10, "never below the minimum");
     }
 
     #[test]
     fn the_artifact_carries_fractions_and_loses_them_on_a_decrease() {
         let artifact = Config::artifact(Duration::from_micros(200), 10);
-        let mut few = Reading {
-            sessions: 300,
-            ..reading(400, 0)
-        };
+        let mut few = Reading { sessions: 300, ..reading(400, 0) };
         let mut totals = Vec::new();
         for _ in 0..4 {
             (few.total, few.carry) = update(&artifact, &few);
             totals.push(few.total);
         }
         assert_eq!(totals, [400, 400, 400, 401]);
-        assert_eq!(
-            update(
-                &artifact,
-                &Reading {
-                    delay: Duration::from_micros(90),
-                    ..few
-                }
-            )
-            .1,
-            0.0
-        );
+        assert_eq!(update(&artifact, &Reading { delay: Duration::from_micros(90), ..few }).1, 0.0);
     }
 
     #[test]
     fn a_gentle_decrease_is_not_rounded_to_a_whole_credit() {
         let tuned = Config::tuned(Duration::from_micros(400), 1);
         assert_eq!(tuned.target_delay, Duration::from_micros(80));
-        let mut late = Reading {
-            total: 50,
-            issued: 50,
-            ..reading(50, 160)
-        };
+        let mut late = Reading { total: 50, issued: 50, ..reading(50, 160) };
         let mut totals = Vec::new();
         for _ in 0..3 {
             (late.total, late.carry) = update(&tuned, &late);
             totals.push(f64::from(late.total) + late.carry);
         }
         let expected = [49.75, 49.50125, 49.25374];
-        let close = totals
-            .iter()
-            .zip(expected)
-            .all(|(found, wanted)| (found - wanted).abs() < 1e-3);
+        let close =
+            totals.iter().zip(expected).all(|(found, wanted)| (found - wanted).abs() < 1e-3);
         assert!(close, "{totals:?}");
     }
 
     #[test]
     fn a_calm_server_adds_whole_credits() {
         let tuned = Config::tuned(Duration::from_micros(400), 1);
-        let alone = Reading {
-            sessions: 1,
-            ..reading(5, 0)
-        };
+        let alone = Reading { sessions: 1, ..reading(5, 0) };
         assert_eq!(update(&tuned, &alone).0, 5);
-        assert_eq!(
-            update(
-                &tuned,
-                &Reading {
-                    calm: CALM,
-                    ..alone
-                }
-            )
-            .0,
-            6
-        );
+        assert_eq!(update(&tuned, &Reading { calm: CALM, ..alone }).0, 6);
     }
 
     #[test]
     fn a_pool_that_nobody_uses_does_not_grow() {
         let tuned = Config::tuned(Duration::from_micros(200), 10);
-        let idle = Reading {
-            issued: 100,
-            ..reading(400, 0)
-        };
+        let idle = Reading { issued: 100, ..reading(400, 0) };
         assert_eq!(update(&tuned, &idle).0, 400);
         assert_eq!(update(&paper(), &idle).0, 401);
-        let deserted = Reading {
-            sessions: 2,
-            ..idle
-        };
-        assert_eq!(
-            update(&tuned, &deserted).0,
-            128,
-            "but it follows the crowd that leaves"
-        );
+        let deserted = Reading { sessions: 2, ..idle };
+        assert_eq!(update(&tuned, &deserted).0, 128, "but it follows the crowd that leaves");
     }
 }

@@ -27,11 +27,7 @@ pub(super) struct Entry {
 
 impl Drained {
     pub(super) const fn new(order: Explicit, rng: Rng) -> Self {
-        Self {
-            waiting: VecDeque::new(),
-            order,
-            rng,
-        }
+        Self { waiting: VecDeque::new(), order, rng }
     }
 
     pub(super) fn push(&mut self, entry: Entry) {
@@ -70,17 +66,11 @@ mod tests {
 
     fn entry(id: u32, since_us: u64) -> Entry {
         let since = Instant::from_nanos(since_us * 1_000);
-        Entry {
-            session: SessionId(id),
-            generation: 0,
-            since,
-        }
+        Entry { session: SessionId(id), generation: 0, since }
     }
 
     fn ids(drained: &mut Drained) -> Vec<u32> {
-        std::iter::from_fn(|| drained.take())
-            .map(|entry| entry.session.0)
-            .collect()
+        std::iter::from_fn(|| drained.take()).map(|entry| entry.session.0).collect()
     }
 
     #[test]

@@ -37,20 +37,13 @@ impl Breakwater {
     /// What [`Config::check`] finds.
     pub fn new(config: Config, shards: usize, seed: u64) -> Result<Self, String> {
         config.check()?;
-        Ok(Self {
-            pool: Arc::new(Pool::new(config, shards)),
-            rng: Rng::from_seed(seed),
-        })
+        Ok(Self { pool: Arc::new(Pool::new(config, shards)), rng: Rng::from_seed(seed) })
     }
 }
 
 impl Admission for Breakwater {
     fn name(&self) -> &'static str {
-        if self.pool.config.credits {
-            "breakwater"
-        } else {
-            "aqm-only"
-        }
+        if self.pool.config.credits { "breakwater" } else { "aqm-only" }
     }
 
     fn shard(self: Arc<Self>, index: usize) -> Box<dyn Shard> {

@@ -79,8 +79,7 @@ impl Pool {
     /// A session's holding changed.
     pub(super) fn shift_issued(&self, from: u32, to: u32) {
         if from != to {
-            self.issued
-                .fetch_add(i64::from(to) - i64::from(from), Relaxed);
+            self.issued.fetch_add(i64::from(to) - i64::from(from), Relaxed);
         }
     }
 
@@ -102,11 +101,7 @@ impl Pool {
     /// Smoothed with a gain of 1/8. Two loops may overwrite each other's sample; neither matters.
     pub(super) fn on_rtt(&self, sample: Duration) {
         let old = self.rtt_ns.load(Relaxed);
-        let new = if old == 0 {
-            sample.nanos()
-        } else {
-            (7 * old + sample.nanos()) / 8
-        };
+        let new = if old == 0 { sample.nanos() } else { (7 * old + sample.nanos()) / 8 };
         self.rtt_ns.store(new, Relaxed);
     }
 
@@ -123,26 +118,15 @@ impl Pool {
             return None;
         }
         let next = (now + self.config.interval_for(self.rtt())).as_nanos();
-        self.due_ns
-            .compare_exchange(due, next, Relaxed, Relaxed)
-            .ok()?;
+        self.due_ns.compare_exchange(due, next, Relaxed, Relaxed).ok()?;
         Some(self.update())
     }
 
     fn update(&self) -> Resized {
         // The slowest loop counts, as the slowest queue does in the paper (§4).
-        let delay_ns = self
-            .delays_ns
-            .iter()
-            .map(|delay| delay.load(Relaxed))
-            .max()
-            .unwrap_or(0);
+        let delay_ns = self.delays_ns.iter().map(|delay| delay.load(Relaxed)).max().unwrap_or(0);
         let is_calm = delay::is_calm(&self.config, Duration::from_nanos(delay_ns));
-        let calm = if is_calm {
-            self.calm.load(Relaxed).saturating_add(1)
-        } else {
-            0
-        };
+        let calm = if is_calm { self.calm.load(Relaxed).saturating_add(1) } else { 0 };
         self.calm.store(calm, Relaxed);
         let reading = Reading {
             calm,
@@ -156,10 +140,6 @@ impl Pool {
         self.total.store(total, Relaxed);
         self.carry_bits.store(carry.to_bits(), Relaxed);
         self.last_delay_ns.store(delay_ns, Relaxed);
-        Resized {
-            from: reading.total,
-            to: total,
-            delay: reading.delay,
-        }
+        Resized { from: reading.total, to: total, delay: reading.delay }
     }
 }

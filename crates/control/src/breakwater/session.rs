@@ -35,11 +35,7 @@ const SUSPICION_LIMIT: u32 = 64 * VIOLATION_WEIGHT;
 impl Session {
     /// A client that has just connected: nothing offered, nothing known.
     pub(super) fn reopen(&mut self) {
-        *self = Self {
-            open: true,
-            generation: self.generation.wrapping_add(1),
-            ..Self::default()
-        };
+        *self = Self { open: true, generation: self.generation.wrapping_add(1), ..Self::default() };
     }
 
     /// Credits the client holds and has not used, as far as the server can know.
@@ -130,10 +126,7 @@ mod tests {
         session.offer(3); // seq 2
         session.offer(5); // seq 3
         session.offer(1); // seq 4
-        assert!(
-            session.allows(0, 8),
-            "it may not have heard of the revocations"
-        );
+        assert!(session.allows(0, 8), "it may not have heard of the revocations");
         assert!(session.allows(1, 8));
         assert!(!session.allows(2, 8), "it knew of 3, at most 5 came later");
         assert!(session.allows(2, 5));

@@ -134,11 +134,7 @@ impl BreakwaterShard {
         if session.registered && session.pending == 0 && wants && !session.listed {
             session.listed = true;
             let generation = session.generation;
-            let entry = Entry {
-                session: id,
-                generation,
-                since: now,
-            };
+            let entry = Entry { session: id, generation, since: now };
             self.drained.push(entry);
         }
     }
@@ -161,9 +157,7 @@ impl BreakwaterShard {
         let Some(limit) = self.config().starvation_limit else {
             return false;
         };
-        self.drained
-            .oldest()
-            .is_some_and(|entry| now.since(entry.since) >= limit)
+        self.drained.oldest().is_some_and(|entry| now.since(entry.since) >= limit)
     }
 
     /// Whether an explicit credit may be given now, and to whom.
@@ -172,9 +166,7 @@ impl BreakwaterShard {
             return self.drained.take_oldest();
         }
         // Who is listed has no message coming that could carry the credit (§3.2.2).
-        (self.pool.room() > 0)
-            .then(|| self.drained.take())
-            .flatten()
+        (self.pool.room() > 0).then(|| self.drained.take()).flatten()
     }
 
     fn judge(&mut self, id: SessionId, arrival: &Arrival, delay: Duration) -> Verdict {
@@ -195,10 +187,7 @@ impl BreakwaterShard {
             Signal::OldestAge => delay,
             Signal::Predicted => self.ahead.wait(),
         };
-        if config
-            .drop_threshold
-            .is_some_and(|threshold| delay >= threshold)
-        {
+        if config.drop_threshold.is_some_and(|threshold| delay >= threshold) {
             return Verdict::Shed(Reason::Delay);
         }
         match arrival.budget {
@@ -247,15 +236,7 @@ impl Shard for BreakwaterShard {
             self.sessions.resize_with(id.index() + 1, Session::default);
         }
         self.sessions[id.index()].reopen();
-        if self.config().credits {
-            Offer {
-                window: 1,
-                seq: 0,
-                level: 0,
-            }
-        } else {
-            Offer::OPEN
-        }
+        if self.config().credits { Offer { window: 1, seq: 0, level: 0 } } else { Offer::OPEN }
     }
 
     fn on_close(&mut self, now: Instant, id: SessionId, observer: &mut dyn Observer) {
@@ -364,11 +345,7 @@ impl Shard for BreakwaterShard {
             self.distribute(now, id);
         }
         let session = &self.sessions[id.index()];
-        Offer {
-            window: session.window,
-            seq: session.seq,
-            level: 0,
-        }
+        Offer { window: session.window, seq: session.seq, level: 0 }
     }
 
     fn on_tick(&mut self, now: Instant, delay: Duration, observer: &mut dyn Observer) {
@@ -379,11 +356,8 @@ impl Shard for BreakwaterShard {
         if let Some(resized) = self.pool.tick(now, self.index, delay)
             && resized.from != resized.to
         {
-            let event = Event::PoolResized {
-                from: resized.from,
-                to: resized.to,
-                delay: resized.delay,
-            };
+            let event =
+                Event::PoolResized { from: resized.from, to: resized.to, delay: resized.delay };
             observer.on_event(now, &event);
         }
     }
@@ -412,17 +386,8 @@ impl Shard for BreakwaterShard {
             session.listed = false;
             // One credit wakes a client of unknown demand; a known demand is met as far as it goes.
             let wanted = session.demand.saturating_sub(session.unused()).max(1);
-            session.offer(
-                session
-                    .window
-                    .saturating_add(wanted.min(room))
-                    .min(window_max),
-            );
-            let offer = Offer {
-                window: session.window,
-                seq: session.seq,
-                level: 0,
-            };
+            session.offer(session.window.saturating_add(wanted.min(room)).min(window_max));
+            let offer = Offer { window: session.window, seq: session.seq, level: 0 };
             self.recount(entry.session);
             observer.on_event(now, &Event::ExplicitCredit(entry.session));
             return Some(Wish::Credit(entry.session, offer));
@@ -441,10 +406,6 @@ mod tests {
         let before = service.median();
         assert!((9_000..=11_000).contains(&before.nanos()), "{before:?}");
         service.learn(Duration::from_millis(8));
-        assert!(
-            service.median() < before.mul_f64(1.1),
-            "{:?}",
-            service.median()
-        );
+        assert!(service.median() < before.mul_f64(1.1), "{:?}", service.median());
     }
 }

@@ -17,27 +17,15 @@ use std::time::Duration;
 /// Names that [`Spec::build`] knows, with a line for people.
 pub const CONTROLLERS: &[(&str, &str)] = &[
     ("none", "no control: every request is sent and served"),
-    (
-        "breakwater",
-        "credits issued from the server's queueing delay (OSDI '20)",
-    ),
-    (
-        "aqm-only",
-        "Breakwater's server AQM without credits: shedding alone",
-    ),
+    ("breakwater", "credits issued from the server's queueing delay (OSDI '20)"),
+    ("aqm-only", "Breakwater's server AQM without credits: shedding alone"),
 ];
 
 /// Profiles of controllers that have any.
 pub const PROFILES: &[(&str, &str)] = &[
     ("default", "tailwater's own settings"),
-    (
-        "paper",
-        "the settings and equations of the publication's text",
-    ),
-    (
-        "artifact",
-        "the authors' published code where it departs from the text",
-    ),
+    ("paper", "the settings and equations of the publication's text"),
+    ("artifact", "the authors' published code where it departs from the text"),
 ];
 
 /// Which controller, as said in a scenario file or on the command line.
@@ -55,11 +43,7 @@ impl Spec {
     /// A controller's default profile without overrides.
     #[must_use]
     pub fn named(name: &str) -> Self {
-        Self {
-            name: name.into(),
-            profile: "default".into(),
-            overrides: Vec::new(),
-        }
+        Self { name: name.into(), profile: "default".into(), overrides: Vec::new() }
     }
 
     /// Checks everything and builds both ends for an objective of `slo` and a server of `shards`
@@ -94,10 +78,7 @@ pub struct SpecError {
 
 impl SpecError {
     fn new(culprit: &str, message: impl Into<String>) -> Self {
-        Self {
-            culprit: culprit.into(),
-            message: message.into(),
-        }
+        Self { culprit: culprit.into(), message: message.into() }
     }
 }
 
@@ -124,11 +105,8 @@ impl Controller {
     /// A client's half, one per connection.
     #[must_use]
     pub fn client(&self) -> Client {
-        let gate: Box<dyn Gate> = if self.credits {
-            Box::<CreditGate>::default()
-        } else {
-            Box::new(OpenGate)
-        };
+        let gate: Box<dyn Gate> =
+            if self.credits { Box::<CreditGate>::default() } else { Box::new(OpenGate) };
         Client::new(self.client, gate)
     }
 }
@@ -153,10 +131,7 @@ impl Draft {
             }
             let names: Vec<_> = table.iter().map(|(known, _)| *known).collect();
             let names = names.join(", ");
-            Err(SpecError::new(
-                name,
-                format!("{what} '{name}' is unknown; known are {names}"),
-            ))
+            Err(SpecError::new(name, format!("{what} '{name}' is unknown; known are {names}")))
         };
         known(CONTROLLERS, &spec.name, "controller")?;
         known(PROFILES, &spec.profile, "profile")?;
@@ -179,16 +154,11 @@ impl Draft {
     fn of_profile(spec: &Spec, slo: Duration, cores: u32) -> Self {
         let (mut server, queue_max, expiry) = match spec.profile.as_str() {
             "paper" => (Config::paper(slo, cores), 1_024, Expiry::After(slo)),
-            "artifact" => (
-                Config::artifact(slo, cores),
-                16,
-                Expiry::After(Duration::from_micros(10)),
-            ),
+            "artifact" => {
+                (Config::artifact(slo, cores), 16, Expiry::After(Duration::from_micros(10)))
+            }
             _ => {
-                let fits = Expiry::WhileItFits {
-                    slo,
-                    quantile: SOJOURN_QUANTILE,
-                };
+                let fits = Expiry::WhileItFits { slo, quantile: SOJOURN_QUANTILE };
                 (Config::tuned(slo, cores), 4_096, fits)
             }
         };
@@ -204,13 +174,7 @@ impl Draft {
             client.expiry = Expiry::Never;
             client.deregister_after = None;
         }
-        Self {
-            slo,
-            server,
-            client,
-            mode: Mode::Enforce,
-            shed_cap: 1.0,
-        }
+        Self { slo, server, client, mode: Mode::Enforce, shed_cap: 1.0 }
     }
 
     fn finish(self, spec: &Spec, shards: usize, seed: u64) -> Result<Controller, SpecError> {
@@ -227,12 +191,7 @@ impl Draft {
         };
         let switch = Arc::new(Switch::new(self.mode));
         let admission = Arc::new(Guarded::new(inner, Arc::clone(&switch), self.shed_cap));
-        Ok(Controller {
-            admission,
-            switch,
-            client: self.client,
-            credits: self.server.credits,
-        })
+        Ok(Controller { admission, switch, client: self.client, credits: self.server.credits })
     }
 }
 

@@ -69,10 +69,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "signal",
         help: "what counts as delay: oldest-age, or predicted (how long a new request will wait)",
         apply: |draft, value| {
-            let known = [
-                ("oldest-age", Signal::OldestAge),
-                ("predicted", Signal::Predicted),
-            ];
+            let known = [("oldest-age", Signal::OldestAge), ("predicted", Signal::Predicted)];
             set(&mut draft.server.signal, choice(value, &known))
         },
     },
@@ -97,20 +94,14 @@ pub const SETTINGS: &[Setting] = &[
                 draft.server.interval = Interval::Measured { min, max };
                 return Ok(());
             }
-            set(
-                &mut draft.server.interval,
-                duration(value).map(Interval::Fixed),
-            )
+            set(&mut draft.server.interval, duration(value).map(Interval::Fixed))
         },
     },
     Setting {
         name: "issued",
         help: "what counts against the pool: unused credits, or outstanding (those in use as well)",
         apply: |draft, value| {
-            let known = [
-                ("unused", Issued::Unused),
-                ("outstanding", Issued::Outstanding),
-            ];
+            let known = [("unused", Issued::Unused), ("outstanding", Issued::Outstanding)];
             set(&mut draft.server.issued, choice(value, &known))
         },
     },
@@ -130,10 +121,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "explicit",
         help: "who gets an explicit credit: random or oldest-first",
         apply: |draft, value| {
-            let known = [
-                ("random", Explicit::Random),
-                ("oldest-first", Explicit::OldestFirst),
-            ];
+            let known = [("random", Explicit::Random), ("oldest-first", Explicit::OldestFirst)];
             set(&mut draft.server.explicit, choice(value, &known))
         },
     },
@@ -141,10 +129,8 @@ pub const SETTINGS: &[Setting] = &[
         name: "demand",
         help: "speculated (learnt from requests) or synchronised (announced by clients)",
         apply: |draft, value| {
-            let known = [
-                ("speculated", Demand::Speculated),
-                ("synchronised", Demand::Synchronised),
-            ];
+            let known =
+                [("speculated", Demand::Speculated), ("synchronised", Demand::Synchronised)];
             draft.server.demand = choice(value, &known)?;
             draft.client.announce_demand = draft.server.demand == Demand::Synchronised;
             Ok(())
@@ -153,12 +139,7 @@ pub const SETTINGS: &[Setting] = &[
     Setting {
         name: "starvation_limit",
         help: "longest time without credit before one is given from an empty pool; a duration",
-        apply: |draft, value| {
-            set(
-                &mut draft.server.starvation_limit,
-                duration(value).map(Some),
-            )
-        },
+        apply: |draft, value| set(&mut draft.server.starvation_limit, duration(value).map(Some)),
     },
     Setting {
         name: "window_max",
@@ -174,10 +155,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "queue_max",
         help: "most calls that wait at a client; a whole number",
         apply: |draft, value| {
-            set(
-                &mut draft.client.queue_max,
-                whole(value).map(|most| most as usize),
-            )
+            set(&mut draft.client.queue_max, whole(value).map(|most| most as usize))
         },
     },
     Setting {
@@ -186,10 +164,7 @@ pub const SETTINGS: &[Setting] = &[
         apply: |draft, value| {
             let expiry = match value {
                 "never" => Ok(Expiry::Never),
-                "fits" => Ok(Expiry::WhileItFits {
-                    slo: draft.slo,
-                    quantile: SOJOURN_QUANTILE,
-                }),
+                "fits" => Ok(Expiry::WhileItFits { slo: draft.slo, quantile: SOJOURN_QUANTILE }),
                 _ => duration(value).map(Expiry::After),
             };
             set(&mut draft.client.expiry, expiry)
@@ -200,10 +175,7 @@ pub const SETTINGS: &[Setting] = &[
         help: "the share of sojourn times that must still fit when a call is sent; 0 to 1",
         apply: |draft, value| {
             let quantile = number(value)?;
-            draft.client.expiry = Expiry::WhileItFits {
-                slo: draft.slo,
-                quantile,
-            };
+            draft.client.expiry = Expiry::WhileItFits { slo: draft.slo, quantile };
             Ok(())
         },
     },
@@ -211,11 +183,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "deregister_after",
         help: "give credits back after this long without a call: never, or a duration",
         apply: |draft, value| {
-            let after = if value == "never" {
-                Ok(None)
-            } else {
-                duration(value).map(Some)
-            };
+            let after = if value == "never" { Ok(None) } else { duration(value).map(Some) };
             set(&mut draft.client.deregister_after, after)
         },
     },
@@ -223,11 +191,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "mode",
         help: "enforce, dry-run (decide and explain only) or off",
         apply: |draft, value| {
-            let known = [
-                ("enforce", Mode::Enforce),
-                ("dry-run", Mode::DryRun),
-                ("off", Mode::Off),
-            ];
+            let known = [("enforce", Mode::Enforce), ("dry-run", Mode::DryRun), ("off", Mode::Off)];
             set(&mut draft.mode, choice(value, &known))
         },
     },
@@ -252,33 +216,23 @@ fn number(value: &str) -> Result<f64, String> {
 }
 
 fn whole(value: &str) -> Result<u32, String> {
-    value
-        .parse()
-        .map_err(|_| format!("'{value}' found, a whole number is needed"))
+    value.parse().map_err(|_| format!("'{value}' found, a whole number is needed"))
 }
 
 fn boolean(value: &str) -> Result<bool, String> {
-    value
-        .parse()
-        .map_err(|_| format!("'{value}' found, true or false is needed"))
+    value.parse().map_err(|_| format!("'{value}' found, true or false is needed"))
 }
 
 fn choice<T: Copy>(value: &str, known: &[(&str, T)]) -> Result<T, String> {
-    known
-        .iter()
-        .find(|(name, _)| *name == value)
-        .map(|&(_, choice)| choice)
-        .ok_or_else(|| {
-            let names: Vec<_> = known.iter().map(|(name, _)| *name).collect();
-            format!("'{value}' found, one of {} is needed", names.join(", "))
-        })
+    known.iter().find(|(name, _)| *name == value).map(|&(_, choice)| choice).ok_or_else(|| {
+        let names: Vec<_> = known.iter().map(|(name, _)| *name).collect();
+        format!("'{value}' found, one of {} is needed", names.join(", "))
+    })
 }
 
 /// A number and a unit: ns, us, µs, ms or s.
 fn duration(value: &str) -> Result<Duration, String> {
-    let digits = value
-        .find(|c: char| !c.is_ascii_digit() && c != '.')
-        .unwrap_or(value.len());
+    let digits = value.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(value.len());
     let (amount, unit) = value.split_at(digits);
     let seconds_per_unit = match unit {
         "ns" => 1e-9,
@@ -286,9 +240,7 @@ fn duration(value: &str) -> Result<Duration, String> {
         "ms" => 1e-3,
         "s" => 1.0,
         _ => {
-            return Err(format!(
-                "'{value}' found, a duration such as 80us is needed"
-            ));
+            return Err(format!("'{value}' found, a duration such as 80us is needed"));
         }
     };
     let seconds = number(amount)? * seconds_per_unit;

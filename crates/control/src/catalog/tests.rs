@@ -6,29 +6,21 @@ const SLO: Duration = Duration::from_micros(200);
 
 fn with(overrides: &[(&str, &str)]) -> Result<Controller, SpecError> {
     let mut spec = Spec::named("breakwater");
-    spec.overrides = overrides
-        .iter()
-        .map(|(key, value)| ((*key).into(), (*value).into()))
-        .collect();
+    spec.overrides =
+        overrides.iter().map(|(key, value)| ((*key).into(), (*value).into())).collect();
     spec.build(SLO, 1, 1)
 }
 
 fn complaint(overrides: &[(&str, &str)]) -> String {
-    with(overrides)
-        .err()
-        .map(|error| error.to_string())
-        .unwrap_or_default()
+    with(overrides).err().map(|error| error.to_string()).unwrap_or_default()
 }
 
 #[test]
 fn every_controller_and_profile_builds() {
     for (name, _) in CONTROLLERS {
         for (profile, _) in PROFILES {
-            let spec = Spec {
-                name: (*name).into(),
-                profile: (*profile).into(),
-                overrides: Vec::new(),
-            };
+            let spec =
+                Spec { name: (*name).into(), profile: (*profile).into(), overrides: Vec::new() };
             let controller = spec.build(SLO, 2, 1).unwrap();
             assert_eq!(controller.admission.name(), *name);
         }
@@ -37,10 +29,7 @@ fn every_controller_and_profile_builds() {
 
 #[test]
 fn errors_say_what_was_found_and_what_is_needed() {
-    assert_eq!(
-        complaint(&[("alhpa", "1")]).split(';').next(),
-        Some("setting 'alhpa' is unknown")
-    );
+    assert_eq!(complaint(&[("alhpa", "1")]).split(';').next(), Some("setting 'alhpa' is unknown"));
     assert_eq!(
         complaint(&[("target_delay", "80")]),
         "target_delay: '80' found, a duration such as 80us is needed"
@@ -49,14 +38,8 @@ fn errors_say_what_was_found_and_what_is_needed() {
         complaint(&[("explicit", "fair")]),
         "explicit: 'fair' found, one of random, oldest-first is needed"
     );
-    assert_eq!(
-        complaint(&[("alpha", "2")]),
-        "alpha is 2; a number from 0 to 1 is needed"
-    );
-    assert_eq!(
-        complaint(&[("shed_cap", "1.5")]),
-        "shed_cap is 1.5; 0 to 1 is needed"
-    );
+    assert_eq!(complaint(&[("alpha", "2")]), "alpha is 2; a number from 0 to 1 is needed");
+    assert_eq!(complaint(&[("shed_cap", "1.5")]), "shed_cap is 1.5; 0 to 1 is needed");
     assert!(complaint(&[("alpha", "-1")]).contains("0 or more"));
     let unknown = Spec::named("breakwatr").build(SLO, 1, 1).err().unwrap();
     assert_eq!(

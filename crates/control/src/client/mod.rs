@@ -224,10 +224,7 @@ impl Client {
             return Some(Action::Drop(id, DropReason::QueueFull));
         }
         if self.head_expiry().is_some_and(|at| at <= now) {
-            return self
-                .queue
-                .pop()
-                .map(|head| Action::Drop(head.call.id, DropReason::Expired));
+            return self.queue.pop().map(|head| Action::Drop(head.call.id, DropReason::Expired));
         }
         if !self.connected {
             return None;
@@ -238,15 +235,8 @@ impl Client {
     /// When [`Client::poll`] must be called at the latest although nothing happens.
     #[must_use]
     pub fn next_deadline(&self) -> Option<Instant> {
-        let gate = if self.queue.is_empty() {
-            None
-        } else {
-            self.gate.next_deadline()
-        };
-        [self.head_expiry(), gate, self.deregistration()]
-            .into_iter()
-            .flatten()
-            .min()
+        let gate = if self.queue.is_empty() { None } else { self.gate.next_deadline() };
+        [self.head_expiry(), gate, self.deregistration()].into_iter().flatten().min()
     }
 
     /// Requests sent and not answered.
@@ -291,10 +281,7 @@ impl Client {
     fn poll_control(&mut self, now: Instant) -> Option<Action> {
         if self.config.announce_demand && self.registered && self.announced != self.queue.len() {
             self.announced = self.queue.len();
-            return Some(Action::Demand {
-                demand: self.announced,
-                acked: self.gate.acked(),
-            });
+            return Some(Action::Demand { demand: self.announced, acked: self.gate.acked() });
         }
         if self.deregistration().is_some_and(|at| at <= now) {
             self.registered = false;
@@ -323,19 +310,13 @@ impl Client {
     fn deregistration(&self) -> Option<Instant> {
         let idle =
             self.connected && self.registered && self.outstanding == 0 && self.queue.is_empty();
-        self.config
-            .deregister_after
-            .filter(|_| idle)
-            .map(|after| self.last_use + after)
+        self.config.deregister_after.filter(|_| idle).map(|after| self.last_use + after)
     }
 
     /// Each stamp goes back once: a second echo of it would measure the client's own gap.
     fn take_echo(&mut self, now: Instant) -> Option<Echo> {
         let (stamp, came) = self.stamp.take()?;
-        Some(Echo {
-            stamp,
-            hold: now.since(came),
-        })
+        Some(Echo { stamp, hold: now.since(came) })
     }
 }
 
@@ -348,21 +329,13 @@ mod tests {
     }
 
     fn client(expiry: Expiry, queue_max: usize) -> Client {
-        let config = ClientConfig {
-            queue_max,
-            expiry,
-            announce_demand: false,
-            deregister_after: None,
-        };
+        let config =
+            ClientConfig { queue_max, expiry, announce_demand: false, deregister_after: None };
         Client::new(config, Box::new(OpenGate))
     }
 
     fn call(id: u64) -> Call {
-        Call {
-            id: RequestId(id),
-            deadline: None,
-            priority: 128,
-        }
+        Call { id: RequestId(id), deadline: None, priority: 128 }
     }
 
     #[test]
@@ -373,10 +346,7 @@ mod tests {
             assert_eq!(client.poll(at(0)), None, "not connected: it waits");
         }
         client.submit(at(1), call(2));
-        assert_eq!(
-            client.poll(at(1)),
-            Some(Action::Drop(RequestId(0), DropReason::QueueFull))
-        );
+        assert_eq!(client.poll(at(1)), Some(Action::Drop(RequestId(0), DropReason::QueueFull)));
         assert_eq!(client.queued(), 2);
     }
 
@@ -386,10 +356,7 @@ mod tests {
         client.submit(at(5), call(1));
         assert_eq!(client.next_deadline(), Some(at(15)));
         assert_eq!(client.poll(at(14)), None);
-        assert_eq!(
-            client.poll(at(15)),
-            Some(Action::Drop(RequestId(1), DropReason::Expired))
-        );
+        assert_eq!(client.poll(at(15)), Some(Action::Drop(RequestId(1), DropReason::Expired)));
         assert_eq!(client.next_deadline(), None);
     }
 
@@ -401,14 +368,7 @@ mod tests {
         client.submit(at(0), call(1));
         assert!(matches!(client.poll(at(0)), Some(Action::Send(_))));
         let stalled = Duration::from_millis(8);
-        client.on_reply(
-            at(8_000),
-            &Reply {
-                elapsed: stalled,
-                sojourn: stalled,
-                ..served()
-            },
-        );
+        client.on_reply(at(8_000), &Reply { elapsed: stalled, sojourn: stalled, ..served() });
         client.submit(at(9_000), call(2));
         assert!(matches!(client.poll(at(9_000)), Some(Action::Send(_))));
     }
@@ -473,10 +433,7 @@ mod tests {
                 other => panic!("a send was needed, {other:?} found"),
             }
         };
-        let held = Echo {
-            stamp: Stamp(77),
-            hold: Duration::from_micros(15),
-        };
+        let held = Echo { stamp: Stamp(77), hold: Duration::from_micros(15) };
         assert_eq!(echo(at(25)), Some(held));
         assert_eq!(echo(at(26)), None);
     }

@@ -15,21 +15,14 @@ pub(super) struct Pace {
 impl Pace {
     /// `quantile` of the sojourn times is followed, within `(0, 1)`.
     pub(super) const fn new(quantile: f64) -> Self {
-        Self {
-            network_ns: 0,
-            sojourn_ns: 0,
-            quantile,
-        }
+        Self { network_ns: 0, sojourn_ns: 0, quantile }
     }
 
     pub(super) fn on_reply(&mut self, reply: &Reply) {
         let network = reply.elapsed.saturating_sub(reply.sojourn).nanos();
         // Jacobson's gain of 1/8; the first sample stands as it is.
-        self.network_ns = if self.network_ns == 0 {
-            network
-        } else {
-            (7 * self.network_ns + network) / 8
-        };
+        self.network_ns =
+            if self.network_ns == 0 { network } else { (7 * self.network_ns + network) / 8 };
         if reply.outcome == crate::Outcome::Served {
             self.follow_quantile(reply.sojourn.nanos());
         }
@@ -55,11 +48,8 @@ impl Pace {
             return;
         }
         let step = self.sojourn_ns as f64 / 8.0;
-        let change = if sample > self.sojourn_ns {
-            self.quantile
-        } else {
-            self.quantile - 1.0
-        } * step;
+        let change =
+            if sample > self.sojourn_ns { self.quantile } else { self.quantile - 1.0 } * step;
         self.sojourn_ns = (self.sojourn_ns as f64 + change).max(1.0) as u64;
     }
 }
@@ -91,9 +81,6 @@ mod tests {
             }
         }
         let mean_us = sum / count;
-        assert!(
-            (220.0..300.0).contains(&mean_us),
-            "20 + 230 expected, {mean_us} found"
-        );
+        assert!((220.0..300.0).contains(&mean_us), "20 + 230 expected, {mean_us} found");
     }
 }

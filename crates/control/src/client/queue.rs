@@ -19,19 +19,12 @@ pub(super) struct Waiting {
 
 impl Queue {
     pub(super) fn new(max: usize) -> Self {
-        Self {
-            waiting: VecDeque::new(),
-            max: max.max(1),
-        }
+        Self { waiting: VecDeque::new(), max: max.max(1) }
     }
 
     /// Appends; returns the call that had to make room, if any.
     pub(super) fn push(&mut self, now: Instant, call: Call) -> Option<Call> {
-        let evicted = if self.waiting.len() >= self.max {
-            self.waiting.pop_front()
-        } else {
-            None
-        };
+        let evicted = if self.waiting.len() >= self.max { self.waiting.pop_front() } else { None };
         self.waiting.push_back(Waiting { call, since: now });
         evicted.map(|waiting| waiting.call)
     }
@@ -51,10 +44,7 @@ impl Queue {
         self.waiting.len() < before
     }
 
-    #[expect(
-        clippy::cast_possible_truncation,
-        reason = "bounded by max, a small number"
-    )]
+    #[expect(clippy::cast_possible_truncation, reason = "bounded by max, a small number")]
     pub(super) fn len(&self) -> u32 {
         self.waiting.len() as u32
     }

@@ -61,11 +61,7 @@ impl World {
             1.0
         };
         // The default profile adds whole credits only after 64 calm updates.
-        let calm = if self.setup.profile == "default" {
-            65
-        } else {
-            0
-        };
+        let calm = if self.setup.profile == "default" { 65 } else { 0 };
         (f64::from(gauges.issued + 1) / step) as u32 + 3 + calm
     }
 
@@ -88,19 +84,14 @@ impl World {
 
     fn unfinished_work(&self) -> bool {
         let links = self.links.values();
-        links
-            .into_iter()
-            .any(|link| !link.up.is_empty() || !link.down.is_empty())
+        links.into_iter().any(|link| !link.up.is_empty() || !link.down.is_empty())
             || self.servers.iter().any(super::server::Server::is_busy)
     }
 
     /// Time passes until somebody asked to be called.
     fn advance(&mut self, delay: Duration) -> Result<(), Breach> {
-        let due: Vec<Option<Instant>> = self
-            .servers
-            .iter()
-            .map(|server| server.next_deadline(self.now))
-            .collect();
+        let due: Vec<Option<Instant>> =
+            self.servers.iter().map(|server| server.next_deadline(self.now)).collect();
         let clients = self.honest.iter().map(|peer| peer.client.next_deadline());
         let Some(next) = due.iter().copied().chain(clients).flatten().min() else {
             return breach("starved: calls wait and nobody asks to be called".into());
@@ -139,9 +130,6 @@ impl World {
     }
 
     fn unfinished(&self) -> usize {
-        self.honest
-            .iter()
-            .map(super::peer::Honest::unfinished)
-            .sum()
+        self.honest.iter().map(super::peer::Honest::unfinished).sum()
     }
 }

@@ -15,10 +15,7 @@ pub(crate) struct Span {
 
 impl Span {
     const fn exactly(window: u32) -> Self {
-        Self {
-            low: window,
-            high: window,
-        }
+        Self { low: window, high: window }
     }
 }
 
@@ -55,10 +52,7 @@ const PROPER_PER_VIOLATION: u32 = 4;
 
 impl Account {
     pub(crate) fn opened() -> Self {
-        Self {
-            seq_is_known: true,
-            ..Self::default()
-        }
+        Self { seq_is_known: true, ..Self::default() }
     }
 
     pub(crate) fn unregister(&mut self) {
@@ -88,11 +82,7 @@ impl Account {
     }
 
     pub(crate) fn acknowledge(&mut self, acked: u32) {
-        let newest = if is_later(acked, self.seq) {
-            self.seq
-        } else {
-            acked
-        };
+        let newest = if is_later(acked, self.seq) { self.seq } else { acked };
         if is_later(newest, self.acked) {
             self.acked = newest;
         }
@@ -118,10 +108,7 @@ impl Account {
         self.violations += 1;
         let most = VIOLATIONS_MAX * PROPER_PER_VIOLATION + self.proper;
         if !closed && self.violations * PROPER_PER_VIOLATION >= most {
-            return breach(format!(
-                "a session is still open after {} violations",
-                self.violations
-            ));
+            return breach(format!("a session is still open after {} violations", self.violations));
         }
         Ok(())
     }
@@ -139,9 +126,7 @@ impl Account {
     ) -> Result<(), Breach> {
         if hidden {
             if offer.window != u32::MAX {
-                return breach(format!(
-                    "{offer:?} limits clients while nothing is enforced"
-                ));
+                return breach(format!("{offer:?} limits clients while nothing is enforced"));
             }
             if !self.seq_is_known || offer.seq != self.seq {
                 let (low, high) = (0, rules.window_max);
@@ -181,11 +166,7 @@ impl Account {
     fn remember(&mut self, seq: u32) {
         self.seq = seq;
         // Under a guessed number it may be remembered for too long: no ground to insist on.
-        let low = if self.seq_is_known {
-            self.window.low
-        } else {
-            0
-        };
+        let low = if self.seq_is_known { self.window.low } else { 0 };
         self.offers.push((seq, Span { low, ..self.window }));
         let acked = self.acked;
         self.offers.dedup();
@@ -199,10 +180,7 @@ impl Account {
             (true, true) => window.max(self.pending),
             (true, false) => window.saturating_sub(self.pending),
         };
-        Span {
-            low: counted(self.window.low),
-            high: counted(self.window.high),
-        }
+        Span { low: counted(self.window.low), high: counted(self.window.high) }
     }
 }
 

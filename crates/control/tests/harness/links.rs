@@ -184,10 +184,5 @@ impl World {
 }
 
 fn scene<'a>(now: Instant, rules: &'a Rules, controller: &'a Controller) -> Scene<'a> {
-    Scene {
-        now,
-        rules,
-        mode: controller.switch.get(),
-        admission: &*controller.admission,
-    }
+    Scene { now, rules, mode: controller.switch.get(), admission: &*controller.admission }
 }

@@ -101,9 +101,7 @@ impl World {
             setup: setup.clone(),
             rules: Rules::of(setup),
             servers: servers.collect(),
-            honest: (0..setup.clients)
-                .map(|_| Honest::new(controller.client()))
-                .collect(),
+            honest: (0..setup.clients).map(|_| Honest::new(controller.client())).collect(),
             rogue: Rogue::default(),
             links: BTreeMap::new(),
             made: 0,

@@ -37,10 +37,7 @@ pub(crate) struct Mutant {
 impl Mutant {
     fn spoil(&self, offer: Offer) -> Offer {
         match self.bug {
-            Bug::OffersTooMuch => Offer {
-                window: u32::MAX - 1,
-                ..offer
-            },
+            Bug::OffersTooMuch => Offer { window: u32::MAX - 1, ..offer },
             Bug::ForgetsToNumber => Offer { seq: 1, ..offer },
             _ => offer,
         }

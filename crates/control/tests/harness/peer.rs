@@ -45,12 +45,7 @@ struct Plain {
 
 impl Plain {
     const fn fresh(seq: u32) -> Self {
-        Self {
-            registered: false,
-            window: 1,
-            seq,
-            heard: Vec::new(),
-        }
+        Self { registered: false, window: 1, seq, heard: Vec::new() }
     }
 
     fn hear(&mut self, offer: Offer) {
@@ -70,12 +65,7 @@ pub(crate) struct Honest {
 
 impl Honest {
     pub(crate) fn new(client: Client) -> Self {
-        Self {
-            client,
-            link: None,
-            plain: Plain::fresh(0),
-            calls: BTreeMap::new(),
-        }
+        Self { client, link: None, plain: Plain::fresh(0), calls: BTreeMap::new() }
     }
 
     pub(crate) fn submit(&mut self, now: Instant, call: Call) {
@@ -127,11 +117,7 @@ impl Honest {
         };
         let again = self.plain.heard[which % self.plain.heard.len()];
         // Switching the guard shows and hides a window under one number; only the latter counts.
-        let again = if again.seq == newest.seq {
-            newest
-        } else {
-            again
-        };
+        let again = if again.seq == newest.seq { newest } else { again };
         self.client.on_credit(now, again, now.stamp());
     }
 

@@ -43,22 +43,11 @@ impl Rogue {
                 demand: u32::MAX,
                 register: true,
             }),
-            Mischief::Flood {
-                count,
-                acked,
-                demand,
-                register,
-            } => {
-                let arrival = Arrival {
-                    demand,
-                    acked: self.lie(acked),
-                    register,
-                    ..Arrival::default()
-                };
+            Mischief::Flood { count, acked, demand, register } => {
+                let arrival =
+                    Arrival { demand, acked: self.lie(acked), register, ..Arrival::default() };
                 self.outstanding += u32::try_from(count).expect("small floods");
-                (0..count)
-                    .map(|id| Up::Request(RequestId(id), arrival))
-                    .collect()
+                (0..count).map(|id| Up::Request(RequestId(id), arrival)).collect()
             }
             Mischief::Demand(demand, acked) => vec![Up::Demand(demand, self.lie(acked))],
             Mischief::Deregister => vec![Up::Deregister],

@@ -107,29 +107,21 @@ impl Server {
         let Scene { now, rules, .. } = *scene;
         self.requests += 1.0;
         let judgement = self.account(session).arrive(rules, arrival);
-        let verdict = self
-            .shard
-            .on_request(now, session, arrival, self.delay, &mut Silent);
+        let verdict = self.shard.on_request(now, session, arrival, self.delay, &mut Silent);
         self.check_verdict(scene, verdict, Some(self.delay))?;
         self.check_credit(scene, session, judgement, verdict, honest)?;
-        let work = Work {
-            session,
-            id,
-            arrived: now,
-            started: now,
-            budget: arrival.budget,
-        };
+        let work = Work { session, id, arrived: now, started: now, budget: arrival.budget };
         match verdict {
             Verdict::Admit => {
                 self.waiting.push_back(work);
                 Ok(None)
             }
-            Verdict::Shed(reason) => self
-                .answer(scene, work, Outcome::Shed(reason), false)
-                .map(Some),
-            Verdict::Close(reason) => self
-                .answer(scene, work, Outcome::Shed(reason), true)
-                .map(Some),
+            Verdict::Shed(reason) => {
+                self.answer(scene, work, Outcome::Shed(reason), false).map(Some)
+            }
+            Verdict::Close(reason) => {
+                self.answer(scene, work, Outcome::Shed(reason), true).map(Some)
+            }
         }
     }
 
@@ -140,9 +132,7 @@ impl Server {
         };
         let waited = scene.now.since(work.arrived);
         let budget = work.budget.map(|budget| budget.saturating_sub(waited));
-        let verdict = self
-            .shard
-            .on_start(scene.now, work.session, waited, budget, &mut Silent);
+        let verdict = self.shard.on_start(scene.now, work.session, waited, budget, &mut Silent);
         self.check_verdict(scene, verdict, None)?;
         match verdict {
             Verdict::Admit => {
@@ -150,9 +140,9 @@ impl Server {
                 self.running.push(work);
                 Ok(None)
             }
-            Verdict::Shed(reason) | Verdict::Close(reason) => self
-                .answer(scene, work, Outcome::Shed(reason), false)
-                .map(Some),
+            Verdict::Shed(reason) | Verdict::Close(reason) => {
+                self.answer(scene, work, Outcome::Shed(reason), false).map(Some)
+            }
         }
     }
 
@@ -177,11 +167,7 @@ impl Server {
         goodbye: bool,
     ) -> Result<Answer, Breach> {
         let waited = work.started.since(work.arrived);
-        let done = Completion {
-            outcome,
-            waited,
-            service: scene.now.since(work.started),
-        };
+        let done = Completion { outcome, waited, service: scene.now.since(work.started) };
         let before = scene.admission.gauges().issued;
         let offer = self.shard.on_done(scene.now, work.session, &done);
         let after = scene.admission.gauges();
@@ -229,8 +215,7 @@ impl Server {
                     before.issued, before.pool
                 ));
             }
-            self.account(session)
-                .offered(scene.rules, offer, scene.mode != Mode::Enforce)?;
+            self.account(session).offered(scene.rules, offer, scene.mode != Mode::Enforce)?;
             credits.push((session, offer));
             if credits.len() > self.accounts.len() {
                 return breach("more explicit credits than sessions in one tick".into());
@@ -256,8 +241,6 @@ impl Server {
     }
 
     pub(super) fn account(&mut self, session: SessionId) -> &mut Account {
-        self.accounts
-            .get_mut(&session)
-            .expect("the driver names open sessions only")
+        self.accounts.get_mut(&session).expect("the driver names open sessions only")
     }
 }

@@ -95,13 +95,9 @@ impl Setup {
         let spec = Spec {
             name: "breakwater".into(),
             profile: self.profile.into(),
-            overrides: overrides
-                .into_iter()
-                .map(|(key, value)| (key.into(), value))
-                .collect(),
+            overrides: overrides.into_iter().map(|(key, value)| (key.into(), value)).collect(),
         };
-        spec.build(SLO, self.shards, self.seed)
-            .expect("every drawn setup is a sound one")
+        spec.build(SLO, self.shards, self.seed).expect("every drawn setup is a sound one")
     }
 }
 
@@ -154,13 +150,7 @@ pub(crate) enum Lie {
 }
 
 pub(crate) fn setups(profile: &'static str) -> impl Strategy<Value = Setup> {
-    let guards = [
-        Guard::Enforce,
-        Guard::Enforce,
-        Guard::DryRun,
-        Guard::Off,
-        Guard::Cap,
-    ];
+    let guards = [Guard::Enforce, Guard::Enforce, Guard::DryRun, Guard::Off, Guard::Cap];
     (
         any::<bool>(),
         select(guards.to_vec()),
@@ -220,13 +210,8 @@ fn op() -> impl Strategy<Value = Op> {
 }
 
 fn mischief() -> impl Strategy<Value = Mischief> {
-    let lie = || {
-        prop_oneof![
-            Just(Lie::Truth),
-            Just(Lie::Nothing),
-            (1..5_000_u32).prop_map(Lie::Future)
-        ]
-    };
+    let lie =
+        || prop_oneof![Just(Lie::Truth), Just(Lie::Nothing), (1..5_000_u32).prop_map(Lie::Future)];
     let demand = || select(vec![0, 1, 1_000, u32::MAX]);
     prop_oneof![
         2 => Just(Mischief::Connect),

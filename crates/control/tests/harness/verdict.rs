@@ -37,10 +37,7 @@ impl Server {
         }
         let most = SHED_BURST + SHED_CAP * self.requests;
         if scene.rules.guard == Guard::Cap && self.shed > most {
-            return breach(format!(
-                "{} of {} shed under the cap",
-                self.shed, self.requests
-            ));
+            return breach(format!("{} of {} shed under the cap", self.shed, self.requests));
         }
         Ok(())
     }

@@ -92,55 +92,22 @@ const KINDS: [Kind; 9] = [
 
 const fn latency(name: &'static str, title: &'static str, quantity: Quantity) -> Kind {
     let y_label = "from the intended time, log scale";
-    Kind {
-        name,
-        title,
-        quantity,
-        unit: 1.0,
-        y_label,
-        log: true,
-        references: &[Known::Slo],
-    }
+    Kind { name, title, quantity, unit: 1.0, y_label, log: true, references: &[Known::Slo] }
 }
 
 /// All pictures against demand.
 pub(super) fn plots(frame: &Frame<'_>) -> Vec<Plot> {
-    KINDS
-        .iter()
-        .map(|kind| frame.plot(kind.name, kind.title, svg(frame, kind)))
-        .collect()
+    KINDS.iter().map(|kind| frame.plot(kind.name, kind.title, svg(frame, kind))).collect()
 }
 
 fn svg(frame: &Frame<'_>, kind: &Kind) -> String {
-    let series: Vec<Series> = frame
-        .group
-        .lines
-        .iter()
-        .map(|line| of_line(line, kind))
-        .collect();
-    let references: Vec<Reference> = kind
-        .references
-        .iter()
-        .filter_map(|known| reference(frame, *known))
-        .collect();
-    let marks = || {
-        series
-            .iter()
-            .flat_map(|series| series.points.iter().flatten())
-    };
-    let mut heights: Vec<f64> = marks()
-        .flat_map(|mark| [mark.low, mark.y, mark.high])
-        .collect();
-    heights.extend(
-        references
-            .iter()
-            .flat_map(|r| r.points.iter().map(|point| point.1)),
-    );
-    let y = if kind.log {
-        Scale::log(&heights)
-    } else {
-        Scale::from_zero(&heights)
-    };
+    let series: Vec<Series> = frame.group.lines.iter().map(|line| of_line(line, kind)).collect();
+    let references: Vec<Reference> =
+        kind.references.iter().filter_map(|known| reference(frame, *known)).collect();
+    let marks = || series.iter().flat_map(|series| series.points.iter().flatten());
+    let mut heights: Vec<f64> = marks().flat_map(|mark| [mark.low, mark.y, mark.high]).collect();
+    heights.extend(references.iter().flat_map(|r| r.points.iter().map(|point| point.1)));
+    let y = if kind.log { Scale::log(&heights) } else { Scale::from_zero(&heights) };
     let tick = if kind.log { time_tick } else { plain_tick };
     Chart {
         title: format!("{} against demand", kind.title),
@@ -150,11 +117,7 @@ fn svg(frame: &Frame<'_>, kind: &Kind) -> String {
             scale: Scale::around(&frame.group.demands(), 0.05),
             tick: plain_tick,
         },
-        y: Axis {
-            label: kind.y_label.to_owned(),
-            scale: y,
-            tick,
-        },
+        y: Axis { label: kind.y_label.to_owned(), scale: y, tick },
         series,
         references,
         steps: Vec::new(),
@@ -189,35 +152,21 @@ fn of_line(line: &Line<'_>, kind: &Kind) -> Series {
             tip,
         })
     });
-    Series {
-        index: line.index,
-        label: line.label.clone(),
-        points: points.collect(),
-        dense: false,
-    }
+    Series { index: line.index, label: line.label.clone(), points: points.collect(), dense: false }
 }
 
 fn reference(frame: &Frame<'_>, known: Known) -> Option<Reference> {
     let group = frame.group;
     let level = |label: String, dash, y: f64| {
-        (y > 0.0 && y.is_finite()).then(|| Reference {
-            label,
-            dash,
-            points: vec![(0.0, y)],
-        })
+        (y > 0.0 && y.is_finite()).then(|| Reference { label, dash, points: vec![(0.0, y)] })
     };
     match known {
         Known::Capacity => level("capacity".to_owned(), "7 4", group.capacity_rps / 1e3),
-        Known::Slo => level(
-            format!("SLO {}", format::round_time(group.slo_us)),
-            "7 4",
-            group.slo_us,
-        ),
+        Known::Slo => {
+            level(format!("SLO {}", format::round_time(group.slo_us)), "7 4", group.slo_us)
+        }
         Known::HalfSlo => level(
-            format!(
-                "validity limit {} (half the SLO)",
-                format::round_time(group.slo_us / 2.0)
-            ),
+            format!("validity limit {} (half the SLO)", format::round_time(group.slo_us / 2.0)),
             "7 4",
             group.slo_us / 2.0,
         ),
@@ -231,17 +180,10 @@ fn bound(frame: &Frame<'_>) -> Option<Reference> {
     let points: Vec<(f64, f64)> = demands
         .into_iter()
         .filter_map(|demand| {
-            let all = frame
-                .group
-                .at(demand)
-                .filter_map(|(_, p)| p.median(Quantity::Bound));
+            let all = frame.group.at(demand).filter_map(|(_, p)| p.median(Quantity::Bound));
             Some((demand, spread_of(all.collect())?.median / 1e3))
         })
         .collect();
     let label = "bound (no controller can beat it)".to_owned();
-    (!points.is_empty()).then_some(Reference {
-        label,
-        dash: "2 3",
-        points,
-    })
+    (!points.is_empty()).then_some(Reference { label, dash: "2 3", points })
 }

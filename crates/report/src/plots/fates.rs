@@ -6,26 +6,11 @@ use crate::model::{Line, Point};
 use crate::svg::bars::{Bar, Layer, Panel, Stacks};
 
 const LAYERS: [Layer; 5] = [
-    Layer {
-        label: "in time",
-        colour: "#009e73",
-    },
-    Layer {
-        label: "late",
-        colour: "#e69f00",
-    },
-    Layer {
-        label: "expired at the client",
-        colour: "#56b4e9",
-    },
-    Layer {
-        label: "shed by the server",
-        colour: "#0072b2",
-    },
-    Layer {
-        label: "lost",
-        colour: "#c2410c",
-    },
+    Layer { label: "in time", colour: "#009e73" },
+    Layer { label: "late", colour: "#e69f00" },
+    Layer { label: "expired at the client", colour: "#56b4e9" },
+    Layer { label: "shed by the server", colour: "#0072b2" },
+    Layer { label: "lost", colour: "#c2410c" },
 ];
 
 /// The fates of all valid repetitions together.
@@ -45,10 +30,7 @@ pub(super) fn plot(frame: &Frame<'_>) -> Plot {
 fn panel(line: &Line<'_>) -> Option<Panel> {
     let bars: Vec<Bar> = line.points.iter().map(bar).collect();
     let any = bars.iter().any(|bar| !bar.shares.is_empty());
-    any.then(|| Panel {
-        label: line.label.clone(),
-        bars,
-    })
+    any.then(|| Panel { label: line.label.clone(), bars })
 }
 
 fn bar(point: &Point<'_>) -> Bar {
@@ -60,8 +42,5 @@ fn bar(point: &Point<'_>) -> Bar {
     } else {
         Vec::new()
     };
-    Bar {
-        label: format::demand(point.demand),
-        shares,
-    }
+    Bar { label: format::demand(point.demand), shares }
 }

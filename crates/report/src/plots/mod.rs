@@ -24,20 +24,12 @@ pub struct Plot {
 #[must_use]
 pub fn plots(experiment: &Experiment) -> Vec<Plot> {
     let groups = model::groups(experiment);
-    groups
-        .iter()
-        .enumerate()
-        .flat_map(|(at, group)| of_group(experiment, at, group))
-        .collect()
+    groups.iter().enumerate().flat_map(|(at, group)| of_group(experiment, at, group)).collect()
 }
 
 /// The pictures of one group, which is the `at`-th of the experiment.
 pub(crate) fn of_group(experiment: &Experiment, at: usize, group: &Group<'_>) -> Vec<Plot> {
-    let frame = Frame {
-        experiment,
-        group,
-        at,
-    };
+    let frame = Frame { experiment, group, at };
     let mut plots = Vec::new();
     if group.stepped() {
         plots.extend(timeline::plots(&frame));
@@ -62,11 +54,7 @@ impl Frame<'_> {
         let clients = self.group.clients;
         let slo = self.group.slo_us.round().max(0.0) as u64;
         // Two objectives may differ by less than the name shows.
-        let clash = if self.at == 0 {
-            String::new()
-        } else {
-            format!("-{}", self.at + 1)
-        };
+        let clash = if self.at == 0 { String::new() } else { format!("-{}", self.at + 1) };
         Plot {
             name: format!("{name}-{clients}-clients-slo-{slo}us{clash}"),
             title: format!("{title}, {}", self.group.name()),
@@ -78,12 +66,7 @@ impl Frame<'_> {
     fn subtitle(&self, how: &str) -> String {
         let points = || self.group.lines.iter().flat_map(|line| &line.points);
         let missing = points().filter(|point| point.valid == 0).count();
-        let mut text = self
-            .experiment
-            .scenario
-            .chars()
-            .take(40)
-            .collect::<String>();
+        let mut text = self.experiment.scenario.chars().take(40).collect::<String>();
         if !text.is_empty() {
             text.push_str(" · ");
         }

@@ -50,42 +50,24 @@ const KINDS: [Kind; 3] = [
 
 /// All pictures over time.
 pub(super) fn plots(frame: &Frame<'_>) -> Vec<Plot> {
-    KINDS
-        .iter()
-        .map(|kind| frame.plot(kind.name, kind.title, svg(frame, kind)))
-        .collect()
+    KINDS.iter().map(|kind| frame.plot(kind.name, kind.title, svg(frame, kind))).collect()
 }
 
 fn svg(frame: &Frame<'_>, kind: &Kind) -> String {
     let lines = &frame.group.lines;
     let series: Vec<Series> = lines.iter().map(|line| of_line(line, kind)).collect();
     let references = references(frame, kind);
-    let marks = || {
-        series
-            .iter()
-            .flat_map(|series| series.points.iter().flatten())
-    };
+    let marks = || series.iter().flat_map(|series| series.points.iter().flatten());
     // The largest repetition may be a stall a thousand times higher; on a linear axis the medians
     // keep the scale, on a logarithmic one there is room for all.
     let mut heights: Vec<f64> = marks().map(|mark| mark.y).collect();
     if kind.delay {
         heights.extend(marks().flat_map(|mark| [mark.low, mark.high]));
     }
-    heights.extend(
-        references
-            .iter()
-            .flat_map(|r| r.points.iter().map(|point| point.1)),
-    );
-    let y = if kind.delay {
-        Scale::log(&heights)
-    } else {
-        Scale::from_zero(&heights)
-    };
+    heights.extend(references.iter().flat_map(|r| r.points.iter().map(|point| point.1)));
+    let y = if kind.delay { Scale::log(&heights) } else { Scale::from_zero(&heights) };
     let tick = if kind.delay { time_tick } else { plain_tick };
-    let times: Vec<f64> = marks()
-        .map(|mark| mark.x)
-        .chain([0.0, end(frame)])
-        .collect();
+    let times: Vec<f64> = marks().map(|mark| mark.x).chain([0.0, end(frame)]).collect();
     Chart {
         title: kind.title.to_owned(),
         subtitle: frame.subtitle(&how(frame)),
@@ -94,11 +76,7 @@ fn svg(frame: &Frame<'_>, kind: &Kind) -> String {
             scale: Scale::around(&times, 0.0),
             tick: plain_tick,
         },
-        y: Axis {
-            label: kind.y_label.to_owned(),
-            scale: y,
-            tick,
-        },
+        y: Axis { label: kind.y_label.to_owned(), scale: y, tick },
         series,
         references,
         steps: steps(frame),
@@ -109,17 +87,11 @@ fn svg(frame: &Frame<'_>, kind: &Kind) -> String {
 /// The valid courses of one controller.
 fn courses<'a>(line: &'a Line<'_>) -> impl Iterator<Item = &'a Bins> {
     let runs = line.points.iter().flat_map(|point| &point.runs);
-    runs.filter(|run| run.valid)
-        .filter_map(|run| run.series.as_ref())
+    runs.filter(|run| run.valid).filter_map(|run| run.series.as_ref())
 }
 
 fn first_course<'a>(frame: &'a Frame<'_>) -> Option<&'a Bins> {
-    frame
-        .group
-        .lines
-        .iter()
-        .flat_map(courses)
-        .find(|bins| bin_s(bins).is_some())
+    frame.group.lines.iter().flat_map(courses).find(|bins| bin_s(bins).is_some())
 }
 
 fn bin_s(bins: &Bins) -> Option<f64> {
@@ -132,38 +104,22 @@ fn of_line(line: &Line<'_>, kind: &Kind) -> Series {
         .filter_map(|bins| {
             let values = (kind.values)(bins);
             let each = values.len().div_ceil(BINS_MAX).max(1);
-            let drawn = values
-                .chunks(each)
-                .map(|chunk| merge(chunk, kind.delay) * kind.unit);
+            let drawn = values.chunks(each).map(|chunk| merge(chunk, kind.delay) * kind.unit);
             Some((bin_s(bins)? * each as f64, drawn.collect()))
         })
         .collect();
     let width = merged.first().map_or(0.0, |(width, _)| *width);
     // Runs of another bin width have no bin in common with the first.
-    let alike: Vec<&Vec<f64>> = merged
-        .iter()
-        .filter(|(w, _)| w.total_cmp(&width).is_eq())
-        .map(|(_, v)| v)
-        .collect();
+    let alike: Vec<&Vec<f64>> =
+        merged.iter().filter(|(w, _)| w.total_cmp(&width).is_eq()).map(|(_, v)| v).collect();
     let longest = alike.iter().map(|values| values.len()).max().unwrap_or(0);
     let points = (0..longest).map(|at| {
         let here = alike.iter().filter_map(|values| values.get(at).copied());
         let spread = spread_of(here.filter(|v| !kind.delay || *v > 0.0).collect())?;
         let x = (at as f64 + 0.5) * width;
-        Some(Mark {
-            x,
-            y: spread.median,
-            low: spread.min,
-            high: spread.max,
-            tip: String::new(),
-        })
+        Some(Mark { x, y: spread.median, low: spread.min, high: spread.max, tip: String::new() })
     });
-    Series {
-        index: line.index,
-        label: line.label.clone(),
-        points: points.collect(),
-        dense: true,
-    }
+    Series { index: line.index, label: line.label.clone(), points: points.collect(), dense: true }
 }
 
 /// Rates are averaged; of delays the largest counts, so that no stall disappears.
@@ -176,11 +132,7 @@ fn merge(chunk: &[f64], delay: bool) -> f64 {
 }
 
 fn references(frame: &Frame<'_>, kind: &Kind) -> Vec<Reference> {
-    let level = |label: String, dash, y: f64| Reference {
-        label,
-        dash,
-        points: vec![(0.0, y)],
-    };
+    let level = |label: String, dash, y: f64| Reference { label, dash, points: vec![(0.0, y)] };
     let mut references = Vec::new();
     if kind.delay {
         if frame.group.slo_us > 0.0 && frame.group.slo_us.is_finite() {
@@ -190,31 +142,16 @@ fn references(frame: &Frame<'_>, kind: &Kind) -> Vec<Reference> {
         return references;
     }
     if frame.group.capacity_rps > 0.0 {
-        references.push(level(
-            "capacity".to_owned(),
-            "7 4",
-            frame.group.capacity_rps / 1e3,
-        ));
+        references.push(level("capacity".to_owned(), "7 4", frame.group.capacity_rps / 1e3));
     }
     if let Some((bins, width)) = first_course(frame).and_then(|b| Some((b, bin_s(b)?))) {
         let each = bins.offered_rps.len().div_ceil(BINS_MAX).max(1);
-        let points = bins
-            .offered_rps
-            .chunks(each)
-            .enumerate()
-            .map(|(at, chunk)| {
-                (
-                    (at as f64 + 0.5) * width * each as f64,
-                    merge(chunk, false) / 1e3,
-                )
-            });
+        let points = bins.offered_rps.chunks(each).enumerate().map(|(at, chunk)| {
+            ((at as f64 + 0.5) * width * each as f64, merge(chunk, false) / 1e3)
+        });
         let points: Vec<(f64, f64)> = points.collect();
         if points.len() > 1 {
-            references.push(Reference {
-                label: "offered".to_owned(),
-                dash: "1 2",
-                points,
-            });
+            references.push(Reference { label: "offered".to_owned(), dash: "1 2", points });
         }
     }
     references
@@ -227,18 +164,10 @@ fn steps(frame: &Frame<'_>) -> Vec<(f64, String)> {
     };
     let mut steps: Vec<(f64, String)> = Vec::new();
     let mut last = None;
-    for (at, demand) in bins
-        .demand_ratio
-        .iter()
-        .enumerate()
-        .filter(|(_, d)| d.is_finite())
-    {
+    for (at, demand) in bins.demand_ratio.iter().enumerate().filter(|(_, d)| d.is_finite()) {
         if last.is_none_or(|last| !model::same(last, *demand)) {
             let word = if steps.is_empty() { "demand " } else { "" };
-            steps.push((
-                at as f64 * width,
-                format!("{word}{}", format::demand(*demand)),
-            ));
+            steps.push((at as f64 * width, format!("{word}{}", format::demand(*demand))));
             last = Some(*demand);
         }
     }
@@ -259,10 +188,6 @@ fn how(frame: &Frame<'_>) -> String {
     };
     let each = bins.offered_rps.len().div_ceil(BINS_MAX).max(1);
     let width = format::round_time(bins.bin_us * each as f64);
-    let note = if each > 1 {
-        ", merged by the largest delay"
-    } else {
-        ""
-    };
+    let note = if each > 1 { ", merged by the largest delay" } else { "" };
     format!("bins of {width}{note}, median and min–max band")
 }

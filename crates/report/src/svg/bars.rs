@@ -50,11 +50,8 @@ impl Stacks {
             ),
         }));
         let bottom = TOP - 16.0 + panel_rows as f64 * ROW;
-        let mut svg = Svg::new(
-            bottom + 8.0 + legend.len() as f64 * 20.0,
-            &self.title,
-            &self.subtitle,
-        );
+        let mut svg =
+            Svg::new(bottom + 8.0 + legend.len() as f64 * 20.0, &self.title, &self.subtitle);
         let pitch = (WIDTH - 16.0) / columns as f64;
         for (i, panel) in self.panels.iter().enumerate() {
             let left = LEFT + (i % columns) as f64 * pitch;
@@ -63,12 +60,7 @@ impl Stacks {
         }
         if self.panels.is_empty() {
             let middle = (WIDTH / 2.0, TOP + PANEL / 2.0);
-            svg.text(
-                middle,
-                Anchor::Middle,
-                Voice::Muted,
-                "no valid value to show",
-            );
+            svg.text(middle, Anchor::Middle, Voice::Muted, "no valid value to show");
         }
         legend_at(&mut svg, &legend, bottom + 8.0);
         svg.finish(&format!("{}: {}", self.title, self.subtitle))

@@ -77,18 +77,9 @@ impl Chart {
         for series in &self.series {
             self.line(&mut svg, series);
         }
-        if !self
-            .series
-            .iter()
-            .any(|series| series.points.iter().any(Option::is_some))
-        {
+        if !self.series.iter().any(|series| series.points.iter().any(Option::is_some)) {
             let middle = ((LEFT + RIGHT) / 2.0, (TOP + BOTTOM) / 2.0);
-            svg.text(
-                middle,
-                Anchor::Middle,
-                Voice::Muted,
-                "no valid value to show",
-            );
+            svg.text(middle, Anchor::Middle, Voice::Muted, "no valid value to show");
         }
         legend(&mut svg, &rows);
         svg.finish(&format!("{}: {}", self.title, self.subtitle))
@@ -144,16 +135,9 @@ impl Chart {
                 let y = self.px_y(*level);
                 vec![y.map(|y| (LEFT, y)), y.map(|y| (RIGHT, y))]
             }
-            many => many
-                .iter()
-                .map(|(x, y)| Some((self.px_x(*x)?, self.px_y(*y)?)))
-                .collect(),
+            many => many.iter().map(|(x, y)| Some((self.px_x(*x)?, self.px_y(*y)?))).collect(),
         };
-        svg.raw(&format!(
-            "{}{}\"/>",
-            reference_pen(reference.dash),
-            path(&corners)
-        ));
+        svg.raw(&format!("{}{}\"/>", reference_pen(reference.dash), path(&corners)));
     }
 
     fn line(&self, svg: &mut Svg, series: &Series) {
@@ -222,10 +206,10 @@ impl Chart {
 
     /// Keys of the legend, broken into rows: label and drawing.
     fn legend_rows(&self) -> Vec<Vec<Key>> {
-        let series = self.series.iter().map(|series| Key {
-            label: series.label.clone(),
-            drawing: series_key(series),
-        });
+        let series = self
+            .series
+            .iter()
+            .map(|series| Key { label: series.label.clone(), drawing: series_key(series) });
         let references = self.references.iter().map(|reference| Key {
             label: reference.label.clone(),
             drawing: format!("{}M0 0L26 0\"/>", reference_pen(reference.dash)),
@@ -289,11 +273,7 @@ pub(crate) fn legend_at(svg: &mut Svg, rows: &[Vec<Key>], mut y: f64) {
 
 fn series_key(series: &Series) -> String {
     let (class, colour) = series_colour(series.index);
-    let mark = if series.dense {
-        String::new()
-    } else {
-        marker(series.index, (13.0, 0.0), "")
-    };
+    let mark = if series.dense { String::new() } else { marker(series.index, (13.0, 0.0), "") };
     format!(
         "<g class=\"{class}\" color=\"{colour}\"><path stroke=\"currentColor\" stroke-width=\"2\" \
          d=\"M0 0L26 0\"/>{mark}</g>"
@@ -310,20 +290,13 @@ fn reference_pen(dash: &str) -> String {
 /// A shape for each controller, so that colour is not needed to tell them apart.
 fn marker(index: usize, (x, y): (f64, f64), tip: &str) -> String {
     let shape = match index % 4 {
-        0 => format!(
-            "M{} {}m-4.5 0a4.5 4.5 0 1 0 9 0a4.5 4.5 0 1 0 -9 0Z",
-            px(x),
-            px(y)
-        ),
+        0 => format!("M{} {}m-4.5 0a4.5 4.5 0 1 0 9 0a4.5 4.5 0 1 0 -9 0Z", px(x), px(y)),
         1 => format!("M{} {}m-4 -4h8v8h-8Z", px(x), px(y)),
         2 => format!("M{} {}m0 -5.5l5 9h-10Z", px(x), px(y)),
         _ => format!("M{} {}m0 -5.5l5.5 5.5l-5.5 5.5l-5.5 -5.5Z", px(x), px(y)),
     };
-    let title = if tip.is_empty() {
-        String::new()
-    } else {
-        format!("<title>{}</title>", escape(tip))
-    };
+    let title =
+        if tip.is_empty() { String::new() } else { format!("<title>{}</title>", escape(tip)) };
     format!(
         "<path class=\"tw-mark\" fill=\"currentColor\" stroke=\"{PAPER}\" d=\"{shape}\">{title}</path>"
     )

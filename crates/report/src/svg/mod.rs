@@ -61,10 +61,7 @@ pub(crate) enum Voice {
 impl Svg {
     /// An empty picture with title and subtitle at its head.
     pub(crate) fn new(height: f64, title: &str, subtitle: &str) -> Self {
-        let mut svg = Self {
-            body: String::new(),
-            height,
-        };
+        let mut svg = Self { body: String::new(), height };
         svg.text((16.0, 24.0), Anchor::Start, Voice::Title, title);
         svg.text((16.0, 42.0), Anchor::Start, Voice::Muted, subtitle);
         svg
@@ -92,11 +89,7 @@ impl Svg {
 
     /// A straight line of the grid or an axis.
     pub(crate) fn rule(&mut self, from: (f64, f64), to: (f64, f64), axis: bool) {
-        let (class, colour) = if axis {
-            ("tw-axis", MUTED)
-        } else {
-            ("tw-grid", GRID)
-        };
+        let (class, colour) = if axis { ("tw-axis", MUTED) } else { ("tw-grid", GRID) };
         self.raw(&format!(
             "<path class=\"{class}\" stroke=\"{colour}\" d=\"M{} {}L{} {}\"/>",
             px(from.0),
@@ -133,11 +126,7 @@ pub(crate) fn px(value: f64) -> String {
     let value = if value.is_finite() { value } else { 0.0 };
     let text = format!("{value:.1}");
     let text = text.strip_suffix(".0").unwrap_or(&text);
-    if text == "-0" {
-        "0".to_owned()
-    } else {
-        text.to_owned()
-    }
+    if text == "-0" { "0".to_owned() } else { text.to_owned() }
 }
 
 /// Text made safe for element content and quoted attributes, in SVG and HTML alike.
@@ -183,10 +172,7 @@ mod tests {
 
     #[test]
     fn escapes_markup_and_what_xml_cannot_say() {
-        assert_eq!(
-            escape("<a b='\"&\u{1b}"),
-            "&lt;a b=&#39;&quot;&amp;\u{fffd}"
-        );
+        assert_eq!(escape("<a b='\"&\u{1b}"), "&lt;a b=&#39;&quot;&amp;\u{fffd}");
     }
 
     #[test]

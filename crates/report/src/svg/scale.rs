@@ -21,11 +21,7 @@ impl Scale {
     pub(crate) fn from_zero(values: &[f64]) -> Self {
         let largest = range(values).map_or(0.0, |(_, high)| high);
         let high = if largest > 0.0 { largest } else { 1.0 };
-        let mut scale = Self {
-            kind: Kind::Linear,
-            low: 0.0,
-            high,
-        };
+        let mut scale = Self { kind: Kind::Linear, low: 0.0, high };
         let step = scale.step();
         scale.high = (high / step * 0.999).ceil() * step;
         scale
@@ -34,16 +30,8 @@ impl Scale {
     /// From the smallest to the largest value, with a margin on each side.
     pub(crate) fn around(values: &[f64], margin: f64) -> Self {
         let (low, high) = range(values).unwrap_or((0.0, 1.0));
-        let pad = if high > low {
-            (high - low) * margin
-        } else {
-            (low.abs() * 0.5).max(0.5)
-        };
-        Self {
-            kind: Kind::Linear,
-            low: low - pad,
-            high: high + pad,
-        }
+        let pad = if high > low { (high - low) * margin } else { (low.abs() * 0.5).max(0.5) };
+        Self { kind: Kind::Linear, low: low - pad, high: high + pad }
     }
 
     /// Logarithmic over the positive values, widened to 1, 2 or 5 times a power of ten, and to a
@@ -56,11 +44,7 @@ impl Scale {
             let widen = (low * 10.0 / high).sqrt();
             (low, high) = (round_down(low / widen), round_up(high * widen));
         }
-        Self {
-            kind: Kind::Log,
-            low,
-            high,
-        }
+        Self { kind: Kind::Log, low, high }
     }
 
     /// Position in the domain, 0–1, values outside held at its ends; `None` where it has none.
@@ -92,41 +76,27 @@ impl Scale {
     /// Decimals that tell linear ticks apart.
     pub(crate) fn decimals(&self) -> usize {
         let step = self.step();
-        (0..3)
-            .find(|d| ((step * 10f64.powi(*d)).fract()).abs() < 1e-6)
-            .unwrap_or(3) as usize
+        (0..3).find(|d| ((step * 10f64.powi(*d)).fract()).abs() < 1e-6).unwrap_or(3) as usize
     }
 
     /// A round step that leaves four to eight ticks.
     fn step(&self) -> f64 {
         let raw = (self.high - self.low) / 6.0;
         let power = 10f64.powf(raw.log10().floor());
-        let factor = [1.0, 2.0, 2.5, 5.0]
-            .into_iter()
-            .find(|f| f * power >= raw * 0.999);
+        let factor = [1.0, 2.0, 2.5, 5.0].into_iter().find(|f| f * power >= raw * 0.999);
         factor.unwrap_or(10.0) * power
     }
 
     fn linear_ticks(&self) -> Vec<f64> {
         let step = self.step();
-        let (first, last) = (
-            (self.low / step).ceil() as i64,
-            (self.high / step).floor() as i64,
-        );
+        let (first, last) = ((self.low / step).ceil() as i64, (self.high / step).floor() as i64);
         (first..=last).take(32).map(|i| i as f64 * step).collect()
     }
 
     fn log_ticks(&self) -> Vec<f64> {
         let decades = (self.high / self.low).log10();
-        let factors: &[f64] = if decades > 3.5 {
-            &[1.0]
-        } else {
-            &[1.0, 2.0, 5.0]
-        };
-        let (first, last) = (
-            self.low.log10().floor() as i32,
-            self.high.log10().ceil() as i32,
-        );
+        let factors: &[f64] = if decades > 3.5 { &[1.0] } else { &[1.0, 2.0, 5.0] };
+        let (first, last) = (self.low.log10().floor() as i32, self.high.log10().ceil() as i32);
         (first..=last)
             .flat_map(|power| factors.iter().map(move |factor| factor * 10f64.powi(power)))
             .filter(|tick| *tick >= self.low * 0.999 && *tick <= self.high * 1.001)
@@ -138,25 +108,18 @@ impl Scale {
 fn range(values: &[f64]) -> Option<(f64, f64)> {
     let finite = || values.iter().copied().filter(|v| v.is_finite());
     finite().next()?;
-    Some((
-        finite().fold(f64::INFINITY, f64::min),
-        finite().fold(f64::NEG_INFINITY, f64::max),
-    ))
+    Some((finite().fold(f64::INFINITY, f64::min), finite().fold(f64::NEG_INFINITY, f64::max)))
 }
 
 fn round_down(value: f64) -> f64 {
     let power = 10f64.powf(value.log10().floor());
-    let factor = [5.0, 2.0, 1.0]
-        .into_iter()
-        .find(|f| f * power <= value * 1.001);
+    let factor = [5.0, 2.0, 1.0].into_iter().find(|f| f * power <= value * 1.001);
     factor.unwrap_or(1.0) * power
 }
 
 fn round_up(value: f64) -> f64 {
     let power = 10f64.powf(value.log10().floor());
-    let factor = [1.0, 2.0, 5.0]
-        .into_iter()
-        .find(|f| f * power >= value * 0.999);
+    let factor = [1.0, 2.0, 5.0].into_iter().find(|f| f * power >= value * 0.999);
     factor.unwrap_or(10.0) * power
 }
 
@@ -190,14 +153,8 @@ mod tests {
             Scale::log(&[300.0]),
         ] {
             let ticks = scale.ticks();
-            assert!(
-                (2..=32).contains(&ticks.len()),
-                "{scale:?} has ticks {ticks:?}"
-            );
-            assert!(
-                ticks.iter().all(|tick| scale.at(*tick).is_some()),
-                "{scale:?}"
-            );
+            assert!((2..=32).contains(&ticks.len()), "{scale:?} has ticks {ticks:?}");
+            assert!(ticks.iter().all(|tick| scale.at(*tick).is_some()), "{scale:?}");
         }
     }
 }

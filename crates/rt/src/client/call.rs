@@ -49,10 +49,7 @@ impl fmt::Display for CallError {
             Self::TimedOut => f.write_str("no answer came before the deadline"),
             Self::Disconnected => f.write_str("the connection was lost before the answer came"),
             Self::TooLong { most } => {
-                write!(
-                    f,
-                    "the payload is longer than the {most} bytes that the server accepts"
-                )
+                write!(f, "the payload is longer than the {most} bytes that the server accepts")
             }
         }
     }
@@ -117,11 +114,7 @@ impl CallFuture {
             if let Some(answer) = state.answer.take() {
                 return answer;
             }
-            state = self
-                .0
-                .filled
-                .wait(state)
-                .unwrap_or_else(PoisonError::into_inner);
+            state = self.0.filled.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
     }
 }

@@ -26,20 +26,13 @@ impl Calls {
     pub(super) fn insert(&mut self, token: u64, call: NewCall) -> RequestId {
         self.sequence = self.sequence.wrapping_add(1);
         let sequence = self.sequence;
-        let slot = self.entries.insert(Entry {
-            token,
-            call,
-            sent: None,
-            sequence,
-        });
+        let slot = self.entries.insert(Entry { token, call, sent: None, sequence });
         RequestId(u64::from(sequence) << 32 | slot as u64)
     }
 
     pub(super) fn get_mut(&mut self, id: RequestId) -> Option<&mut Entry> {
         let (slot, sequence) = split(id);
-        self.entries
-            .get_mut(slot)
-            .filter(|entry| entry.sequence == sequence)
+        self.entries.get_mut(slot).filter(|entry| entry.sequence == sequence)
     }
 
     pub(super) fn remove(&mut self, id: RequestId) -> Option<Entry> {
@@ -55,9 +48,7 @@ impl Calls {
             .filter(|(_, entry)| entry.sent.is_some())
             .map(|(slot, _)| slot)
             .collect();
-        sent.into_iter()
-            .map(|slot| self.entries.remove(slot))
-            .collect()
+        sent.into_iter().map(|slot| self.entries.remove(slot)).collect()
     }
 
     /// Calls that have not ended.
@@ -102,11 +93,7 @@ mod tests {
         let sent = calls.insert(1, call());
         calls.insert(2, call());
         calls.get_mut(sent).unwrap().sent = Some(Instant::ZERO);
-        let lost: Vec<u64> = calls
-            .take_sent()
-            .into_iter()
-            .map(|entry| entry.token)
-            .collect();
+        let lost: Vec<u64> = calls.take_sent().into_iter().map(|entry| entry.token).collect();
         assert_eq!(lost, [1]);
         assert_eq!(calls.len(), 1);
     }

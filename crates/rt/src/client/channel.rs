@@ -156,14 +156,7 @@ impl Channel {
     pub fn submit(&mut self, now: Instant, token: u64, call: NewCall) {
         let (deadline, priority) = (call.deadline, call.priority);
         let id = self.calls.insert(token, call);
-        self.control.submit(
-            now,
-            Call {
-                id,
-                deadline,
-                priority,
-            },
-        );
+        self.control.submit(now, Call { id, deadline, priority });
     }
 
     /// Whether the connection stands.
@@ -216,15 +209,8 @@ impl Channel {
     /// When [`Channel::drive`] must be called at the latest.
     #[must_use]
     pub fn next_deadline(&self) -> Option<Instant> {
-        let link = if let Link::Resting(until) = self.link {
-            Some(until)
-        } else {
-            None
-        };
-        [link, self.control.next_deadline()]
-            .into_iter()
-            .flatten()
-            .min()
+        let link = if let Link::Resting(until) = self.link { Some(until) } else { None };
+        [link, self.control.next_deadline()].into_iter().flatten().min()
     }
 
     /// Closes in order: what was sent and not answered ends as dropped.
@@ -291,11 +277,7 @@ impl Channel {
                 Action::Send(dispatch) => self.send(now, &dispatch, on_event),
                 Action::Drop(id, reason) => self.end(
                     id,
-                    |entry| Event::Dropped {
-                        token: entry.token,
-                        reason,
-                        sent: false,
-                    },
+                    |entry| Event::Dropped { token: entry.token, reason, sent: false },
                     on_event,
                 ),
                 Action::Demand { demand, acked } => {
@@ -317,9 +299,7 @@ impl Channel {
             register: dispatch.register,
             demand: dispatch.demand,
             acked: dispatch.acked,
-            echo: dispatch
-                .echo
-                .and_then(|echo| Echo::new(echo.stamp, echo.hold)),
+            echo: dispatch.echo.and_then(|echo| Echo::new(echo.stamp, echo.hold)),
             sent_at: now.stamp(),
             budget_us: tailwater_wire::budget_us(dispatch.budget),
             tenant: entry.call.tenant,
@@ -329,10 +309,7 @@ impl Channel {
         if let Err(PayloadTooLong { max, .. }) = request.encode(&self.limits, &mut self.output) {
             // Nothing was sent, but the gate has counted it: as far as credits go it was answered.
             self.control.on_unsent(dispatch);
-            let too_long = |entry: &Entry| Event::TooLong {
-                token: entry.token,
-                most: max,
-            };
+            let too_long = |entry: &Entry| Event::TooLong { token: entry.token, most: max };
             self.end(dispatch.id, too_long, on_event);
         } else {
             // The arguments are with the kernel soon; ten thousand clients need not keep them.
@@ -410,12 +387,10 @@ impl Channel {
             ServerFrame::Welcome(welcome) => {
                 self.limits = self.limits.agree(welcome.max_frame);
                 self.backoff = self.config.backoff_min;
-                self.control
-                    .on_credit(now, offer(welcome.grant), welcome.stamp);
+                self.control.on_credit(now, offer(welcome.grant), welcome.stamp);
             }
             ServerFrame::Credit(credit) => {
-                self.control
-                    .on_credit(now, offer(credit.grant), credit.stamp);
+                self.control.on_credit(now, offer(credit.grant), credit.stamp);
             }
             ServerFrame::Response(response) => {
                 let Some((entry, elapsed)) = self.answered(now, &response.head, Outcome::Served)
@@ -435,11 +410,7 @@ impl Channel {
                 // The controller needs some reason; an unknown one is a shed like any other.
                 let outcome = Outcome::Shed(reason.unwrap_or(Reason::Limit));
                 if let Some((entry, elapsed)) = self.answered(now, &reject.head, outcome) {
-                    on_event(Event::Rejected {
-                        token: entry.token,
-                        reason,
-                        elapsed,
-                    });
+                    on_event(Event::Rejected { token: entry.token, reason, elapsed });
                 }
             }
             ServerFrame::Goodbye(_) => {}
@@ -476,10 +447,7 @@ impl Channel {
                 Transfer::WouldBlock => {
                     self.output.drain(..self.output_sent);
                     self.output_sent = 0;
-                    let both = Interest {
-                        readable: true,
-                        writable: true,
-                    };
+                    let both = Interest { readable: true, writable: true };
                     return self.watch(now, poller, both, on_event);
                 }
                 Transfer::Closed => return self.lose(now, on_event),
@@ -515,19 +483,11 @@ impl Channel {
         self.control.on_disconnected();
         for entry in self.calls.take_sent() {
             let reason = DropReason::Disconnected;
-            on_event(Event::Dropped {
-                token: entry.token,
-                reason,
-                sent: true,
-            });
+            on_event(Event::Dropped { token: entry.token, reason, sent: true });
         }
     }
 }
 
 const fn offer(grant: Grant) -> Offer {
-    Offer {
-        window: grant.window,
-        seq: grant.seq,
-        level: grant.level,
-    }
+    Offer { window: grant.window, seq: grant.seq, level: grant.level }
 }

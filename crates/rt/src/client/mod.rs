@@ -44,10 +44,7 @@ pub struct CallOptions {
 
 impl Default for CallOptions {
     fn default() -> Self {
-        Self {
-            deadline: Duration::from_secs(10),
-            priority: 128,
-        }
+        Self { deadline: Duration::from_secs(10), priority: 128 }
     }
 }
 
@@ -74,12 +71,7 @@ impl Client {
         let thread = std::thread::Builder::new()
             .name("tailwater-client".into())
             .spawn(move || reactor.run())?;
-        Ok(Self {
-            inner: Arc::new(Inner {
-                shared,
-                thread: Some(thread),
-            }),
-        })
+        Ok(Self { inner: Arc::new(Inner { shared, thread: Some(thread) }) })
     }
 
     /// Calls; await the answer in any executor, or [`CallFuture::wait`] for it.
@@ -102,10 +94,7 @@ impl Client {
             priority: options.priority,
             tenant: 0,
         };
-        self.inner.shared.send(Command {
-            call,
-            slot: slot.clone(),
-        });
+        self.inner.shared.send(Command { call, slot: slot.clone() });
         CallFuture::new(slot)
     }
 }

@@ -71,12 +71,7 @@ impl Reactor {
             stop: AtomicBool::new(false),
         });
         let channel = Channel::new(config, CHANNEL, control);
-        let reactor = Self {
-            shared: shared.clone(),
-            poller,
-            channel,
-            waiting: Waiting::default(),
-        };
+        let reactor = Self { shared: shared.clone(), poller, channel, waiting: Waiting::default() };
         Ok((shared, reactor))
     }
 
@@ -89,11 +84,9 @@ impl Reactor {
             while let Some(command) = self.shared.commands.pop() {
                 let token = waiting.add(command.call.deadline, command.slot);
                 self.channel.submit(time, token, command.call);
-                self.channel
-                    .drive(time, &self.poller, &mut |event| waiting.end(event));
+                self.channel.drive(time, &self.poller, &mut |event| waiting.end(event));
             }
-            self.channel
-                .drive(time, &self.poller, &mut |event| waiting.end(event));
+            self.channel.drive(time, &self.poller, &mut |event| waiting.end(event));
             waiting.time_out(time);
             self.sleep(time, &mut ready);
             let (time, waiting) = (now(), &mut self.waiting);
@@ -103,8 +96,7 @@ impl Reactor {
                     continue;
                 }
                 let on_event = &mut |event: Event<'_>| waiting.end(event);
-                self.channel
-                    .on_ready(time, &self.poller, readiness, &mut scratch, on_event);
+                self.channel.on_ready(time, &self.poller, readiness, &mut scratch, on_event);
             }
         }
         self.waiting.abandon();
@@ -138,28 +130,15 @@ impl Waiting {
 
     fn take(&mut self, token: u64) -> Option<Arc<Slot>> {
         let (index, sequence) = ((token & u64::from(u32::MAX)) as usize, token >> 32);
-        self.slots
-            .get(index)
-            .filter(|(found, _)| *found == sequence)?;
+        self.slots.get(index).filter(|(found, _)| *found == sequence)?;
         Some(self.slots.remove(index).1)
     }
 
     fn end(&mut self, event: Event<'_>) {
         let (token, answer) = match event {
-            Event::Response {
-                token,
-                status,
-                payload,
-                sojourn,
-                ..
-            } => (
-                token,
-                Ok(Answer {
-                    status,
-                    payload: payload.to_vec(),
-                    sojourn,
-                }),
-            ),
+            Event::Response { token, status, payload, sojourn, .. } => {
+                (token, Ok(Answer { status, payload: payload.to_vec(), sojourn }))
+            }
             Event::Rejected { token, reason, .. } => {
                 let reason = reason.unwrap_or(tailwater_control::Reason::Limit);
                 (token, Err(CallError::Shed(reason)))

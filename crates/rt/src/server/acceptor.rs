@@ -28,11 +28,7 @@ pub(super) struct Accepted {
 
 impl Acceptor {
     pub(super) fn new(listener: Listener) -> Self {
-        Self {
-            listener,
-            reserve: spare_descriptor(),
-            next: 0,
-        }
+        Self { listener, reserve: spare_descriptor(), next: 0 }
     }
 
     /// Accepts a burst; others' connections are put into their inboxes.
@@ -97,10 +93,5 @@ fn turn_away(stream: &Stream, why: &str) {
 }
 
 fn spare_descriptor() -> Option<OwnedFd> {
-    rustix::fs::open(
-        "/dev/null",
-        rustix::fs::OFlags::CLOEXEC,
-        rustix::fs::Mode::empty(),
-    )
-    .ok()
+    rustix::fs::open("/dev/null", rustix::fs::OFlags::CLOEXEC, rustix::fs::Mode::empty()).ok()
 }

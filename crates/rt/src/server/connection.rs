@@ -70,11 +70,7 @@ impl Connection {
             dirty: false,
             generation,
             tenant: 0,
-            offer: Offer {
-                window: 0,
-                seq: 0,
-                level: 0,
-            },
+            offer: Offer { window: 0, seq: 0, level: 0 },
             sending: SendClock::default(),
             overdue_at: Some(overdue),
         }
@@ -168,11 +164,7 @@ mod tests {
         let mut clock = SendClock::default();
         let behind = 3_000_000;
         assert_eq!(clock.hidden_ns(at(behind + 30), sent(0), u64::MAX), 0);
-        assert_eq!(
-            clock.hidden_ns(at(behind + 1_020), sent(1_000), u64::MAX),
-            0,
-            "a better base"
-        );
+        assert_eq!(clock.hidden_ns(at(behind + 1_020), sent(1_000), u64::MAX), 0, "a better base");
         let hidden = clock.hidden_ns(at(behind + 2_120), sent(2_000), u64::MAX);
         assert!((99_900..=100_000).contains(&hidden), "{hidden}");
     }
@@ -184,10 +176,6 @@ mod tests {
         assert_eq!(clock.hidden_ns(at(1_000), sent(0), 50_000), 50_000);
         let mut silent = SendClock::default();
         silent.hidden_ns(at(10), Stamp(0), 0);
-        assert_eq!(
-            silent.hidden_ns(at(900), Stamp(0), 20_000),
-            20_000,
-            "a client without a clock"
-        );
+        assert_eq!(silent.hidden_ns(at(900), Stamp(0), 20_000), 20_000, "a client without a clock");
     }
 }

@@ -13,11 +13,7 @@ use tailwater_wire::{Goodbye, GoodbyeCode, Grant, Reject, ReplyHead, Response, s
 
 /// A controller's offer as it travels.
 pub(super) const fn grant(offer: Offer) -> Grant {
-    Grant {
-        window: offer.window,
-        seq: offer.seq,
-        level: offer.level,
-    }
+    Grant { window: offer.window, seq: offer.seq, level: offer.level }
 }
 
 impl<F: Future<Output = Reply>> EventLoop<F> {
@@ -31,18 +27,10 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
         let head = self.conclude(ticket.connection, ticket.id, ticket.arrived, done);
         let connection = &mut self.connections[ticket.connection as usize];
         let limits = connection.limits;
-        let response = Response {
-            head,
-            status,
-            payload,
-        };
+        let response = Response { head, status, payload };
         if response.encode(&limits, connection.output()).is_err() {
             let why = b"the answer is longer than the client accepts";
-            let response = Response {
-                head,
-                status: status::ANSWER_TOO_LONG,
-                payload: why,
-            };
+            let response = Response { head, status: status::ANSWER_TOO_LONG, payload: why };
             let fits = response.encode(&limits, connection.output());
             debug_assert!(fits.is_ok(), "the smallest frame size holds an explanation");
         }
@@ -59,11 +47,7 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
         reason: Reason,
     ) {
         let head = self.conclude(key, id, arrived, done);
-        Reject {
-            head,
-            reason: reason as u16,
-        }
-        .encode(self.connections[key as usize].output());
+        Reject { head, reason: reason as u16 }.encode(self.connections[key as usize].output());
         self.totals.count_shed(reason);
         self.after_output(key);
     }
@@ -93,26 +77,13 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
     /// The server's counts, beside admission: it must answer when everything is shed.
     pub(super) fn introspect(&mut self, key: u32, id: RequestId) {
         self.shared.counters[self.index()].store(&self.totals);
-        let json = self
-            .shared
-            .totals()
-            .to_json(&self.shared.admission.gauges());
+        let json = self.shared.totals().to_json(&self.shared.admission.gauges());
         let stamp = self.now.stamp();
         let connection = &mut self.connections[key as usize];
         let grant = grant(connection.offer);
-        let head = ReplyHead {
-            id,
-            grant,
-            stamp,
-            sojourn_ns: 0,
-            waited_ns: 0,
-        };
+        let head = ReplyHead { id, grant, stamp, sojourn_ns: 0, waited_ns: 0 };
         let limits = connection.limits;
-        let response = Response {
-            head,
-            status: 0,
-            payload: json.as_bytes(),
-        };
+        let response = Response { head, status: 0, payload: json.as_bytes() };
         let fits = response.encode(&limits, connection.output());
         debug_assert!(fits.is_ok(), "the smallest frame size holds the counts");
         self.totals.frames_out += 1;
@@ -190,13 +161,7 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
             return;
         }
         self.expect_soon();
-        self.watch_for(
-            key,
-            Interest {
-                readable: unsent < high,
-                writable: true,
-            },
-        );
+        self.watch_for(key, Interest { readable: unsent < high, writable: true });
     }
 
     fn watch_for(&mut self, key: u32, wanted: Interest) {

@@ -153,9 +153,7 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
         // A fresh poller takes two descriptors unless the kernel is out of memory, and then the
         // loop would be deaf: better to die loudly.
         let bell = &self.shared.inboxes[self.index].bell;
-        self.poller
-            .add(bell, BELL, Interest::READ)
-            .expect("the loop's bell can be watched");
+        self.poller.add(bell, BELL, Interest::READ).expect("the loop's bell can be watched");
         if let Some(acceptor) = &self.acceptor {
             self.poller
                 .add(&acceptor.listener, LISTENER, Interest::READ)
@@ -228,10 +226,8 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
         let overdue = self.now + self.shared.config.patience;
         let connection = Connection::new(stream, self.generation, limits, overdue);
         let key = self.connections.insert(connection);
-        let watched = self
-            .poller
-            .add(&self.connections[key].stream, key as u64, Interest::READ)
-            .is_ok();
+        let watched =
+            self.poller.add(&self.connections[key].stream, key as u64, Interest::READ).is_ok();
         let session = SessionId(u32::try_from(key).expect("bounded by connections_max"));
         let offer = self.shard.on_open(self.now, session, &mut self.observer);
         self.connections[key].offer = offer;
@@ -257,8 +253,7 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
     /// Forgets a connection at once. Its requests are answered to nobody.
     pub(super) fn close(&mut self, key: u32) {
         if self.connections.try_remove(key as usize).is_some() {
-            self.shard
-                .on_close(self.now, SessionId(key), &mut self.observer);
+            self.shard.on_close(self.now, SessionId(key), &mut self.observer);
             self.shared.connections.fetch_sub(1, Relaxed);
             self.totals.closed += 1;
         }
@@ -266,9 +261,7 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
 
     /// The age of the oldest request that waits.
     pub(super) fn delay(&self) -> Duration {
-        self.queue
-            .front()
-            .map_or(Duration::ZERO, |job| self.now.since(job.arrived))
+        self.queue.front().map_or(Duration::ZERO, |job| self.now.since(job.arrived))
     }
 
     /// Tells the controller the delay and carries out its wishes.
@@ -282,10 +275,7 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
                 continue;
             };
             connection.offer = offer;
-            let credit = Credit {
-                grant: super::egress::grant(offer),
-                stamp: self.now.stamp(),
-            };
+            let credit = Credit { grant: super::egress::grant(offer), stamp: self.now.stamp() };
             credit.encode(connection.output());
             self.totals.credit_frames += 1;
             self.totals.frames_out += 1;
@@ -307,10 +297,7 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
         for key in overdue {
             self.give_up_on(key);
         }
-        let owing = self
-            .connections
-            .iter()
-            .any(|(_, connection)| connection.overdue_at.is_some());
+        let owing = self.connections.iter().any(|(_, connection)| connection.overdue_at.is_some());
         self.sweep_at = owing.then(|| self.now + SWEEP_EVERY);
     }
 
@@ -336,16 +323,11 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
             return Some(Duration::ZERO);
         }
         let drain = self.draining.then(|| self.now + Duration::from_millis(1));
-        [
-            self.shard.next_deadline(self.now),
-            self.timers.next(),
-            self.sweep_at,
-            drain,
-        ]
-        .into_iter()
-        .flatten()
-        .min()
-        .map(|at| at.since(self.now))
+        [self.shard.next_deadline(self.now), self.timers.next(), self.sweep_at, drain]
+            .into_iter()
+            .flatten()
+            .min()
+            .map(|at| at.since(self.now))
     }
 
     fn has_work(&self) -> bool {
@@ -385,11 +367,7 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
             .map(|(key, _)| key as u32)
             .collect();
         for key in idle {
-            self.say_goodbye(
-                key,
-                tailwater_wire::GoodbyeCode::Draining,
-                "the server shuts down",
-            );
+            self.say_goodbye(key, tailwater_wire::GoodbyeCode::Draining, "the server shuts down");
         }
         let until = self.shared.draining_until().unwrap_or(Instant::ZERO);
         self.connections.is_empty() || now() >= until

@@ -108,24 +108,14 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
         }
         connection.queued -= 1;
         let waited = self.now.since(job.arrived);
-        let budget = job
-            .request
-            .deadline
-            .map(|deadline| deadline.since(self.now));
+        let budget = job.request.deadline.map(|deadline| deadline.since(self.now));
         let session = SessionId(job.connection);
-        match self
-            .shard
-            .on_start(self.now, session, waited, budget, &mut self.observer)
-        {
+        match self.shard.on_start(self.now, session, waited, budget, &mut self.observer) {
             Verdict::Admit => Some(job),
             Verdict::Shed(reason) | Verdict::Close(reason) => {
                 connection.pending_bytes -= job.request.payload.len();
                 let outcome = Outcome::Shed(reason);
-                let done = Completion {
-                    outcome,
-                    waited,
-                    service: Duration::ZERO,
-                };
+                let done = Completion { outcome, waited, service: Duration::ZERO };
                 self.reject(job.connection, job.id, job.arrived, &done, reason);
                 self.flush_if_settled(job.connection);
                 None
@@ -148,11 +138,7 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
             .unwrap_or_else(|Panicked| Reply::failure(status::PANICKED, "the handler panicked"))
         {
             Reply::Response { status, payload } => {
-                let done = Completion {
-                    outcome: Outcome::Served,
-                    waited,
-                    service,
-                };
+                let done = Completion { outcome: Outcome::Served, waited, service };
                 self.respond(ticket, &done, status, &payload);
             }
             Reply::Shed(reason) => self.reject_from_handler(ticket, waited, service, reason),
@@ -167,11 +153,7 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
         service: Duration,
         reason: Reason,
     ) {
-        let done = Completion {
-            outcome: Outcome::Shed(reason),
-            waited,
-            service,
-        };
+        let done = Completion { outcome: Outcome::Shed(reason), waited, service };
         self.reject(ticket.connection, ticket.id, ticket.arrived, &done, reason);
     }
 }

@@ -48,9 +48,7 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
         }
         if connection.input.is_empty() {
             if let Some(used) = self.parse(key, fresh, service) {
-                self.connections[key as usize]
-                    .input
-                    .extend_from_slice(&fresh[used..]);
+                self.connections[key as usize].input.extend_from_slice(&fresh[used..]);
             }
         } else {
             let mut input = std::mem::take(&mut connection.input);
@@ -106,13 +104,11 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
             (Phase::Open, ClientFrame::Request(request)) => self.on_request(key, &request, service),
             (Phase::Greeting, ClientFrame::Hello(hello)) => self.greet(key, &hello),
             (Phase::Open, ClientFrame::Demand(demand)) => {
-                self.shard
-                    .on_demand(self.now, session, demand.demand, demand.acked);
+                self.shard.on_demand(self.now, session, demand.demand, demand.acked);
                 Next::Go
             }
             (Phase::Open, ClientFrame::Deregister(_)) => {
-                self.shard
-                    .on_deregister(self.now, session, &mut self.observer);
+                self.shard.on_deregister(self.now, session, &mut self.observer);
                 Next::Go
             }
             (_, ClientFrame::Goodbye(_)) => {
@@ -172,9 +168,7 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
         self.totals.received += 1;
         let connection = &mut self.connections[key as usize];
         let blind_ns = self.now.nanos_since(self.looked);
-        let hidden_ns = connection
-            .sending
-            .hidden_ns(self.now, request.sent_at, blind_ns);
+        let hidden_ns = connection.sending.hidden_ns(self.now, request.sent_at, blind_ns);
         let hidden = Duration::from_nanos(hidden_ns);
         let arrived = Instant::from_nanos(self.now.as_nanos() - hidden_ns);
         connection.pending += 1;
@@ -187,20 +181,12 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
             register: request.register,
             priority: request.priority,
             budget: request.budget(),
-            echo: request.echo.map(|echo| Echo {
-                stamp: echo.stamp,
-                hold: echo.hold(),
-            }),
+            echo: request.echo.map(|echo| Echo { stamp: echo.stamp, hold: echo.hold() }),
             hidden,
         };
         let delay = self.delay().max(hidden);
-        let verdict = self.shard.on_request(
-            self.now,
-            SessionId(key),
-            &arrival,
-            delay,
-            &mut self.observer,
-        );
+        let verdict =
+            self.shard.on_request(self.now, SessionId(key), &arrival, delay, &mut self.observer);
         let full = crowded || self.queue.len() >= self.shared.config.queue_max;
         let verdict = match verdict {
             Verdict::Admit if self.draining => Verdict::Shed(Reason::Draining),
@@ -216,11 +202,7 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
             Verdict::Close(reason) => {
                 self.shed(key, request.id, arrived, reason);
                 self.totals.protocol_errors += 1;
-                self.say_goodbye(
-                    key,
-                    GoodbyeCode::NoCredit,
-                    "requests keep coming without credit",
-                );
+                self.say_goodbye(key, GoodbyeCode::NoCredit, "requests keep coming without credit");
                 Next::Stop
             }
         }
@@ -236,11 +218,7 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
         service: &S,
     ) -> Next {
         let connection = &mut self.connections[key as usize];
-        let tenant = if request.tenant == 0 {
-            connection.tenant
-        } else {
-            request.tenant
-        };
+        let tenant = if request.tenant == 0 { connection.tenant } else { request.tenant };
         let job = Job {
             connection: key,
             generation: connection.generation,
@@ -266,20 +244,12 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
             self.queue.push_back(job);
         }
         // A handler may have taken long, and its answer may have found the connection broken.
-        if self.connections.contains(key as usize) {
-            Next::Go
-        } else {
-            Next::Stop
-        }
+        if self.connections.contains(key as usize) { Next::Go } else { Next::Stop }
     }
 
     fn shed(&mut self, key: u32, id: tailwater_core::RequestId, arrived: Instant, reason: Reason) {
         let waited = self.now.since(arrived);
-        let done = Completion {
-            outcome: Outcome::Shed(reason),
-            waited,
-            service: Duration::ZERO,
-        };
+        let done = Completion { outcome: Outcome::Shed(reason), waited, service: Duration::ZERO };
         self.reject(key, id, arrived, &done, reason);
     }
 

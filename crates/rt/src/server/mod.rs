@@ -55,10 +55,7 @@ impl fmt::Display for StartError {
         match self {
             Self::Config(why) => f.write_str(why),
             Self::Listen(address, Errno::ADDRINUSE) => {
-                write!(
-                    f,
-                    "{address} is in use; stop the other server, or listen on port 0"
-                )
+                write!(f, "{address} is in use; stop the other server, or listen on port 0")
             }
             Self::Listen(address, errno) => write!(f, "cannot listen on {address}: {errno}"),
             Self::System(error) => write!(f, "cannot start: {error}"),
@@ -101,23 +98,13 @@ impl Server {
         let listener = Listener::bind(&config.listen)
             .map_err(|errno| StartError::Listen(config.listen.clone(), errno))?;
         let address = listener.address().clone();
-        let inboxes: Vec<_> = (0..config.loops)
-            .map(|_| Inbox::new())
-            .collect::<Result<_, _>>()?;
+        let inboxes: Vec<_> = (0..config.loops).map(|_| Inbox::new()).collect::<Result<_, _>>()?;
         let shared = Arc::new(Shared::new(config, admission, inboxes.into()));
         let service = Arc::new(service);
-        let mut server = Self {
-            address,
-            shared,
-            loops: Vec::new(),
-            workers: Vec::new(),
-            pool: None,
-        };
+        let mut server =
+            Self { address, shared, loops: Vec::new(), workers: Vec::new(), pool: None };
         if let Placement::Workers(count) = server.shared.config.placement {
-            let (tasks, inboxes) = (
-                server.shared.config.tasks_max,
-                server.shared.inboxes.clone(),
-            );
+            let (tasks, inboxes) = (server.shared.config.tasks_max, server.shared.inboxes.clone());
             let (pool, workers) =
                 Pool::start(count, tasks, service.clone(), inboxes).map_err(StartError::System)?;
             (server.pool, server.workers) = (Some(pool), workers);

@@ -20,22 +20,13 @@ impl Admission for Stub {
         Box::new((*self).clone())
     }
     fn gauges(&self) -> Gauges {
-        Gauges {
-            pool: 10,
-            issued: self.issued,
-            sessions: 1,
-            ..Gauges::default()
-        }
+        Gauges { pool: 10, issued: self.issued, sessions: 1, ..Gauges::default() }
     }
 }
 
 impl Stub {
     fn offer(&self) -> Offer {
-        Offer {
-            window: self.window,
-            seq: 1,
-            level: 0,
-        }
+        Offer { window: self.window, seq: 1, level: 0 }
     }
 }
 
@@ -80,10 +71,7 @@ impl Shard for Stub {
 
 /// Sends `requests` requests of one client through the controller, then answers them all.
 fn complaint(stub: Stub, requests: u32) -> Option<String> {
-    let link = Link {
-        delay: Duration::ZERO,
-        jitter: Duration::ZERO,
-    };
+    let link = Link { delay: Duration::ZERO, jitter: Duration::ZERO };
     let mut space = Space::new(Fabric::new(link, 1, &Rng::from_seed(1)));
     let mut control = Control::new(Arc::new(stub), 1, 1);
     let now = Instant::ZERO;
@@ -100,11 +88,8 @@ fn complaint(stub: Stub, requests: u32) -> Option<String> {
         let zero = Duration::ZERO;
         control.request(now, 0, &dispatch, zero, zero, &mut space);
     }
-    let done = Completion {
-        outcome: Outcome::Served,
-        waited: Duration::ZERO,
-        service: Duration::ZERO,
-    };
+    let done =
+        Completion { outcome: Outcome::Served, waited: Duration::ZERO, service: Duration::ZERO };
     for _ in 0..requests {
         control.done(now, 0, &done, &mut space);
     }
@@ -113,11 +98,7 @@ fn complaint(stub: Stub, requests: u32) -> Option<String> {
     space.broken
 }
 
-const HONEST: Stub = Stub {
-    verdict: Verdict::Admit,
-    window: 2,
-    issued: 2,
-};
+const HONEST: Stub = Stub { verdict: Verdict::Admit, window: 2, issued: 2 };
 
 #[test]
 fn an_honest_controller_passes_every_check() {
@@ -127,20 +108,11 @@ fn an_honest_controller_passes_every_check() {
 #[test]
 fn each_broken_promise_is_noticed() {
     let found = |stub, requests| complaint(stub, requests).unwrap_or_default();
-    let accused = Stub {
-        verdict: Verdict::Shed(Reason::NoCredit),
-        ..HONEST
-    };
+    let accused = Stub { verdict: Verdict::Shed(Reason::NoCredit), ..HONEST };
     assert!(found(accused, 1).contains("kept to its window"));
     assert!(found(HONEST, 3).contains("never exceeded 2"));
-    let inflated = Stub {
-        issued: 3,
-        ..HONEST
-    };
+    let inflated = Stub { issued: 3, ..HONEST };
     assert!(found(inflated, 1).contains("3 credits count as issued"));
-    let leaking = Stub {
-        issued: 1,
-        ..HONEST
-    };
+    let leaking = Stub { issued: 1, ..HONEST };
     assert!(found(leaking, 1).contains("at rest 1 credits"));
 }

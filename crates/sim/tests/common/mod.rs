@@ -19,18 +19,12 @@ pub(crate) const fn ms(millis: u64) -> Duration {
 }
 
 /// 10 µs, exponentially distributed, as in Breakwater §5.2.
-pub(crate) const SERVICE: Service = Service {
-    distribution: Distribution::Exponential,
-    mean: us(10),
-};
+pub(crate) const SERVICE: Service =
+    Service { distribution: Distribution::Exponential, mean: us(10) };
 
 /// The paper's testbed for a fraction of its time.
 pub(crate) fn paper() -> World {
-    World {
-        warm_up: ms(100),
-        measure: ms(100),
-        ..World::paper(SEED)
-    }
+    World { warm_up: ms(100), measure: ms(100), ..World::paper(SEED) }
 }
 
 /// Capacity of [`paper`]: ten cores, 10 µs of service, 1.765 µs for messages.
@@ -43,10 +37,7 @@ pub(crate) fn small() -> World {
         slo: us(400),
         warm_up: ms(200),
         measure: ms(300),
-        link: Link {
-            delay: us(15),
-            jitter: us(5),
-        },
+        link: Link { delay: us(15), jitter: us(5) },
         ..World::paper(SEED)
     };
     world.node.cores = 1;
@@ -82,14 +73,8 @@ pub(crate) fn steady(world: &World, rps: f64, spec: &Spec) -> (Run, Trace) {
 
 /// Demand in steps of so many requests per second, warm-up included.
 pub(crate) fn stepped(world: &World, steps: &[(f64, Duration)], spec: &Spec) -> (Run, Trace) {
-    let steps = steps.iter().map(|&(rps, length)| Step {
-        rate: Rate(rps),
-        length,
-    });
-    let plan = DemandPlan {
-        steps: steps.collect(),
-        arrivals: Arrivals::Poisson,
-    };
+    let steps = steps.iter().map(|&(rps, length)| Step { rate: Rate(rps), length });
+    let plan = DemandPlan { steps: steps.collect(), arrivals: Arrivals::Poisson };
     let schedule = Schedule::build(&plan, world.clients, &SERVICE, world.seed).unwrap();
     let controller = spec.build(world.slo, 1, SEED).unwrap();
     simulate_schedule(world, &schedule, &controller).unwrap()

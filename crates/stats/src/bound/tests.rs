@@ -12,21 +12,8 @@ fn of_capacity(
 ) -> f64 {
     let capacity = f64::from(cores) * 1e9 / MEAN_NS;
     let demand = Rate(load * capacity);
-    let requests = if knows == Knowledge::Cost {
-        400_000
-    } else {
-        150_000
-    };
-    let spec = BoundSpec {
-        service,
-        knows,
-        cores,
-        demand,
-        slo,
-        base: BASE,
-        requests,
-        seed: 1,
-    };
+    let requests = if knows == Knowledge::Cost { 400_000 } else { 150_000 };
+    let spec = BoundSpec { service, knows, cores, demand, slo, base: BASE, requests, seed: 1 };
     bound(spec).0 / capacity
 }
 
@@ -36,10 +23,7 @@ fn exponential() -> impl FnMut() -> f64 {
 }
 
 fn close(found: f64, needed: f64) {
-    assert!(
-        (found / needed - 1.0).abs() < 0.01,
-        "found {found}, needed {needed}"
-    );
+    assert!((found / needed - 1.0).abs() < 0.01, "found {found}, needed {needed}");
 }
 
 #[test]
@@ -55,10 +39,7 @@ fn constant_service_and_a_loose_slo_give_the_lesser_of_demand_and_capacity() {
 #[test]
 fn stable_exponential_service_and_a_loose_slo_serve_all_demand() {
     for knows in [Knowledge::Cost, Knowledge::Backlog] {
-        close(
-            of_capacity(knows, (1, 0.8, US * 5_000), &mut exponential()),
-            0.8,
-        );
+        close(of_capacity(knows, (1, 0.8, US * 5_000), &mut exponential()), 0.8);
     }
 }
 
@@ -78,9 +59,7 @@ fn a_budget_of_one_service_time_is_the_loss_system_of_erlang() {
 fn integral(to: f64, of: impl Fn(f64) -> f64) -> f64 {
     const STEPS: u32 = 20_000;
     let step = to / f64::from(STEPS);
-    (0..STEPS)
-        .map(|i| of((f64::from(i) + 0.5) * step) * step)
-        .sum()
+    (0..STEPS).map(|i| of((f64::from(i) + 0.5) * step) * step).sum()
 }
 
 /// Share of arrivals admitted to an M/M/1 queue whose sojourn is bounded by `k`.
@@ -120,20 +99,14 @@ fn exponential_service_with_a_deadline_follows_the_closed_forms() {
             .map(|step| in_time_by_backlog(lambda, 0.1, k, k * f64::from(step) / 200.0))
             .fold(0.0, f64::max);
         close(by_backlog, load * best);
-        assert!(
-            by_backlog <= by_cost * 1.005,
-            "knowing less gained at {load}"
-        );
+        assert!(by_backlog <= by_cost * 1.005, "knowing less gained at {load}");
     }
 }
 
 #[test]
 fn knowing_costs_exceeds_capacity_and_knowing_the_backlog_does_not() {
     let case = (1, 2.0, US * 400);
-    close(
-        of_capacity(Knowledge::Cost, case, &mut exponential()),
-        1.523,
-    );
+    close(of_capacity(Knowledge::Cost, case, &mut exponential()), 1.523);
     let by_backlog = of_capacity(Knowledge::Backlog, case, &mut exponential());
     assert!((0.98..1.01).contains(&by_backlog), "{by_backlog}");
 }
@@ -171,28 +144,15 @@ fn admission_by_cost_equals_planning_the_whole_schedule() {
             })
             .collect();
         let server = &mut servers(Knowledge::Cost, cores, 40_000.0)[0];
-        let found: Vec<bool> = jobs
-            .iter()
-            .map(|&(now, cost)| server.offer(now, cost))
-            .collect();
-        assert_eq!(
-            found,
-            naive(cores as usize, &jobs, 40_000.0),
-            "{cores} cores, seed 5"
-        );
+        let found: Vec<bool> = jobs.iter().map(|&(now, cost)| server.offer(now, cost)).collect();
+        assert_eq!(found, naive(cores as usize, &jobs, 40_000.0), "{cores} cores, seed 5");
         assert!(found.contains(&false) && found.contains(&true));
     }
 }
 
 #[test]
 fn pooled_cores_come_nearer_to_their_capacity() {
-    let at = |cores| {
-        of_capacity(
-            Knowledge::Backlog,
-            (cores, 1.0, US * 200),
-            &mut exponential(),
-        )
-    };
+    let at = |cores| of_capacity(Knowledge::Backlog, (cores, 1.0, US * 200), &mut exponential());
     close(at(1), 0.94);
     close(at(10), 0.993);
 }
@@ -201,16 +161,7 @@ fn pooled_cores_come_nearer_to_their_capacity() {
 fn without_cores_demand_time_or_requests_there_is_no_goodput() {
     let goodput = |cores, demand, slo, requests| {
         let (service, knows) = (&mut || MEAN_NS, Knowledge::Cost);
-        bound(BoundSpec {
-            service,
-            knows,
-            cores,
-            demand,
-            slo,
-            base: BASE,
-            requests,
-            seed: 1,
-        })
+        bound(BoundSpec { service, knows, cores, demand, slo, base: BASE, requests, seed: 1 })
     };
     let demand = Rate(50_000.0);
     assert_eq!(goodput(0, demand, US * 200, 1000), Rate(0.0));

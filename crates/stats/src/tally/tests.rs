@@ -31,36 +31,14 @@ fn a_known_run_is_filled_in_field_by_field() {
     tally.unsent(at(1620));
     tally.late_by(at(1620), US * 7);
 
-    let mut run = Run {
-        capacity_rps: 200.0,
-        bound_rps: 110.0,
-        ..Run::default()
-    };
+    let mut run = Run { capacity_rps: 200.0, bound_rps: 110.0, ..Run::default() };
     tally.finish().fill(&mut run, Some(150));
-    assert_eq!(
-        run.fates,
-        Fates {
-            ok: 99,
-            late: 1,
-            expired: 1,
-            shed: 3,
-            lost: 2
-        }
-    );
+    assert_eq!(run.fates, Fates { ok: 99, late: 1, expired: 1, shed: 3, lost: 2 });
     assert_eq!((run.unsent, run.slo_us), (1, 200.0));
-    assert_eq!(
-        (run.offered_rps, run.throughput_rps, run.goodput_rps),
-        (106.0, 100.0, 99.0)
-    );
-    assert_eq!(
-        (run.goodput_of_capacity, run.goodput_of_bound),
-        (0.495, 0.9)
-    );
+    assert_eq!((run.offered_rps, run.throughput_rps, run.goodput_rps), (106.0, 100.0, 99.0));
+    assert_eq!((run.goodput_of_capacity, run.goodput_of_bound), (0.495, 0.9));
     assert_eq!(run.drop_ratio, 0.02);
-    assert_eq!(
-        run.shed_by_reason,
-        BTreeMap::from([("delay".into(), 2), ("no-credit".into(), 1)])
-    );
+    assert_eq!(run.shed_by_reason, BTreeMap::from([("delay".into(), 2), ("no-credit".into(), 1)]));
     for (found, micros) in [
         (run.p50_us, 100.0),
         (run.p99_us, 200.0),
@@ -68,10 +46,7 @@ fn a_known_run_is_filled_in_field_by_field() {
         (run.reject_p50_us, 40.0),
         (run.lateness_p99_us, 7.0),
     ] {
-        assert!(
-            (found / micros - 1.0).abs() < 1e-3,
-            "found {found}, needed {micros}"
-        );
+        assert!((found / micros - 1.0).abs() < 1e-3, "found {found}, needed {micros}");
     }
 }
 
@@ -84,13 +59,7 @@ fn the_series_goes_by_intended_time() {
     tally.expired(at(1620));
     let series = tally.finish().series.expect("bins were asked for");
     let per_bin = |counts: [f64; 4]| {
-        [
-            counts[0] / 0.3,
-            counts[1] / 0.3,
-            counts[2] / 0.3,
-            counts[3] / 0.1,
-        ]
-        .map(f64::round)
+        [counts[0] / 0.3, counts[1] / 0.3, counts[2] / 0.3, counts[3] / 0.1].map(f64::round)
     };
     let rounded = |values: &[f64]| values.iter().map(|v| v.round()).collect::<Vec<_>>();
     assert_eq!(series.bin_us, 300_000.0);
@@ -131,16 +100,8 @@ fn only_intended_times_in_the_half_open_window_count() {
 #[test]
 fn an_empty_window_divides_by_nothing() {
     let mut run = Run::default();
-    Tally::new(TallySpec {
-        to: spec().from,
-        ..spec()
-    })
-    .finish()
-    .fill(&mut run, None);
-    assert_eq!(
-        (run.offered_rps, run.drop_ratio, run.p99_us),
-        (0.0, 0.0, 0.0)
-    );
+    Tally::new(TallySpec { to: spec().from, ..spec() }).finish().fill(&mut run, None);
+    assert_eq!((run.offered_rps, run.drop_ratio, run.p99_us), (0.0, 0.0, 0.0));
 }
 
 /// One random request told to `tally`; returns whether it was intended inside the window.
@@ -165,35 +126,18 @@ fn fates_add_up_however_requests_end_and_threads_share_them() {
     for seed in 0..20 {
         let mut rng = Rng::from_seed(seed);
         let mut threads = vec![Tally::new(spec()); 3];
-        let intended = (0..500)
-            .filter(|i| random_request(&mut rng, &mut threads[i % 3]))
-            .count() as u64;
+        let intended =
+            (0..500).filter(|i| random_request(&mut rng, &mut threads[i % 3])).count() as u64;
         let mut merged = Tally::new(spec());
         threads.iter().for_each(|tally| merged.merge(tally));
         let findings = merged.finish();
-        let (fates, series) = (
-            findings.fates,
-            findings.series.expect("bins were asked for"),
-        );
+        let (fates, series) = (findings.fates, findings.series.expect("bins were asked for"));
         let in_bins = |rates: &[f64]| {
-            rates
-                .iter()
-                .zip([0.3, 0.3, 0.3, 0.1])
-                .map(|(rate, s)| rate * s)
-                .sum::<f64>()
-                .round()
+            rates.iter().zip([0.3, 0.3, 0.3, 0.1]).map(|(rate, s)| rate * s).sum::<f64>().round()
         };
         assert_eq!(fates.total(), intended, "seed {seed}");
-        assert_eq!(
-            findings.shed_by_reason.values().sum::<u64>(),
-            fates.shed,
-            "seed {seed}"
-        );
-        assert_eq!(
-            findings.latency.count(),
-            fates.ok + fates.late,
-            "seed {seed}"
-        );
+        assert_eq!(findings.shed_by_reason.values().sum::<u64>(), fates.shed, "seed {seed}");
+        assert_eq!(findings.latency.count(), fates.ok + fates.late, "seed {seed}");
         assert_eq!(findings.reject.count(), fates.shed, "seed {seed}");
         assert_eq!(in_bins(&series.offered_rps), intended as f64, "seed {seed}");
         assert_eq!(in_bins(&series.goodput_rps), fates.ok as f64, "seed {seed}");

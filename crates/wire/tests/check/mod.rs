@@ -18,30 +18,13 @@ fn stream(mut bytes: &[u8], from: Peer, limits: &Limits) -> usize {
     let mut frames = 0;
     while let Ok(Some((consumed, again))) = recode(bytes, from, limits) {
         assert!(consumed >= PREFIX_LEN && consumed <= limits.max_frame() as usize);
-        assert_eq!(
-            needed(bytes, from, limits),
-            Ok(consumed),
-            "needed and decode agree"
-        );
-        assert_eq!(
-            again,
-            canonical(&bytes[..consumed]),
-            "encoding returns the bytes"
-        );
+        assert_eq!(needed(bytes, from, limits), Ok(consumed), "needed and decode agree");
+        assert_eq!(again, canonical(&bytes[..consumed]), "encoding returns the bytes");
         let once = recode(&again, from, limits).expect("our own bytes decode");
-        assert_eq!(
-            once,
-            Some((again.len(), again)),
-            "encoding is a fixed point"
-        );
+        assert_eq!(once, Some((again.len(), again)), "encoding is a fixed point");
         for shorter in [0, 1, PREFIX_LEN - 1, PREFIX_LEN, consumed / 2, consumed - 1] {
             let cut = &bytes[..shorter.min(consumed - 1)];
-            assert_eq!(
-                recode(cut, from, limits),
-                Ok(None),
-                "{} bytes of it wait",
-                cut.len()
-            );
+            assert_eq!(recode(cut, from, limits), Ok(None), "{} bytes of it wait", cut.len());
         }
         bytes = &bytes[consumed..];
         frames += 1;

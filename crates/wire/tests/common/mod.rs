@@ -32,21 +32,9 @@ pub(crate) const CLIENT_FRAMES: [(&str, ClientFrame<'_>); 6] = [
             ..REQUEST
         }),
     ),
-    (
-        "demand",
-        ClientFrame::Demand(Demand {
-            demand: 12,
-            acked: 41,
-        }),
-    ),
+    ("demand", ClientFrame::Demand(Demand { demand: 12, acked: 41 })),
     ("deregister", ClientFrame::Deregister(Deregister)),
-    (
-        "goodbye",
-        ClientFrame::Goodbye(Goodbye {
-            code: 1,
-            text: "bye",
-        }),
-    ),
+    ("goodbye", ClientFrame::Goodbye(Goodbye { code: 1, text: "bye" })),
 ];
 
 /// What a server sends, by name.
@@ -58,38 +46,17 @@ pub(crate) const SERVER_FRAMES: [(&str, ServerFrame<'_>); 4] = [
             features: 0,
             max_frame: 1 << 16,
             session: 9,
-            grant: Grant {
-                window: 1,
-                seq: 40,
-                level: 0,
-            },
+            grant: Grant { window: 1, seq: 40, level: 0 },
             slo_us: 400,
             stamp: Stamp(0x0403_0201),
         }),
     ),
-    (
-        "response",
-        ServerFrame::Response(Response {
-            head: HEAD,
-            status: 0,
-            payload: b"pong",
-        }),
-    ),
-    (
-        "reject",
-        ServerFrame::Reject(Reject {
-            head: HEAD,
-            reason: 1,
-        }),
-    ),
+    ("response", ServerFrame::Response(Response { head: HEAD, status: 0, payload: b"pong" })),
+    ("reject", ServerFrame::Reject(Reject { head: HEAD, reason: 1 })),
     (
         "credit",
         ServerFrame::Credit(Credit {
-            grant: Grant {
-                window: 2,
-                seq: 43,
-                level: 5,
-            },
+            grant: Grant { window: 2, seq: 43, level: 5 },
             stamp: Stamp(0x0403_0201),
         }),
     ),
@@ -101,10 +68,7 @@ const REQUEST: Request<'static> = Request {
     register: true,
     demand: 3,
     acked: 41,
-    echo: Some(Echo {
-        stamp: Stamp(0x0403_0201),
-        hold_ns: 5000,
-    }),
+    echo: Some(Echo { stamp: Stamp(0x0403_0201), hold_ns: 5000 }),
     sent_at: Stamp(0x0d0c_0b0a),
     budget_us: 400,
     tenant: 7,
@@ -114,11 +78,7 @@ const REQUEST: Request<'static> = Request {
 
 const HEAD: ReplyHead = ReplyHead {
     id: RequestId(0x0102_0304_0506_0708),
-    grant: Grant {
-        window: 5,
-        seq: 42,
-        level: 0,
-    },
+    grant: Grant { window: 5, seq: 42, level: 0 },
     stamp: Stamp(0x0807_0605),
     sojourn_ns: 12_000,
     waited_ns: 2_000,
@@ -127,17 +87,13 @@ const HEAD: ReplyHead = ReplyHead {
 /// Its bytes.
 pub(crate) fn bytes_of_client(frame: &ClientFrame<'_>) -> Vec<u8> {
     let mut bytes = Vec::new();
-    frame
-        .encode(&Limits::default(), &mut bytes)
-        .expect("a short payload");
+    frame.encode(&Limits::default(), &mut bytes).expect("a short payload");
     bytes
 }
 
 /// Its bytes.
 pub(crate) fn bytes_of_server(frame: &ServerFrame<'_>) -> Vec<u8> {
     let mut bytes = Vec::new();
-    frame
-        .encode(&Limits::default(), &mut bytes)
-        .expect("a short payload");
+    frame.encode(&Limits::default(), &mut bytes).expect("a short payload");
     bytes
 }

@@ -37,10 +37,7 @@ impl Capacity {
     pub(super) fn read(section: &Section<'_>) -> Self {
         let fixed = section.item("fixed_rps");
         if fixed.is_some() {
-            for item in ["in_flight", "duration"]
-                .iter()
-                .filter_map(|key| section.item(key))
-            {
+            for item in ["in_flight", "duration"].iter().filter_map(|key| section.item(key)) {
                 item.problem(format!(
                     "{} contradicts capacity.fixed_rps, which measures nothing; leave one of them out",
                     item.name
@@ -54,9 +51,7 @@ impl Capacity {
         Self {
             in_flight: in_flight.unwrap_or_default(),
             duration: duration.unwrap_or(Duration::from_millis(300)),
-            fixed: fixed
-                .and_then(|item| item.number(1.0..=limits::PER_SECOND_MAX))
-                .map(Rate),
+            fixed: fixed.and_then(|item| item.number(1.0..=limits::PER_SECOND_MAX)).map(Rate),
         }
     }
 }

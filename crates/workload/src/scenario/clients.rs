@@ -23,9 +23,7 @@ impl Clients {
         let counts: Vec<u32> = section.needed("count", "count = 100", |item| {
             item.each_distinct(|item| item.whole(1..=limits::CLIENTS_MAX))
         });
-        let threads = section
-            .whole("threads", 1..=limits::THREADS_MAX)
-            .unwrap_or(1);
+        let threads = section.whole("threads", 1..=limits::THREADS_MAX).unwrap_or(1);
         if let (Some(&fewest), Some(item)) = (counts.iter().min(), section.item("threads"))
             && fewest < threads
         {

@@ -49,11 +49,7 @@ impl Configuration {
                 cycle.steps.iter().map(requests).sum::<f64>() / cycle.period().as_secs_f64()
             }
         };
-        Ratio(if capacity.0 > 0.0 {
-            rate / capacity.0
-        } else {
-            0.0
-        })
+        Ratio(if capacity.0 > 0.0 { rate / capacity.0 } else { 0.0 })
     }
 
     /// Width of the bins of the time series; `None` when demand does not change.
@@ -70,10 +66,10 @@ impl Configuration {
             rate: step.amount.rate(capacity),
             length: step.length,
         };
-        let warm_up = cycle.steps.first().map(|first| Step {
-            rate: first.amount.rate(capacity),
-            length: self.warm_up,
-        });
+        let warm_up = cycle
+            .steps
+            .first()
+            .map(|first| Step { rate: first.amount.rate(capacity), length: self.warm_up });
         let cycles = (0..cycle.repeat).flat_map(|_| cycle.steps.iter().map(step));
         warm_up.into_iter().chain(cycles).collect()
     }

@@ -43,11 +43,7 @@ impl ControllerSpec {
             return label.clone();
         }
         let mut said = vec![self.profile.clone()];
-        said.extend(
-            self.overrides
-                .iter()
-                .map(|o| format!("{}={}", o.key, o.value)),
-        );
+        said.extend(self.overrides.iter().map(|o| format!("{}={}", o.key, o.value)));
         format!("{} ({})", self.name, said.join(", "))
     }
 
@@ -122,18 +118,11 @@ fn overrides(item: &Item<'_>) -> Vec<Override> {
     let pairs = item.pairs();
     let (count, max) = (pairs.len(), limits::LIST_MAX);
     if count > max {
-        item.problem(format!(
-            "{} has {count} settings; {max} at most are needed",
-            item.name
-        ));
+        item.problem(format!("{} has {count} settings; {max} at most are needed", item.name));
         return Vec::new();
     }
     let change = |(key, item): (&str, Item<'_>)| {
-        Some(Override {
-            key: key.into(),
-            value: item.scalar()?,
-            place: item.place(),
-        })
+        Some(Override { key: key.into(), value: item.scalar()?, place: item.place() })
     };
     pairs.into_iter().filter_map(change).collect()
 }

@@ -91,14 +91,8 @@ impl Cycle {
     }
 }
 
-pub(super) const KEYS: &[&str] = &[
-    "of_capacity",
-    "requests_per_second",
-    "steps",
-    "repeat",
-    "bin",
-    "arrivals",
-];
+pub(super) const KEYS: &[&str] =
+    &["of_capacity", "requests_per_second", "steps", "repeat", "bin", "arrivals"];
 const KINDS: [&str; 3] = ["of_capacity", "requests_per_second", "steps"];
 const STEP_KEYS: &[&str] = &["of_capacity", "requests_per_second", "for"];
 
@@ -124,9 +118,7 @@ impl Demand {
         };
         Self {
             courses,
-            arrivals: section
-                .choice("arrivals", Arrivals::NAMES)
-                .unwrap_or(Arrivals::Poisson),
+            arrivals: section.choice("arrivals", Arrivals::NAMES).unwrap_or(Arrivals::Poisson),
         }
     }
 }
@@ -176,17 +168,9 @@ fn amount(item: &Item<'_>, kind: usize, pause: bool) -> Option<Amount> {
 fn cycle(section: &Section<'_>, item: &Item<'_>) -> Cycle {
     let bin = section.duration("bin", Duration::from_micros(100)..=Duration::from_secs(60));
     let bin = bin.unwrap_or(Duration::from_millis(5));
-    let steps: Vec<CycleStep> = item
-        .list()
-        .iter()
-        .filter_map(|item| step(item, bin))
-        .collect();
+    let steps: Vec<CycleStep> = item.list().iter().filter_map(|item| step(item, bin)).collect();
     let repeat = section.whole("repeat", 1..=limits::REPETITIONS_MAX);
-    let cycle = Cycle {
-        steps,
-        repeat: repeat.unwrap_or(1),
-        bin,
-    };
+    let cycle = Cycle { steps, repeat: repeat.unwrap_or(1), bin };
     check(&cycle, item);
     cycle
 }
@@ -200,10 +184,7 @@ fn step(item: &Item<'_>, bin: Duration) -> Option<CycleStep> {
         if length.nanos().is_multiple_of(bin.nanos()) {
             return Some(length);
         }
-        item.wrong(format_args!(
-            "a multiple of demand.bin, which is {},",
-            format_duration(bin)
-        ))
+        item.wrong(format_args!("a multiple of demand.bin, which is {},", format_duration(bin)))
     })?;
     Some(CycleStep { amount, length })
 }
@@ -227,9 +208,6 @@ fn check(cycle: &Cycle, item: &Item<'_>) {
         ));
     }
     if !cycle.steps.is_empty() && cycle.steps.iter().all(|step| step.amount.number() == 0.0) {
-        item.problem(format!(
-            "{} ask for nothing; at least one above 0 is needed",
-            item.name
-        ));
+        item.problem(format!("{} ask for nothing; at least one above 0 is needed", item.name));
     }
 }

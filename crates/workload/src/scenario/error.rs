@@ -44,10 +44,7 @@ impl ScenarioError {
     pub fn at(file: &str, place: Place, message: impl Into<String>) -> Self {
         Self {
             file: file.into(),
-            problems: vec![Problem {
-                place,
-                message: message.into(),
-            }],
+            problems: vec![Problem { place, message: message.into() }],
             omitted: 0,
         }
     }
@@ -88,10 +85,7 @@ impl<'t> Report<'t> {
     const KEPT_MAX: usize = 1_000;
 
     pub(super) fn new(text: &'t str) -> Self {
-        Self {
-            text,
-            found: RefCell::default(),
-        }
+        Self { text, found: RefCell::default() }
     }
 
     /// Notes a problem at a byte offset.
@@ -114,10 +108,7 @@ impl<'t> Report<'t> {
         problems.sort();
         let omitted = omitted + problems.len().saturating_sub(PROBLEMS_MAX);
         problems.truncate(PROBLEMS_MAX);
-        let problem = |(offset, message)| Problem {
-            place: self.place(offset),
-            message,
-        };
+        let problem = |(offset, message)| Problem { place: self.place(offset), message };
         ScenarioError {
             file: file.into(),
             problems: problems.into_iter().map(problem).collect(),

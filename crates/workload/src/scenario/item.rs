@@ -69,10 +69,7 @@ impl<'a> Item<'a> {
     }
 
     pub(super) fn duration(&self, range: RangeInclusive<Duration>) -> Option<Duration> {
-        let (min, max) = (
-            format_duration(*range.start()),
-            format_duration(*range.end()),
-        );
+        let (min, max) = (format_duration(*range.start()), format_duration(*range.end()));
         let DeValue::String(text) = self.value else {
             return self.wrong(format_args!(
                 "a duration from {min} to {max} in quotes, such as \"250ms\""
@@ -96,9 +93,7 @@ impl<'a> Item<'a> {
             _ => return self.wrong(one_of(&names)),
         };
         let chosen = known.iter().find(|(name, _)| *name == text);
-        chosen
-            .map(|(_, value)| *value)
-            .or_else(|| self.unknown(text, &names))
+        chosen.map(|(_, value)| *value).or_else(|| self.unknown(text, &names))
     }
 
     /// Notes that `text` is none of `names`.
@@ -147,9 +142,7 @@ impl<'a> Item<'a> {
         };
         if values.is_empty() || values.len() > max {
             let (name, count) = (&self.name, values.len());
-            self.problem(format!(
-                "{name} is a list of {count} entries; {needed} is needed"
-            ));
+            self.problem(format!("{name} is a list of {count} entries; {needed} is needed"));
             return Vec::new();
         }
         let entry = |value: &'a Spanned<DeValue<'a>>| Self {
@@ -179,13 +172,9 @@ impl<'a> Item<'a> {
     /// A table with the given keys.
     pub(super) fn section(&self, known: &[&str]) -> Option<Section<'a>> {
         match self.value {
-            DeValue::Table(table) => Some(Section::new(
-                self.report,
-                &self.name,
-                self.offset,
-                table,
-                known,
-            )),
+            DeValue::Table(table) => {
+                Some(Section::new(self.report, &self.name, self.offset, table, known))
+            }
             _ => self.wrong(format_args!("a table with {}", known.join(", "))),
         }
     }

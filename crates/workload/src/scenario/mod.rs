@@ -109,25 +109,16 @@ impl Scenario {
             Ok(table) => table,
             Err(error) => {
                 let span = error.span().unwrap_or_default();
-                let found = text
-                    .get(span.clone())
-                    .filter(|found| !found.trim().is_empty());
+                let found = text.get(span.clone()).filter(|found| !found.trim().is_empty());
                 let found = found.map(|found| format!(", found {}", clip(found)));
                 let found = found.unwrap_or_default();
-                report.push(
-                    span.start,
-                    format!("this is not TOML: {}{found}", error.message()),
-                );
+                report.push(span.start, format!("this is not TOML: {}{found}", error.message()));
                 return Err(report.into_error(file));
             }
         };
         let top = Section::new(&report, "", 0, table.get_ref(), KEYS);
         let scenario = Self::read(file, &top);
-        if report.is_empty() {
-            Ok(scenario)
-        } else {
-            Err(report.into_error(file))
-        }
+        if report.is_empty() { Ok(scenario) } else { Err(report.into_error(file)) }
     }
 
     /// An error about something that only a later check can know, such as a controller's name.
@@ -160,9 +151,7 @@ impl Scenario {
     /// offered the same requests and differ by nothing else.
     #[must_use]
     pub fn seed_of_repetition(&self, repetition: u32) -> u64 {
-        Rng::from_seed(self.seed)
-            .split(&format!("repetition {repetition}"))
-            .seed()
+        Rng::from_seed(self.seed).split(&format!("repetition {repetition}")).seed()
     }
 
     /// How many runs there are in all.
@@ -220,9 +209,7 @@ impl Scenario {
                 .duration("warm_up", Duration::ZERO..=limits::DURATION_MAX)
                 .unwrap_or(Duration::from_millis(500)),
             duration: duration(top, &demand),
-            repetitions: top
-                .whole("repetitions", 1..=limits::REPETITIONS_MAX)
-                .unwrap_or(5),
+            repetitions: top.whole("repetitions", 1..=limits::REPETITIONS_MAX).unwrap_or(5),
             server: Server::read(&section_of(top, "server", server::KEYS), &clients),
             clients,
             demand,

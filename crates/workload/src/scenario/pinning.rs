@@ -10,15 +10,9 @@ pub(super) fn cores(section: &Section<'_>, counts: &[(u32, &str)]) -> Vec<u32> {
         return Vec::new();
     };
     let cores = item.each_distinct(|item| item.whole(0..=limits::CORE_MAX));
-    if !cores.is_empty()
-        && !counts
-            .iter()
-            .any(|(count, _)| *count as usize == cores.len())
-    {
-        let needed: Vec<String> = counts
-            .iter()
-            .map(|(count, whose)| format!("{whose} ({count})"))
-            .collect();
+    if !cores.is_empty() && !counts.iter().any(|(count, _)| *count as usize == cores.len()) {
+        let needed: Vec<String> =
+            counts.iter().map(|(count, whose)| format!("{whose} ({count})")).collect();
         item.problem(format!(
             "{} names {} cores; {} is needed, or leave it out",
             item.name,

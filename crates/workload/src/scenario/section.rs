@@ -40,13 +40,7 @@ impl<'a> Section<'a> {
         table: &'a DeTable<'a>,
         known: &[&str],
     ) -> Self {
-        let section = Self {
-            report,
-            name: name.into(),
-            offset,
-            table: Some(table),
-            broken: false,
-        };
+        let section = Self { report, name: name.into(), offset, table: Some(table), broken: false };
         for key in table.keys() {
             if !known.contains(&&**key.get_ref()) {
                 let path = section.path(&clip(key.get_ref()));
@@ -88,9 +82,7 @@ impl<'a> Section<'a> {
             return read(&item);
         }
         let path = self.path(key);
-        self.problem(format!(
-            "{path} is missing; it is needed, for example {example}"
-        ));
+        self.problem(format!("{path} is missing; it is needed, for example {example}"));
         T::default()
     }
 
@@ -122,10 +114,6 @@ impl<'a> Section<'a> {
     }
 
     fn path(&self, key: &str) -> String {
-        if self.name.is_empty() {
-            key.into()
-        } else {
-            format!("{}.{key}", self.name)
-        }
+        if self.name.is_empty() { key.into() } else { format!("{}.{key}", self.name) }
     }
 }

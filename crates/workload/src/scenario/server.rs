@@ -55,14 +55,8 @@ pub enum Transport {
     Unix,
 }
 
-pub(super) const KEYS: &[&str] = &[
-    "loops",
-    "cores",
-    "reception",
-    "placement",
-    "transport",
-    "service",
-];
+pub(super) const KEYS: &[&str] =
+    &["loops", "cores", "reception", "placement", "transport", "service"];
 const SERVICE_KEYS: &[&str] = &["distribution", "mean", "work"];
 const SERVICE_EXAMPLE: &str = "service = { distribution = \"exponential\", mean = \"10us\" }";
 const TRANSPORTS: &[(&str, Transport)] = &[("tcp", Transport::Tcp), ("unix", Transport::Unix)];
@@ -95,9 +89,7 @@ impl Server {
             cores,
             reception: reception.unwrap_or(Reception::Block),
             placement,
-            transport: section
-                .choice("transport", TRANSPORTS)
-                .unwrap_or(Transport::Tcp),
+            transport: section.choice("transport", TRANSPORTS).unwrap_or(Transport::Tcp),
             service,
             work,
         }
@@ -105,10 +97,7 @@ impl Server {
 }
 
 /// Takes the place of a service that could not be read.
-const STAND_IN: Service = Service {
-    distribution: Distribution::Constant,
-    mean: Duration::ZERO,
-};
+const STAND_IN: Service = Service { distribution: Distribution::Constant, mean: Duration::ZERO };
 
 fn service(section: &Section<'_>) -> (Service, Work) {
     let distribution = section.needed("distribution", "distribution = \"exponential\"", |item| {

@@ -24,15 +24,8 @@ pub struct Sim {
     pub parse_every: Duration,
 }
 
-pub(super) const KEYS: &[&str] = &[
-    "cores",
-    "rtt",
-    "jitter",
-    "receive",
-    "send",
-    "shed",
-    "parse_every",
-];
+pub(super) const KEYS: &[&str] =
+    &["cores", "rtt", "jitter", "receive", "send", "shed", "parse_every"];
 
 impl Sim {
     pub(super) fn read(section: &Section<'_>) -> Self {

@@ -19,10 +19,7 @@ fn parse(text: &str) -> Scenario {
 #[test]
 fn defaults_fill_what_is_left_out() {
     let scenario = parse(LEAST);
-    assert_eq!(
-        (scenario.name.as_str(), scenario.title.as_str()),
-        ("x", "x")
-    );
+    assert_eq!((scenario.name.as_str(), scenario.title.as_str()), ("x", "x"));
     assert_eq!((scenario.seed, scenario.repetitions), (1, 5));
     assert_eq!(scenario.warm_up, Duration::from_millis(500));
     assert_eq!(scenario.duration, Duration::from_secs(2));
@@ -45,10 +42,7 @@ fn a_name_is_a_file_name_without_folders_and_ending() {
         ("C:\\runs\\spike.toml", "spike"),
     ] {
         let scenario = Scenario::parse(file, LEAST).expect("the text is sound");
-        assert_eq!(
-            (scenario.name.as_str(), scenario.file.as_str()),
-            (name, file)
-        );
+        assert_eq!((scenario.name.as_str(), scenario.file.as_str()), (name, file));
     }
 }
 
@@ -62,13 +56,7 @@ fn configurations_are_the_cross_product_in_order() {
     let found: Vec<(u128, u32, f64)> = scenario
         .configurations()
         .iter()
-        .map(|c| {
-            (
-                c.slo.as_micros(),
-                c.clients,
-                c.demand_ratio(Rate(70_000.0)).0,
-            )
-        })
+        .map(|c| (c.slo.as_micros(), c.clients, c.demand_ratio(Rate(70_000.0)).0))
         .collect();
     let expected = [
         (400, 100, 0.5),
@@ -129,11 +117,8 @@ fn the_short_version_keeps_the_ends_of_demand() {
         .replace("\"400us\"", "[\"400us\", \"200us\"]")
         .replace("of_capacity = 1.0", "of_capacity = [1, 2, 0.5, 1.5]");
     let short = parse(&text).shorten();
-    let ratios: Vec<f64> = short
-        .configurations()
-        .iter()
-        .map(|c| c.demand_ratio(Rate(1_000.0)).0)
-        .collect();
+    let ratios: Vec<f64> =
+        short.configurations().iter().map(|c| c.demand_ratio(Rate(1_000.0)).0).collect();
     assert_eq!(ratios, [0.5, 2.0]);
     assert_eq!((short.slo.len(), short.repetitions), (1, 1));
     assert_eq!(short.length(), Duration::from_millis(800));
@@ -146,10 +131,7 @@ fn the_short_version_keeps_every_step_and_whole_bins() {
     assert_eq!((cycle.steps.len(), cycle.repeat), (2, 1));
     let bins = short.duration.as_nanos() / cycle.bin.as_nanos();
     assert_eq!(short.duration, cycle.length());
-    assert_eq!(
-        short.duration,
-        cycle.bin * u32::try_from(bins).expect("few")
-    );
+    assert_eq!(short.duration, cycle.bin * u32::try_from(bins).expect("few"));
 }
 
 #[test]
@@ -161,17 +143,9 @@ fn controllers_keep_order_spelling_and_place_of_their_overrides() {
     );
     let scenario = parse(&text);
     let spec = &scenario.controllers[0];
-    let pairs: Vec<_> = spec
-        .overrides
-        .iter()
-        .map(|o| (o.key.as_str(), o.value.as_str()))
-        .collect();
-    let expected = [
-        ("target_delay", "80us"),
-        ("alpha", "0.002"),
-        ("aqm", "false"),
-        ("pool_min", "16"),
-    ];
+    let pairs: Vec<_> = spec.overrides.iter().map(|o| (o.key.as_str(), o.value.as_str())).collect();
+    let expected =
+        [("target_delay", "80us"), ("alpha", "0.002"), ("aqm", "false"), ("pool_min", "16")];
     assert_eq!(pairs, expected);
     assert_eq!(
         spec.title(),
@@ -182,10 +156,7 @@ fn controllers_keep_order_spelling_and_place_of_their_overrides() {
     assert_eq!(spec.place_of("paper"), place(6, 48));
     assert_eq!(spec.place_of("breakwater"), place(6, 24));
     let error = scenario.error_at(spec.place_of("alpha"), "alpha is 7; 0 to 1 is needed");
-    assert_eq!(
-        error.to_string(),
-        "x.toml:7:39: alpha is 7; 0 to 1 is needed"
-    );
+    assert_eq!(error.to_string(), "x.toml:7:39: alpha is 7; 0 to 1 is needed");
 }
 
 #[test]

@@ -3,26 +3,19 @@ use crate::service::Distribution;
 use std::time::Duration;
 use tailwater_core::Rate;
 
-const SERVICE: Service = Service {
-    distribution: Distribution::Exponential,
-    mean: Duration::from_micros(10),
-};
+const SERVICE: Service =
+    Service { distribution: Distribution::Exponential, mean: Duration::from_micros(10) };
 
 fn poisson(rate: f64, length: Duration) -> DemandPlan {
     DemandPlan::constant(Rate(rate), length, Arrivals::Poisson)
 }
 
 fn build(plan: &DemandPlan, clients: u32, seed: u64) -> Vec<Entry> {
-    Schedule::build(plan, clients, &SERVICE, seed)
-        .expect("the plan is sound")
-        .entries
+    Schedule::build(plan, clients, &SERVICE, seed).expect("the plan is sound").entries
 }
 
 fn gaps(entries: &[Entry]) -> Vec<f64> {
-    entries
-        .windows(2)
-        .map(|pair| (pair[1].at - pair[0].at) as f64)
-        .collect()
+    entries.windows(2).map(|pair| (pair[1].at - pair[0].at) as f64).collect()
 }
 
 #[test]
@@ -41,11 +34,7 @@ fn a_seed_decides_the_schedule() {
 fn poisson_arrivals_have_their_rate_and_exponential_gaps() {
     let entries = build(&poisson(100_000.0, Duration::from_secs(4)), 100, 1);
     // Five standard deviations of a Poisson count of 400,000.
-    assert!(
-        (entries.len() as f64 - 400_000.0).abs() < 5.0 * 632.5,
-        "{}",
-        entries.len()
-    );
+    assert!((entries.len() as f64 - 400_000.0).abs() < 5.0 * 632.5, "{}", entries.len());
     assert!(entries.is_sorted_by_key(|entry| entry.at));
     assert!(entries.iter().all(|entry| entry.at < 4_000_000_000));
 
@@ -68,10 +57,7 @@ fn gaps_do_not_depend_on_their_predecessor() {
     let product: f64 = gaps.windows(2).map(|w| (w[0] - mean) * (w[1] - mean)).sum();
     let square: f64 = gaps.iter().map(|gap| (gap - mean).powi(2)).sum();
     let correlation = product / square;
-    assert!(
-        correlation.abs() < 5.0 / (gaps.len() as f64).sqrt(),
-        "{correlation}"
-    );
+    assert!(correlation.abs() < 5.0 / (gaps.len() as f64).sqrt(), "{correlation}");
 }
 
 #[test]
@@ -79,16 +65,9 @@ fn each_client_is_a_poisson_process_of_its_own() {
     let entries = build(&poisson(100_000.0, Duration::from_secs(4)), 16, 5);
     let share = entries.len() as f64 / 16.0;
     for client in 0..16 {
-        let own: Vec<Entry> = entries
-            .iter()
-            .copied()
-            .filter(|e| e.client == client)
-            .collect();
+        let own: Vec<Entry> = entries.iter().copied().filter(|e| e.client == client).collect();
         let count = own.len() as f64;
-        assert!(
-            (count - share).abs() < 5.0 * share.sqrt(),
-            "{client}: {count}"
-        );
+        assert!((count - share).abs() < 5.0 * share.sqrt(), "{client}: {count}");
         // Exponential gaps spread as much as their mean; a client taking turns would not.
         let gaps = gaps(&own);
         let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
@@ -104,32 +83,17 @@ fn scaled_demand_brings_the_same_requests_sooner() {
     let fast = build(&poisson(20_000.0, Duration::from_secs(1)), 50, 9);
     assert!(fast.len() > slow.len());
     for (slow, fast) in slow.iter().zip(&fast) {
-        assert_eq!(
-            (slow.client, slow.service_ns),
-            (fast.client, fast.service_ns)
-        );
-        assert!(
-            slow.at.abs_diff(2 * fast.at) <= 2,
-            "{} {}",
-            slow.at,
-            fast.at
-        );
+        assert_eq!((slow.client, slow.service_ns), (fast.client, fast.service_ns));
+        assert!(slow.at.abs_diff(2 * fast.at) <= 2, "{} {}", slow.at, fast.at);
     }
 }
 
 #[test]
 fn steps_have_their_rates_and_their_places() {
     let ms = Duration::from_millis;
-    let step = |rate, length| Step {
-        rate: Rate(rate),
-        length,
-    };
+    let step = |rate, length| Step { rate: Rate(rate), length };
     let plan = DemandPlan {
-        steps: vec![
-            step(50_000.0, ms(500)),
-            step(0.0, ms(250)),
-            step(200_000.0, ms(500)),
-        ],
+        steps: vec![step(50_000.0, ms(500)), step(0.0, ms(250)), step(200_000.0, ms(500))],
         arrivals: Arrivals::Poisson,
     };
     let entries = build(&plan, 8, 7);
@@ -145,10 +109,7 @@ fn steps_have_their_rates_and_their_places() {
 
 #[test]
 fn periodic_arrivals_keep_their_phase_across_steps() {
-    let step = |rate, us| Step {
-        rate: Rate(rate),
-        length: Duration::from_micros(us),
-    };
+    let step = |rate, us| Step { rate: Rate(rate), length: Duration::from_micros(us) };
     let plan = DemandPlan {
         steps: vec![step(100_000.0, 25), step(200_000.0, 20)],
         arrivals: Arrivals::Periodic,
@@ -180,11 +141,9 @@ fn what_cannot_be_played_is_refused_before_memory_is_taken() {
     );
     assert_eq!(
         refused(&poisson(60e6, second), 1),
-        Err(
-            "the run asks for 60000000 requests; at most 50000000 fit: shorten it or lower its \
+        Err("the run asks for 60000000 requests; at most 50000000 fit: shorten it or lower its \
              demand"
-                .into()
-        )
+            .into())
     );
     assert_eq!(refused(&poisson(0.0, second), 1), Ok(0));
 }

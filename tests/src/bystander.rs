@@ -4,6 +4,11 @@ use crate::{ECHO, Served};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
 use std::thread::JoinHandle;
+use std::time::Duration;
+use tailwater_rt::client::CallOptions;
+
+/// A machine that stands still for a while (a snapshot, a suspended laptop) is not the server's fault.
+const OPTIONS: CallOptions = CallOptions { deadline: Duration::from_secs(120), priority: 128 };
 
 /// Calls one after the other from before a fault until after it.
 pub struct Bystander {
@@ -28,7 +33,7 @@ impl Bystander {
         let (client, own) = (served.client(), shared.clone());
         let call = move || {
             let number = own.answered.load(SeqCst).to_le_bytes();
-            let answer = client.call(ECHO, number).wait();
+            let answer = client.call_with(ECHO, number, OPTIONS).wait();
             let answer = answer.unwrap_or_else(|error| panic!("a bystander was hurt: {error}"));
             assert_eq!(answer.payload, number, "an answer meant for somebody else");
             own.answered.fetch_add(1, SeqCst);

@@ -1,8 +1,10 @@
 //! Clients that are slow: to greet, to write, to read.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tailwater_rt::ServerConfig;
-use tailwater_tests::{Bystander, Call, ECHO, Heard, LARGE, Served, controller, eventually, hello};
+use tailwater_tests::{
+    Bystander, Call, ECHO, Heard, LARGE, Peer, Served, controller, eventually, hello,
+};
 use tailwater_wire::GoodbyeCode;
 
 #[test]
@@ -45,39 +47,59 @@ fn bytes_that_come_one_at_a_time_are_served() {
     }
 }
 
-/// 24 MiB of answers, taken at 8 MB/s: far more than the sockets hold, for far longer than the
-/// server's patience, and never without progress.
+/// The test's server loses patience after this.
+const PATIENCE: Duration = Duration::from_millis(800);
+
+/// Takes `whole` bytes at 8 MB/s. False when that says nothing, because this reader itself stood
+/// still for too long: the machine was suspended, or is hopelessly busy.
+fn takes_slowly(peer: &mut Peer, whole: usize) -> bool {
+    let (mut taken, mut last) = (0, Instant::now());
+    let mut stood_still = false;
+    while taken < whole {
+        let count = peer.swallow((whole - taken).min(64 << 10));
+        stood_still |= last.elapsed() > PATIENCE / 4;
+        last = Instant::now();
+        if count == 0 {
+            assert!(stood_still, "cut off after {taken} of {whole} bytes");
+            return false;
+        }
+        taken += count;
+        // Here the stall is the test.
+        std::thread::sleep(Duration::from_millis(8));
+    }
+    true
+}
+
+/// 24 MiB of answers: far more than the sockets hold, taken for far longer than the server's
+/// patience, and never without progress.
 #[test]
 fn who_reads_slowly_but_reads_is_not_cut_off() {
     const ANSWER: usize = 512 << 10;
     const ANSWERS: usize = 48;
     let config = ServerConfig {
-        patience: Duration::from_millis(800),
+        patience: PATIENCE,
         output_high: 64 << 20,
         output_max: 64 << 20,
         ..ServerConfig::default()
     };
     let served = Served::start(config, controller("none", &[]));
     let bystander = Bystander::of(&served);
-    let mut peer = served.peer();
-    peer.greet();
     let asked = u32::try_from(ANSWER).expect("small").to_le_bytes();
-    for id in 0..ANSWERS as u64 {
-        peer.call(&Call::new(id, LARGE, &asked));
-    }
-    let whole = ANSWERS * (40 + ANSWER);
-    let mut taken = 0;
-    while taken < whole {
-        let count = peer.swallow((whole - taken).min(64 << 10));
-        assert!(count > 0, "cut off after {taken} of {whole} bytes");
-        taken += count;
-        // Here the stall is the test.
-        std::thread::sleep(Duration::from_millis(8));
-    }
-    peer.call(&Call::new(99, ECHO, b"still there"));
-    assert!(matches!(peer.hear(), Heard::Response(99, ..)));
+    let read_to_the_end = (0..5).any(|_| {
+        let mut peer = served.peer();
+        peer.greet();
+        for id in 0..ANSWERS as u64 {
+            peer.call(&Call::new(id, LARGE, &asked));
+        }
+        let whole = takes_slowly(&mut peer, ANSWERS * (40 + ANSWER));
+        if whole {
+            peer.call(&Call::new(99, ECHO, b"still there"));
+            assert!(matches!(peer.hear(), Heard::Response(99, ..)));
+        }
+        whole
+    });
+    assert!(read_to_the_end, "this machine stands still all the time");
     bystander.is_unhurt();
-    assert_eq!(served.server.totals().slow_readers, 0);
 }
 
 #[test]

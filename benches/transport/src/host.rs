@@ -11,10 +11,7 @@ const TICK: Duration = Duration::from_millis(10);
 /// Pins the calling thread, and every thread that it starts later, to `core`.
 pub(crate) fn pin(core: usize) -> Result<(), String> {
     if core >= CpuSet::MAX_CPU {
-        return Err(format!(
-            "found core {core}, at most {} is possible",
-            CpuSet::MAX_CPU - 1
-        ));
+        return Err(format!("found core {core}, at most {} is possible", CpuSet::MAX_CPU - 1));
     }
     let mut set = CpuSet::new();
     set.set(core);
@@ -27,13 +24,7 @@ pub(crate) fn pin(core: usize) -> Result<(), String> {
 pub(crate) fn raise_descriptor_limit() {
     let limit = getrlimit(Resource::Nofile);
     // Refused means as before; then `connect` or `accept` says what is missing.
-    let _ = setrlimit(
-        Resource::Nofile,
-        Rlimit {
-            current: limit.maximum,
-            maximum: limit.maximum,
-        },
-    );
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });
 }
 
 /// CPU time of all threads of a process, from schedstat: counted in nanoseconds, though the share of
@@ -78,10 +69,7 @@ impl Ticks {
             return None;
         };
         let all: u32 = ticks.iter().sum();
-        Some(Self {
-            busy: TICK * (all - idle - iowait),
-            all: TICK * all,
-        })
+        Some(Self { busy: TICK * (all - idle - iowait), all: TICK * all })
     }
 
     /// What passed since `earlier`. Zero where the kernel's counters went back, as `iowait` may.

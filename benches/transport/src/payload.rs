@@ -7,12 +7,7 @@ pub(crate) const LEN: usize = 64;
 /// The payload of one call on one connection.
 pub(crate) fn of(connection: u64, call: u64) -> [u8; LEN] {
     let mut bytes = [0; LEN];
-    for (at, word) in bytes
-        .as_chunks_mut::<8>()
-        .0
-        .iter_mut()
-        .zip(words(connection, call))
-    {
+    for (at, word) in bytes.as_chunks_mut::<8>().0.iter_mut().zip(words(connection, call)) {
         *at = word.to_le_bytes();
     }
     bytes

@@ -55,10 +55,7 @@ pub(crate) struct Poller {
 
 /// Events taken at once: few enough that the last socket is still hot, enough to amortise the call.
 const BATCH: usize = 64;
-const AT_ONCE: Timespec = Timespec {
-    tv_sec: 0,
-    tv_nsec: 0,
-};
+const AT_ONCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 0 };
 
 impl Poller {
     /// One that sleeps for `nap` at most, so that the caller can look at the clock; `None`: until there
@@ -78,12 +75,7 @@ impl Poller {
 
     /// Watches for input, or for the end of it.
     pub(crate) fn watch(&self, source: impl AsFd, key: usize) -> Result<(), Errno> {
-        epoll::add(
-            &self.epoll,
-            source,
-            EventData::new_u64(key as u64),
-            EventFlags::IN,
-        )
+        epoll::add(&self.epoll, source, EventData::new_u64(key as u64), EventFlags::IN)
     }
 
     /// Waits in the chosen way and says how many sources are ready; may be none.
@@ -113,11 +105,7 @@ impl Poller {
 
     fn look(&mut self, timeout: Option<Timespec>) -> Result<usize, Errno> {
         self.events.clear();
-        match epoll::wait(
-            &self.epoll,
-            spare_capacity(&mut self.events),
-            timeout.as_ref(),
-        ) {
+        match epoll::wait(&self.epoll, spare_capacity(&mut self.events), timeout.as_ref()) {
             Err(Errno::INTR) => Ok(0),
             other => other,
         }
@@ -141,11 +129,7 @@ mod tests {
 
     #[test]
     fn every_reception_finds_input() {
-        for reception in [
-            Reception::Block,
-            Reception::Poll,
-            Reception::Spin(Duration::ZERO),
-        ] {
+        for reception in [Reception::Block, Reception::Poll, Reception::Spin(Duration::ZERO)] {
             let (one, other) = std::os::unix::net::UnixStream::pair().unwrap();
             let mut poller = Poller::new(reception, None).unwrap();
             poller.watch(&one, 7).unwrap();

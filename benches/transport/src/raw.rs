@@ -64,11 +64,7 @@ const FLAGS: SocketFlags = SocketFlags::NONBLOCK.union(SocketFlags::CLOEXEC);
 
 impl Server {
     fn bind(args: &RawArgs) -> Result<Self, Errno> {
-        let family = if args.listen.is_ipv4() {
-            AddressFamily::INET
-        } else {
-            AddressFamily::INET6
-        };
+        let family = if args.listen.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
         let listener = rustix::net::socket_with(family, SocketType::STREAM, FLAGS, None)?;
         rustix::net::bind(&listener, &args.listen)?;
         rustix::net::listen(&listener, CONNECTIONS_MAX as i32)?;
@@ -111,10 +107,7 @@ impl Server {
             }
             sockopt::set_tcp_nodelay(&socket, true)?;
             self.poller.watch(&socket, key)?;
-            let connection = Connection {
-                socket,
-                tail: Vec::new(),
-            };
+            let connection = Connection { socket, tail: Vec::new() };
             match free {
                 Some(key) => self.connections[key] = Some(connection),
                 None => self.connections.push(Some(connection)),
@@ -261,9 +254,7 @@ mod tests {
             panic!("{welcome:?}");
         };
         assert_eq!((welcome.version, welcome.grant.window), (1, u32::MAX));
-        let (response, _) = decode_from_server(&output[used..], &limits)
-            .unwrap()
-            .unwrap();
+        let (response, _) = decode_from_server(&output[used..], &limits).unwrap().unwrap();
         let ServerFrame::Response(response) = response else {
             panic!("{response:?}");
         };
@@ -281,11 +272,7 @@ mod tests {
             let mut output = Vec::new();
             let used = echo(&input[..cut], &mut output).unwrap();
             let rest = echo(&input[used..], &mut output).unwrap();
-            assert_eq!(
-                (used + rest, &output),
-                (input.len(), &whole),
-                "cut at {cut}"
-            );
+            assert_eq!((used + rest, &output), (input.len(), &whole), "cut at {cut}");
         }
     }
 

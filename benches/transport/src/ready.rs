@@ -16,10 +16,7 @@ pub(crate) struct Ready {
 
 /// Says that this process can be called at `listening`.
 pub(crate) fn announce(listening: SocketAddr) -> Result<(), String> {
-    let ready = Ready {
-        listening,
-        pid: std::process::id(),
-    };
+    let ready = Ready { listening, pid: std::process::id() };
     let line = serde_json::to_string(&ready).map_err(|error| error.to_string())?;
     let mut out = std::io::stdout().lock();
     writeln!(out, "{line}")

@@ -40,10 +40,7 @@ fn every_peer_echoes_in_every_case() {
 fn a_table_has_a_line_for_each_peer() {
     let output = transport(&["--short", "--only", "sleep", "--only", "tarpc"]);
     let text = String::from_utf8(output.stdout).unwrap();
-    let first: Vec<&str> = text
-        .lines()
-        .filter_map(|line| line.split_whitespace().next())
-        .collect();
+    let first: Vec<&str> = text.lines().filter_map(|line| line.split_whitespace().next()).collect();
     assert_eq!(first[2..], ["sleep", "peer", "raw", "tarpc"], "{text}");
 }
 
@@ -62,15 +59,8 @@ fn a_server_that_says_nonsense_is_refused() {
     std::fs::write(&path, "#!/bin/sh\necho hello\nsleep 60\n").unwrap();
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o700)).unwrap();
     let binary = path.to_str().unwrap();
-    let output = transport(&[
-        "--short",
-        "--only",
-        "tailwater",
-        "--only",
-        "spin",
-        "--tailwater",
-        binary,
-    ]);
+    let output =
+        transport(&["--short", "--only", "tailwater", "--only", "spin", "--tailwater", binary]);
     std::fs::remove_file(&path).unwrap();
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(!output.status.success());

@@ -104,7 +104,7 @@ pub struct ServerConfig {
     /// Most requests of one connection that wait or run; default 65,536.
     pub pending_max: usize,
     /// Most bytes of arguments of one connection's requests that wait or run; beyond it requests are
-    /// shed as `queue-full`. Default 8 MiB.
+    /// shed as `queue-full`, but for one that comes alone. Default 8 MiB.
     pub pending_bytes_max: usize,
     /// Most handlers of a thread that wait for something at once; further requests stay queued.
     /// Default 65,536.

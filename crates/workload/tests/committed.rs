@@ -70,7 +70,7 @@ fn overload_says_what_its_file_says() {
     assert_eq!(
         scenario.summary(),
         "10 µs exponential service from half to twice the capacity: 2 SLOs × 2 client counts × \
-         6 demands × 3 controllers × 5 repetitions = 360 runs of 2.5s, 900s in all"
+         6 demands × 3 controllers × 5 repetitions = 360 runs of 1.4s, 504s in all"
     );
 }
 

@@ -81,8 +81,7 @@ pub(super) fn chosen(short: bool, loaded: Reception, only: &[String]) -> Result<
     }
     if Peer::ALL.iter().any(|peer| named(peer.name())) {
         for case in &mut cases {
-            case.peers
-                .retain(|peer| *peer == Peer::Raw || named(peer.name()));
+            case.peers.retain(|peer| *peer == Peer::Raw || named(peer.name()));
         }
     }
     Ok(cases)
@@ -131,10 +130,7 @@ mod tests {
     fn only(names: &[&str]) -> Result<Vec<(&'static str, Vec<Peer>)>, String> {
         let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
         let cases = chosen(true, Reception::Poll, &names)?;
-        Ok(cases
-            .into_iter()
-            .map(|case| (case.name, case.peers))
-            .collect())
+        Ok(cases.into_iter().map(|case| (case.name, case.peers)).collect())
     }
 
     #[test]
@@ -152,11 +148,7 @@ mod tests {
         assert_eq!(cases, [("sleep", vec![Peer::Raw, Peer::Tarpc])]);
         assert_eq!(only(&["tonic"]).unwrap().len(), 4);
         assert_eq!(only(&["50x16"]).unwrap()[0].1.len(), 4);
-        assert!(
-            only(&["grpc"])
-                .unwrap_err()
-                .contains("raw, tailwater, tonic, tarpc")
-        );
+        assert!(only(&["grpc"]).unwrap_err().contains("raw, tailwater, tonic, tarpc"));
     }
 
     #[test]

@@ -6,13 +6,14 @@ use crate::protocol::Name;
 use crate::ready::Ready;
 use clap::ValueEnum;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
 use rustix::process::{Signal, set_parent_process_death_signal};
 use std::ffi::OsString;
 use std::io::Read;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// A program and its arguments.
 #[derive(clap::Args, Clone, Debug)]
@@ -64,10 +65,7 @@ impl Server {
                 child.0.id()
             ));
         }
-        Ok(Self {
-            _child: child,
-            ready,
-        })
+        Ok(Self { _child: child, ready })
     }
 }
 
@@ -78,7 +76,7 @@ pub(super) struct Load {
     pub(super) outstanding: u32,
     pub(super) reception: Reception,
     pub(super) warmup_ms: u64,
-    pub(super) window_ms: u64,
+    pub(super) window: Duration,
     pub(super) core: usize,
 }
 
@@ -86,28 +84,21 @@ pub(super) struct Load {
 pub(super) fn drive(server: Ready, load: &Load) -> Result<Outcome, String> {
     let protocol = load.protocol.to_possible_value();
     let options = [
-        (
-            "--protocol",
-            protocol.map_or(String::new(), |value| value.get_name().to_owned()),
-        ),
+        ("--protocol", protocol.map_or(String::new(), |value| value.get_name().to_owned())),
         ("--connect", server.listening.to_string()),
         ("--server-pid", server.pid.to_string()),
         ("--connections", load.connections.to_string()),
         ("--outstanding", load.outstanding.to_string()),
         ("--reception", load.reception.to_string()),
         ("--warmup-ms", load.warmup_ms.to_string()),
-        ("--window-ms", load.window_ms.to_string()),
+        ("--window-ms", load.window.as_millis().to_string()),
         ("--core", load.core.to_string()),
     ];
     let mut args = vec!["drive".to_owned()];
-    args.extend(
-        options
-            .into_iter()
-            .flat_map(|(name, value)| [name.to_owned(), value]),
-    );
+    args.extend(options.into_iter().flat_map(|(name, value)| [name.to_owned(), value]));
     let mut child = Leashed::start(&ourselves()?, &args)?;
     // Connecting, greeting and draining are each bounded by the generator itself.
-    let limit = 4 * PATIENCE + Duration::from_millis(load.warmup_ms + load.window_ms);
+    let limit = 4 * PATIENCE + Duration::from_millis(load.warmup_ms) + load.window;
     let said = child.hear(limit, Until::End)?;
     let status = child.0.wait().map_err(|error| error.to_string())?;
     if !status.success() {
@@ -126,6 +117,8 @@ enum Until {
     End,
 }
 
+/// Waited for at once.
+const SLICE: Duration = Duration::from_millis(100);
 /// More is not listened to.
 const SAID_MAX: usize = 64 << 10;
 
@@ -135,30 +128,23 @@ impl Leashed {
         command.arg("leash").arg("--").arg(program).args(args);
         command.stdin(Stdio::null()).stdout(Stdio::piped());
         let child = command.spawn();
-        child
-            .map(Self)
-            .map_err(|error| format!("cannot start {}: {error}", program.display()))
+        child.map(Self).map_err(|error| format!("cannot start {}: {error}", program.display()))
     }
 
-    /// What the child says on its standard output, sleeping meanwhile.
+    /// What the child says on its standard output, sleeping meanwhile. The limit is counted in slices,
+    /// not read off the clock, which may leap by minutes when a virtual machine was suspended.
     fn hear(&mut self, limit: Duration, until: Until) -> Result<String, String> {
-        let started = Instant::now();
-        let out = self
-            .0
-            .stdout
-            .as_mut()
-            .ok_or("the child's output is not ours")?;
+        let out = self.0.stdout.as_mut().ok_or("the child's output is not ours")?;
         let mut said = Vec::new();
-        loop {
-            let left = limit.checked_sub(started.elapsed());
-            let left = left.ok_or_else(|| format!("the child said nothing for {limit:?}"))?;
-            let timeout = Timespec {
-                tv_sec: left.as_secs() as i64,
-                tv_nsec: left.subsec_nanos().into(),
-            };
+        let mut slices = limit.as_millis() / SLICE.as_millis();
+        while slices > 0 {
             let mut wanted = [PollFd::new(out, PollFlags::IN)];
+            let timeout = Timespec { tv_sec: 0, tv_nsec: SLICE.subsec_nanos().into() };
             match poll(&mut wanted, Some(&timeout)) {
-                Ok(0) | Err(rustix::io::Errno::INTR) => continue,
+                Ok(0) | Err(Errno::INTR) => {
+                    slices -= 1;
+                    continue;
+                }
                 Ok(_) => {}
                 Err(error) => return Err(error.to_string()),
             }
@@ -170,6 +156,7 @@ impl Leashed {
                 return Ok(String::from_utf8_lossy(&said).into_owned());
             }
         }
+        Err(format!("the child did not come to an end in {limit:?}"))
     }
 }
 

@@ -26,13 +26,7 @@ const CPU: (&str, Of) = ("CPU per request", Outcome::cpu_ns_per_request);
 const ROUND_TRIP: (&str, Of) = ("median round trip", |outcome| outcome.p50_ns as f64);
 
 const fn goal(case: &'static str, of: (&'static str, Of), unit: Peer, promise: Promise) -> Goal {
-    Goal {
-        case,
-        what: of.0,
-        of: of.1,
-        unit,
-        promise,
-    }
+    Goal { case, what: of.0, of: of.1, unit, promise }
 }
 
 const GOALS: [Goal; 7] = [
@@ -48,11 +42,7 @@ const GOALS: [Goal; 7] = [
 /// One line for each goal whose runs there are; empty without any, and for sizes that mean nothing.
 pub(super) fn render(report: &Report) -> String {
     let lines = GOALS.iter().filter_map(|goal| line(goal, report));
-    let lines: String = if report.short {
-        String::new()
-    } else {
-        lines.collect()
-    };
+    let lines: String = if report.short { String::new() } else { lines.collect() };
     if lines.is_empty() {
         return lines;
     }

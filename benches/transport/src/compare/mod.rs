@@ -6,6 +6,7 @@ mod child;
 mod goals;
 mod idle;
 mod report;
+mod rules;
 mod table;
 
 pub(crate) use child::{LeashArgs, leash};
@@ -52,9 +53,6 @@ pub(crate) struct CompareArgs {
     client_core: usize,
 }
 
-/// A run is discarded when others used more than this share of a core: fixed beforehand, and blind to
-/// the result.
-pub(crate) const FOREIGN_MAX: f64 = 0.08;
 /// Runs of one repetition that may be discarded before the repetition goes without.
 const ATTEMPTS: u32 = 3;
 /// After this the experiment stops and reports what it has.
@@ -86,9 +84,7 @@ struct Compare<'a> {
 impl<'a> Compare<'a> {
     fn new(args: &'a CompareArgs, cases: Vec<Case>) -> Result<Self, String> {
         let tailwater = args.tailwater.clone().unwrap_or_else(beside_us);
-        let needed = cases
-            .iter()
-            .any(|case| case.peers.contains(&Peer::Tailwater));
+        let needed = cases.iter().any(|case| case.peers.contains(&Peer::Tailwater));
         if needed && !tailwater.is_file() {
             return Err(format!(
                 "found no {}; type `cargo build --release --package tailwater-cli` in the root of \
@@ -100,32 +96,20 @@ impl<'a> Compare<'a> {
             short: args.short,
             seed: args.seed,
             reception: args.reception.to_string(),
-            started_unix: SystemTime::UNIX_EPOCH
-                .elapsed()
-                .map_or(0, |age| age.as_secs()),
+            started_unix: SystemTime::UNIX_EPOCH.elapsed().map_or(0, |age| age.as_secs()),
             cpu: host::cpu_model(),
             cpus: std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32),
             kernel: host::kernel(),
             ..Report::default()
         };
-        Ok(Self {
-            args,
-            cases,
-            tailwater,
-            started: Instant::now(),
-            report,
-        })
+        Ok(Self { args, cases, tailwater, started: Instant::now(), report })
     }
 
     /// In each repetition: the cases in an order of chance, in each case the peers in one, so that a
     /// peer and the raw server it is compared with run within seconds of each other.
     fn run(&mut self) -> Result<(), String> {
         let mut chance = Rng::from_seed(self.args.seed).split("order");
-        let repetitions = if self.args.short {
-            1
-        } else {
-            self.args.repetitions
-        };
+        let repetitions = if self.args.short { 1 } else { self.args.repetitions };
         for repetition in 1..=repetitions {
             let mut cases = self.cases.clone();
             cases::shuffle(&mut cases, &mut chance);
@@ -152,12 +136,11 @@ impl<'a> Compare<'a> {
             if std::io::stderr().is_terminal() {
                 eprintln!("{:>4} s  {what}", self.started.elapsed().as_secs());
             }
-            let outcome = self
-                .once(case, peer)
-                .map_err(|error| format!("{what}: {error}"))?;
-            let foreign = outcome.share(outcome.foreign_cpu_ns);
+            let outcome = self.once(case, peer).map_err(|error| format!("{what}: {error}"))?;
             // Ticks of 10 ms are too coarse for a short window, and its numbers are no result.
-            let discarded = !self.args.short && foreign > FOREIGN_MAX;
+            let discarded =
+                if self.args.short { None } else { rules::discard(&outcome, self.window()) };
+            let stands = discarded.is_none();
             self.report.rows.push(Row {
                 case: case.name.to_owned(),
                 peer,
@@ -165,7 +148,7 @@ impl<'a> Compare<'a> {
                 discarded,
                 outcome,
             });
-            if !discarded {
+            if stands {
                 break;
             }
         }
@@ -183,10 +166,14 @@ impl<'a> Compare<'a> {
                 outstanding: case.outstanding,
                 reception: case.client,
                 warmup_ms: if self.args.short { 50 } else { 300 },
-                window_ms: if self.args.short { 300 } else { 2_000 },
+                window: self.window(),
                 core: self.args.client_core,
             },
         )
+    }
+
+    fn window(&self) -> Duration {
+        Duration::from_millis(if self.args.short { 300 } else { 2_000 })
     }
 
     /// The program that serves and its arguments.

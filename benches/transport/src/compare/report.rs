@@ -37,8 +37,8 @@ pub(crate) struct Row {
     pub(crate) peer: Peer,
     /// From 1.
     pub(crate) repetition: u32,
-    /// Whether the rule on foreign CPU time set it aside.
-    pub(crate) discarded: bool,
+    /// The rule that set it aside and its reading; `None` for a run that stands.
+    pub(crate) discarded: Option<String>,
     /// What the generator found.
     #[serde(flatten)]
     pub(crate) outcome: Outcome,
@@ -60,15 +60,12 @@ impl Report {
     pub(super) fn standing(&self, case: &str, peer: Peer) -> impl Iterator<Item = &Row> {
         self.rows
             .iter()
-            .filter(move |row| row.case == case && row.peer == peer && !row.discarded)
+            .filter(move |row| row.case == case && row.peer == peer && row.discarded.is_none())
     }
 
     /// A number over the repetitions; `None` without a run that stands.
     pub(super) fn spread(&self, case: &str, peer: Peer, of: Of) -> Option<Spread> {
-        let values: Vec<f64> = self
-            .standing(case, peer)
-            .map(|row| of(&row.outcome))
-            .collect();
+        let values: Vec<f64> = self.standing(case, peer).map(|row| of(&row.outcome)).collect();
         (!values.is_empty()).then(|| Spread::of(&values))
     }
 
@@ -77,9 +74,7 @@ impl Report {
     pub(super) fn ratio(&self, case: &str, peer: Peer, unit: Peer, of: Of) -> Option<Spread> {
         let units: Vec<&Row> = self.standing(case, unit).collect();
         let pairs = self.standing(case, peer).filter_map(|row| {
-            let unit = units
-                .iter()
-                .find(|unit| unit.repetition == row.repetition)?;
+            let unit = units.iter().find(|unit| unit.repetition == row.repetition)?;
             Some(of(&row.outcome) / of(&unit.outcome))
         });
         let ratios: Vec<f64> = pairs.collect();
@@ -92,10 +87,8 @@ impl Report {
         if let Some(why) = &self.stopped {
             return Err(format!("{why}; the report lacks what would have followed"));
         }
-        let lacking = self
-            .rows
-            .iter()
-            .find(|row| self.standing(&row.case, row.peer).next().is_none());
+        let lacking =
+            self.rows.iter().find(|row| self.standing(&row.case, row.peer).next().is_none());
         match lacking {
             Some(row) => Err(format!(
                 "every run of {} in {} was discarded; repeat on an idle machine",
@@ -124,15 +117,12 @@ pub(super) mod tests {
                     window_ns: 1_000_000_000,
                     server_cpu_ns: cpu_us * 1_000,
                     client_cpu_ns: 0,
-                    foreign_cpu_ns: if discarded { 200_000_000 } else { 0 },
+                    foreign_cpu_ns: 0,
                     p50_ns: cpu_us,
                     p99_ns: 2 * cpu_us,
                 },
             };
-        Report {
-            rows: rows.iter().map(row).collect(),
-            ..Report::default()
-        }
+        Report { rows: rows.iter().map(row).collect(), ..Report::default() }
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! The report for people.
 
 use super::cases::Peer;
+use super::goals;
 use super::report::{Of, Report};
-use super::{FOREIGN_MAX, goals};
 use crate::drive::Outcome;
 use std::fmt::Write;
 use tailwater_stats::result::Spread;
@@ -29,12 +29,9 @@ pub(super) fn render(report: &Report) -> String {
         text.push_str("short: sizes too small to mean anything\n");
     }
     for case in report.cases() {
-        let lines = Peer::ALL
-            .iter()
-            .filter_map(|peer| line(report, case, *peer));
-        let rows: Vec<Vec<String>> = std::iter::once(HEAD.map(str::to_owned).to_vec())
-            .chain(lines)
-            .collect();
+        let lines = Peer::ALL.iter().filter_map(|peer| line(report, case, *peer));
+        let rows: Vec<Vec<String>> =
+            std::iter::once(HEAD.map(str::to_owned).to_vec()).chain(lines).collect();
         text.push_str(&format!("\n{case}\n{}", align(&rows)));
     }
     for part in [goals::render(report), discards(report)] {
@@ -101,23 +98,17 @@ fn align(rows: &[Vec<String>]) -> String {
 }
 
 fn discards(report: &Report) -> String {
-    let mut text = String::new();
-    for row in report.rows.iter().filter(|row| row.discarded) {
-        let _ = writeln!(
-            text,
-            "  {} {} repetition {}: others used {:.0} % of a core; {:.0} CPU ns/request",
-            row.case,
-            row.peer.name(),
-            row.repetition,
-            100.0 * row.outcome.share(row.outcome.foreign_cpu_ns),
-            row.outcome.cpu_ns_per_request()
-        );
+    let lines = report.rows.iter().filter_map(|row| {
+        let (why, peer, cpu) =
+            (row.discarded.as_ref()?, row.peer.name(), row.outcome.cpu_ns_per_request());
+        let (case, repetition) = (&row.case, row.repetition);
+        Some(format!("  {case} {peer} repetition {repetition}: {why}; {cpu:.0} CPU ns/request\n"))
+    });
+    let lines: String = lines.collect();
+    if lines.is_empty() {
+        return lines;
     }
-    if text.is_empty() {
-        return text;
-    }
-    let limit = 100.0 * FOREIGN_MAX;
-    format!("discarded, because others used more than {limit:.0} % of a core\n{text}")
+    format!("discarded\n{lines}")
 }
 
 #[cfg(test)]
@@ -133,20 +124,13 @@ mod tests {
             ("sleep", Peer::Tonic, 1, 900, true),
         ]));
         let lines: Vec<&str> = text.lines().collect();
-        let row = |name: &str| {
-            lines
-                .iter()
-                .find(|line| line.trim_start().starts_with(name))
-        };
+        let row = |name: &str| lines.iter().find(|line| line.trim_start().starts_with(name));
         assert!(row("raw").unwrap().contains(" 100  "), "{text}");
         assert!(row("tarpc").unwrap().contains("250       2.50  "), "{text}");
         assert!(row("tonic").is_none(), "{text}");
-        let discard = "sleep tonic repetition 1: others used 20 % of a core; 900 CPU ns/request";
+        let discard = "sleep tonic repetition 1: noise; 900 CPU ns/request";
         assert!(row(discard).is_some(), "{text}");
-        let widths: Vec<usize> = lines[3..6]
-            .iter()
-            .map(|line| line.chars().count())
-            .collect();
+        let widths: Vec<usize> = lines[3..6].iter().map(|line| line.chars().count()).collect();
         assert!(widths.windows(2).all(|pair| pair[0] == pair[1]), "{text}");
     }
 }

@@ -193,11 +193,6 @@ mod tests {
         drop(server);
         let mut input = [0; payload::LEN];
         connection.socket.set_nonblocking(false).unwrap();
-        assert!(
-            connection
-                .receive(&mut input)
-                .unwrap_err()
-                .contains("closed")
-        );
+        assert!(connection.receive(&mut input).unwrap_err().contains("closed"));
     }
 }

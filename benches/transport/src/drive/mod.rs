@@ -185,8 +185,7 @@ impl<P: Protocol> Drive<P> {
         let ready = self.poller.wait().map_err(|error| error.to_string())?;
         for index in 0..ready {
             let number = self.poller.key(index);
-            self.exchange(number)
-                .map_err(|error| format!("connection {number}: {error}"))?;
+            self.exchange(number).map_err(|error| format!("connection {number}: {error}"))?;
         }
         Ok(())
     }

@@ -52,8 +52,7 @@ impl Tally {
 
     fn record(&mut self) {
         if self.waiting > 0 {
-            self.histogram
-                .saturating_record_n(self.latest_ns.max(1), self.waiting);
+            self.histogram.saturating_record_n(self.latest_ns.max(1), self.waiting);
             self.waiting = 0;
         }
     }

@@ -83,12 +83,7 @@ mod tests {
 
     fn reading(at: Instant, seconds: [f64; 3]) -> Reading {
         let [server, client, busy] = seconds.map(Duration::from_secs_f64);
-        Reading {
-            at,
-            server,
-            client,
-            machine: Ticks { busy, all: busy },
-        }
+        Reading { at, server, client, machine: Ticks { busy, all: busy } }
     }
 
     #[test]

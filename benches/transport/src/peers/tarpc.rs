@@ -13,13 +13,9 @@ use tarpc::tokio_serde::formats::Bincode;
 pub(crate) fn serve(args: &PeerArgs) -> Result<(), String> {
     super::run(args, |listener| async move {
         loop {
-            let (stream, _) = listener
-                .accept()
-                .await
-                .map_err(|error| format!("cannot accept: {error}"))?;
-            stream
-                .set_nodelay(true)
-                .map_err(|error| format!("cannot set TCP_NODELAY: {error}"))?;
+            let (stream, _) =
+                listener.accept().await.map_err(|error| format!("cannot accept: {error}"))?;
+            stream.set_nodelay(true).map_err(|error| format!("cannot set TCP_NODELAY: {error}"))?;
             let channel = BaseChannel::with_defaults(Transport::from((stream, Bincode::default())));
             let answers = channel.execute(Echo.serve());
             tokio::spawn(answers.for_each(|answer| async {

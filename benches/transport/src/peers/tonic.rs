@@ -54,10 +54,9 @@ where
 
     fn call(&mut self, request: http::Request<B>) -> Self::Future {
         if request.uri().path() != GRPC_PATH {
-            return Box::pin(ready(Ok(Status::unimplemented(
-                "found another method than Echo",
-            )
-            .into_http())));
+            return Box::pin(ready(Ok(
+                Status::unimplemented("found another method than Echo").into_http()
+            )));
         }
         Box::pin(async move {
             let mut grpc = Grpc::new(ProstCodec::default());

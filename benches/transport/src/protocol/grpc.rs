@@ -48,23 +48,13 @@ mod flag {
 
 impl Protocol for Grpc {
     fn new(connection: u64) -> Self {
-        Self {
-            connection,
-            answered: Vec::new(),
-            unreported: 0,
-        }
+        Self { connection, answered: Vec::new(), unreported: 0 }
     }
 
     fn open(&mut self, output: &mut Vec<u8>) -> bool {
         output.extend_from_slice(PREFACE);
         frame(output, kind::SETTINGS, 0, 0, &[]);
-        frame(
-            output,
-            kind::WINDOW_UPDATE,
-            0,
-            0,
-            &WINDOW_RAISE.to_be_bytes(),
-        );
+        frame(output, kind::WINDOW_UPDATE, 0, 0, &WINDOW_RAISE.to_be_bytes());
         true
     }
 
@@ -74,24 +64,12 @@ impl Protocol for Grpc {
             .filter(|stream| stream >> 31 == 0)
             .ok_or("a connection's 2^30 streams are used up; choose a shorter window")?;
         if call == 0 {
-            frame(
-                output,
-                kind::HEADERS,
-                flag::END_HEADERS,
-                stream,
-                &first_headers(),
-            );
+            frame(output, kind::HEADERS, flag::END_HEADERS, stream, &first_headers());
         } else {
             // POST and http from the static table; path, authority, te and content-type as entered
             // by the first call.
             let references = [0x83, 0x86, 0xc1, 0xc0, 0xbf, 0xbe];
-            frame(
-                output,
-                kind::HEADERS,
-                flag::END_HEADERS,
-                stream,
-                &references,
-            );
+            frame(output, kind::HEADERS, flag::END_HEADERS, stream, &references);
         }
         let mut message = [0; MESSAGE_HEAD.len() + payload::LEN];
         message[..MESSAGE_HEAD.len()].copy_from_slice(&MESSAGE_HEAD);
@@ -111,9 +89,7 @@ impl Protocol for Grpc {
         };
         let len = FRAME_HEAD + u32::from_be_bytes([0, a, b, c]) as usize;
         if len > MESSAGE_MAX {
-            return Err(format!(
-                "found a frame of {len} bytes, at most {MESSAGE_MAX} are needed"
-            ));
+            return Err(format!("found a frame of {len} bytes, at most {MESSAGE_MAX} are needed"));
         }
         let Some(body) = input.get(FRAME_HEAD..len) else {
             return Ok(None);
@@ -169,13 +145,7 @@ impl Grpc {
     fn enlarge_window(&mut self, received: usize, output: &mut Vec<u8>) {
         self.unreported += received as u32;
         if self.unreported >= WINDOW_STEP {
-            frame(
-                output,
-                kind::WINDOW_UPDATE,
-                0,
-                0,
-                &self.unreported.to_be_bytes(),
-            );
+            frame(output, kind::WINDOW_UPDATE, 0, 0, &self.unreported.to_be_bytes());
             self.unreported = 0;
         }
     }
@@ -218,13 +188,7 @@ mod tests {
         let stream = call as u32 * 2 + 1;
         let message = [&MESSAGE_HEAD[..], payload].concat();
         let mut bytes = Vec::new();
-        frame(
-            &mut bytes,
-            kind::HEADERS,
-            flag::END_HEADERS,
-            stream,
-            &[0x88],
-        );
+        frame(&mut bytes, kind::HEADERS, flag::END_HEADERS, stream, &[0x88]);
         frame(&mut bytes, kind::DATA, 0, stream, &message);
         let last = flag::END_HEADERS | flag::END_STREAM;
         frame(&mut bytes, kind::HEADERS, last, stream, &[0xbe]);

@@ -24,12 +24,7 @@ const ECHO: MethodId = MethodId(1);
 
 impl Protocol for Tailwater {
     fn new(connection: u64) -> Self {
-        Self {
-            connection,
-            limits: Limits::new(Limits::FLOOR),
-            seq: 0,
-            stamp: None,
-        }
+        Self { connection, limits: Limits::new(Limits::FLOOR), seq: 0, stamp: None }
     }
 
     fn open(&mut self, output: &mut Vec<u8>) -> bool {
@@ -63,9 +58,7 @@ impl Protocol for Tailwater {
             priority: 128,
             payload: &payload::of(self.connection, call),
         };
-        request
-            .encode(&self.limits, output)
-            .map_err(|error| error.to_string())
+        request.encode(&self.limits, output).map_err(|error| error.to_string())
     }
 
     fn take(
@@ -119,11 +112,7 @@ mod tests {
     fn head(call: u64) -> ReplyHead {
         ReplyHead {
             id: RequestId(call),
-            grant: Grant {
-                window: u32::MAX,
-                seq: 7,
-                level: 0,
-            },
+            grant: Grant { window: u32::MAX, seq: 7, level: 0 },
             stamp: Stamp(99),
             sojourn_ns: 0,
             waited_ns: 0,
@@ -132,11 +121,7 @@ mod tests {
 
     fn answer(call: u64, payload: &[u8]) -> Vec<u8> {
         let mut bytes = Vec::new();
-        let response = Response {
-            head: head(call),
-            status: 0,
-            payload,
-        };
+        let response = Response { head: head(call), status: 0, payload };
         response.encode(&Limits::default(), &mut bytes).unwrap();
         bytes
     }
@@ -159,10 +144,7 @@ mod tests {
             echoes.push(request.echo);
             rest = &rest[used..];
         }
-        let first = Echo {
-            stamp: Stamp(99),
-            hold_ns: 250,
-        };
+        let first = Echo { stamp: Stamp(99), hold_ns: 250 };
         assert_eq!(echoes, [Some(first), None]);
     }
 
@@ -172,10 +154,7 @@ mod tests {
         let wrong = client.take(&answer(0, &payload::of(5, 1)), 0, &mut Vec::new());
         assert!(wrong.unwrap_err().contains("call 0"));
         let mut bytes = Vec::new();
-        let reject = Reject {
-            head: head(3),
-            reason: 7,
-        };
+        let reject = Reject { head: head(3), reason: 7 };
         reject.encode(&mut bytes);
         let refused = client.take(&bytes, 0, &mut Vec::new()).unwrap_err();
         assert!(refused.contains("call 3 was refused"), "{refused}");

@@ -27,10 +27,7 @@ const DEADLINE: Duration = Duration::from_secs(10);
 
 impl Protocol for Tarpc {
     fn new(connection: u64) -> Self {
-        Self {
-            connection,
-            context: context::current(),
-        }
+        Self { connection, context: context::current() }
     }
 
     fn open(&mut self, _output: &mut Vec<u8>) -> bool {

@@ -174,7 +174,7 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
         connection.pending += 1;
         let bytes = connection.pending_bytes + request.payload.len();
         let crowded = connection.pending as usize > self.shared.config.pending_max
-            || bytes > self.shared.config.pending_bytes_max;
+            || (connection.pending_bytes > 0 && bytes > self.shared.config.pending_bytes_max);
         let arrival = Arrival {
             demand: request.demand,
             acked: request.acked,

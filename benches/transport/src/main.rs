@@ -9,6 +9,7 @@
 mod compare;
 mod drive;
 mod host;
+mod patience;
 mod payload;
 mod peers;
 mod poller;

@@ -1,6 +1,7 @@
 //! Other processes: started, heard within a time limit, and ended with us, however we end.
 
 use crate::drive::{Outcome, PATIENCE};
+use crate::patience::Patience;
 use crate::poller::Reception;
 use crate::protocol::Name;
 use crate::ready::Ready;
@@ -117,7 +118,7 @@ enum Until {
     End,
 }
 
-/// Waited for at once.
+/// Longest wait at once.
 const SLICE: Duration = Duration::from_millis(100);
 /// More is not listened to.
 const SAID_MAX: usize = 64 << 10;
@@ -131,20 +132,16 @@ impl Leashed {
         child.map(Self).map_err(|error| format!("cannot start {}: {error}", program.display()))
     }
 
-    /// What the child says on its standard output, sleeping meanwhile. The limit is counted in slices,
-    /// not read off the clock, which may leap by minutes when a virtual machine was suspended.
+    /// What the child says on its standard output, sleeping meanwhile.
     fn hear(&mut self, limit: Duration, until: Until) -> Result<String, String> {
         let out = self.0.stdout.as_mut().ok_or("the child's output is not ours")?;
         let mut said = Vec::new();
-        let mut slices = limit.as_millis() / SLICE.as_millis();
-        while slices > 0 {
+        let mut patience = Patience::of(limit);
+        while !patience.is_over() {
             let mut wanted = [PollFd::new(out, PollFlags::IN)];
             let timeout = Timespec { tv_sec: 0, tv_nsec: SLICE.subsec_nanos().into() };
             match poll(&mut wanted, Some(&timeout)) {
-                Ok(0) | Err(Errno::INTR) => {
-                    slices -= 1;
-                    continue;
-                }
+                Ok(0) | Err(Errno::INTR) => continue,
                 Ok(_) => {}
                 Err(error) => return Err(error.to_string()),
             }

@@ -7,7 +7,6 @@ use rustix::net::{RecvFlags, SendFlags};
 use std::collections::VecDeque;
 use std::net::{SocketAddr, TcpStream};
 use std::os::fd::{AsFd, BorrowedFd};
-use std::time::Duration;
 
 /// A connection that speaks `P`.
 pub(super) struct Connection<P> {
@@ -24,13 +23,9 @@ pub(super) struct Connection<P> {
 
 impl<P: Protocol> Connection<P> {
     /// Connects and says what the protocol begins with. True when the server must answer that first.
-    pub(super) fn open(
-        address: SocketAddr,
-        number: u64,
-        patience: Duration,
-    ) -> Result<(Self, bool), String> {
+    pub(super) fn open(address: SocketAddr, number: u64) -> Result<(Self, bool), String> {
         let connect = || {
-            let socket = TcpStream::connect_timeout(&address, patience.min(PATIENCE))?;
+            let socket = TcpStream::connect_timeout(&address, PATIENCE)?;
             socket.set_nodelay(true)?;
             socket.set_nonblocking(true)?;
             Ok(socket)
@@ -162,7 +157,7 @@ mod tests {
     fn connection<P: Protocol>() -> (Connection<P>, TcpStream) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
-        let (connection, _) = Connection::open(address, 5, PATIENCE).unwrap();
+        let (connection, _) = Connection::open(address, 5).unwrap();
         (connection, listener.accept().unwrap().0)
     }
 

@@ -10,6 +10,7 @@ mod window;
 pub(crate) use window::Outcome;
 
 use crate::host;
+use crate::patience::Patience;
 use crate::poller::{Poller, Reception};
 use crate::protocol::{Grpc, Name, Protocol, Tailwater, Tarpc};
 use connection::Connection;
@@ -105,11 +106,11 @@ struct Drive<P> {
 
 impl<P: Protocol> Drive<P> {
     fn connect(args: &DriveArgs) -> Result<Self, String> {
-        let started = Instant::now();
+        let mut patience = Patience::of(PATIENCE);
         let mut drive = Self {
             poller: Poller::new(args.reception, Some(NAP)).map_err(|error| error.to_string())?,
             connections: Vec::with_capacity(args.connections as usize),
-            started,
+            started: Instant::now(),
             closed: 0,
             outstanding: 0,
             refill: true,
@@ -119,12 +120,11 @@ impl<P: Protocol> Drive<P> {
             output: Vec::with_capacity(SCRATCH),
         };
         for number in 0..args.connections {
-            let left = PATIENCE
-                .checked_sub(started.elapsed())
-                .ok_or_else(|| format!("only {number} connections were made in {PATIENCE:?}"))?;
-            let (connection, waits) =
-                Connection::open(args.connect, u64::from(number), left.max(NAP))
-                    .map_err(|error| format!("connection {number} to {}: {error}", args.connect))?;
+            if patience.is_over() {
+                return Err(format!("only {number} connections were made in {PATIENCE:?}"));
+            }
+            let (connection, waits) = Connection::open(args.connect, u64::from(number))
+                .map_err(|error| format!("connection {number} to {}: {error}", args.connect))?;
             drive
                 .poller
                 .watch(connection.socket(), number as usize)
@@ -136,9 +136,9 @@ impl<P: Protocol> Drive<P> {
     }
 
     fn until_open(&mut self) -> Result<(), String> {
-        let started = Instant::now();
+        let mut patience = Patience::of(PATIENCE);
         while self.closed > 0 {
-            if started.elapsed() > PATIENCE {
+            if patience.is_over() {
                 return Err(format!("{} connections got no greeting", self.closed));
             }
             self.turn()?;
@@ -171,9 +171,9 @@ impl<P: Protocol> Drive<P> {
     /// Waits for the last answers: a call that was never answered makes the run invalid.
     fn drain(&mut self) -> Result<(), String> {
         self.refill = false;
-        let started = Instant::now();
+        let mut patience = Patience::of(PATIENCE);
         while self.outstanding > 0 {
-            if started.elapsed() > PATIENCE {
+            if patience.is_over() {
                 return Err(format!("{} calls were never answered", self.outstanding));
             }
             self.turn()?;

@@ -42,10 +42,14 @@ fn increase(config: &Config, reading: &Reading) -> (u32, f64) {
     (clamp(config, reading, reading.total.saturating_add(whole as u32)), carry)
 }
 
-/// So many updates without delay in a row, and the pool lags behind the demand: at least a whole
-/// credit is added, as eq. 3 has it. A loaded server is idle for an update now and then, but not for
-/// so many; a single client would otherwise wait for minutes until it may pipeline.
-pub(super) const CALM: u32 = 64;
+/// So many updates without delay in a row, and the pool lags behind the demand. A loaded server is
+/// idle for an update now and then, but not for so many.
+pub(super) const CALM: u32 = 16;
+
+/// How much the pool then grows by an update, as a share of itself, and by a whole credit at least:
+/// eq. 3 alone takes a minute to let a single client pipeline, and seconds to give each of 10,000
+/// clients a credit.
+const CALM_GROWTH: f64 = 1.0 / 16.0;
 
 /// Whether an update finds the server all but idle.
 pub(super) fn is_calm(config: &Config, delay: Duration) -> bool {
@@ -60,7 +64,7 @@ fn fractional(config: &Config, reading: &Reading) -> (u32, f64) {
         total * decrease_factor(config, reading)
     } else if may_grow(config, reading) {
         let step = config.alpha * f64::from(reading.sessions);
-        total + if reading.calm >= CALM { step.max(1.0) } else { step }
+        total + if reading.calm >= CALM { step.max(1.0).max(total * CALM_GROWTH) } else { step }
     } else {
         total
     };
@@ -149,8 +153,8 @@ mod tests {
     #[test]
     fn a_gentle_decrease_is_not_rounded_to_a_whole_credit() {
         let tuned = Config::tuned(Duration::from_micros(400), 1);
-        assert_eq!(tuned.target_delay, Duration::from_micros(80));
-        let mut late = Reading { total: 50, issued: 50, ..reading(50, 160) };
+        assert_eq!(tuned.target_delay, Duration::from_micros(120));
+        let mut late = Reading { total: 50, issued: 50, ..reading(50, 240) };
         let mut totals = Vec::new();
         for _ in 0..3 {
             (late.total, late.carry) = update(&tuned, &late);

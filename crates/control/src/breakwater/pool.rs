@@ -109,15 +109,33 @@ impl Pool {
         Duration::from_nanos(self.last_delay_ns.load(Relaxed))
     }
 
+    /// The time in which all issued credits are used once, for a loop that completes a request every
+    /// `pace` (Little's law).
+    fn turnover(&self, pace: Duration) -> Duration {
+        let shards = u32::try_from(self.delays_ns.len()).unwrap_or(u32::MAX);
+        pace / shards * self.issued()
+    }
+
+    /// The update interval as things stand.
+    pub(super) fn interval(&self, pace: Duration) -> Duration {
+        self.config.interval_for(self.rtt(), self.turnover(pace))
+    }
+
     /// Publishes a loop's delay and, if an update is due and no other loop claims it, makes one —
-    /// a single one, however many intervals have passed.
-    pub(super) fn tick(&self, now: Instant, shard: usize, delay: Duration) -> Option<Resized> {
+    /// a single one, however many intervals have passed. `pace` is its time between completions.
+    pub(super) fn tick(
+        &self,
+        now: Instant,
+        shard: usize,
+        delay: Duration,
+        pace: Duration,
+    ) -> Option<Resized> {
         self.delays_ns[shard].store(delay.nanos(), Relaxed);
         let due = self.due_ns.load(Relaxed);
         if now.as_nanos() < due {
             return None;
         }
-        let next = (now + self.config.interval_for(self.rtt())).as_nanos();
+        let next = (now + self.interval(pace)).as_nanos();
         self.due_ns.compare_exchange(due, next, Relaxed, Relaxed).ok()?;
         Some(self.update())
     }

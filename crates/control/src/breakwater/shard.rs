@@ -353,7 +353,7 @@ impl Shard for BreakwaterShard {
             Signal::OldestAge => delay,
             Signal::Predicted => self.ahead.wait(),
         };
-        if let Some(resized) = self.pool.tick(now, self.index, delay)
+        if let Some(resized) = self.pool.tick(now, self.index, delay, self.ahead.gap())
             && resized.from != resized.to
         {
             let event =
@@ -365,7 +365,7 @@ impl Shard for BreakwaterShard {
     fn next_deadline(&self, now: Instant) -> Option<Instant> {
         // Someone is stranded: the pool must go on being updated until there is room for him.
         (self.config().credits && !self.drained.is_empty())
-            .then(|| now + self.config().interval_for(self.pool.rtt()))
+            .then(|| now + self.pool.interval(self.ahead.gap()))
     }
 
     fn poll_wish(&mut self, now: Instant, observer: &mut dyn Observer) -> Option<Wish> {

@@ -111,8 +111,8 @@ impl Controller {
     }
 }
 
-/// Which quantile of its sojourn times a client of the default profile expects for the next.
-const SOJOURN_QUANTILE: f64 = 0.95;
+/// How much of its time a call of the default profile may wait at the client.
+const EXPIRY_SHARE: f64 = 0.2;
 
 /// A controller being put together.
 pub(crate) struct Draft {
@@ -158,8 +158,8 @@ impl Draft {
                 (Config::artifact(slo, cores), 16, Expiry::After(Duration::from_micros(10)))
             }
             _ => {
-                let fits = Expiry::WhileItFits { slo, quantile: SOJOURN_QUANTILE };
-                (Config::tuned(slo, cores), 4_096, fits)
+                let expiry = Expiry::Share { slo, share: EXPIRY_SHARE };
+                (Config::tuned(slo, cores), 4_096, expiry)
             }
         };
         server.credits = spec.name == "breakwater";

@@ -1,6 +1,6 @@
 //! Every setting that an override can change: one table for parser and help.
 
-use super::{Draft, SOJOURN_QUANTILE};
+use super::Draft;
 use crate::breakwater::{Demand, Explicit, Growth, Increase, Interval, Issued, LastCredit, Signal};
 use crate::client::Expiry;
 use crate::guard::Mode;
@@ -87,11 +87,17 @@ pub const SETTINGS: &[Setting] = &[
     },
     Setting {
         name: "interval",
-        help: "measured (every network RTT), or a constant such as 10us",
+        help: "measured (every network RTT), turnover (sixteen times while all credits are used \
+               once, at most every RTT), or a constant such as 10us",
         apply: |draft, value| {
-            if value == "measured" {
-                let (min, max) = (Duration::from_micros(1), Duration::from_millis(100));
-                draft.server.interval = Interval::Measured { min, max };
+            let (min, max) = (Duration::from_micros(1), Duration::from_millis(100));
+            let measured = match value {
+                "measured" => Some(Interval::Measured { min, max }),
+                "turnover" => Some(Interval::Turnover { min, max }),
+                _ => None,
+            };
+            if let Some(interval) = measured {
+                draft.server.interval = interval;
                 return Ok(());
             }
             set(&mut draft.server.interval, duration(value).map(Interval::Fixed))
@@ -160,23 +166,18 @@ pub const SETTINGS: &[Setting] = &[
     },
     Setting {
         name: "expiry",
-        help: "how long a call waits at a client: never, fits, or a duration",
+        help: "how long a call may wait at a client: never, a share of the time to its deadline such as 0.2, or a duration",
         apply: |draft, value| {
             let expiry = match value {
                 "never" => Ok(Expiry::Never),
-                "fits" => Ok(Expiry::WhileItFits { slo: draft.slo, quantile: SOJOURN_QUANTILE }),
-                _ => duration(value).map(Expiry::After),
+                _ => match value.parse() {
+                    Ok(share) if (0.0..=1.0).contains(&share) => {
+                        Ok(Expiry::Share { slo: draft.slo, share })
+                    }
+                    _ => duration(value).map(Expiry::After),
+                },
             };
             set(&mut draft.client.expiry, expiry)
-        },
-    },
-    Setting {
-        name: "expiry_quantile",
-        help: "the share of sojourn times that must still fit when a call is sent; 0 to 1",
-        apply: |draft, value| {
-            let quantile = number(value)?;
-            draft.client.expiry = Expiry::WhileItFits { slo: draft.slo, quantile };
-            Ok(())
         },
     },
     Setting {

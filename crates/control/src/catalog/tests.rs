@@ -70,7 +70,6 @@ fn every_setting_accepts_a_sensible_value() {
         ("pool_min", "4"),
         ("queue_max", "16"),
         ("expiry", "10us"),
-        ("expiry_quantile", "0.9"),
         ("deregister_after", "never"),
         ("mode", "dry-run"),
         ("shed_cap", "0.5"),

@@ -6,7 +6,7 @@
 use super::config::Config;
 use super::delay::{self, Reading};
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64};
 use std::time::Duration;
 use tailwater_core::{Instant, Nanos};
 
@@ -21,12 +21,25 @@ pub(super) struct Pool {
     due_ns: AtomicU64,
     /// The regulator's fraction, as bits; touched only by whoever claimed the update.
     carry_bits: AtomicU64,
-    /// Updates in a row that found the server all but idle.
+    /// The target delay has been reached since the first session came.
+    settled: AtomicBool,
+    /// Requests served in a row with every update finding the server all but idle.
     calm: AtomicU32,
     rtt_ns: AtomicU64,
     last_delay_ns: AtomicU64,
     /// Each loop's queueing delay as of its last tick.
     delays_ns: Box<[AtomicU64]>,
+}
+
+/// What a loop says on every turn.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Turn {
+    /// Its queueing delay.
+    pub(super) delay: Duration,
+    /// Its time between completions while requests wait.
+    pub(super) pace: Duration,
+    /// Requests it has served since it last made an update.
+    pub(super) served: u32,
 }
 
 /// An update that took place.
@@ -45,6 +58,7 @@ impl Pool {
             sessions: AtomicU32::new(0),
             due_ns: AtomicU64::new(0),
             carry_bits: AtomicU64::new(0),
+            settled: AtomicBool::new(false),
             calm: AtomicU32::new(0),
             rtt_ns: AtomicU64::new(0),
             last_delay_ns: AtomicU64::new(0),
@@ -91,6 +105,7 @@ impl Pool {
         if self.sessions.fetch_sub(1, Relaxed) == 1 {
             // As in the artifact: nobody is there, so what the last crowd needed says nothing.
             self.total.store(self.config.pool_min, Relaxed);
+            self.settled.store(false, Relaxed);
         }
     }
 
@@ -122,36 +137,36 @@ impl Pool {
     }
 
     /// Publishes a loop's delay and, if an update is due and no other loop claims it, makes one —
-    /// a single one, however many intervals have passed. `pace` is its time between completions.
-    pub(super) fn tick(
-        &self,
-        now: Instant,
-        shard: usize,
-        delay: Duration,
-        pace: Duration,
-    ) -> Option<Resized> {
-        self.delays_ns[shard].store(delay.nanos(), Relaxed);
+    /// a single one, however many intervals have passed.
+    pub(super) fn tick(&self, now: Instant, shard: usize, turn: Turn) -> Option<Resized> {
+        self.delays_ns[shard].store(turn.delay.nanos(), Relaxed);
         let due = self.due_ns.load(Relaxed);
         if now.as_nanos() < due {
             return None;
         }
-        let next = (now + self.interval(pace)).as_nanos();
+        let next = (now + self.interval(turn.pace)).as_nanos();
         self.due_ns.compare_exchange(due, next, Relaxed, Relaxed).ok()?;
-        Some(self.update())
+        Some(self.update(turn.served))
     }
 
-    fn update(&self) -> Resized {
+    fn update(&self, served: u32) -> Resized {
         // The slowest loop counts, as the slowest queue does in the paper (§4).
         let delay_ns = self.delays_ns.iter().map(|delay| delay.load(Relaxed)).max().unwrap_or(0);
-        let is_calm = delay::is_calm(&self.config, Duration::from_nanos(delay_ns));
-        let calm = if is_calm { self.calm.load(Relaxed).saturating_add(1) } else { 0 };
+        let delay = Duration::from_nanos(delay_ns);
+        if delay >= self.config.target_delay {
+            self.settled.store(true, Relaxed);
+        }
+        let is_calm = delay::is_calm(&self.config, delay);
+        // Counted in requests: where nothing comes, the clients may as well have stalled.
+        let calm = self.calm.load(Relaxed).saturating_add(served);
+        let calm = if is_calm { calm } else { 0 };
         self.calm.store(calm, Relaxed);
         let reading = Reading {
-            calm,
+            is_lagging: calm >= delay::CALM || !self.settled.load(Relaxed),
             total: self.total(),
             issued: self.issued(),
             sessions: self.sessions(),
-            delay: Duration::from_nanos(delay_ns),
+            delay,
             carry: f64::from_bits(self.carry_bits.load(Relaxed)),
         };
         let (total, carry) = delay::update(&self.config, &reading);

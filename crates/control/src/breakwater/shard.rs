@@ -3,7 +3,7 @@
 use super::ahead::Ahead;
 use super::config::{Config, Demand, Issued, LastCredit, Signal};
 use super::drained::{Drained, Entry};
-use super::pool::Pool;
+use super::pool::{Pool, Turn};
 use super::session::Session;
 use crate::server::{Arrival, Completion, Offer, Outcome, Reason, Shard, Verdict, Wish};
 use std::sync::Arc;
@@ -17,6 +17,8 @@ pub(super) struct BreakwaterShard {
     drained: Drained,
     service: TypicalService,
     ahead: Ahead,
+    /// Requests served since this loop last updated the pool.
+    served: u32,
 }
 
 impl BreakwaterShard {
@@ -29,6 +31,7 @@ impl BreakwaterShard {
             drained,
             service: TypicalService::default(),
             ahead: Ahead::default(),
+            served: 0,
         }
     }
 
@@ -332,6 +335,7 @@ impl Shard for BreakwaterShard {
         if done.outcome == Outcome::Served {
             self.service.learn(done.service);
             self.ahead.complete(now);
+            self.served = self.served.saturating_add(1);
         }
         let session = &mut self.sessions[id.index()];
         session.pending = session.pending.saturating_sub(1);
@@ -353,9 +357,12 @@ impl Shard for BreakwaterShard {
             Signal::OldestAge => delay,
             Signal::Predicted => self.ahead.wait(),
         };
-        if let Some(resized) = self.pool.tick(now, self.index, delay, self.ahead.gap())
-            && resized.from != resized.to
-        {
+        let turn = Turn { delay, pace: self.ahead.gap(), served: self.served };
+        let Some(resized) = self.pool.tick(now, self.index, turn) else {
+            return;
+        };
+        self.served = 0;
+        if resized.from != resized.to {
             let event =
                 Event::PoolResized { from: resized.from, to: resized.to, delay: resized.delay };
             observer.on_event(now, &event);

@@ -12,6 +12,8 @@ pub(super) struct Reading {
     pub(super) delay: Duration,
     /// Updates in a row, this one included, that found the server all but idle.
     pub(super) calm: u32,
+    /// Another law sees no use in a larger pool.
+    pub(super) held: bool,
     /// The fraction of a credit left over from earlier updates ([`Increase::Carried`]).
     pub(super) carry: f64,
 }
@@ -70,6 +72,9 @@ fn fractional(config: &Config, reading: &Reading) -> (u32, f64) {
 }
 
 fn may_grow(config: &Config, reading: &Reading) -> bool {
+    if reading.held {
+        return false;
+    }
     match config.growth {
         Growth::Always => true,
         Growth::WhileUsed(share) => f64::from(reading.issued) >= share * f64::from(reading.total),
@@ -106,6 +111,7 @@ mod tests {
             sessions: 1_000,
             delay: Duration::from_micros(delay_us),
             calm: 0,
+            held: false,
             carry: 0.0,
         }
     }

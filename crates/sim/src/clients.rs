@@ -31,8 +31,8 @@ struct State {
 impl Clients {
     /// Connected clients that have not sent anything.
     pub(crate) fn new(controller: &Controller, count: u32, slo: Duration, tally: Tally) -> Self {
-        let state = || {
-            let mut client = controller.client();
+        let state = |index: u32| {
+            let mut client = controller.client(u64::from(index));
             client.on_connected(Instant::ZERO);
             State {
                 client,
@@ -41,7 +41,7 @@ impl Clients {
                 longest_gap_ns: 0,
             }
         };
-        Self { all: (0..count).map(|_| state()).collect(), slo, tally, intended: 0, ended: 0 }
+        Self { all: (0..count).map(state).collect(), slo, tally, intended: 0, ended: 0 }
     }
 
     /// A request is due.

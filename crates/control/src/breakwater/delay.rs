@@ -13,6 +13,8 @@ pub(super) struct Reading {
     /// The pool lags behind the demand: it has never met the target delay yet, or [`CALM`] requests were
     /// served in a row without any.
     pub(super) is_lagging: bool,
+    /// Another law sees no use in a larger pool.
+    pub(super) held: bool,
     /// The fraction of a credit left over from earlier updates ([`Increase::Carried`]).
     pub(super) carry: f64,
 }
@@ -76,6 +78,9 @@ fn fractional(config: &Config, reading: &Reading) -> (u32, f64) {
 }
 
 fn may_grow(config: &Config, reading: &Reading) -> bool {
+    if reading.held {
+        return false;
+    }
     match config.growth {
         Growth::Always => true,
         Growth::WhileUsed(share) => f64::from(reading.issued) >= share * f64::from(reading.total),
@@ -112,6 +117,7 @@ mod tests {
             sessions: 1_000,
             delay: Duration::from_micros(delay_us),
             is_lagging: false,
+            held: false,
             carry: 0.0,
         }
     }

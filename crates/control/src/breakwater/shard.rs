@@ -285,6 +285,11 @@ impl Shard for BreakwaterShard {
         session.demand = arrival.demand.min(window_max);
         session.pending += 1;
         let verdict = self.judge(id, arrival, delay);
+        // Violations are not load that the server let in.
+        let lawful = !matches!(verdict, Verdict::Shed(Reason::NoCredit) | Verdict::Close(_));
+        if let Some(meter) = self.pool.meter().filter(|_| lawful) {
+            meter.on_incoming();
+        }
         let session = &mut self.sessions[id.index()];
         if verdict == Verdict::Admit {
             session.waiting += 1;
@@ -337,6 +342,13 @@ impl Shard for BreakwaterShard {
             self.ahead.complete(now);
             self.served = self.served.saturating_add(1);
         }
+        if let Some(meter) = self.pool.meter() {
+            match done.outcome {
+                Outcome::Served => meter.on_served(done.waited + done.service),
+                Outcome::Shed(Reason::NoCredit) => {}
+                Outcome::Shed(_) => meter.on_dropped(),
+            }
+        }
         let session = &mut self.sessions[id.index()];
         session.pending = session.pending.saturating_sub(1);
         if !self.config().credits {
@@ -372,7 +384,7 @@ impl Shard for BreakwaterShard {
     fn next_deadline(&self, now: Instant) -> Option<Instant> {
         // Someone is stranded: the pool must go on being updated until there is room for him.
         (self.config().credits && !self.drained.is_empty())
-            .then(|| now + self.pool.interval(self.ahead.gap()))
+            .then(|| now + self.pool.pause(self.ahead.gap()))
     }
 
     fn poll_wish(&mut self, now: Instant, observer: &mut dyn Observer) -> Option<Wish> {

@@ -89,7 +89,7 @@ pub struct Dispatch {
     pub echo: Option<Echo>,
     /// What is left of the deadline now.
     pub budget: Option<Duration>,
-    /// As in the call.
+    /// As [`Gate::priority`] has it: for most controllers the call's own.
     pub priority: u8,
 }
 
@@ -161,6 +161,7 @@ impl Client {
     pub fn submit(&mut self, now: Instant, call: Call) {
         debug_assert!(self.evicted.is_none(), "poll after each submit");
         self.last_use = now;
+        let call = Call { priority: self.gate.priority(now, &call), ..call };
         self.evicted = self.queue.push(now, call).map(|call| call.id);
     }
 

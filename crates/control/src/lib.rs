@@ -11,6 +11,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod asqm;
 pub mod breakwater;
 pub mod catalog;
 pub mod client;

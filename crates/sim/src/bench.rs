@@ -1,15 +1,16 @@
 //! What the runs of a scenario are quoted against: capacity and bound.
 
 use crate::experiment::{Failure, world_of};
-use crate::simulate::simulate;
+use crate::simulate::simulate_tiers;
+use crate::tiers;
 use crate::world::{Load, World};
 use std::time::Duration;
-use tailwater_control::catalog::Spec;
+use tailwater_control::catalog::{Controller, Spec};
 use tailwater_core::{Nanos, Rate, Rng};
 use tailwater_stats::bound::{BoundSpec, Knowledge, bound};
 use tailwater_stats::result::CapacityReading;
 use tailwater_workload::Scenario;
-use tailwater_workload::scenario::{Configuration, Course};
+use tailwater_workload::scenario::{Configuration, Course, LockPolicy};
 
 /// Measured once for each number of clients, and each objective and demand.
 pub(crate) struct Bench<'a> {
@@ -64,10 +65,16 @@ impl<'a> Bench<'a> {
         let distribution = scenario.server.service;
         let mut service = || distribution.draw(&mut rng);
         let load = Load::Closed { in_flight, service: &mut service };
-        let none = Spec::named("none")
-            .build(world.slo, 1, 0)
-            .expect("the controller without settings always builds");
-        let (run, _) = simulate(&world, load, &none).map_err(Failure::Broken)?;
+        let world = tiers::with_locks(world, LockPolicy::Plain);
+        let nodes: u32 = world.tiers.iter().map(|tier| tier.nodes).sum();
+        // Each with a controller of its own, the front's first.
+        let none = |_| {
+            let built = Spec::named("none").build(world.slo, 1, 0);
+            built.expect("the controller without settings always builds")
+        };
+        let none: Vec<Controller> = (0..=nodes).map(none).collect();
+        let (run, _) =
+            simulate_tiers(&world, load, &none[0], &none[1..]).map_err(Failure::Broken)?;
         Ok(Rate(run.throughput_rps))
     }
 
@@ -86,6 +93,10 @@ impl<'a> Bench<'a> {
     }
 
     fn bound_at(&mut self, slo: Duration, demand: Rate) -> Rate {
+        let front = tiers::front(self.scenario, slo);
+        if let Some(paths) = &front.paths {
+            return paths.bound(&front, demand);
+        }
         let known = |entry: &&(Duration, f64, Rate)| entry.0 == slo && entry.1 == demand.0;
         if let Some(&(_, _, found)) = self.bounds.iter().find(known) {
             return found;

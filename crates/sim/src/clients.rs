@@ -53,17 +53,7 @@ impl Clients {
         space: &mut Space,
     ) {
         self.intended += 1;
-        let key = space.requests.insert(Request {
-            client,
-            intended: now,
-            service,
-            sent: now,
-            dispatch: None,
-            arrived: now,
-            parsed: now,
-            started: now,
-            answer: None,
-        });
+        let key = space.requests.insert(Request::new(now, client, service));
         let call = Call { id: key.id(), deadline: Some(now + self.slo), priority: PRIORITY };
         self.all[client as usize].client.submit(now, call);
         self.drive(now, client, space);
@@ -128,7 +118,9 @@ impl Clients {
     /// Closes the books: whatever is still out or waiting is lost.
     pub(crate) fn finish(mut self, now: Instant, space: &mut Space) -> (Tally, Duration) {
         let mut left = 0;
-        for request in space.requests.iter() {
+        // Requests between nodes are no client's.
+        let clients = self.count();
+        for request in space.requests.iter().filter(|request| request.client < clients) {
             self.tally.lost(request.intended);
             left += 1;
         }

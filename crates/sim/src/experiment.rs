@@ -1,16 +1,17 @@
 //! A scenario in simulation: the same result as from real runs, decided by the seed alone.
 
 use crate::bench::Bench;
-use crate::simulate::{Broken, simulate};
+use crate::simulate::{Broken, simulate, simulate_tiers};
+use crate::tiers;
 use crate::trace::Trace;
-use crate::world::{Costs, Intended, Link, Load, NodeSpec, World};
+use crate::world::{Intended, Link, Load, World};
 use std::fmt;
 use std::time::Duration;
 use tailwater_control::catalog::{Controller, Spec, SpecError};
 use tailwater_core::{Instant, Nanos, Rate};
 use tailwater_stats::result::{CapacityReading, Experiment, Manifest, Run};
 use tailwater_stats::{Rules, judge, summarise};
-use tailwater_workload::scenario::{Configuration, ControllerSpec};
+use tailwater_workload::scenario::{Configuration, ControllerSpec, LockPolicy};
 use tailwater_workload::{Scenario, ScenarioError, Schedule, ScheduleError};
 
 /// Why a scenario could not be simulated.
@@ -72,12 +73,8 @@ pub fn run(scenario: &Scenario, progress: &mut dyn FnMut(u64, u64)) -> Result<Ex
 pub fn world_of(scenario: &Scenario, configuration: &Configuration, seed: u64) -> World {
     let sim = &scenario.sim;
     World {
-        node: NodeSpec {
-            cores: sim.cores,
-            costs: Costs { receive: sim.receive, send: sim.send, shed: sim.shed },
-            parse_every: sim.parse_every,
-            ..NodeSpec::paper()
-        },
+        node: tiers::front(scenario, configuration.slo),
+        tiers: tiers::tiers(scenario, configuration.slo),
         link: Link { delay: sim.rtt / 2, jitter: sim.jitter },
         clients: configuration.clients,
         slo: configuration.slo,
@@ -96,31 +93,38 @@ struct Rig {
     spec: Spec,
     /// How reports call the variant.
     profile: String,
+    /// What requests do at locks, where it is not what the server says.
+    locks: Option<LockPolicy>,
 }
 
 impl Rig {
     fn check(scenario: &Scenario, said: &ControllerSpec) -> Result<Self, Failure> {
-        let overrides: Vec<(String, String)> = said
-            .overrides
-            .iter()
-            .map(|change| (change.key.clone(), change.value.clone()))
-            .collect();
-        let settings: Vec<String> =
-            overrides.iter().map(|(key, value)| format!("{key}={value}")).collect();
+        let spec = tiers::spec_of(said);
+        let locks = said.locks.map(|policy| format!("locks={policy}"));
+        let settings = spec.overrides.iter().map(|(key, value)| format!("{key}={value}"));
+        let settings: Vec<String> = locks.into_iter().chain(settings).collect();
         let profile = match (&said.label, settings.is_empty()) {
             (Some(label), _) => label.clone(),
             (None, true) => said.profile.clone(),
             (None, false) => format!("{} ({})", said.profile, settings.join(", ")),
         };
-        let spec = Spec { name: said.name.clone(), profile: said.profile.clone(), overrides };
         let place = |error: SpecError| {
             let place = said.place_of(&error.culprit);
             Failure::Scenario(scenario.error_at(place, error.message))
         };
         for &slo in &scenario.slo {
             spec.build(slo, 1, 0).map_err(place)?;
+            tiers::controllers(scenario, &spec, slo, 0)?;
         }
-        Ok(Self { spec, profile })
+        Ok(Self { spec, profile, locks: said.locks })
+    }
+
+    fn world(&self, scenario: &Scenario, configuration: &Configuration, seed: u64) -> World {
+        let world = world_of(scenario, configuration, seed);
+        match self.locks {
+            Some(policy) => tiers::with_locks(world, policy),
+            None => world,
+        }
     }
 
     fn build(&self, slo: Duration, seed: u64) -> Controller {
@@ -140,9 +144,12 @@ fn run_once(
     let service = &scenario.server.service;
     let schedule =
         Schedule::build(&plan, configuration.clients, service, seed).map_err(Failure::Schedule)?;
-    let world = world_of(scenario, configuration, seed);
+    let world = rig.world(scenario, configuration, seed);
     let controller = rig.build(configuration.slo, seed);
-    let (mut run, _) = simulate_schedule(&world, &schedule, &controller)?;
+    let tiers = tiers::controllers(scenario, &rig.spec, configuration.slo, seed)?;
+    let mut intended = intended(&schedule);
+    let (mut run, _) = simulate_tiers(&world, Load::Open(&mut intended), &controller, &tiers)
+        .map_err(Failure::Broken)?;
     run.controller.clone_from(&rig.spec.name);
     run.profile.clone_from(&rig.profile);
     run.repetition = repetition;
@@ -168,12 +175,16 @@ pub fn simulate_schedule(
     schedule: &Schedule,
     controller: &Controller,
 ) -> Result<(Run, Trace), Failure> {
-    let mut intended = schedule.entries.iter().map(|entry| Intended {
+    let mut intended = intended(schedule);
+    simulate(world, Load::Open(&mut intended), controller).map_err(Failure::Broken)
+}
+
+fn intended(schedule: &Schedule) -> impl Iterator<Item = Intended> {
+    schedule.entries.iter().map(|entry| Intended {
         at: Instant::from_nanos(entry.at),
         client: entry.client,
         service: Duration::from_nanos(u64::from(entry.service_ns)),
-    });
-    simulate(world, Load::Open(&mut intended), controller).map_err(Failure::Broken)
+    })
 }
 
 /// Quotes the run against capacity and bound and judges it.

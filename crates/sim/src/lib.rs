@@ -12,20 +12,28 @@
 #![forbid(unsafe_code)]
 
 mod bench;
+mod callers;
 pub mod calendar;
 mod clients;
 mod control;
 pub mod experiment;
 mod fabric;
+mod locks;
 mod node;
+pub mod paths;
 pub mod simulate;
 mod slab;
 mod space;
+mod task;
+mod tiers;
+mod topology;
 pub mod trace;
 pub mod world;
 
 pub use calendar::Calendar;
 pub use experiment::{Failure, run};
-pub use simulate::{Broken, simulate};
+pub use locks::LockReport;
+pub use paths::Paths;
+pub use simulate::{Broken, simulate, simulate_tiers};
 pub use trace::{Sample, Trace};
-pub use world::{Costs, Intended, Link, Load, NodeSpec, World};
+pub use world::{Costs, Intended, Link, Load, NodeSpec, TierSpec, World};

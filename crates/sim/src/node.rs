@@ -5,18 +5,25 @@
 //! file decides what a core does next and does the book-keeping of each step; all that a step tells
 //! the controller or asks of it goes through [`Control`].
 
+pub(crate) mod walk;
+
 use crate::control::Control;
 use crate::slab::Key;
 use crate::space::{Answer, Credit, Event, Packet, Space};
+use crate::task::Stage;
 use crate::world::NodeSpec;
 use std::collections::VecDeque;
 use std::time::Duration;
 use tailwater_control::{Completion, Offer, Outcome, Reason, Verdict};
 use tailwater_core::{Instant, Nanos};
+use walk::Walk;
 
 pub(crate) struct Node {
     spec: NodeSpec,
+    place: Place,
     control: Control,
+    /// Only where requests have paths.
+    pub(crate) walk: Option<Walk>,
     /// Bounded by what clients send; each entry belongs to a request or client that is accounted for.
     packets: VecDeque<(Instant, Packet)>,
     runnable: VecDeque<Key>,
@@ -38,7 +45,19 @@ enum Work {
     Parse(Instant, Packet),
     Reject(Key, Reason),
     Serve(Key),
+    /// A part of a path.
+    Run(Key, Duration),
+    /// The answer at its end.
+    Answer(Key),
     Credit(u32, Offer),
+}
+
+/// Where a node's connections and cores begin, among those of all nodes.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Place {
+    pub(crate) node: u16,
+    pub(crate) first_client: u32,
+    pub(crate) first_core: u16,
 }
 
 /// Totals since the beginning.
@@ -56,14 +75,16 @@ pub(crate) struct Counts {
 }
 
 impl Node {
-    pub(crate) fn new(spec: NodeSpec, control: Control) -> Self {
+    pub(crate) fn new(spec: NodeSpec, control: Control, place: Place, walk: Option<Walk>) -> Self {
         let cores = spec.cores.max(1) as u16;
         Self {
             working: vec![None; usize::from(cores)],
             // The lowest number is taken first, which matters to nobody but stays the same.
             idle: (0..cores).rev().collect(),
             spec,
+            place,
             control,
+            walk,
             packets: VecDeque::new(),
             runnable: VecDeque::new(),
             outbox: VecDeque::new(),
@@ -91,6 +112,7 @@ impl Node {
     }
 
     pub(crate) fn on_core_done(&mut self, now: Instant, core: u16, space: &mut Space) {
+        let core = core - self.place.first_core;
         let Some(work) = self.working[usize::from(core)].take() else {
             return space.complain(|| format!("core {core} finished without having begun"));
         };
@@ -100,7 +122,8 @@ impl Node {
                 self.answer(now, key, Outcome::Shed(reason), space);
                 None
             }
-            Work::Serve(key) => {
+            Work::Run(key, _) => self.walk_on(now, key, space),
+            Work::Serve(key) | Work::Answer(key) => {
                 self.answer(now, key, Outcome::Served, space);
                 None
             }
@@ -136,7 +159,7 @@ impl Node {
             .runnable
             .front()
             .and_then(|&key| space.requests.get_mut(key))
-            .map_or(0, |request| now.nanos_since(request.parsed));
+            .map_or(0, |request| now.nanos_since(request.queued));
         Duration::from_nanos(packet + request)
     }
 
@@ -153,7 +176,7 @@ impl Node {
         {
             // At least a tick ahead: a deadline that has come was served above or soon will be.
             self.armed = deadline.max(now + self.spec.tick);
-            space.calendar.at(self.armed, Event::Tick);
+            space.calendar.at(self.armed, Event::Tick(self.place.node));
         }
     }
 
@@ -186,7 +209,12 @@ impl Node {
             self.turn -= 1;
             return Some(Work::Parse(arrived, packet));
         }
-        self.runnable.pop_front().map(|key| self.start(now, key, space))
+        while let Some(key) = self.runnable.pop_front() {
+            if let Some(work) = self.start(now, key, space) {
+                return Some(work);
+            }
+        }
+        None
     }
 
     fn give(&mut self, now: Instant, core: u16, work: Work, space: &mut Space) {
@@ -194,7 +222,11 @@ impl Node {
         let cost = match work {
             Work::Parse(..) => costs.receive,
             Work::Reject(..) => costs.shed + costs.send,
-            Work::Credit(..) => costs.send,
+            Work::Credit(..) | Work::Answer(_) => costs.send,
+            Work::Run(_, time) => {
+                self.handled_ns += time.nanos();
+                time
+            }
             Work::Serve(key) => {
                 let service =
                     space.requests.get_mut(key).map_or(Duration::ZERO, |request| request.service);
@@ -204,7 +236,7 @@ impl Node {
         };
         self.counts.busy_ns += cost.nanos();
         self.working[usize::from(core)] = Some(work);
-        space.calendar.at(now + cost, Event::CoreDone(core));
+        space.calendar.at(now + cost, Event::CoreDone(self.place.first_core + core));
     }
 
     /// A packet has been parsed; returns what the core must do at once.
@@ -219,11 +251,19 @@ impl Node {
         match packet {
             Packet::Request(key) => self.judge(now, arrived, key, space),
             Packet::Demand { client, demand, acked } => {
-                self.control.demand(now, client, demand, acked);
+                self.control.demand(now, client - self.place.first_client, demand, acked);
                 None
             }
             Packet::Deregister { client } => {
-                self.control.deregister(now, client);
+                self.control.deregister(now, client - self.place.first_client);
+                None
+            }
+            Packet::Reply(key) => {
+                self.heard(now, key, false, space);
+                None
+            }
+            Packet::Credit(key) => {
+                self.heard(now, key, true, space);
                 None
             }
         }
@@ -239,8 +279,9 @@ impl Node {
         self.counts.requests += 1;
         let delay = self.delay(now, space);
         let request = space.request(key, "at parsing")?;
-        (request.arrived, request.parsed) = (arrived, now);
-        let (client, dispatch) = (request.client, request.dispatch?);
+        (request.arrived, request.queued) = (arrived, now);
+        let (client, dispatch) = (request.client - self.place.first_client, request.dispatch?);
+        self.on_echo(arrived, dispatch.echo);
         let verdict =
             self.control.request(now, client, &dispatch, now.since(arrived), delay, space);
         match verdict {
@@ -256,37 +297,47 @@ impl Node {
     }
 
     /// A request leaves the queue: the controller's last chance to refuse it.
-    fn start(&mut self, now: Instant, key: Key, space: &mut Space) -> Work {
-        let Some(request) = space.request(key, "at start") else {
-            return Work::Serve(key);
-        };
+    fn start(&mut self, now: Instant, key: Key, space: &mut Space) -> Option<Work> {
+        let request = space.request(key, "at start")?;
+        if let Some(task) = &mut request.task
+            && task.stage != Stage::Fresh
+        {
+            task.budget.deduct(now.since(request.queued));
+            return self.walk_on(now, key, space);
+        }
         request.started = now;
         let in_server = now.since(request.arrived);
         let budget = request
             .dispatch
             .and_then(|dispatch| dispatch.budget)
             .map(|budget| budget.saturating_sub(in_server));
-        match self.control.start(now, request.client, in_server, budget) {
-            Verdict::Admit => Work::Serve(key),
-            Verdict::Shed(reason) | Verdict::Close(reason) => Work::Reject(key, reason),
+        let client = request.client - self.place.first_client;
+        match self.control.start(now, client, in_server, budget) {
+            Verdict::Admit if self.walk.is_some() => self.begin(now, key, space),
+            Verdict::Admit => Some(Work::Serve(key)),
+            Verdict::Shed(reason) | Verdict::Close(reason) => Some(Work::Reject(key, reason)),
         }
     }
 
     /// A response or reject leaves.
     fn answer(&mut self, now: Instant, key: Key, outcome: Outcome, space: &mut Space) {
+        self.close(now, key, outcome, space);
         let Some(request) = space.request(key, "at answering") else {
             return;
         };
         let served = outcome == Outcome::Served;
-        let (until, service) =
-            if served { (request.started, request.service) } else { (now, Duration::ZERO) };
+        let (until, service) = match (served, &request.task) {
+            (true, None) => (request.started, request.service),
+            (true, Some(_)) => (request.started, now.since(request.started)),
+            (false, _) => (now, Duration::ZERO),
+        };
         let waited = until.since(request.arrived);
         let (client, again) = (request.client, request.answer.is_some());
         if again {
             space.complain(|| format!("client {client}: a request was answered twice"));
         }
         let done = Completion { outcome, waited, service };
-        let offer = self.control.done(now, client, &done, space);
+        let offer = self.control.done(now, client - self.place.first_client, &done, space);
         if let Some(request) = space.requests.get_mut(key) {
             request.answer = Some(Answer { outcome, offer, left: now, waited });
         }
@@ -298,6 +349,7 @@ impl Node {
     fn send_credit(&mut self, now: Instant, client: u32, offer: Offer, space: &mut Space) {
         self.counts.tx += 1;
         self.counts.explicit += 1;
+        let client = client + self.place.first_client;
         let credit = space.credits.insert(Credit { client, offer, stamp: now.stamp() });
         space.send_down(now, client, Event::Credit(credit));
     }

@@ -1,14 +1,13 @@
 //! One run: the loop over the calendar, and what comes of it.
 
 use crate::clients::Clients;
-use crate::control::Control;
 use crate::fabric::Fabric;
 use crate::node::{Counts, Node};
-use crate::space::{Event, Space};
+use crate::space::{Event, Packet, Space};
+use crate::topology::Topology;
 use crate::trace::{Sample, Trace};
 use crate::world::{Intended, Load, World};
 use std::fmt;
-use std::sync::Arc;
 use std::time::Duration;
 use tailwater_control::catalog::Controller;
 use tailwater_core::{Instant, Nanos, Rng};
@@ -59,14 +58,34 @@ pub fn simulate(
     load: Load<'_>,
     controller: &Controller,
 ) -> Result<(Run, Trace), Broken> {
-    let mut simulation = Simulation::new(world, controller);
+    simulate_tiers(world, load, controller, &[])
+}
+
+/// The same for a world of several tiers: `tiers` holds a fresh controller for each of their nodes,
+/// tier by tier. The run tells of the front; locks are told of every node.
+///
+/// # Errors
+/// As for [`simulate`], and when there are more or fewer controllers than nodes.
+pub fn simulate_tiers(
+    world: &World,
+    load: Load<'_>,
+    controller: &Controller,
+    tiers: &[Controller],
+) -> Result<(Run, Trace), Broken> {
+    let nodes: u32 = world.tiers.iter().map(|tier| tier.nodes.max(1)).sum();
+    let mut simulation = Simulation::new(world, controller, tiers);
+    if nodes as usize != tiers.len() {
+        simulation.space.complain(|| {
+            format!("the tiers have {nodes} nodes, but {} controllers were given", tiers.len())
+        });
+    }
     simulation.run(load);
     simulation.finish(world)
 }
 
 struct Simulation {
     space: Space,
-    node: Node,
+    topology: Topology,
     clients: Clients,
     end: Instant,
     sample: Option<Duration>,
@@ -78,9 +97,10 @@ struct Simulation {
 }
 
 impl Simulation {
-    fn new(world: &World, controller: &Controller) -> Self {
+    fn new(world: &World, controller: &Controller, tiers: &[Controller]) -> Self {
+        let topology = Topology::new(world, controller, tiers);
         let rng = Rng::from_seed(world.seed);
-        let mut space = Space::new(Fabric::new(world.link, world.clients, &rng));
+        let mut space = Space::new(Fabric::new(world.link, topology.connections(), &rng));
         let (from, to) = world.window();
         space.calendar.at(from, Event::Window(true));
         space.calendar.at(to, Event::Window(false));
@@ -88,11 +108,9 @@ impl Simulation {
             space.calendar.at(Instant::ZERO, Event::Sample);
         }
         let tally = Tally::new(TallySpec { slo: world.slo, from, to, bin: world.bin });
-        let admission = Arc::clone(&controller.admission);
-        let control = Control::new(admission, world.node.shards, world.clients);
         Self {
             space,
-            node: Node::new(world.node.clone(), control),
+            topology,
             clients: Clients::new(controller, world.clients, world.slo, tally),
             end: to + world.drain,
             sample: world.sample,
@@ -153,32 +171,60 @@ impl Simulation {
         let (now, event) = self.space.calendar.pop()?;
         self.now = now;
         self.events += 1;
-        let space = &mut self.space;
+        let (space, topology) = (&mut self.space, &mut self.topology);
         match event {
-            Event::Packet(packet) => self.node.on_packet(now, packet, space),
-            Event::CoreDone(core) => self.node.on_core_done(now, core, space),
-            Event::Tick => self.node.on_tick(now, space),
-            Event::Reply(key) => return self.clients.on_reply(now, key, space),
-            Event::Credit(key) => self.clients.on_credit(now, key, space),
-            Event::ClientDue(client) => self.clients.on_due(now, client, space),
-            Event::Window(begins) => self.window[usize::from(!begins)] = self.node.counts,
+            Event::Packet(packet) => {
+                let node = if topology.is_single() { 0 } else { topology.to(packet.client(space)) };
+                topology.nodes[node].on_packet(now, packet, space);
+            }
+            Event::CoreDone(core) => {
+                let node = if topology.is_single() { 0 } else { topology.of_core(core) };
+                topology.nodes[node].on_core_done(now, core, space);
+            }
+            Event::Tick(node) => topology.nodes[usize::from(node)].on_tick(now, space),
+            Event::GiveUp(key) => {
+                let client = space.requests.get_mut(key).map(|request| request.client);
+                if let Some(node) = client.map(|client| topology.to(client)) {
+                    topology.nodes[node].on_give_up(now, key, space);
+                }
+            }
+            Event::Reply(key) => match topology.caller_of(Packet::Reply(key), space) {
+                Some(node) => node.on_packet(now, Packet::Reply(key), space),
+                None => return self.clients.on_reply(now, key, space),
+            },
+            Event::Credit(key) => match topology.caller_of(Packet::Credit(key), space) {
+                Some(node) => node.on_packet(now, Packet::Credit(key), space),
+                None => self.clients.on_credit(now, key, space),
+            },
+            Event::ClientDue(client) => match topology.caller(client) {
+                Some(node) => node.on_caller_due(now, client, space),
+                None => self.clients.on_due(now, client, space),
+            },
+            Event::Window(begins) => {
+                self.window[usize::from(!begins)] = topology.nodes[0].counts;
+            }
             Event::Sample => self.take_sample(now),
         }
         None
+    }
+
+    fn front(&self) -> &Node {
+        &self.topology.nodes[0]
     }
 
     fn take_sample(&mut self, now: Instant) {
         let Some(every) = self.sample else {
             return;
         };
-        let (packets, runnable) = self.node.queued();
-        let gauges = self.node.control().gauges();
+        let (packets, runnable) = self.front().queued();
+        let gauges = self.front().control().gauges();
+        let delay = self.topology.nodes[0].delay(now, &mut self.space);
         self.samples.push(Sample {
             at: now,
             pool: gauges.pool,
             issued: gauges.issued,
             sessions: gauges.sessions,
-            delay: self.node.delay(now, &mut self.space),
+            delay,
             packets,
             runnable,
         });
@@ -188,8 +234,11 @@ impl Simulation {
     }
 
     fn finish(mut self, world: &World) -> Result<(Run, Trace), Broken> {
+        for node in &self.topology.nodes {
+            node.check_locks(&mut self.space);
+            node.control().check_at_rest(&mut self.space);
+        }
         let (tally, longest_unserved) = self.clients.finish(self.end, &mut self.space);
-        self.node.control().check_at_rest(&mut self.space);
         if let Some(what) = self.space.broken {
             return Err(Broken {
                 what,
@@ -203,7 +252,13 @@ impl Simulation {
         let mut run = Run { clients: world.clients, ..Run::default() };
         tally.finish().fill(&mut run, Some(of_window.requests));
         of_window.fill(&mut run, world.measure);
-        let trace = Trace { samples: self.samples, longest_unserved, events: self.events };
+        let nodes = self.topology.nodes.into_iter();
+        let trace = Trace {
+            samples: self.samples,
+            longest_unserved,
+            locks: nodes.flat_map(|node| node.lock_reports(self.end)).collect(),
+            events: self.events,
+        };
         Ok((run, trace))
     }
 }
@@ -229,3 +284,6 @@ impl Counts {
         run.explicit_credits_rps = self.explicit as f64 * 1e9 / window.nanos().max(1) as f64;
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,6 +3,7 @@
 use crate::calendar::Calendar;
 use crate::fabric::{Fabric, Way};
 use crate::slab::{Key, Slab};
+use crate::task::Task;
 use std::time::Duration;
 use tailwater_control::{Dispatch, Offer, Outcome};
 use tailwater_core::{Instant, Stamp};
@@ -12,10 +13,12 @@ use tailwater_core::{Instant, Stamp};
 pub(crate) enum Event {
     /// A message reaches the node.
     Packet(Packet),
-    /// A core has finished what it was given.
+    /// A core has finished what it was given. Cores of all nodes are numbered through.
     CoreDone(u16),
-    /// The controller asked to be called.
-    Tick,
+    /// The controller of a node asked to be called.
+    Tick(u16),
+    /// A waiter's budget ends, if it still waits for the same.
+    GiveUp(Key),
     /// A response or reject reaches its client.
     Reply(Key),
     /// A credit message reaches its client.
@@ -32,13 +35,37 @@ pub(crate) enum Event {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Packet {
     Request(Key),
-    Demand { client: u32, demand: u32, acked: u32 },
-    Deregister { client: u32 },
+    Demand {
+        client: u32,
+        demand: u32,
+        acked: u32,
+    },
+    Deregister {
+        client: u32,
+    },
+    /// Of another node, to a call.
+    Reply(Key),
+    /// Of another node.
+    Credit(Key),
+}
+
+impl Packet {
+    /// The connection that it comes on; the first, if what it belongs to has ended.
+    pub(crate) fn client(&self, space: &Space) -> u32 {
+        match *self {
+            Self::Request(key) | Self::Reply(key) => {
+                space.requests.get(key).map_or(0, |request| request.client)
+            }
+            Self::Credit(key) => space.credits.get(key).map_or(0, |credit| credit.client),
+            Self::Demand { client, .. } | Self::Deregister { client } => client,
+        }
+    }
 }
 
 /// A request from its intended time to its fate, with what its messages carry.
 #[derive(Clone, Debug)]
 pub(crate) struct Request {
+    /// The connection: a client's, or, numbered after those, one between nodes.
     pub(crate) client: u32,
     pub(crate) intended: Instant,
     pub(crate) service: Duration,
@@ -47,10 +74,31 @@ pub(crate) struct Request {
     pub(crate) dispatch: Option<Dispatch>,
     /// At the node.
     pub(crate) arrived: Instant,
-    pub(crate) parsed: Instant,
+    /// When it came to the run queue: parsed, or woken last.
+    pub(crate) queued: Instant,
     pub(crate) started: Instant,
     /// Set when its answer leaves the node.
     pub(crate) answer: Option<Answer>,
+    /// Where it stands, if requests at this node have paths.
+    pub(crate) task: Option<Box<Task>>,
+}
+
+impl Request {
+    /// A request that is due now.
+    pub(crate) const fn new(now: Instant, client: u32, service: Duration) -> Self {
+        Self {
+            client,
+            intended: now,
+            service,
+            sent: now,
+            dispatch: None,
+            arrived: now,
+            queued: now,
+            started: now,
+            answer: None,
+            task: None,
+        }
+    }
 }
 
 /// What a response or reject carries.

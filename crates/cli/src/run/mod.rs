@@ -36,7 +36,10 @@ pub(crate) fn run_text(options: &RunOptions, text: &str) -> Result<(), Failure> 
         scenario.repetitions = repetitions.max(1);
     }
     let experiment = match options.on {
-        Driver::Loopback => loopback::run(&scenario)?,
+        Driver::Loopback => {
+            scenario.needs_simulator().map_or(Ok(()), Err).map_err(Failure::usage)?;
+            loopback::run(&scenario)?
+        }
         Driver::Sim => sim::run(&scenario)?,
     };
     output::deliver(&experiment, options.json, options.out.as_deref())

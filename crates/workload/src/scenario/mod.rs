@@ -12,11 +12,15 @@ mod demand;
 mod error;
 pub mod limits;
 mod item;
+mod lock_order;
+mod locks;
+mod path;
 mod pinning;
 mod section;
 mod server;
 mod shorten;
 mod sim;
+mod tier;
 
 #[cfg(test)]
 mod tests;
@@ -27,8 +31,11 @@ pub use configuration::Configuration;
 pub use controller::{ControllerSpec, Override};
 pub use demand::{Amount, Course, Cycle, CycleStep, Demand};
 pub use error::{Place, Problem, ScenarioError};
+pub use locks::{LockPolicy, Locks};
+pub use path::{CallStep, Hot, LockStep, Path, PathStep};
 pub use server::{Placement, Reception, Server, Transport};
 pub use sim::Sim;
+pub use tier::Tier;
 
 use crate::duration::format_duration;
 use crate::words::clip;
@@ -73,6 +80,10 @@ pub struct Scenario {
     pub controllers: Vec<ControllerSpec>,
     /// What the simulator is to assume.
     pub sim: Sim,
+    /// Further nodes, which the server's paths call; those call further ones. Simulator only, as yet.
+    pub tiers: Vec<Tier>,
+    /// Where something begins that only the simulator can do.
+    simulator_only: Option<Place>,
 }
 
 const KEYS: &[&str] = &[
@@ -88,6 +99,7 @@ const KEYS: &[&str] = &[
     "capacity",
     "controller",
     "sim",
+    "tier",
 ];
 
 impl Scenario {
@@ -193,10 +205,24 @@ impl Scenario {
         line
     }
 
+    /// Why only the simulator can run this scenario, or nothing where every driver can.
+    #[must_use]
+    pub fn needs_simulator(&self) -> Option<ScenarioError> {
+        self.simulator_only.map(|place| {
+            self.error_at(
+                place,
+                "requests with paths run in the simulator only, as yet; type --on sim",
+            )
+        })
+    }
+
     fn read(file: &str, top: &Section<'_>) -> Self {
         let name = stem(file);
         let clients = Clients::read(&section_of(top, "clients", clients::KEYS));
         let demand = Demand::read(&section_of(top, "demand", demand::KEYS));
+        let callees = tier::callees(top);
+        let in_server = section_of(top, "server", server::KEYS);
+        let server = Server::read(&in_server, &clients, &callees);
         Self {
             name: name.into(),
             file: file.into(),
@@ -210,7 +236,9 @@ impl Scenario {
                 .unwrap_or(Duration::from_millis(500)),
             duration: duration(top, &demand),
             repetitions: top.whole("repetitions", 1..=limits::REPETITIONS_MAX).unwrap_or(5),
-            server: Server::read(&section_of(top, "server", server::KEYS), &clients),
+            tiers: tier::read(top, &callees, &server),
+            simulator_only: in_server.item("path").map(|item| item.place()),
+            server,
             clients,
             demand,
             capacity: Capacity::read(&section_of(top, "capacity", capacity::KEYS)),

@@ -115,7 +115,7 @@ impl Topology {
                 for _ in 0..world.tiers[tier].connections.max(1) {
                     let number = self.connections();
                     self.between.push(Between { from, to });
-                    let client = controller.client();
+                    let client = controller.client(u64::from(number));
                     callers[usize::from(from)].connect(tier, in_tier.1, number, client);
                 }
             }

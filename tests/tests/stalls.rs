@@ -28,6 +28,21 @@ fn who_does_not_finish_his_hello_is_sent_away() {
 }
 
 #[test]
+fn who_stops_inside_a_frame_is_sent_away() {
+    let config = ServerConfig { patience: Duration::from_millis(50), ..ServerConfig::default() };
+    let served = Served::start(config, controller("breakwater", &[]));
+    let bystander = Bystander::of(&served);
+    let request = Call::new(1, ECHO, b"unfinished").bytes();
+    for length in [1, request.len() / 2, request.len() - 1] {
+        let mut peer = served.peer();
+        peer.greet();
+        peer.say(&request[..length]);
+        assert_eq!(peer.farewell(), GoodbyeCode::Idle, "after {length} bytes");
+    }
+    bystander.is_unhurt();
+}
+
+#[test]
 fn bytes_that_come_one_at_a_time_are_served() {
     let served = Served::breakwater();
     let mut peer = served.peer();

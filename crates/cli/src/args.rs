@@ -36,6 +36,11 @@ pub(crate) enum Verb {
         /// Which.
         shell: clap_complete::Shell,
     },
+    /// Print the manual page of a verb, or of tailwater; for man -l - or a file such as tailwater.1.
+    Man {
+        /// The verb, such as run.
+        verb: Option<String>,
+    },
     /// Do what a JSON object on standard input says, for the orchestrator.
     #[command(hide = true)]
     Job,
@@ -224,6 +229,25 @@ fn key_value(text: &str) -> Result<(String, String), String> {
     let (key, value) =
         text.split_once('=').ok_or_else(|| format!("'{text}' found, KEY=VALUE is needed"))?;
     Ok((key.into(), value.into()))
+}
+
+/// The manual page in roff.
+pub(crate) fn manual(verb: Option<&str>) -> Result<(), Failure> {
+    let mut command = Arguments::command();
+    command.build();
+    let asked = match verb {
+        None => &command,
+        Some(verb) => command.find_subcommand(verb).ok_or_else(|| {
+            let known: Vec<_> = command.get_subcommands().map(clap::Command::get_name).collect();
+            let known = known.join(", ");
+            Failure::usage(format!("'{verb}' found, a verb is needed: one of {known}"))
+        })?,
+    };
+    let mut page = Vec::new();
+    let name = verb.map_or("tailwater".to_owned(), |verb| format!("tailwater-{verb}"));
+    let page_of = clap_mangen::Man::new(asked.clone()).title(name);
+    page_of.render(&mut page).map_err(|error| Failure::work(format!("manual page: {error}")))?;
+    crate::failure::say(String::from_utf8_lossy(&page).trim_end())
 }
 
 pub(crate) fn completions(shell: clap_complete::Shell) -> Result<(), Failure> {

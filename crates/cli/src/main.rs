@@ -27,6 +27,7 @@ fn main() -> ExitCode {
         Verb::Demo(options) => demo::demo(&options),
         Verb::Controllers => controllers::list(),
         Verb::Completions { shell } => args::completions(shell),
+        Verb::Man { verb } => args::manual(verb.as_deref()),
         Verb::Job => job::from_standard_input(),
     };
     match result {

@@ -134,6 +134,21 @@ fn a_file_that_is_not_there_or_no_text_is_refused_by_name() {
     }
 }
 
+#[test]
+fn every_verb_has_a_manual_page() {
+    let page = |arguments: &[&str]| {
+        Command::new(TAILWATER).args(arguments).output().expect("it runs")
+    };
+    for verb in ["run", "serve", "load"] {
+        let page = String::from_utf8(page(&["man", verb]).stdout).expect("text");
+        assert!(page.contains(&format!(".TH tailwater-{verb} 1")), "{page}");
+    }
+    assert!(page(&["man"]).status.success());
+    let refused = page(&["man", "nothing"]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("one of demo, run"), "{refused:?}");
+}
+
 /// The fields that the specification lists, of the whole and of each run.
 fn has_what_was_promised(experiment: &Value) {
     for field in ["capacity_rps", "slo_us"] {

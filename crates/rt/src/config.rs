@@ -113,7 +113,8 @@ pub struct ServerConfig {
     pub output_high: usize,
     /// Unsent output at which a client that does not read is cut off; default 4 MiB.
     pub output_max: usize,
-    /// How long a client may take over its HELLO, or leave its output unread; default 10 s.
+    /// How long a client may take over its HELLO, stop inside a frame, or leave its output unread;
+    /// default 10 s.
     pub patience: Duration,
     /// Longest frame, in bytes; default 1 MiB.
     pub frame_max: u32,

@@ -23,6 +23,8 @@ pub(super) struct Connection {
     pub(super) limits: Limits,
     /// The beginning of a frame whose rest has not come.
     pub(super) input: Vec<u8>,
+    /// When more of that frame is overdue.
+    pub(super) rest_due: Option<Instant>,
     output: Vec<u8>,
     output_sent: usize,
     pub(super) interest: Interest,
@@ -61,6 +63,7 @@ impl Connection {
             phase: Phase::Greeting,
             limits,
             input: Vec::new(),
+            rest_due: None,
             output: Vec::new(),
             output_sent: 0,
             interest: Interest::READ,
@@ -74,6 +77,11 @@ impl Connection {
             sending: SendClock::default(),
             overdue_at: Some(overdue),
         }
+    }
+
+    /// Whether it owes something for too long.
+    pub(super) fn is_overdue(&self, now: Instant) -> bool {
+        [self.overdue_at, self.rest_due].into_iter().flatten().any(|at| at <= now)
     }
 
     /// Where frames are appended.

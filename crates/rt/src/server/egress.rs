@@ -188,18 +188,26 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
         connection.phase = Phase::Closing;
         connection.input = Vec::new();
         connection.overdue_at = Some(now + Duration::from_secs(1));
+        connection.rest_due = None;
         Goodbye::new(code, why).encode(connection.output());
         self.totals.frames_out += 1;
         self.expect_soon();
         self.flush(key);
     }
 
-    /// A HELLO, a read or the peer's end of a closing connection is overdue.
+    /// A HELLO, the rest of a frame, a read or the peer's end of a closing connection is overdue.
     pub(super) fn give_up_on(&mut self, key: u32) {
         let connection = &self.connections[key as usize];
         match connection.phase {
             Phase::Closing => self.close(key),
             Phase::Greeting => self.say_goodbye(key, GoodbyeCode::Idle, "no HELLO came in time"),
+            Phase::Open if connection.rest_due.is_some_and(|at| at <= self.now) => {
+                self.say_goodbye(
+                    key,
+                    GoodbyeCode::Idle,
+                    "the rest of a frame did not come in time",
+                );
+            }
             Phase::Open => {
                 self.totals.slow_readers += 1;
                 self.close(key);

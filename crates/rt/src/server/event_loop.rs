@@ -283,7 +283,8 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
         }
     }
 
-    /// Says goodbye to clients that owe a HELLO, a read or their leaving for too long.
+    /// Says goodbye to clients that owe a HELLO, the rest of a frame, a read or their leaving for too
+    /// long.
     fn sweep(&mut self) {
         if self.sweep_at.is_none_or(|at| at > self.now) {
             return;
@@ -291,13 +292,15 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
         let overdue: Vec<u32> = self
             .connections
             .iter()
-            .filter(|(_, connection)| connection.overdue_at.is_some_and(|at| at <= self.now))
+            .filter(|(_, connection)| connection.is_overdue(self.now))
             .map(|(key, _)| key as u32)
             .collect();
         for key in overdue {
             self.give_up_on(key);
         }
-        let owing = self.connections.iter().any(|(_, connection)| connection.overdue_at.is_some());
+        let owes =
+            |connection: &Connection| connection.overdue_at.or(connection.rest_due).is_some();
+        let owing = self.connections.iter().any(|(_, connection)| owes(connection));
         self.sweep_at = owing.then(|| self.now + SWEEP_EVERY);
     }
 

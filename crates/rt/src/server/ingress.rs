@@ -61,7 +61,20 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
                 self.connections[key as usize].input = input;
             }
         }
+        self.expect_rest(key);
         self.flush_if_settled(key);
+    }
+
+    /// A client that stops inside a frame holds its beginning here: not for ever.
+    fn expect_rest(&mut self, key: u32) {
+        let due = self.now + self.shared.config.patience;
+        let Some(connection) = self.connections.get_mut(key as usize) else {
+            return;
+        };
+        connection.rest_due = (!connection.input.is_empty()).then_some(due);
+        if connection.rest_due.is_some() {
+            self.expect_soon();
+        }
     }
 
     /// Takes every whole frame; returns the bytes used, or `None` when the connection is done for.

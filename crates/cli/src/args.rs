@@ -29,6 +29,8 @@ pub(crate) enum Verb {
     Serve(ServeOptions),
     /// Send load to a server and report the fate of every request.
     Load(LoadOptions),
+    /// Hold two results of one scenario against each other, such as loopback's and the simulator's.
+    Compare(CompareOptions),
     /// List controllers, profiles and the settings that overrides can change.
     Controllers,
     /// Print completions for a shell.
@@ -54,6 +56,17 @@ pub(crate) struct DemoOptions {
     /// Write the JSON, plots and an HTML page here.
     #[arg(long, value_name = "DIR", default_value = "out/demo")]
     pub(crate) out: PathBuf,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct CompareOptions {
+    /// A result: what `run --json` printed, or result.json of `run --out`.
+    pub(crate) first: PathBuf,
+    /// The other.
+    pub(crate) second: PathBuf,
+    /// Print the comparison as one JSON object.
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Args, Debug)]

@@ -135,10 +135,30 @@ fn a_file_that_is_not_there_or_no_text_is_refused_by_name() {
 }
 
 #[test]
-fn every_verb_has_a_manual_page() {
-    let page = |arguments: &[&str]| {
+fn a_result_agrees_with_itself_and_no_result_is_refused() {
+    let folder = Folder::new("compare");
+    let file = folder.0.join("tiny.toml");
+    std::fs::write(&file, TINY).expect("a file");
+    let output = run(&file, &["--on", "sim", "--json"]);
+    let result = folder.0.join("result.json");
+    std::fs::write(&result, &output.stdout).expect("a file");
+    let compare = |second: &Path| {
+        let arguments = [Path::new("compare"), &result, second];
         Command::new(TAILWATER).args(arguments).output().expect("it runs")
     };
+    let same = compare(&result);
+    let said = String::from_utf8(same.stdout).expect("text");
+    assert!(said.contains("within 5 points of capacity in 2 of 2 configurations"), "{said}");
+    let refused = compare(&file);
+    assert_eq!(refused.status.code(), Some(2));
+    let said = String::from_utf8(refused.stderr).expect("text");
+    assert!(said.contains("this is no result of tailwater run"), "{said}");
+}
+
+#[test]
+fn every_verb_has_a_manual_page() {
+    let page =
+        |arguments: &[&str]| Command::new(TAILWATER).args(arguments).output().expect("it runs");
     for verb in ["run", "serve", "load"] {
         let page = String::from_utf8(page(&["man", verb]).stdout).expect("text");
         assert!(page.contains(&format!(".TH tailwater-{verb} 1")), "{page}");

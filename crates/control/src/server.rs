@@ -228,9 +228,9 @@ pub enum Wish {
 /// A controller's state for people: metrics, plots, introspection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Gauges {
-    /// Size of the pool, `C_total`; zero for controllers without credits.
+    /// Size of the pool, `C_total`, or a controller's limit; zero where there is neither.
     pub pool: u32,
-    /// Credits out, `C_issued`.
+    /// Credits out, `C_issued`, or requests that count against the limit.
     pub issued: u32,
     /// Registered clients, `n_c`.
     pub sessions: u32,

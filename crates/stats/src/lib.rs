@@ -8,6 +8,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod agreement;
 pub mod audit;
 mod binomial;
 mod bins;
@@ -21,6 +22,7 @@ pub mod summary;
 pub mod tally;
 pub mod validity;
 
+pub use agreement::{Agreement, agreement};
 pub use audit::{Audit, AuditSpec, audit};
 pub use bound::{BoundSpec, Knowledge, bound};
 pub use compare::{CompareError, Comparison};

@@ -1,0 +1,1 @@
+//! Runtime of the profiler, linked or preloaded into the profiled program.

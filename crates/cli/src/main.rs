@@ -12,6 +12,7 @@ mod serve;
 mod load;
 mod run;
 mod demo;
+mod profile;
 mod controllers;
 
 use args::{Arguments, Verb};
@@ -19,12 +20,16 @@ use clap::Parser as _;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    if let Some(code) = profile::as_compiler() {
+        return code;
+    }
     let arguments = Arguments::parse();
     let result = match arguments.verb {
         Verb::Serve(options) => serve::serve(&options),
         Verb::Load(options) => load::load(&options),
         Verb::Run(options) => run::run(&options),
         Verb::Demo(options) => demo::demo(&options),
+        Verb::Profile { verb } => profile::profile(&verb),
         Verb::Controllers => controllers::list(),
         Verb::Completions { shell } => args::completions(shell),
         Verb::Job => job::from_standard_input(),

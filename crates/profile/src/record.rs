@@ -20,6 +20,8 @@ pub enum Record {
     Thread(Thread),
     /// Two clocks read together.
     Clock(Clock),
+    /// Names a mapped program or library, so that addresses can be turned into lines.
+    Module(Module),
     /// An invocation that has ended (or, flagged, was live when recording ended).
     Call(Call),
     /// A wait for a lock or a condition.
@@ -56,6 +58,21 @@ pub struct Thread {
     pub tid: u32,
     /// As set with `pthread_setname_np`; may be empty.
     pub name: String,
+}
+
+/// A program or shared library in the recorded process's memory.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Module {
+    /// First address of the mapping.
+    pub start: u64,
+    /// First address after it.
+    pub end: u64,
+    /// What to subtract from an address to get the file's own virtual address (the load bias).
+    pub bias: u64,
+    /// Path of the file.
+    pub path: String,
+    /// The GNU build id; empty where there is none.
+    pub build_id: Vec<u8>,
 }
 
 /// One reading of both clocks; two or more of them give the rate.

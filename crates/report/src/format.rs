@@ -20,7 +20,8 @@ pub(crate) fn significant(value: f64) -> String {
 }
 
 /// A time given in microseconds, in µs, ms or s.
-pub(crate) fn time(us: f64) -> String {
+#[must_use]
+pub fn time(us: f64) -> String {
     if !us.is_finite() {
         return NOTHING.to_owned();
     }
@@ -43,7 +44,8 @@ pub(crate) fn thousands(per_second: f64) -> String {
 }
 
 /// A share as percent, without the sign.
-pub(crate) fn percent(share: f64) -> String {
+#[must_use]
+pub fn percent(share: f64) -> String {
     let value = share * 100.0;
     if !value.is_finite() {
         NOTHING.to_owned()
@@ -75,7 +77,8 @@ pub(crate) fn plain(value: f64) -> String {
 }
 
 /// A count with commas between thousands.
-pub(crate) fn count(value: u64) -> String {
+#[must_use]
+pub fn count(value: u64) -> String {
     let digits = value.to_string();
     let mut text = String::new();
     for (i, digit) in digits.chars().enumerate() {

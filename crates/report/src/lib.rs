@@ -11,6 +11,7 @@
 #![forbid(unsafe_code)]
 
 mod format;
+mod grid;
 mod model;
 mod quantity;
 
@@ -24,6 +25,8 @@ mod plots;
 mod svg;
 mod table;
 
+pub use format::{count, percent, time};
+pub use grid::grid;
 pub use html::html;
 pub use plots::{Plot, plots};
 pub use sentences::line_summary;

@@ -136,6 +136,6 @@ fn remarks(notes: &[Note]) -> String {
 }
 
 /// Text from files must not move the cursor or change colours.
-fn printable(text: &str) -> String {
+pub(crate) fn printable(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }

@@ -9,6 +9,15 @@
 /* The section that holds the descriptors, so that tools find them in the file. */
 #define TW_PROFILE_SECTION "tw_desc"
 
+#if defined(__has_attribute)
+#if __has_attribute(preserve_most)
+#define TW_PRESERVE_MOST __attribute__((preserve_most))
+#endif
+#endif
+#ifndef TW_PRESERVE_MOST
+#define TW_PRESERVE_MOST    /* never called by what such a compiler compiles */
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -48,7 +57,7 @@ extern __thread struct tw_context *tw_profile_context;
 /* Entered when position >= limit: registers the thread, or, where its stack is full, leaves it on an
  * overflow pad. Returns the position to push at. Preserves all registers but the result's (the pass
  * calls it as preserve_most); in the pad, frames are pushed over and over on one entry. */
-uint64_t tw_profile_slow(void);
+TW_PRESERVE_MOST uint64_t tw_profile_slow(void);
 
 /* Entry of an instrumented function, as the pass emits it:
  *     ctx = tw_profile_context;  pos = ctx->position;
@@ -58,7 +67,9 @@ uint64_t tw_profile_slow(void);
  *     ctx->position = pos + 16;
  * Exit (before ret, resume, tail calls): tw_profile_context->position = pos;
  * Landing pads and after calls that return twice: tw_profile_context->position = pos + 16.
- * All accesses are relaxed atomics (plain moves on x86-64). */
+ * Loads are relaxed and stores are release: a scanner that sees a frame also sees a thread's generation
+ * no older than the frame's, and one that sees a position sees what lies below it (all are plain moves
+ * on x86-64). */
 
 #ifdef __cplusplus
 }

@@ -1,7 +1,7 @@
 # `make` lists the verbs. What takes more than a few lines of shell lives in xtask.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench ci docs fmt fuzz deny tidy setup clean
+.PHONY: help demo test bench ci pass docs fmt fuzz deny tidy setup setup-pass clean
 
 CARGO := cargo
 BINARY := $(or $(CARGO_TARGET_DIR),target)/release/tailwater
@@ -10,6 +10,9 @@ BINARY := $(or $(CARGO_TARGET_DIR),target)/release/tailwater
 # packages are installed. Rust links with cc; libFuzzer is C++.
 NEEDS := cc=gcc,libc6-dev
 NEEDS_FUZZ := $(NEEDS) c++=g++
+# The profiler's plugin, and the tests that compile with it.
+NEEDS_PASS := $(NEEDS) clang++-22=clang-22 ld.lld-22=lld-22 llvm-config-22=llvm-22-dev \
+  llvm-ar-22=llvm-22 FileCheck-22=llvm-22-tools
 
 help: ## list the verbs
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-14s %s\n", $$1, $$2 }'
@@ -18,14 +21,17 @@ demo: setup ## build tailwater and run the main job: a server at twice its capac
 	$(CARGO) build --release --locked --package tailwater-cli
 	$(BINARY) demo
 
-test: setup ## run every test, doc tests and fuzz corpora included
+test: setup-pass ## run every test, doc tests and fuzz corpora included
 	$(CARGO) test --workspace --locked
 
 bench: setup ## run benches: NAMES="overload transport" (default all), SHORT=1 for a quick pass, LIST=1 for the names
 	$(CARGO) xtask bench $(if $(LIST),--list) $(if $(SHORT),--short) $(NAMES)
 
-ci: setup ## run what CI runs: fmt, tidy, clippy, docs, tests, examples, doc commands, short benches
+ci: setup-pass ## run what CI runs: fmt, tidy, clippy, docs, tests, examples, doc commands, short benches
 	@$(CARGO) xtask ci
+
+pass: setup-pass ## build the profiler's compiler plugin and runtime into target/profile
+	@$(CARGO) xtask pass
 
 docs: setup ## build the API documentation, warnings denied
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked
@@ -46,6 +52,9 @@ deny: setup ## check licences, advisories and sources of dependencies; needs car
 
 setup: ## install what the other verbs need, or say what to type
 	@sh xtask/setup.sh $(NEEDS)
+
+setup-pass:
+	@sh xtask/setup.sh $(NEEDS_PASS)
 
 clean: ## remove what was built and measured
 	$(CARGO) clean

@@ -11,6 +11,7 @@ mod ci;
 mod examples;
 mod fuzz;
 mod markdown;
+mod pass;
 mod process;
 mod readme;
 mod tally;
@@ -38,6 +39,7 @@ const VERBS: &[Verb] = &[
         run: readme::main,
     },
     Verb { name: "examples", help: "run the examples of the façade crate", run: examples::main },
+    Verb { name: "pass", help: "build the profiler's plugin and runtime", run: pass::main },
     Verb { name: "bench", help: "[--list] [--short] [NAME…]: run benches", run: bench::main },
     Verb { name: "fuzz", help: "SECONDS [TARGET…]: fuzz each target that long", run: fuzz::main },
 ];

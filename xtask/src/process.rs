@@ -23,6 +23,13 @@ pub(crate) fn run(command: &mut Command) -> Result {
     if status.success() { Ok(()) } else { Err(format!("`{shown}` ended with {status}")) }
 }
 
+/// Runs a command to its end without naming it first: for those whose words fill pages.
+pub(crate) fn run_quietly(command: &mut Command) -> Result {
+    let shown = command.get_program().to_string_lossy().into_owned();
+    let status = command.status().map_err(|error| format!("could not start {shown}: {error}"))?;
+    if status.success() { Ok(()) } else { Err(format!("{shown} ended with {status}")) }
+}
+
 /// Builds the release binary, which the documents, the benches and the demo share.
 pub(crate) fn build_release(root: &Path) -> Result {
     run(&mut cargo(root, &["build", "--release", "--locked", "--package", "tailwater-cli"]))

@@ -1,6 +1,7 @@
 //! Verbs and flags: the one table behind parsing, `--help` and completions.
 
 use crate::failure::Failure;
+use crate::profile::ProfileVerb;
 use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -31,6 +32,11 @@ pub(crate) enum Verb {
     Load(LoadOptions),
     /// Hold two results of one scenario against each other, such as loopback's and the simulator's.
     Compare(CompareOptions),
+    /// See where the time of a program's slowest requests goes.
+    Profile {
+        #[command(subcommand)]
+        verb: ProfileVerb,
+    },
     /// List controllers, profiles and the settings that overrides can change.
     Controllers,
     /// Print completions for a shell.

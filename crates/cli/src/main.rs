@@ -13,6 +13,7 @@ mod load;
 mod run;
 mod demo;
 mod compare;
+mod profile;
 mod controllers;
 
 use args::{Arguments, Verb};
@@ -20,6 +21,9 @@ use clap::Parser as _;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    if let Some(code) = profile::as_compiler() {
+        return code;
+    }
     let arguments = Arguments::parse();
     let result = match arguments.verb {
         Verb::Serve(options) => serve::serve(&options),
@@ -27,6 +31,7 @@ fn main() -> ExitCode {
         Verb::Run(options) => run::run(&options),
         Verb::Demo(options) => demo::demo(&options),
         Verb::Compare(options) => compare::compare(&options),
+        Verb::Profile { verb } => profile::profile(&verb),
         Verb::Controllers => controllers::list(),
         Verb::Completions { shell } => args::completions(shell),
         Verb::Man { verb } => args::manual(verb.as_deref()),

@@ -21,6 +21,8 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("tune", CORE),
     ("sync", BUDGETS),
     ("report", &["core", "stats"]),
+    ("profile", &["core", "stats"]),
+    ("profile-rt", &["core", "stats", "profile"]),
     ("rt", DRIVER),
     ("sim", DRIVER),
     ("load", SERVICE),

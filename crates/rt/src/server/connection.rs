@@ -81,7 +81,13 @@ impl Connection {
 
     /// Whether it owes something for too long.
     pub(super) fn is_overdue(&self, now: Instant) -> bool {
-        [self.overdue_at, self.rest_due].into_iter().flatten().any(|at| at <= now)
+        self.overdue_at.is_some_and(|at| at <= now) || self.owes_rest(now)
+    }
+
+    /// Whether the rest of a frame is overdue. Who does not read is not read from, so that nobody knows
+    /// whether it came.
+    pub(super) fn owes_rest(&self, now: Instant) -> bool {
+        self.unsent() == 0 && self.rest_due.is_some_and(|at| at <= now)
     }
 
     /// Where frames are appended.

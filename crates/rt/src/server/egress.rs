@@ -201,7 +201,7 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
         match connection.phase {
             Phase::Closing => self.close(key),
             Phase::Greeting => self.say_goodbye(key, GoodbyeCode::Idle, "no HELLO came in time"),
-            Phase::Open if connection.rest_due.is_some_and(|at| at <= self.now) => {
+            Phase::Open if connection.owes_rest(self.now) => {
                 self.say_goodbye(
                     key,
                     GoodbyeCode::Idle,

@@ -1,0 +1,86 @@
+//! `tailwater profile build -- CMD…`: the program's own build, with compilers that add the plugin.
+//!
+//! The compilers are this program under other names (`tailwater-cc`, `tailwater-c++`): it adds to the
+//! command line what is needed and becomes clang. So no build system has to pass flags on, and what
+//! cmake or configure remember stays valid afterwards.
+
+mod installed;
+mod rust;
+mod wrapper;
+
+use crate::failure::Failure;
+use clap::{Args, ValueEnum};
+use installed::Installed;
+use std::ffi::OsString;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+/// What clang's tools are called: the plugin fits one major version only.
+const LLVM: u32 = 22;
+
+#[derive(Args, Debug)]
+pub(crate) struct BuildOptions {
+    /// Which functions are profiled: lines of +GLOB, -GLOB, +file:GLOB or -file:GLOB; the last that
+    /// matches decides. Without it, all are. A change of the file calls for a clean build.
+    #[arg(long, value_name = "FILE")]
+    filter: Option<PathBuf>,
+    /// How Rust is built; without it, as `lto` where CMD is cargo.
+    #[arg(long, value_enum)]
+    rust_route: Option<RustRoute>,
+    /// The build, such as `make`, `cmake -B build`, `./configure` or `cargo build --release`.
+    #[arg(last = true, required = true, value_name = "CMD")]
+    command: Vec<OsString>,
+}
+
+/// How the plugin gets at Rust code.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum RustRoute {
+    /// At link time, with any stable rustc whose LLVM is not newer than ours; not std.
+    Lto,
+    /// Within rustc, by a flag meant for its developers (RUSTC_BOOTSTRAP); covers std too.
+    Bootstrap,
+}
+
+/// Becomes the build.
+pub(crate) fn build(options: &BuildOptions) -> Result<(), Failure> {
+    let installed = Installed::find()?;
+    installed.check()?;
+    let (program, arguments) = options
+        .command
+        .split_first()
+        .ok_or_else(|| Failure::usage("found no command; type: tailwater profile build -- make"))?;
+    let compilers = installed.compilers()?;
+    let mut command = Command::new(program);
+    command.args(arguments).envs(compilers.variables());
+    if let Some(filter) = &options.filter {
+        let path = std::path::absolute(filter).and_then(|path| path.metadata().map(|_| path));
+        let path =
+            path.map_err(|error| Failure::usage(format!("{}: {error}", filter.display())))?;
+        command.env("TAILWATER_PROFILE_FILTER", path);
+    }
+    let is_cargo = Path::new(program).file_name().is_some_and(|name| name == "cargo");
+    if let Some(route) = options.rust_route.or(is_cargo.then_some(RustRoute::Lto)) {
+        command.envs(rust::variables(route, &installed, &compilers)?);
+    }
+    let error = command.exec();
+    Err(Failure::usage(format!("could not start {}: {error}", program.display())))
+}
+
+/// When this program was started under a compiler's name: becomes that compiler.
+pub(crate) fn as_compiler() -> Option<ExitCode> {
+    let mut arguments = std::env::args_os();
+    let name = PathBuf::from(arguments.next()?);
+    let language = wrapper::Language::of(name.file_name()?.to_str()?)?;
+    Some(match compile(language, &arguments.collect::<Vec<_>>()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(),
+    })
+}
+
+fn compile(language: wrapper::Language, arguments: &[OsString]) -> Result<(), Failure> {
+    let installed = Installed::find()?;
+    let clang = language.clang();
+    let error = Command::new(&clang).args(wrapper::extend(arguments, &installed)).exec();
+    Err(installed::missing(&clang, "clang-22", &error))
+}

@@ -1,0 +1,226 @@
+//! A compiler's command line, extended: the plugin where code is made, the runtime where it is linked.
+
+use super::LLVM;
+use super::installed::Installed;
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+
+/// Which of the two compilers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Language {
+    C,
+    Cxx,
+}
+
+impl Language {
+    /// By the name under which this program was started.
+    pub(super) fn of(name: &str) -> Option<Self> {
+        match name {
+            "tailwater-cc" => Some(Self::C),
+            "tailwater-c++" => Some(Self::Cxx),
+            _ => None,
+        }
+    }
+
+    pub(super) fn clang(self) -> String {
+        let name = if self == Self::C { "clang" } else { "clang++" };
+        format!("{name}-{LLVM}")
+    }
+}
+
+/// What is to come out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Output {
+    /// Nothing that can be run: preprocessed text, questions to the compiler, `-r`.
+    Other,
+    Executable,
+    SharedLibrary,
+}
+
+/// Flags after which nothing is linked.
+const STOPS: &[&str] = &[
+    "-c",
+    "-S",
+    "-E",
+    "-M",
+    "-MM",
+    "-fsyntax-only",
+    "-r",
+    "--help",
+    "--version",
+    "-dumpversion",
+    "-dumpmachine",
+    "--precompile",
+    "--analyze",
+    "-emit-ast",
+    "-nostdlib",
+];
+/// Flags whose value is the next word: that word is no input.
+const TAKE_VALUE: &[&str] = &[
+    "-o",
+    "-I",
+    "-L",
+    "-l",
+    "-D",
+    "-U",
+    "-x",
+    "-u",
+    "-z",
+    "-T",
+    "-e",
+    "-B",
+    "-F",
+    "-G",
+    "-MF",
+    "-MT",
+    "-MQ",
+    "-MJ",
+    "-A",
+    "-h",
+    "-target",
+    "-arch",
+    "-include",
+    "-imacros",
+    "-isystem",
+    "-iquote",
+    "-idirafter",
+    "-iprefix",
+    "-iwithprefix",
+    "-iwithprefixbefore",
+    "-isysroot",
+    "-Xclang",
+    "-Xlinker",
+    "-Xassembler",
+    "-Xpreprocessor",
+    "-mllvm",
+    "--param",
+    "-rpath",
+    "-soname",
+];
+
+/// The words for clang. Ours come first where the user's may overrule them, and last where order
+/// matters to the linker.
+pub(super) fn extend(arguments: &[OsString], installed: &Installed) -> Vec<OsString> {
+    let mut words = before(arguments, installed);
+    words.extend_from_slice(arguments);
+    words.extend(after(output(arguments), installed));
+    words
+}
+
+/// Not all apply to every step; clang is told not to mind those that do not.
+fn before(arguments: &[OsString], installed: &Installed) -> Vec<OsString> {
+    let mut words: Vec<OsString> = vec!["--start-no-unused-arguments".into()];
+    words.push(joined("-fpass-plugin=", &installed.plugin()));
+    words.push("-gline-tables-only".into());
+    words.push(joined("-idirafter", &installed.include()));
+    if output(arguments) != Output::Other {
+        words.push(format!("--ld-path=ld.lld-{LLVM}").into());
+        words.push(joined("-Wl,--load-pass-plugin=", &installed.plugin()));
+    }
+    words.push("--end-no-unused-arguments".into());
+    words
+}
+
+fn after(output: Output, installed: &Installed) -> Vec<OsString> {
+    match output {
+        Output::Other => vec![],
+        // Back to binaries, should the last input have been of a declared language.
+        Output::Executable => {
+            let mut words: Vec<OsString> = vec!["-x".into(), "none".into()];
+            words.push(installed.object().into());
+            // Libraries that are opened later find the executable's copy.
+            words.push("-Wl,--export-dynamic-symbol=tw_*".into());
+            words.extend(["-lpthread", "-ldl", "-lm", "-lc"].map(OsString::from));
+            words
+        }
+        Output::SharedLibrary => {
+            let library = installed.library();
+            let folder = library.parent().unwrap_or(Path::new("."));
+            // By its name alone: a path would be written into the file and looked for there only.
+            let mut name = OsString::from("-l:");
+            name.push(library.file_name().unwrap_or_default());
+            vec![joined("-L", folder), joined("-Wl,-rpath,", folder), name]
+        }
+    }
+}
+
+fn output(arguments: &[OsString]) -> Output {
+    if !has_input(arguments) || arguments.iter().any(|word| stops(word)) {
+        Output::Other
+    } else if arguments.iter().any(|word| word == "-shared") {
+        Output::SharedLibrary
+    } else {
+        Output::Executable
+    }
+}
+
+fn stops(word: &OsStr) -> bool {
+    word.to_str().is_some_and(|word| STOPS.contains(&word) || word.starts_with("-print-"))
+}
+
+fn has_input(arguments: &[OsString]) -> bool {
+    let mut words = arguments.iter().map(|word| word.to_string_lossy());
+    while let Some(word) = words.next() {
+        if TAKE_VALUE.contains(&word.as_ref()) {
+            words.next();
+        } else if word == "-" || !word.starts_with('-') {
+            return true;
+        }
+    }
+    false
+}
+
+fn joined(flag: &str, path: &Path) -> OsString {
+    let mut word = OsString::from(flag);
+    word.push(path);
+    word
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(line: &str) -> Output {
+        output(&line.split_whitespace().map(OsString::from).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn what_is_linked_is_told_from_the_flags() {
+        for line in [
+            "a.c",
+            "-O2 a.o -o a",
+            "-static main.o -lm",
+            "a.o -nodefaultlibs -lc",
+            "-o a @objects",
+            "-x c -",
+            "-pie a.o",
+        ] {
+            assert_eq!(of(line), Output::Executable, "{line}");
+        }
+        assert_eq!(of("-shared -fPIC a.o -o liba.so"), Output::SharedLibrary);
+        let others = [
+            "-c a.c",
+            "-E a.c",
+            "-S -o a.s a.c",
+            "-MM a.c",
+            "--version",
+            "-v",
+            "-print-file-name=x.a",
+            "-r a.o b.o -o c.o",
+            "-o a",
+            "-I include -x c",
+            "-dumpmachine",
+            "",
+        ];
+        for line in others {
+            assert_eq!(of(line), Output::Other, "{line}");
+        }
+    }
+
+    #[test]
+    fn only_our_names_are_compilers() {
+        assert_eq!(Language::of("tailwater-cc"), Some(Language::C));
+        assert_eq!(Language::of("tailwater-c++").map(Language::clang), Some("clang++-22".into()));
+        assert_eq!(Language::of("tailwater"), None);
+    }
+}

@@ -1,0 +1,53 @@
+//! What a trace does not tell, below every table.
+
+use tailwater_profile::clock::Rate;
+use tailwater_profile::quality::{FileEnd, Quality};
+use tailwater_report::{count, time};
+
+/// Sentences, each on a line of its own; the first is always there.
+pub(super) fn footer(records: u64, rate: Rate, quality: &Quality) -> String {
+    let mut lines = vec![format!(
+        "{} records. Lost: {} calls at most (too short to be seen), {} waits, {} marks. \
+         Scanner away: {} times, {} in all.",
+        count(records),
+        count(quality.lost_calls),
+        count(quality.lost_waits),
+        count(quality.lost_marks),
+        count(quality.gaps),
+        time(quality.gap_ns as f64 / 1e3),
+    )];
+    if !rate.measured {
+        lines
+            .push("The trace holds no two clock readings: a tick is shown as a nanosecond.".into());
+    }
+    if quality.overflowed_frames > 0 {
+        let frames = count(quality.overflowed_frames);
+        lines.push(format!("{frames} frames lay beyond the end of a shadow stack: not recorded."));
+    }
+    if quality.lost_threads > 0 {
+        lines.push(format!("{} threads were not watched.", count(quality.lost_threads)));
+    }
+    match quality.ending {
+        FileEnd::Finished => {}
+        FileEnd::Unfinished => {
+            lines.push(
+                "The recording did not come to its end: its last moments are missing.".into(),
+            );
+        }
+        FileEnd::Cut => lines.push("The file is cut: its last moments are missing.".into()),
+    }
+    if quality.beyond_bounds > 0 {
+        let beyond = count(quality.beyond_bounds);
+        lines.push(format!("{beyond} facts were left out for want of memory."));
+    }
+    if quality.damages > 0 {
+        lines.push(format!(
+            "Damaged parts: {}; {} bytes with {} known records passed over.",
+            count(quality.damages),
+            count(quality.damaged_bytes),
+            count(quality.damaged_records)
+        ));
+        lines.extend(quality.damage.iter().map(|one| format!("  {one}")));
+    }
+    lines.join("\n")
+}

@@ -1,0 +1,55 @@
+//! A trace file read from front to back, with a progress bar for people.
+
+use crate::failure::Failure;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::fs::File;
+use std::io::IsTerminal as _;
+use std::path::Path;
+use tailwater_profile::record::Record;
+use tailwater_profile::trace::{Ending, Header, Reader, TraceError};
+
+/// Records between two looks at the bar.
+const STRIDE: u64 = 1 << 18;
+
+/// An open trace.
+pub(super) struct Trace {
+    reader: Reader<File>,
+    bar: ProgressBar,
+}
+
+impl Trace {
+    pub(super) fn open(path: &Path) -> Result<Self, Failure> {
+        let trouble = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
+        let file = File::open(path).map_err(|error| Failure::usage(trouble(&error)))?;
+        let size = file.metadata().map_or(0, |metadata| metadata.len());
+        let reader = Reader::new(file).map_err(|error| Failure::usage(trouble(&error)))?;
+        Ok(Self { reader, bar: bar(size) })
+    }
+
+    pub(super) const fn header(&self) -> &Header {
+        self.reader.header()
+    }
+
+    /// Hands out what is in it, damage included, and says how it ended.
+    pub(super) fn read(mut self, mut take: impl FnMut(Result<&Record, &TraceError>)) -> Ending {
+        while let Some(item) = self.reader.next() {
+            take(item.as_ref());
+            if self.reader.records().is_multiple_of(STRIDE) {
+                self.bar.set_position(self.reader.offset());
+            }
+        }
+        self.bar.finish_and_clear();
+        self.reader.ending()
+    }
+}
+
+fn bar(size: u64) -> ProgressBar {
+    let target = if std::io::stderr().is_terminal() {
+        ProgressDrawTarget::stderr_with_hz(4)
+    } else {
+        ProgressDrawTarget::hidden()
+    };
+    let style = ProgressStyle::with_template("reading {bar:30} {bytes}/{total_bytes}, {eta} left")
+        .unwrap_or_else(|_| ProgressStyle::default_bar());
+    ProgressBar::with_draw_target(Some(size), target).with_style(style)
+}

@@ -1,0 +1,257 @@
+//! `tailwater profile record`: runs a program, has its runtime record, and says what came of it.
+
+use super::footer::footer;
+use super::reading::Trace;
+use crate::failure::Failure;
+use clap::Args;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGWINCH};
+use signal_hook::iterator::Signals;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus};
+use std::time::{Duration, Instant};
+use tailwater_profile::clock::Clocks;
+use tailwater_profile::quality::Quality;
+use tailwater_profile::record::Record;
+use tailwater_report::{count, time};
+use tailwater_workload::duration::parse_duration;
+
+/// Signals that someone else sends to this program go to the one that is recorded.
+const FORWARDED: [i32; 7] = [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGWINCH];
+/// The section that the pass fills; any program that was built with it has the name in its file.
+const SECTION: &[u8] = b"\0tw_desc\0";
+
+#[derive(Args, Debug)]
+pub(crate) struct RecordOptions {
+    /// The trace; what was there is replaced. Programs that CMD starts record beside it, with their
+    /// process's number appended.
+    #[arg(short, long, value_name = "TRACE", default_value = "tailwater.trace")]
+    output: PathBuf,
+    /// The share of each thread's time that scanning may take, such as 5% or 0.05: less finds
+    /// fewer calls, more slows the program down.
+    #[arg(long, default_value = "5%", value_parser = share)]
+    budget: f64,
+    /// The shortest wait for a lock that is recorded.
+    #[arg(long, value_name = "TIME", default_value = "1us", value_parser = duration)]
+    lock_threshold: Duration,
+    /// Only functions whose linker's name matches: globs separated by commas; !GLOB leaves out.
+    #[arg(long, value_name = "GLOBS")]
+    filter: Option<String>,
+    /// The program and its arguments.
+    #[arg(
+        required = true,
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "CMD"
+    )]
+    command: Vec<OsString>,
+}
+
+/// Ends with the program's own exit code, where that is not zero.
+pub(super) fn record(options: &RecordOptions) -> Result<(), Failure> {
+    remove_old(&options.output)?;
+    let trace = std::path::absolute(&options.output).map_err(Failure::usage)?;
+    let began = Instant::now();
+    let status = run(&mut command(options, &trace))?;
+    tell(&conclude(options, began.elapsed())?);
+    match exit_code(status) {
+        0 => Ok(()),
+        code => std::process::exit(code),
+    }
+}
+
+fn command(options: &RecordOptions, trace: &Path) -> Command {
+    let (program, arguments) = options.command.split_first().expect("clap wants one word");
+    let mut command = Command::new(program);
+    command.args(arguments).env("TAILWATER_PROFILE_OUT", trace);
+    command.env("TAILWATER_PROFILE_BUDGET", options.budget.to_string());
+    command.env("TAILWATER_PROFILE_LOCK_NS", options.lock_threshold.as_nanos().to_string());
+    if let Some(filter) = &options.filter {
+        command.env("TAILWATER_PROFILE_FUNCTIONS", filter);
+    }
+    command
+}
+
+/// The runtime takes what exists for another process's.
+fn remove_old(trace: &Path) -> Result<(), Failure> {
+    match std::fs::remove_file(trace) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(Failure::usage(format!("{}: {error}", trace.display())))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Waits for the program, and hands it the signals that come meanwhile.
+fn run(command: &mut Command) -> Result<ExitStatus, Failure> {
+    let mut signals = Signals::new(FORWARDED).map_err(Failure::work)?;
+    let handle = signals.handle();
+    let mut child = command
+        .spawn()
+        .map_err(|error| Failure::usage(format!("{}: {error}", command.get_program().display())))?;
+    let forward = forwarder(&child);
+    let forwarding = std::thread::spawn(move || signals.forever().for_each(forward));
+    let status = wait(&mut child);
+    handle.close();
+    let _ = forwarding.join();
+    status
+}
+
+fn wait(child: &mut Child) -> Result<ExitStatus, Failure> {
+    child.wait().map_err(Failure::work)
+}
+
+/// What is typed at a terminal reaches the program anyway: it shares this one's process group.
+fn forwarder(child: &Child) -> impl Fn(i32) + Send + 'static {
+    use rustix::process::{Pid, Signal, kill_process};
+    use std::io::IsTerminal as _;
+    let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+    let typed = std::io::stdin().is_terminal();
+    move |number| {
+        let sent_by_terminal = typed && matches!(number, SIGINT | SIGQUIT | SIGWINCH);
+        if let (Some(pid), Some(signal), false) =
+            (pid, Signal::from_named_raw(number), sent_by_terminal)
+        {
+            // The program may be gone by now.
+            let _ = kill_process(pid, signal);
+        }
+    }
+}
+
+/// What was recorded, in words.
+fn conclude(options: &RecordOptions, took: Duration) -> Result<String, Failure> {
+    let program = options.command.first().map(OsString::as_os_str).unwrap_or_default();
+    if !options.output.exists() {
+        return Err(Failure::work(nothing(program)));
+    }
+    let size = std::fs::metadata(&options.output).map_or(0, |metadata| metadata.len());
+    let trace = Trace::open(&options.output)?;
+    let mut tally = Tally::new(Clocks::new(trace.header().clock));
+    let ending = trace.read(|item| match item {
+        Ok(record) => tally.add(record),
+        Err(error) => tally.quality.damaged(error),
+    });
+    let Tally { clocks, mut quality, records, calls, waits, threads } = tally;
+    quality.end(&ending, clocks.rate());
+    Ok(format!(
+        "{}: {} calls, {} waits and {} threads in {}; {} bytes ({:.1} MB/s).\n{}",
+        options.output.display(),
+        count(calls),
+        count(waits),
+        count(threads),
+        time(took.as_secs_f64() * 1e6),
+        count(size),
+        size as f64 / 1e6 / took.as_secs_f64().max(1e-9),
+        footer(records, clocks.rate(), &quality),
+    ))
+}
+
+/// Why there is no trace.
+fn nothing(program: &OsStr) -> String {
+    let name = program.display();
+    let built = find(program)
+        .and_then(|path| std::fs::read(path).ok())
+        .is_some_and(|file| file.windows(SECTION.len()).any(|bytes| bytes == SECTION));
+    if built {
+        format!(
+            "{name} recorded nothing, though it was built for it: it ended before its first line, \
+             or could not write the trace"
+        )
+    } else {
+        format!(
+            "{name} recorded nothing: it was not built for it, and started nothing that was; \
+             build it with `tailwater profile build -- make` (or cmake, ninja, cargo build …)"
+        )
+    }
+}
+
+/// The file behind a program's name.
+fn find(program: &OsStr) -> Option<PathBuf> {
+    let path = Path::new(program);
+    if path.components().count() > 1 {
+        return Some(path.to_owned());
+    }
+    let folders = std::env::var_os("PATH")?;
+    std::env::split_paths(&folders).map(|folder| folder.join(path)).find(|path| path.is_file())
+}
+
+/// What a trace holds, counted.
+struct Tally {
+    clocks: Clocks,
+    quality: Quality,
+    records: u64,
+    calls: u64,
+    waits: u64,
+    threads: u64,
+}
+
+impl Tally {
+    fn new(clocks: Clocks) -> Self {
+        let quality = Quality::default();
+        Self { clocks, quality, records: 0, calls: 0, waits: 0, threads: 0 }
+    }
+
+    fn add(&mut self, record: &Record) {
+        self.records += 1;
+        self.quality.add(record);
+        match record {
+            Record::Call(_) => self.calls += 1,
+            Record::Wait(_) => self.waits += 1,
+            Record::Thread(_) => self.threads += 1,
+            Record::Clock(clock) => self.clocks.add(clock),
+            _ => {}
+        }
+    }
+}
+
+/// As shells tell it: the code, or 128 and the signal.
+fn exit_code(status: ExitStatus) -> i32 {
+    status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0))
+}
+
+/// On standard error: the program's own output belongs to the program.
+#[expect(clippy::print_stderr, reason = "programs may")]
+fn tell(text: &str) {
+    eprintln!("{text}");
+}
+
+fn duration(text: &str) -> Result<Duration, String> {
+    parse_duration(text).map_err(|error| error.to_string())
+}
+
+fn share(text: &str) -> Result<f64, String> {
+    let number = |digits: &str| digits.trim().parse::<f64>().ok();
+    let share = match text.strip_suffix('%') {
+        Some(percent) => number(percent).map(|percent| percent / 100.0),
+        None => number(text),
+    };
+    share
+        .filter(|share| (0.001..=1.0).contains(share))
+        .ok_or_else(|| format!("'{text}' found; a share from 0.1% to 100% is needed"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn budgets_are_percentages_or_fractions() {
+        assert_eq!(share("5%"), Ok(0.05));
+        assert_eq!(share("0.2"), Ok(0.2));
+        for text in ["", "%", "0", "200%", "NaN", "-5%"] {
+            assert!(share(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_program_without_the_pass_is_told_how_to_get_it() {
+        assert!(nothing(OsStr::new("sh")).contains("tailwater profile build"));
+    }
+
+    #[test]
+    fn deaths_by_signal_are_told_as_shells_do() {
+        assert_eq!(exit_code(ExitStatus::from_raw(9)), 137);
+        assert_eq!(exit_code(ExitStatus::from_raw(3 << 8)), 3);
+    }
+}

@@ -1,0 +1,171 @@
+//! `tailwater profile requests`: the slowest requests, and where their time went.
+
+use super::footer::footer;
+use super::reading::Trace;
+use super::report::shown;
+use super::symbols::Symbols;
+use crate::failure::{Failure, say};
+use clap::Args;
+use std::path::PathBuf;
+use tailwater_profile::names::clipped;
+use tailwater_profile::requests::{Report, RequestRow, Requests, Share, WaitRow};
+use tailwater_report::{count, grid};
+
+/// Characters of a name.
+const NAME_MAX: usize = 72;
+/// Waits told of a request.
+const WAITS_MAX: usize = 3;
+
+#[derive(Args, Debug)]
+pub(crate) struct RequestsOptions {
+    /// What `tailwater profile record` wrote.
+    trace: PathBuf,
+    /// How many, at most 1000.
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    slowest: usize,
+    /// Print the result as one JSON object.
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn requests(options: &RequestsOptions) -> Result<(), Failure> {
+    let trace = Trace::open(&options.trace)?;
+    let program = trace.header().program.clone();
+    let mut first = Requests::new(trace.header(), options.slowest);
+    let ending = trace.read(|item| match item {
+        Ok(record) => first.add(record),
+        Err(error) => first.damaged(error),
+    });
+    let mut second = first.finish(&ending);
+    Trace::open(&options.trace)?.read(|item| {
+        // Damage was counted in the first reading.
+        if let Ok(record) = item {
+            second.add(record);
+        }
+    });
+    let mut report = second.finish();
+    name_locks(&mut report);
+    if options.json {
+        return say(&serde_json::to_string_pretty(&report).map_err(Failure::work)?);
+    }
+    say(&text(&report, &program))
+}
+
+fn name_locks(report: &mut Report) {
+    let mut symbols = Symbols::new(&report.names);
+    for wait in report.slowest.iter_mut().flat_map(|row| row.waits.iter_mut()) {
+        wait.lock = symbols.variable(wait.object);
+        wait.line = symbols.line(wait.site);
+    }
+}
+
+fn text(report: &Report, program: &str) -> String {
+    let footer = footer(report.records, report.rate, &report.quality);
+    if report.count + report.unfinished == 0 {
+        return format!(
+            "{program}: no request was marked. Call tw_req_start and tw_req_end of \
+             tailwater/profile.h where the program begins and ends one.\n\n{footer}"
+        );
+    }
+    let mut out = format!(
+        "{program}: {} requests, p50 {}, p99 {}, p99.9 {}, p99.99 {}\n",
+        count(report.count),
+        shown(report.p50_ns),
+        shown(report.p99_ns),
+        shown(report.p999_ns),
+        shown(report.p9999_ns)
+    );
+    if report.unfinished > 0 {
+        out.push_str(&format!(
+            "{} more were under way when the trace ended, the oldest for {}\n",
+            count(report.unfinished),
+            shown(report.unfinished_max_ns)
+        ));
+    }
+    out.push_str(&format!("\n{}\n", table(&report.slowest)));
+    for row in &report.slowest {
+        out.push_str(&story(row));
+    }
+    if report.forgotten + report.orphan_marks > 0 {
+        out.push_str(&format!(
+            "\n{} requests were given up, having been open too long; {} marks belong to none.\n",
+            count(report.forgotten),
+            count(report.orphan_marks)
+        ));
+    }
+    format!("{out}\n{footer}")
+}
+
+fn table(rows: &[RequestRow]) -> String {
+    let heads = ["request", "at", "took", "running", "waiting", "queued", "blocked", "unknown"];
+    let rows: Vec<Vec<String>> = rows
+        .iter()
+        .map(|row| {
+            let parts = row.parts;
+            let mut cells = vec![row.request.to_string(), format!("+{}", shown(row.start_ns))];
+            let times = [
+                row.total_ns,
+                parts.running_ns,
+                parts.waiting_ns,
+                parts.queued_ns,
+                parts.blocked_ns,
+                parts.unknown_ns,
+            ];
+            cells.extend(times.map(shown));
+            cells
+        })
+        .collect();
+    grid(&heads, 1, &rows)
+}
+
+/// What a request waited for and where it ran, in lines.
+fn story(row: &RequestRow) -> String {
+    let mut out = format!("\nrequest {}, {}:\n", row.request, shown(row.total_ns));
+    for wait in row.waits.iter().take(WAITS_MAX) {
+        out.push_str(&blame(wait));
+    }
+    if row.waits.len() > WAITS_MAX {
+        let more = row.waits.len() - WAITS_MAX;
+        out.push_str(&format!("  and {more} more waits; --json lists them\n"));
+    }
+    if !row.running.is_empty() {
+        out.push_str(&format!("  ran in {}\n", shares(&row.running)));
+    }
+    if row.left_out > 0 {
+        out.push_str(&format!("  {} details of it are not listed\n", row.left_out));
+    }
+    out
+}
+
+fn blame(wait: &WaitRow) -> String {
+    let lock = wait.lock.clone().unwrap_or_else(|| format!("{:#x}", wait.object));
+    let mut out = format!("  waited {} for {} {lock}", shown(wait.ns), wait.kind);
+    if wait.waits > 1 {
+        out.push_str(&format!(" ({} times)", wait.waits));
+    }
+    if let Some(function) = &wait.function {
+        out.push_str(&format!(" in {}", clipped(function, NAME_MAX)));
+    }
+    match &wait.line {
+        Some(line) => out.push_str(&format!(" at {line}")),
+        None if wait.site != 0 => out.push_str(&format!(" at {:#x}", wait.site)),
+        None => {}
+    }
+    out.push('\n');
+    if let Some(held) = &wait.holder {
+        out.push_str(&format!("    held by thread {}", held.thread));
+        if let Some(function) = &held.function {
+            out.push_str(&format!(" in {}", clipped(function, NAME_MAX)));
+        }
+        out.push('\n');
+        if !held.doing.is_empty() {
+            out.push_str(&format!("    which was in {}\n", shares(&held.doing)));
+        }
+    }
+    out
+}
+
+fn shares(shares: &[Share]) -> String {
+    let named = |one: &Share| format!("{} {}", clipped(&one.function, NAME_MAX), shown(one.ns));
+    shares.iter().map(named).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,147 @@
+//! Lines and variables for addresses of the recorded process, from the files it had mapped.
+
+use object::{Object as _, ObjectSymbol as _, SymbolKind};
+use std::collections::BTreeMap;
+use std::path::Path;
+use tailwater_profile::names::Names;
+use tailwater_profile::record::Module;
+
+/// Larger files are not read.
+const FILE_MAX: u64 = 4 << 30;
+
+/// Looks addresses up; each file is read once, when first asked about.
+pub(super) struct Symbols<'a> {
+    names: &'a Names,
+    files: BTreeMap<&'a str, Option<Program>>,
+    changed: Vec<String>,
+}
+
+/// One file.
+struct Program {
+    lines: Option<addr2line::Loader>,
+    /// Address, size and name of its variables, by address.
+    variables: Vec<(u64, u64, String)>,
+}
+
+impl<'a> Symbols<'a> {
+    pub(super) const fn new(names: &'a Names) -> Self {
+        Self { names, files: BTreeMap::new(), changed: Vec::new() }
+    }
+
+    /// File and line of the call that returns to `site`.
+    pub(super) fn line(&mut self, site: u64) -> Option<String> {
+        let (program, bias) = self.program(site)?;
+        // The return address may belong to the next line already.
+        let at = site.wrapping_sub(bias).wrapping_sub(1);
+        let location = program.lines.as_ref()?.find_location(at).ok()??;
+        Some(format!("{}:{}", location.file?, location.line?))
+    }
+
+    /// The variable at an address, with the offset in it.
+    pub(super) fn variable(&mut self, address: u64) -> Option<String> {
+        let (program, bias) = self.program(address)?;
+        let at = address.wrapping_sub(bias);
+        let next = program.variables.partition_point(|one| one.0 <= at);
+        let (start, size, name) = program.variables.get(next.checked_sub(1)?)?;
+        match at - start {
+            0 => Some(name.clone()),
+            offset if offset < *size => Some(format!("{name}+{offset}")),
+            _ => None,
+        }
+    }
+
+    /// Files that are not what was recorded; nothing is looked up in them.
+    pub(super) fn changed(&self) -> &[String] {
+        &self.changed
+    }
+
+    fn program(&mut self, address: u64) -> Option<(&Program, u64)> {
+        let module = self.names.module_at(address)?;
+        if !self.files.contains_key(module.path.as_str()) {
+            let program = self.load(module);
+            self.files.insert(&module.path, program);
+        }
+        let program = self.files.get(module.path.as_str())?.as_ref()?;
+        Some((program, module.bias))
+    }
+
+    fn load(&mut self, module: &Module) -> Option<Program> {
+        let path = Path::new(&module.path);
+        if std::fs::metadata(path).ok()?.len() > FILE_MAX {
+            return None;
+        }
+        let bytes = std::fs::read(path).ok()?;
+        let file = object::File::parse(&*bytes).ok()?;
+        let build_id = file.build_id().ok().flatten().unwrap_or_default();
+        if !module.build_id.is_empty() && module.build_id != build_id {
+            self.changed.push(module.path.clone());
+            return None;
+        }
+        let symbols = file.symbols().chain(file.dynamic_symbols());
+        let mut variables: Vec<_> = symbols
+            .filter(|symbol| symbol.kind() == SymbolKind::Data && symbol.size() > 0)
+            .filter_map(|symbol| {
+                let name = tailwater_profile::names::demangled(symbol.name().ok()?);
+                Some((symbol.address(), symbol.size(), name))
+            })
+            .collect();
+        variables.sort_unstable();
+        Some(Program { lines: addr2line::Loader::new(path).ok(), variables })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tailwater_profile::record::Record;
+
+    /// Found again by its name.
+    #[used]
+    static TAILWATER_TEST_VARIABLE: [u64; 4] = [1, 2, 3, 4];
+
+    fn own(build_id: Vec<u8>) -> Names {
+        let path = std::env::current_exe().expect("a test has a file").display().to_string();
+        let mut names = Names::default();
+        let (start, end) = (0, u64::MAX);
+        names.add(&Record::Module(Module { start, end, bias: 0, path, build_id }));
+        names
+    }
+
+    #[test]
+    fn a_variable_of_this_very_program_is_found() {
+        assert_eq!(std::hint::black_box(&TAILWATER_TEST_VARIABLE)[0], 1);
+        let names = own(Vec::new());
+        let bytes = std::fs::read(std::env::current_exe().expect("a file")).expect("readable");
+        let file = object::File::parse(&*bytes).expect("a program");
+        let named = |name: &str| name.contains("TAILWATER_TEST_VARIABLE");
+        let symbol = file.symbols().find(|one| one.name().is_ok_and(named));
+        let address = symbol.expect("it is in the program").address();
+        let mut symbols = Symbols::new(&names);
+        let found = |address, symbols: &mut Symbols<'_>| symbols.variable(address).expect("in it");
+        assert!(found(address, &mut symbols).ends_with("TAILWATER_TEST_VARIABLE"));
+        assert!(found(address + 8, &mut symbols).ends_with("TAILWATER_TEST_VARIABLE+8"));
+        assert_eq!(symbols.variable(1), None);
+    }
+
+    #[test]
+    fn a_line_of_this_very_program_is_found() {
+        let names = own(Vec::new());
+        let bytes = std::fs::read(std::env::current_exe().expect("a file")).expect("readable");
+        let file = object::File::parse(&*bytes).expect("a program");
+        let own_name = |one: &object::Symbol<'_, '_>| {
+            one.name().is_ok_and(|name| name.contains("a_line_of_this_very_program"))
+        };
+        let symbol = file.symbols().find(|one| own_name(one) && one.size() > 8);
+        let site = symbol.expect("it is in the program").address() + 4;
+        let line = Symbols::new(&names).line(site).expect("tests have debug information");
+        assert!(line.contains(".rs:"), "{line}");
+    }
+
+    #[test]
+    fn a_file_that_has_changed_is_named_and_not_used() {
+        let names = own(vec![9; 20]);
+        let mut symbols = Symbols::new(&names);
+        assert_eq!(symbols.line(0x1000), None);
+        assert_eq!(symbols.changed().len(), 1);
+    }
+}

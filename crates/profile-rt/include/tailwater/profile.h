@@ -1,0 +1,74 @@
+/* Requests and control of the profiler, for C and C++ (tailwater/profile.hpp has guards for C++).
+ *
+ * Link a program built by `tailwater profile build` or tailwater-cc: the runtime comes with it. Without
+ * TAILWATER_PROFILE_OUT in the environment nothing is recorded until tw_profile_start, and a mark costs
+ * a function call. With TAILWATER_PROFILE_DISABLE defined the marks vanish altogether.
+ *
+ * None of these may be called from a signal handler. */
+#ifndef TAILWATER_PROFILE_H
+#define TAILWATER_PROFILE_H
+
+#include <stdint.h>
+
+/* Before a function's declaration: it is compiled without a frame of its own. */
+#ifdef __clang__
+#define TW_PROFILE_SKIP __attribute__((annotate("tailwater_skip")))
+#else
+#define TW_PROFILE_SKIP
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#ifndef TAILWATER_PROFILE_DISABLE
+
+/* This thread begins, or goes on, to work for a request. A thread may work for several requests (as
+ * many as 32 are remembered for tw_req_end_all), and several threads for one. */
+void tw_req_start(uint64_t request);
+
+/* The same for a request that entered a queue at `enqueued` (tw_profile_now() then): the time in
+ * between counts as queueing. */
+void tw_req_start_queued(uint64_t request, uint64_t enqueued);
+
+/* This thread stops working for the request for now (it goes to a queue, or waits for another
+ * server's answer); this or another thread goes on by tw_req_start. */
+void tw_req_block(uint64_t request);
+
+/* This thread's part of the request is done. */
+void tw_req_end(uint64_t request);
+
+/* This thread's part of every request it works for is done. */
+void tw_req_end_all(void);
+
+/* The request as a whole is done, whichever threads worked for it. */
+void tw_req_finish(uint64_t request);
+
+/* Begins to record into a new file at `path` (or beside it, with the process's number appended, when
+ * that exists). 0: done; EALREADY: it does record; otherwise an errno. */
+int tw_profile_start(const char *path);
+
+/* Ends the recording and completes the file. 0, or an errno of writing it; nothing was recorded: 0. */
+int tw_profile_stop(void);
+
+/* The profiler's clock (the time stamp counter on x86-64). */
+uint64_t tw_profile_now(void);
+
+#else
+
+static inline void tw_req_start(uint64_t request) { (void)request; }
+static inline void tw_req_start_queued(uint64_t request, uint64_t enqueued) { (void)request; (void)enqueued; }
+static inline void tw_req_block(uint64_t request) { (void)request; }
+static inline void tw_req_end(uint64_t request) { (void)request; }
+static inline void tw_req_end_all(void) {}
+static inline void tw_req_finish(uint64_t request) { (void)request; }
+static inline int tw_profile_start(const char *path) { (void)path; return 0; }
+static inline int tw_profile_stop(void) { return 0; }
+static inline uint64_t tw_profile_now(void) { return 0; }
+
+#endif
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,77 @@
+/* What instrumented code, the runtime and a scanner share. Not for application code: that includes
+ * tailwater/profile.h. Changing anything here changes TW_PROFILE_ABI, and the pass with it. */
+#ifndef TAILWATER_PROFILE_ABI_H
+#define TAILWATER_PROFILE_ABI_H
+
+#include <stdint.h>
+
+#define TW_PROFILE_ABI 1u
+/* The section that holds the descriptors, so that tools find them in the file. */
+#define TW_PROFILE_SECTION "tw_desc"
+
+#if defined(__has_attribute)
+#if __has_attribute(preserve_most)
+#define TW_PRESERVE_MOST __attribute__((preserve_most))
+#endif
+#endif
+#ifndef TW_PRESERVE_MOST
+#define TW_PRESERVE_MOST    /* never called by what such a compiler compiles */
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* One per instrumented function, emitted by the pass into TW_PROFILE_SECTION, in the function's
+ * comdat. 32 bytes. */
+struct tw_desc {
+    const void *function;   /* its first instruction */
+    const char *name;       /* mangled */
+    const char *file;       /* as the compiler was given it; may be empty */
+    uint32_t line;          /* of the definition; 0 when unknown */
+    uint32_t flags;         /* bit 0: filtered out at run time; the rest is zero */
+};
+
+/* One frame of a shadow stack. Valid while it lies below `position`. */
+struct tw_entry {
+    const struct tw_desc *desc;
+    uint64_t generation;    /* the thread's counter when this frame was pushed */
+};
+
+/* One line of memory: what a scanner polls. Written by its thread only, save `limit` and `state`. */
+struct tw_context {
+    uint64_t position;      /* address of the next free tw_entry */
+    uint64_t generation;    /* frames ever pushed by this thread */
+    uint64_t limit;         /* address from which nothing is pushed; 0: not registered yet */
+    uint64_t base;          /* address of the first tw_entry */
+    uint32_t tid;           /* the kernel's number for the thread */
+    uint32_t state;         /* TW_THREAD_* */
+    uint64_t reserved[3];
+} __attribute__((aligned(64)));
+
+enum { TW_THREAD_UNUSED = 0, TW_THREAD_LIVE = 1, TW_THREAD_ENDED = 2 };
+
+/* Points at a dummy whose limit is 0 until the thread's first instrumented call. */
+extern __thread struct tw_context *tw_profile_context;
+
+/* Entered when position >= limit: registers the thread, or, where its stack is full, leaves it on an
+ * overflow pad. Returns the position to push at. Preserves all registers but the result's (the pass
+ * calls it as preserve_most); in the pad, frames are pushed over and over on one entry. */
+TW_PRESERVE_MOST uint64_t tw_profile_slow(void);
+
+/* Entry of an instrumented function, as the pass emits it:
+ *     ctx = tw_profile_context;  pos = ctx->position;
+ *     if (pos >= ctx->limit) { pos = tw_profile_slow(); ctx = tw_profile_context; }
+ *     gen = ctx->generation + 1;  ctx->generation = gen;
+ *     ((tw_entry *)pos)->desc = desc;  ((tw_entry *)pos)->generation = gen;
+ *     ctx->position = pos + 16;
+ * Exit (before ret, resume, tail calls): tw_profile_context->position = pos;
+ * Landing pads and after calls that return twice: tw_profile_context->position = pos + 16.
+ * Loads are relaxed and stores are release: a scanner that sees a frame also sees a thread's generation
+ * no older than the frame's, and one that sees a position sees what lies below it (all are plain moves
+ * on x86-64). */
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,37 @@
+//! `tailwater/profile_abi.h` in Rust: what instrumented code writes.
+
+use std::sync::atomic::{AtomicU32, AtomicU64};
+
+/// A thread that is not in the arena.
+pub(crate) const UNUSED: u32 = 0;
+/// A thread that pushes frames.
+pub(crate) const LIVE: u32 = 1;
+/// A thread that will push no more, and has not been taken off yet.
+pub(crate) const ENDED: u32 = 2;
+
+/// Bytes of a descriptor.
+pub(crate) const DESC_BYTES: usize = 32;
+
+/// What a scanner polls. Written by the thread; `limit` and `state` by whoever registers it or takes
+/// it off.
+#[repr(C, align(64))]
+pub(crate) struct Context {
+    pub(crate) position: AtomicU64,
+    pub(crate) generation: AtomicU64,
+    pub(crate) limit: AtomicU64,
+    pub(crate) base: AtomicU64,
+    pub(crate) tid: AtomicU32,
+    pub(crate) state: AtomicU32,
+    pub(crate) reserved: [AtomicU64; 3],
+}
+
+/// One frame. Written by its thread.
+#[repr(C)]
+pub(crate) struct Entry {
+    pub(crate) desc: AtomicU64,
+    pub(crate) generation: AtomicU64,
+}
+
+pub(crate) const ENTRY_BYTES: u64 = size_of::<Entry>() as u64;
+
+const _: () = assert!(size_of::<Context>() == 64 && ENTRY_BYTES == 16);

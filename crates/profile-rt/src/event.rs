@@ -1,0 +1,127 @@
+//! What threads push into their rings, as words.
+
+use tailwater_profile::record::{MarkKind, Ticks, WaitKind};
+
+/// Words of an event.
+pub(crate) const WORDS: usize = 8;
+
+/// A wait as its thread saw it; functions are addresses of descriptors, zero when unknown.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Waited {
+    pub(crate) kind: WaitKind,
+    pub(crate) object: u64,
+    pub(crate) start: Ticks,
+    pub(crate) end: Ticks,
+    pub(crate) released: Ticks,
+    /// The kernel's number of the thread that held the lock; zero when unknown.
+    pub(crate) holder: u32,
+    pub(crate) function: u64,
+    pub(crate) holder_function: u64,
+    pub(crate) site: u64,
+}
+
+/// One event.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Event {
+    Wait(Waited),
+    Mark { kind: MarkKind, request: u64, at: Ticks },
+}
+
+const MARK: u64 = 1 << 8;
+const HOLDER_SHIFT: u32 = 32;
+
+impl Event {
+    pub(crate) const fn to_words(self) -> [u64; WORDS] {
+        match self {
+            Self::Wait(wait) => [
+                wait.kind as u64 | (wait.holder as u64) << HOLDER_SHIFT,
+                wait.object,
+                wait.start,
+                wait.end,
+                wait.released,
+                wait.function,
+                wait.holder_function,
+                wait.site,
+            ],
+            Self::Mark { kind, request, at } => [MARK | kind as u64, request, at, 0, 0, 0, 0, 0],
+        }
+    }
+
+    /// `None` when the words are no event.
+    pub(crate) fn from_words(words: &[u64; WORDS]) -> Option<Self> {
+        let [tag, subject, at, end, released, function, holder_function, site] = *words;
+        if tag & MARK != 0 {
+            return Some(Self::Mark { kind: mark_kind(tag as u8)?, request: subject, at });
+        }
+        let holder = (tag >> HOLDER_SHIFT) as u32;
+        let kind = wait_kind(tag as u8)?;
+        let object = subject;
+        let wait = Waited {
+            kind,
+            object,
+            start: at,
+            end,
+            released,
+            holder,
+            function,
+            holder_function,
+            site,
+        };
+        Some(Self::Wait(wait))
+    }
+}
+
+/// The kind that C numbers so.
+pub(crate) const fn wait_kind(number: u8) -> Option<WaitKind> {
+    Some(match number {
+        0 => WaitKind::Mutex,
+        1 => WaitKind::Read,
+        2 => WaitKind::Write,
+        3 => WaitKind::Condition,
+        4 => WaitKind::Join,
+        _ => return None,
+    })
+}
+
+const fn mark_kind(number: u8) -> Option<MarkKind> {
+    Some(match number {
+        0 => MarkKind::Start,
+        1 => MarkKind::Block,
+        2 => MarkKind::End,
+        3 => MarkKind::EndAll,
+        4 => MarkKind::Enqueue,
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_come_back_as_they_went() {
+        for number in 0..5 {
+            let wait = Waited {
+                kind: wait_kind(number).expect("five kinds"),
+                object: 1 << 63,
+                start: 2,
+                end: 3,
+                released: 4,
+                holder: u32::MAX,
+                function: 5,
+                holder_function: 6,
+                site: 7,
+            };
+            let mark = Event::Mark {
+                kind: mark_kind(number).expect("five kinds"),
+                request: u64::MAX,
+                at: u64::MAX,
+            };
+            for event in [Event::Wait(wait), mark] {
+                assert_eq!(Event::from_words(&event.to_words()), Some(event));
+            }
+        }
+        assert_eq!(Event::from_words(&[200; WORDS]), None);
+        assert_eq!(Event::from_words(&[MARK | 5; WORDS]), None);
+    }
+}

@@ -1,0 +1,267 @@
+//! The thread that writes: what the scanner and the rings bring, into a trace.
+
+use crate::abi::UNUSED;
+use crate::arena::Arena;
+use crate::event::{Event, Waited};
+use crate::filter::Filter;
+use crate::names::{Known, Names};
+use crate::scan::Ended;
+use crate::scanner::Item;
+use crate::{clock, shim};
+use std::collections::HashMap;
+use std::io::{self, Write};
+use std::sync::atomic::Ordering::{Relaxed, Release};
+use std::sync::mpsc::{Receiver, SyncSender, TryRecvError};
+use std::time::Duration;
+use tailwater_profile::record::{
+    Call, CallFlags, Loss, LossKind, Mark, Module, Record, Thread, ThreadId, Wait,
+};
+use tailwater_profile::trace::Writer;
+
+/// Between two looks at the rings and the channel: the rings must not fill in that time.
+const NAP: Duration = Duration::from_millis(4);
+/// What a killed process loses of its trace is younger than this, in naps.
+const NAPS_PER_FLUSH: u32 = 25;
+/// Clocks are compared, losses told and libraries looked for this often, in naps.
+const NAPS_PER_SECOND: u32 = 250;
+
+/// Writes until the scanner is through.
+pub(crate) struct Output<W: Write> {
+    arena: Arena,
+    writer: Writer<W>,
+    names: Names,
+    /// Threads whose rings are emptied.
+    threads: Vec<Live>,
+    /// Numbers of all threads, by the kernel's.
+    by_tid: HashMap<u32, ThreadId>,
+    modules: Vec<(u64, u64)>,
+    denied: u64,
+    /// The first failure; nothing is written after it.
+    failed: Option<io::Error>,
+}
+
+/// A thread, and what it had lost when that was last told.
+struct Live {
+    id: ThreadId,
+    slot: usize,
+    told: [u64; 3],
+}
+
+impl<W: Write> Output<W> {
+    pub(crate) fn new(arena: Arena, writer: Writer<W>, filter: Filter) -> Self {
+        Self {
+            arena,
+            writer,
+            names: Names::new(filter),
+            threads: Vec::new(),
+            by_tid: HashMap::new(),
+            modules: Vec::new(),
+            denied: arena.header().denied.load(Relaxed),
+            failed: None,
+        }
+    }
+
+    /// # Errors
+    ///
+    /// The first of writing the trace. The program runs on as if it were recorded.
+    pub(crate) fn run(
+        mut self,
+        from: &Receiver<Vec<Item>>,
+        emptied: &SyncSender<Vec<Item>>,
+    ) -> io::Result<()> {
+        self.look_for_modules();
+        for nap in 1u32.. {
+            let open = self.receive(from, emptied);
+            self.empty_rings();
+            if !open {
+                break;
+            }
+            // A program that is killed within the first second needs a second reading too.
+            if nap.is_multiple_of(NAPS_PER_SECOND) || nap == NAPS_PER_FLUSH {
+                self.every_second();
+            }
+            if nap.is_multiple_of(NAPS_PER_FLUSH) && self.failed.is_none() {
+                self.failed = self.writer.flush().err();
+            }
+            std::thread::sleep(NAP);
+        }
+        self.every_second();
+        match self.failed {
+            Some(error) => Err(error),
+            None => self.writer.finish(),
+        }
+    }
+
+    /// Takes what has come; false when no more will.
+    fn receive(&mut self, from: &Receiver<Vec<Item>>, emptied: &SyncSender<Vec<Item>>) -> bool {
+        loop {
+            match from.try_recv() {
+                Ok(mut batch) => {
+                    for item in batch.drain(..) {
+                        self.take(item);
+                    }
+                    // Full: there are spare ones enough.
+                    let _ = emptied.try_send(batch);
+                }
+                Err(TryRecvError::Empty) => return true,
+                Err(TryRecvError::Disconnected) => return false,
+            }
+        }
+    }
+
+    fn take(&mut self, item: Item) {
+        match item {
+            Item::Call(thread, ended) => self.call(thread, ended),
+            Item::Gap(gap) => self.write(&Record::Gap(gap)),
+            Item::Came { id, slot } => self.came(id, slot),
+            Item::Went { id, slot } => self.went(id, slot),
+            Item::Lost { id, count } => self.lost(id, LossKind::Calls, count),
+        }
+    }
+
+    fn call(&mut self, thread: ThreadId, ended: Ended) {
+        let Some(Known { id: function, keeps: true }) = self.function(ended.desc) else { return };
+        let parent = self.function(ended.parent).map(|known| known.id);
+        let (start, start_slack) = ended.start.middle();
+        let (end, end_slack) = ended.end.middle();
+        self.write(&Record::Call(Call {
+            thread,
+            function,
+            parent,
+            depth: ended.depth,
+            generation: ended.generation,
+            start,
+            start_slack,
+            // Two windows that overlap have middles in any order.
+            end: end.max(start),
+            end_slack,
+            flags: CallFlags(ended.flags),
+        }));
+    }
+
+    fn came(&mut self, id: ThreadId, slot: usize) {
+        let tid = self.arena.slot(slot).context.tid.load(Relaxed);
+        let name = std::fs::read_to_string(format!("/proc/self/task/{tid}/comm"));
+        let name = name.map(|name| name.trim_end().to_owned()).unwrap_or_default();
+        self.write(&Record::Thread(Thread { id, tid, name }));
+        self.by_tid.insert(tid, id);
+        let lost = &self.arena.slot(slot).lost;
+        let told = [&lost.frames, &lost.waits, &lost.marks].map(|count| count.load(Relaxed));
+        self.threads.push(Live { id, slot, told });
+    }
+
+    fn went(&mut self, id: ThreadId, slot: usize) {
+        let Some(at) = self.threads.iter().position(|live| live.id == id) else { return };
+        self.empty_ring(id, slot);
+        self.tell_losses(at);
+        self.threads.swap_remove(at);
+        self.arena.slot(slot).context.state.store(UNUSED, Release);
+    }
+
+    fn empty_rings(&mut self) {
+        for at in 0..self.threads.len() {
+            let Live { id, slot, .. } = self.threads[at];
+            self.empty_ring(id, slot);
+        }
+    }
+
+    fn empty_ring(&mut self, thread: ThreadId, slot: usize) {
+        // A thread that never stops pushing must not hold up the others.
+        for _ in 0..crate::ring::CAPACITY {
+            let Some(words) = self.arena.ring(slot).pop() else { return };
+            match Event::from_words(&words) {
+                Some(Event::Wait(waited)) => self.wait(thread, &waited),
+                Some(Event::Mark { kind, request, at }) => {
+                    self.write(&Record::Mark(Mark { thread, request, kind, at }));
+                }
+                None => {}
+            }
+        }
+    }
+
+    fn wait(&mut self, thread: ThreadId, waited: &Waited) {
+        let function = self.function(waited.function).map(|known| known.id);
+        let holder_function = self.function(waited.holder_function).map(|known| known.id);
+        self.write(&Record::Wait(Wait {
+            thread,
+            kind: waited.kind,
+            object: waited.object,
+            start: waited.start,
+            end: waited.end,
+            released: waited.released,
+            holder: self.by_tid.get(&waited.holder).copied().filter(|_| waited.holder != 0),
+            function,
+            holder_function,
+            site: waited.site,
+        }));
+    }
+
+    /// Writes the function down when it is met for the first time.
+    fn function(&mut self, desc: u64) -> Option<Known> {
+        let (known, fresh) = self.names.of(desc)?;
+        if let Some(function) = fresh {
+            self.write(&Record::Function(function));
+        }
+        Some(known)
+    }
+
+    fn every_second(&mut self) {
+        self.write(&Record::Clock(clock::read()));
+        for at in 0..self.threads.len() {
+            self.tell_losses(at);
+        }
+        let denied = self.arena.header().denied.load(Relaxed);
+        self.lost(None, LossKind::Threads, denied.saturating_sub(self.denied));
+        self.denied = denied;
+        self.look_for_modules();
+    }
+
+    /// Tells what a thread has lost since it was last told.
+    fn tell_losses(&mut self, at: usize) {
+        let Live { id, slot, told } = self.threads[at];
+        let lost = &self.arena.slot(slot).lost;
+        let now = [&lost.frames, &lost.waits, &lost.marks].map(|count| count.load(Relaxed));
+        self.threads[at].told = now;
+        let kinds = [LossKind::Overflow, LossKind::Waits, LossKind::Marks];
+        for (kind, (now, told)) in kinds.into_iter().zip(now.into_iter().zip(told)) {
+            self.lost(Some(id), kind, now.saturating_sub(told));
+        }
+    }
+
+    fn lost(&mut self, thread: Option<ThreadId>, kind: LossKind, count: u64) {
+        if count > 0 {
+            self.write(&Record::Loss(Loss { thread, kind, count }));
+        }
+    }
+
+    /// Names what was mapped since it last looked.
+    fn look_for_modules(&mut self) {
+        for mut module in shim::modules() {
+            if self.modules.contains(&(module.start, module.end)) {
+                continue;
+            }
+            if module.path.is_empty() && self.modules.is_empty() {
+                module.path = program();
+            }
+            self.modules.push((module.start, module.end));
+            self.write(&Record::Module(module));
+        }
+    }
+
+    fn write(&mut self, record: &Record) {
+        if self.failed.is_none() {
+            self.failed = self.writer.write(record).err();
+        }
+    }
+}
+
+/// The program's path; empty when it cannot be known.
+pub(crate) fn program() -> String {
+    let path = std::env::current_exe();
+    path.map(|path| path.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+/// The program's build id: its module comes first.
+pub(crate) fn build_id() -> Vec<u8> {
+    shim::modules().into_iter().next().map(|Module { build_id, .. }| build_id).unwrap_or_default()
+}

@@ -1,0 +1,303 @@
+//! The thread that looks: all the program's threads in turn, for as long as it records.
+
+use crate::abi::{ENDED, ENTRY_BYTES, LIVE};
+use crate::arena::{Arena, Slot, THREADS_MAX};
+use crate::clock::ticks;
+use crate::scan::{Costs, Ended, Gaps, Glimpse, Head, Pace, Probe, Watch, Window};
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::{Acquire, Relaxed};
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError};
+use tailwater_profile::record::{Gap, ThreadId, Ticks};
+
+/// Something for the output, in the order in which it happened.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Item {
+    Call(ThreadId, Ended),
+    Gap(Gap),
+    /// A thread in a slot; comes before its first call.
+    Came {
+        id: ThreadId,
+        slot: usize,
+    },
+    /// It will do no more. The output sets the slot free.
+    Went {
+        id: ThreadId,
+        slot: usize,
+    },
+    /// Calls that came and went unseen.
+    Lost {
+        id: Option<ThreadId>,
+        count: u64,
+    },
+}
+
+/// Items to a batch, and batches on the way to the output at most: calls beyond are lost, and counted.
+pub(crate) const BATCH: usize = 1024;
+pub(crate) const BATCHES_MAX: usize = 64;
+/// With more threads than this, quiet ones are looked at less often.
+const THREADS_EAGER: usize = 8;
+
+/// Times that govern the scanner, in ticks.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Times {
+    pub(crate) us: Ticks,
+    /// A cache line's way from one core to another.
+    pub(crate) handover: Ticks,
+    /// Share of the program's time, in 65536ths.
+    pub(crate) budget: u64,
+    /// When recording began: nobody has looked since.
+    pub(crate) began: Ticks,
+}
+
+/// Looks until it is told to stop.
+pub(crate) struct Scanner {
+    arena: Arena,
+    pace: Pace,
+    us: Ticks,
+    gaps: Gaps,
+    watched: Vec<Watched>,
+    epoch: Option<u64>,
+    threads: u32,
+    /// The incarnation of each slot that was adopted last.
+    adopted: Vec<u64>,
+    ended: Vec<Ended>,
+    batch: Vec<Item>,
+    to: SyncSender<Vec<Item>>,
+    emptied: Receiver<Vec<Item>>,
+    posted: Ticks,
+    told_losses: Ticks,
+    began: Ticks,
+}
+
+struct Watched {
+    id: ThreadId,
+    slot: usize,
+    eye: Eye,
+    watch: Watch,
+}
+
+impl Scanner {
+    pub(crate) fn new(
+        arena: Arena,
+        times: Times,
+        to: SyncSender<Vec<Item>>,
+        emptied: Receiver<Vec<Item>>,
+    ) -> Self {
+        let us = times.us;
+        let pace = Pace {
+            costs: Costs::of_handover(times.handover),
+            budget: times.budget,
+            settle: us / 40,
+            force: us * 7,
+        };
+        let now = ticks();
+        let mut gaps = Gaps::new(us * 2);
+        gaps.note(times.began, now);
+        Self {
+            arena,
+            pace,
+            us,
+            gaps,
+            watched: Vec::new(),
+            epoch: None,
+            threads: 0,
+            adopted: vec![0; THREADS_MAX],
+            ended: Vec::with_capacity(256),
+            batch: Vec::with_capacity(BATCH * 2),
+            to,
+            emptied,
+            posted: now,
+            told_losses: now,
+            began: times.began,
+        }
+    }
+
+    pub(crate) fn run(mut self, stop: &AtomicBool) {
+        let mut now = ticks();
+        while !stop.load(Relaxed) {
+            if self.epoch != Some(self.arena.header().epoch.load(Acquire)) {
+                self.adopt(now);
+            }
+            now = self.round(now);
+            if now.saturating_sub(self.posted) > self.us * 2000 || self.batch.len() >= BATCH {
+                self.post(now);
+            }
+            if self.watched.is_empty() {
+                std::thread::sleep(std::time::Duration::from_micros(100));
+                now = ticks();
+            }
+        }
+        // Whoever came last may have left marks.
+        self.adopt(now);
+        now = self.round(now);
+        self.finish(now);
+    }
+
+    /// Looks at every thread that is due.
+    fn round(&mut self, before: Ticks) -> Ticks {
+        let idle_max = if self.watched.len() > THREADS_EAGER { self.us * 20 } else { 0 };
+        let mut now = before;
+        let mut looked = false;
+        for Watched { id, eye, watch, .. } in &mut self.watched {
+            if !watch.is_due(now) {
+                continue;
+            }
+            looked = true;
+            now = watch.turn(&self.pace, idle_max, now, eye, &mut self.gaps, &mut self.ended);
+            if !self.ended.is_empty() {
+                self.batch.extend(self.ended.drain(..).map(|ended| Item::Call(*id, ended)));
+            }
+        }
+        if looked {
+            return now;
+        }
+        std::hint::spin_loop();
+        let after = ticks();
+        self.gaps.note(now, after);
+        after
+    }
+
+    /// Finds out who came and who went.
+    fn adopt(&mut self, now: Ticks) {
+        let header = self.arena.header();
+        self.epoch = Some(header.epoch.load(Acquire));
+        for slot in 0..header.slots_used.load(Acquire) as usize {
+            self.adopt_slot(slot, now);
+        }
+        let mut at = 0;
+        while at < self.watched.len() {
+            let ended = self.arena.slot(self.watched[at].slot).context.state.load(Acquire) == ENDED;
+            if ended {
+                let watched = self.watched.swap_remove(at);
+                self.take_off(watched);
+            } else {
+                at += 1;
+            }
+        }
+    }
+
+    /// Watches the thread in a slot if that is new, though it may have ended since.
+    fn adopt_slot(&mut self, slot: usize, now: Ticks) {
+        let Slot { context, life, .. } = self.arena.slot(slot);
+        if !matches!(context.state.load(Acquire), LIVE | ENDED) {
+            return;
+        }
+        let incarnation = life.incarnation.load(Relaxed);
+        if std::mem::replace(&mut self.adopted[slot], incarnation) == incarnation {
+            return;
+        }
+        let id = ThreadId(self.threads);
+        self.threads += 1;
+        let mut eye = Eye::new(self.arena, slot);
+        let started = life.started.load(Relaxed);
+        let (generation, at) = if started < self.began {
+            (eye.head().generation, now)
+        } else {
+            (life.first_generation.load(Relaxed), started)
+        };
+        let watch = Watch::new(generation, Window { from: at, to: at }, now);
+        self.batch.push(Item::Came { id, slot });
+        self.watched.push(Watched { id, slot, eye, watch });
+    }
+
+    /// The thread is gone, and its slot waits for nobody but us.
+    fn take_off(&mut self, watched: Watched) {
+        let Watched { id, slot, mut eye, mut watch } = watched;
+        let at = self.arena.slot(slot).life.ended.load(Relaxed);
+        watch.scan.end(at, eye.head(), &self.gaps, &mut self.ended);
+        self.batch.extend(self.ended.drain(..).map(|ended| Item::Call(id, ended)));
+        let count = watch.scan.take_lost();
+        if count > 0 {
+            self.batch.push(Item::Lost { id: Some(id), count });
+        }
+        self.batch.push(Item::Went { id, slot });
+    }
+
+    /// Hands the batch to the output, without waiting.
+    fn post(&mut self, now: Ticks) {
+        self.posted = now;
+        while let Some(gap) = self.gaps.take() {
+            self.batch.push(Item::Gap(gap));
+        }
+        if now.saturating_sub(self.told_losses) > self.us * 1_000_000 {
+            self.told_losses = now;
+            self.tell_losses();
+        }
+        if self.batch.is_empty() {
+            return;
+        }
+        let next = self.emptied.try_recv().unwrap_or_else(|_| Vec::with_capacity(BATCH * 2));
+        match self.to.try_send(std::mem::replace(&mut self.batch, next)) {
+            Ok(()) => {}
+            Err(TrySendError::Full(mut batch) | TrySendError::Disconnected(mut batch)) => {
+                let before = batch.len();
+                batch.retain(|item| !matches!(item, Item::Call(..)));
+                let count = (before - batch.len()) as u64;
+                batch.push(Item::Lost { id: None, count });
+                self.batch = batch;
+            }
+        }
+    }
+
+    fn tell_losses(&mut self) {
+        for watched in &mut self.watched {
+            let count = watched.watch.scan.take_lost();
+            if count > 0 {
+                self.batch.push(Item::Lost { id: Some(watched.id), count });
+            }
+        }
+    }
+
+    fn finish(mut self, now: Ticks) {
+        for Watched { id, watch, .. } in &mut self.watched {
+            watch.scan.stop(now, &mut self.ended);
+            self.batch.extend(self.ended.drain(..).map(|ended| Item::Call(*id, ended)));
+        }
+        self.tell_losses();
+        while let Some(gap) = self.gaps.take() {
+            self.batch.push(Item::Gap(gap));
+        }
+        // The output empties the channel until it is closed; if it is gone, so is the file.
+        let _ = self.to.send(self.batch);
+    }
+}
+
+/// Looks at a thread of this process.
+struct Eye {
+    arena: Arena,
+    slot: usize,
+    base: u64,
+    frames_max: u32,
+}
+
+impl Eye {
+    fn new(arena: Arena, slot: usize) -> Self {
+        Self { arena, slot, base: arena.stack(slot).0, frames_max: arena.frames_max() }
+    }
+}
+
+impl Probe for Eye {
+    #[inline]
+    fn now(&mut self) -> Ticks {
+        ticks()
+    }
+
+    #[inline]
+    fn head(&mut self) -> Head {
+        let context = &self.arena.slot(self.slot).context;
+        let position = context.position.load(Acquire);
+        let generation = context.generation.load(Acquire);
+        let depth = position.saturating_sub(self.base) / ENTRY_BYTES;
+        Head { depth: depth.min(u64::from(self.frames_max)) as u32, generation }
+    }
+
+    fn frame(&mut self, index: u32) -> Glimpse {
+        let entry = self.arena.entry(self.slot, index);
+        let desc = entry.desc.load(Acquire);
+        Glimpse { desc, generation: entry.generation.load(Acquire) }
+    }
+
+    fn generation(&mut self, index: u32) -> u64 {
+        self.arena.entry(self.slot, index).generation.load(Acquire)
+    }
+}

@@ -1,0 +1,137 @@
+//! What the C part does for the Rust part.
+
+use crate::abi::Context;
+use std::ffi::{c_char, c_void};
+use tailwater_profile::record::Module;
+
+/// May this thread be registered?
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u32)]
+pub(crate) enum Stage {
+    /// Yes, when it first calls an instrumented function.
+    Fresh = 0,
+    /// It is being registered: what it calls meanwhile is not recorded.
+    Busy = 1,
+    /// Never (again): it is one of the runtime's own, has ended, or found no room.
+    Denied = 2,
+}
+
+/// A C `struct module`.
+#[repr(C)]
+struct Found {
+    start: u64,
+    end: u64,
+    bias: u64,
+    path: *const c_char,
+    build_id: *const u8,
+    build_id_length: u64,
+}
+
+/// At least as large as any `sigset_t`.
+#[repr(C, align(16))]
+struct SignalSet([u64; 16]);
+
+unsafe extern "C" {
+    safe fn tw_shim_context() -> *const Context;
+    safe fn tw_shim_pad() -> u64;
+    safe fn tw_shim_stage() -> u32;
+    safe fn tw_shim_set_stage(stage: u32);
+    fn tw_shim_set_context(context: *const Context);
+    safe fn tw_shim_pending_at() -> *mut u32;
+    safe fn tw_shim_set_lock_threshold(ticks: u64);
+    fn tw_shim_block_signals(before: *mut SignalSet);
+    fn tw_shim_restore_signals(before: *const SignalSet);
+    fn tw_shim_modules(each: extern "C" fn(*mut c_void, *const Found), to: *mut c_void);
+    fn __errno_location() -> *mut i32;
+}
+
+/// The calling thread's context; nobody's when it is not registered.
+pub(crate) fn context() -> *const Context {
+    tw_shim_context()
+}
+
+/// Makes `context` the calling thread's; `None`: nobody's.
+pub(crate) fn set_context(context: Option<&'static Context>) {
+    // SAFETY: contexts live for ever.
+    unsafe { tw_shim_set_context(context.map_or(std::ptr::null(), |context| context)) }
+}
+
+/// Where unregistered threads push.
+pub(crate) fn pad() -> u64 {
+    tw_shim_pad()
+}
+
+pub(crate) fn stage() -> Stage {
+    match tw_shim_stage() {
+        0 => Stage::Fresh,
+        1 => Stage::Busy,
+        _ => Stage::Denied,
+    }
+}
+
+pub(crate) fn set_stage(stage: Stage) {
+    tw_shim_set_stage(stage as u32);
+}
+
+/// Says how many waits the calling thread must report when it lets go.
+pub(crate) fn set_pending(count: u32) {
+    // SAFETY: the calling thread's own variable, which only it reads.
+    unsafe { *tw_shim_pending_at() = count }
+}
+
+/// How many those are.
+pub(crate) fn pending() -> u32 {
+    // SAFETY: as above.
+    unsafe { *tw_shim_pending_at() }
+}
+
+/// The shortest wait that leaves an event, in ticks; `u64::MAX`: none does.
+pub(crate) fn set_lock_threshold(ticks: u64) {
+    tw_shim_set_lock_threshold(ticks);
+}
+
+/// Runs `work` with every signal blocked: threads that it starts inherit that.
+pub(crate) fn without_signals<R>(work: impl FnOnce() -> R) -> R {
+    let mut before = SignalSet([0; 16]);
+    // SAFETY: it writes one sigset_t, and there is room for it.
+    unsafe { tw_shim_block_signals(&raw mut before) };
+    let result = work();
+    // SAFETY: what the call above wrote.
+    unsafe { tw_shim_restore_signals(&raw const before) };
+    result
+}
+
+/// Runs `work` and leaves the C library's `errno` as it was: it runs inside of the program's code.
+pub(crate) fn keeping_errno<R>(work: impl FnOnce() -> R) -> R {
+    // SAFETY: the calling thread's errno, for its life.
+    let errno = unsafe { __errno_location() };
+    // SAFETY: as above.
+    let before = unsafe { *errno };
+    let result = work();
+    // SAFETY: as above.
+    unsafe { *errno = before };
+    result
+}
+
+/// The program and its libraries as they are mapped now.
+pub(crate) fn modules() -> Vec<Module> {
+    extern "C" fn each(to: *mut c_void, found: *const Found) {
+        // SAFETY: both point at what lives during the walk, and the walk is the only user.
+        let (to, found) = unsafe { (&mut *to.cast::<Vec<Module>>(), &*found) };
+        // SAFETY: the loader's own text, null-terminated.
+        let path = unsafe { std::ffi::CStr::from_ptr(found.path) }.to_string_lossy().into_owned();
+        let build_id = if found.build_id.is_null() {
+            Vec::new()
+        } else {
+            // SAFETY: a note inside of a mapped segment.
+            unsafe { std::slice::from_raw_parts(found.build_id, found.build_id_length as usize) }
+                .to_vec()
+        };
+        let Found { start, end, bias, .. } = *found;
+        to.push(Module { start, end, bias, path, build_id });
+    }
+    let mut modules = Vec::new();
+    // SAFETY: `each` does not unwind unless memory is out, and `modules` outlives the walk.
+    unsafe { tw_shim_modules(each, (&raw mut modules).cast()) };
+    modules
+}

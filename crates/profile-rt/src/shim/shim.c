@@ -1,0 +1,133 @@
+/* The thread's context, and the moments of a process's life at which the runtime is called. */
+#define _GNU_SOURCE
+#include "shim.h"
+#include <link.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Threads start here, and end here. Frames of threads that cannot be registered are pushed on the
+ * pad; many threads may write both, and nobody reads them. */
+static struct {
+    struct tw_context context;
+    struct tw_entry pad;
+} nobody;
+
+__thread struct tw_context *tw_profile_context = &nobody.context;
+/* 0 may be registered, 1 is being registered, 2 never will be (again). */
+static __thread uint32_t stage;
+__thread uint32_t tw_shim_pending;
+uint64_t tw_shim_lock_threshold = UINT64_MAX;
+
+static pthread_key_t thread_end;
+static int has_key;
+
+struct tw_context *tw_shim_context(void) { return tw_profile_context; }
+uint64_t tw_shim_pad(void) { return (uint64_t)&nobody.pad; }
+uint32_t *tw_shim_pending_at(void) { return &tw_shim_pending; }
+/* This thread is in the runtime's slow path. */
+static __thread int slow;
+
+/* Where the runtime itself is instrumented (a Rust program built with link-time optimisation has it
+ * in one piece with the rest), its slow path comes back here: that ends on a pad. */
+uint64_t tw_shim_slow(void) {
+    const struct tw_context *context = tw_profile_context;
+    if (slow || (stage != 0 && !context->limit))
+        return context->limit ? context->limit : (uint64_t)&nobody.pad;
+    slow = 1;
+    uint64_t position = tw_rt_slow();
+    slow = 0;
+    return position;
+}
+
+uint32_t tw_shim_stage(void) { return stage; }
+void tw_shim_set_stage(uint32_t value) { stage = value; }
+
+/* A null context is nobody's. */
+void tw_shim_set_context(struct tw_context *context) {
+    tw_profile_context = context ? context : &nobody.context;
+    if (context && has_key)
+        pthread_setspecific(thread_end, context);
+}
+
+void tw_shim_set_lock_threshold(uint64_t ticks) {
+    __atomic_store_n(&tw_shim_lock_threshold, ticks, __ATOMIC_RELAXED);
+}
+
+/* The runtime's own threads are started with all signals blocked, so that the program's handlers
+ * never run on them. */
+void tw_shim_block_signals(sigset_t *before) {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, before);
+}
+
+void tw_shim_restore_signals(const sigset_t *before) { pthread_sigmask(SIG_SETMASK, before, NULL); }
+
+struct module {
+    uint64_t start, end, bias;
+    const char *path;
+    const uint8_t *build_id;
+    uint64_t build_id_length;
+};
+typedef void (*on_module)(void *to, const struct module *);
+struct walk {
+    on_module each;
+    void *to;
+};
+
+static void find_build_id(const ElfW(Phdr) *header, uint64_t bias, struct module *found) {
+    const uint8_t *at = (const uint8_t *)(bias + header->p_vaddr), *end = at + header->p_memsz;
+    while (end - at >= (long)sizeof(ElfW(Nhdr))) {
+        const ElfW(Nhdr) *note = (const void *)at;
+        const uint8_t *name = at + sizeof *note;
+        const uint8_t *description = name + ((note->n_namesz + 3u) & ~3u);
+        if (description + note->n_descsz > end)
+            return;
+        if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == 4 && !memcmp(name, "GNU", 4)) {
+            found->build_id = description;
+            found->build_id_length = note->n_descsz;
+            return;
+        }
+        at = description + ((note->n_descsz + 3u) & ~3u);
+    }
+}
+
+static int visit(struct dl_phdr_info *info, size_t size, void *data) {
+    struct walk *walk = data;
+    struct module found = {UINT64_MAX, 0, info->dlpi_addr, info->dlpi_name, NULL, 0};
+    (void)size;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *header = &info->dlpi_phdr[i];
+        uint64_t start = info->dlpi_addr + header->p_vaddr, end = start + header->p_memsz;
+        if (header->p_type == PT_LOAD) {
+            found.start = start < found.start ? start : found.start;
+            found.end = end > found.end ? end : found.end;
+        } else if (header->p_type == PT_NOTE && !found.build_id) {
+            find_build_id(header, info->dlpi_addr, &found);
+        }
+    }
+    if (found.start < found.end)
+        walk->each(walk->to, &found);
+    return 0;
+}
+
+/* Calls `each` for the program (its path is empty) and every library. */
+void tw_shim_modules(on_module each, void *to) {
+    struct walk walk = {each, to};
+    dl_iterate_phdr(visit, &walk);
+}
+
+static void end_of_thread(void *context) {
+    (void)context;
+    tw_rt_thread_end();
+}
+
+/* Before the constructors of instrumented code, as far as one image can be. */
+__attribute__((constructor(101))) static void load(void) {
+    has_key = pthread_key_create(&thread_end, end_of_thread) == 0;
+    pthread_atfork(NULL, NULL, tw_rt_forked);
+    tw_rt_load();
+    atexit(tw_rt_exit);
+}

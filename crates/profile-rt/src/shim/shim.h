@@ -1,0 +1,50 @@
+/* What the C and the Rust part of the runtime share: C holds what Rust cannot say yet (a thread-local
+ * symbol of a chosen model, wrappers that know their return address). */
+#ifndef TAILWATER_SHIM_H
+#define TAILWATER_SHIM_H
+
+#include "tailwater/profile.h"
+#include "tailwater/profile_abi.h"
+
+#ifdef __cplusplus
+#error "for C only"
+#endif
+
+/* Where this too is compiled by a compiler with the pass, it leaves the runtime alone. */
+#ifdef __clang__
+#pragma clang attribute push(__attribute__((annotate("tailwater_skip"))), apply_to = function)
+#endif
+
+/* Implemented in Rust. */
+uint64_t tw_rt_slow(void);
+void tw_rt_load(void);
+void tw_rt_exit(void);
+void tw_rt_forked(void);
+void tw_rt_thread_end(void);
+void tw_rt_waited(uint32_t kind, uint64_t object, uint64_t start, uint64_t end, uint64_t site,
+                  uint32_t holder, uint64_t holder_function);
+void tw_rt_released(uint64_t object);
+
+/* Waits shorter than this many ticks leave no event; all ones: nothing is recorded. */
+extern uint64_t tw_shim_lock_threshold;
+/* Waits of this thread whose lock it still holds. */
+extern __thread uint32_t tw_shim_pending;
+
+/* Kinds of waits, as tailwater_profile::record::WaitKind numbers them. */
+enum { TW_WAIT_MUTEX = 0, TW_WAIT_READ = 1, TW_WAIT_WRITE = 2, TW_WAIT_CONDITION = 3, TW_WAIT_JOIN = 4 };
+
+static inline uint64_t tw_shim_ticks(void) {
+#if defined(__x86_64__)
+    uint32_t low, high;
+    __asm__ volatile("rdtsc" : "=a"(low), "=d"(high));
+    return (uint64_t)high << 32 | low;
+#elif defined(__aarch64__)
+    uint64_t ticks;
+    __asm__ volatile("mrs %0, cntvct_el0" : "=r"(ticks));
+    return ticks;
+#else
+#error "tailwater's profiler knows x86-64 and AArch64"
+#endif
+}
+
+#endif

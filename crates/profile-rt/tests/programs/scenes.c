@@ -1,0 +1,246 @@
+/* What the recorder is tried on, one scene for each word. Built by tailwater-cc; the tests in
+ * tests/tests/profile_record.rs read the traces. */
+#define _GNU_SOURCE
+#include <tailwater/profile.h>
+#include <tailwater/profile_abi.h>
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define APART __attribute__((noinline))
+
+static uint64_t raw_ns(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC_RAW, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static uint64_t ticks_per_us;
+
+static void calibrate(void) {
+    uint64_t ns = raw_ns(), ticks = tw_profile_now();
+    while (raw_ns() - ns < 2000000)
+        ;
+    ticks_per_us = (tw_profile_now() - ticks) / ((raw_ns() - ns) / 1000);
+}
+
+/* Busy for a time, without a call to anything instrumented. */
+static inline __attribute__((always_inline)) void spin(uint64_t us) {
+    uint64_t until = tw_profile_now() + us * ticks_per_us;
+    while (tw_profile_now() < until)
+        ;
+}
+
+static volatile uint64_t sink;
+
+/* ---- truth: calls that know when they began and ended ---- */
+
+struct fact {
+    uint64_t generation, start, end;
+};
+static struct fact *facts;
+static unsigned facts_len;
+
+APART static void leaf(uint64_t us) {
+    struct fact *fact = &facts[facts_len++];
+    fact->start = tw_profile_now();
+    fact->generation = tw_profile_context->generation;
+    spin(us);
+    fact->end = tw_profile_now();
+}
+
+APART static void quick(unsigned n) { sink += n; }
+
+APART static void branch(unsigned i) {
+    struct fact *fact = &facts[facts_len++];
+    fact->start = tw_profile_now();
+    fact->generation = tw_profile_context->generation;
+    for (unsigned n = 0; n < 2000; n++)
+        quick(n);
+    leaf(i % 5 * 10);
+    fact->end = tw_profile_now();
+}
+
+static int truth(unsigned calls) {
+    facts = calloc(calls * 2 + 2, sizeof *facts);
+    for (unsigned i = 0; i < calls; i++)
+        branch(i);
+    for (unsigned i = 0; i < facts_len; i++)
+        printf("%lu %lu %lu\n", facts[i].generation, facts[i].start, facts[i].end);
+    return 0;
+}
+
+/* ---- refresh: twenty frames, built anew every so often (the paper's section 6.1) ---- */
+
+APART static void frames(unsigned depth, uint64_t us) {
+    char padding[96];
+    __asm__ volatile("" : : "r"(padding) : "memory");
+    if (depth == 0)
+        spin(us);
+    else
+        frames(depth - 1, us);
+    __asm__ volatile("" : : "r"(padding) : "memory");
+}
+
+/* Prints how often it went round. */
+static int refresh(uint64_t us, uint64_t ms) {
+    uint64_t until = tw_profile_now() + ms * 1000 * ticks_per_us, rounds = 0;
+    for (; tw_profile_now() < until; rounds++)
+        frames(19, us);
+    printf("%lu\n", rounds);
+    return 0;
+}
+
+/* ---- locks: one holds, the other waits ---- */
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_barrier_t both;
+
+APART static void snapshot(void) {
+    pthread_mutex_lock(&mutex);
+    pthread_barrier_wait(&both);
+    spin(20000);
+    pthread_mutex_unlock(&mutex);
+}
+
+static void *background(void *unused) {
+    pthread_setname_np(pthread_self(), "background");
+    snapshot();
+    return unused;
+}
+
+APART static void handler(void) {
+    tw_req_start(7);
+    pthread_mutex_lock(&mutex);
+    sink++;
+    pthread_mutex_unlock(&mutex);
+    tw_req_end(7);
+}
+
+static int locks(void) {
+    pthread_t thread;
+    pthread_barrier_init(&both, NULL, 2);
+    pthread_create(&thread, NULL, background, NULL);
+    pthread_barrier_wait(&both);
+    handler();
+    pthread_join(thread, NULL);
+    return 0;
+}
+
+/* ---- crowd: many threads at a time, then as many again ---- */
+
+APART static void task(void) { spin(50); }
+
+static void *worker(void *barrier) {
+    task();
+    pthread_barrier_wait(barrier);
+    task();
+    return NULL;
+}
+
+static int crowd(unsigned count) {
+    pthread_t *threads = calloc(count, sizeof *threads);
+    pthread_attr_t small;
+    pthread_attr_init(&small);
+    pthread_attr_setstacksize(&small, 64 << 10);
+    for (int round = 0; round < 2; round++) {
+        pthread_barrier_t barrier;
+        pthread_barrier_init(&barrier, NULL, count);
+        for (unsigned i = 0; i < count; i++)
+            if (pthread_create(&threads[i], &small, worker, &barrier))
+                return 1;
+        for (unsigned i = 0; i < count; i++)
+            pthread_join(threads[i], NULL);
+    }
+    return 0;
+}
+
+/* ---- family: fork, exec, and life after it ---- */
+
+APART static void child_work(void) { spin(3000); }
+APART static void parent_work(void) { spin(3000); }
+
+APART static pid_t split(void) { return fork(); }
+
+static int family(char *self) {
+    pid_t child = split();
+    if (child == 0) {
+        child_work();
+        /* Frames pushed before the fork are left behind it. */
+        _exit(tw_profile_stop() == 0 ? 11 : 12);
+    }
+    int status;
+    waitpid(child, &status, 0);
+    parent_work();
+    pid_t other = split();
+    if (other == 0) {
+        execl(self, self, "truth", "3", (char *)NULL);
+        _exit(13);
+    }
+    int second;
+    waitpid(other, &second, 0);
+    parent_work();
+    return WEXITSTATUS(status) == 11 && WEXITSTATUS(second) == 0 ? 0 : 1;
+}
+
+/* ---- deep: more frames than any stack of frames should hold ---- */
+
+APART static uint64_t dive(uint64_t depth) {
+    return depth == 0 ? 1 : dive(depth - 1) + (sink & 1);
+}
+
+static void *diver(void *depth) {
+    uint64_t bottom = dive((uint64_t)depth);
+    task();
+    return (void *)bottom;
+}
+
+static int deep(uint64_t depth) {
+    pthread_attr_t large;
+    pthread_t thread;
+    void *result;
+    pthread_attr_init(&large);
+    pthread_attr_setstacksize(&large, (1ul << 20) + depth * 48);
+    if (pthread_create(&thread, &large, diver, (void *)depth))
+        return 1;
+    pthread_join(thread, &result);
+    return result ? 0 : 1;
+}
+
+/* ---- killed: in the middle of its work ---- */
+
+static int killed(uint64_t ms) {
+    refresh(100, ms);
+    fflush(stdout);
+    raise(SIGKILL);
+    return 0;
+}
+
+int main(int argc, char **argv) {
+    const char *scene = argc > 1 ? argv[1] : "";
+    uint64_t first = argc > 2 ? strtoul(argv[2], NULL, 10) : 0;
+    uint64_t second = argc > 3 ? strtoul(argv[3], NULL, 10) : 0;
+    calibrate();
+    if (!strcmp(scene, "truth"))
+        return truth((unsigned)first);
+    if (!strcmp(scene, "refresh"))
+        return refresh(first, second);
+    if (!strcmp(scene, "locks"))
+        return locks();
+    if (!strcmp(scene, "crowd"))
+        return crowd((unsigned)first);
+    if (!strcmp(scene, "family"))
+        return family(argv[0]);
+    if (!strcmp(scene, "deep"))
+        return deep(first);
+    if (!strcmp(scene, "killed"))
+        return killed(first);
+    fprintf(stderr, "no scene '%s'\n", scene);
+    return 2;
+}

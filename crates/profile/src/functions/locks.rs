@@ -1,0 +1,206 @@
+//! Which waits lay within which calls.
+//!
+//! Calls come when they end, waits when the ring of their thread is emptied: either may be first. Each
+//! looks at the other kind's recent past on its thread, so every pair is found once, by whichever
+//! came second, as long as neither came more than [`RECENT`] of the other's late.
+
+use crate::hash::Map;
+use crate::record::{Call, FunctionId, ThreadId, Ticks, Wait, WaitKind};
+use std::collections::VecDeque;
+
+/// Calls and waits of one thread that are looked back on.
+const RECENT: usize = 1024;
+/// Threads looked back on.
+const THREADS_MAX: usize = 4096;
+/// Sums of (function, lock, holder's function) kept.
+const SUMS_MAX: usize = 65_536;
+
+/// Waits behind calls, summed up.
+#[derive(Default)]
+pub(super) struct Locks {
+    lanes: Map<ThreadId, Lane>,
+    sums: Map<Key, Sum>,
+    beyond: u64,
+}
+
+/// What a sum is of.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(super) struct Key {
+    pub(super) function: FunctionId,
+    pub(super) kind: WaitKind,
+    pub(super) object: u64,
+    pub(super) holder: Option<FunctionId>,
+}
+
+/// Waits of one [`Key`], as far as they lay within calls of its function.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) struct Sum {
+    pub(super) waits: u64,
+    pub(super) total: u64,
+    pub(super) longest: u64,
+    /// Of the longest.
+    pub(super) site: u64,
+}
+
+/// The recent past of one thread.
+#[derive(Default)]
+struct Lane {
+    calls: VecDeque<(FunctionId, Ticks, Ticks)>,
+    waits: VecDeque<Wait>,
+    /// When the last wait remembered was over: most calls start later.
+    waited_until: Ticks,
+}
+
+impl Locks {
+    pub(super) fn call(&mut self, call: &Call) {
+        let Some(lane) = lane(&mut self.lanes, &mut self.beyond, call.thread) else { return };
+        if lane.waited_until > call.start {
+            for wait in &lane.waits {
+                note(&mut self.sums, &mut self.beyond, call.function, (call.start, call.end), wait);
+            }
+        }
+        push(&mut lane.calls, (call.function, call.start, call.end));
+    }
+
+    pub(super) fn wait(&mut self, wait: &Wait) {
+        let Some(lane) = lane(&mut self.lanes, &mut self.beyond, wait.thread) else { return };
+        // A thread's calls come in the order of their ends.
+        let recent = lane.calls.iter().rev().take_while(|call| call.2 > wait.start);
+        for &(function, start, end) in recent {
+            note(&mut self.sums, &mut self.beyond, function, (start, end), wait);
+        }
+        lane.waited_until = lane.waited_until.max(wait.end);
+        push(&mut lane.waits, *wait);
+    }
+
+    pub(super) fn sums(self) -> impl Iterator<Item = (Key, Sum)> {
+        self.sums.into_iter()
+    }
+
+    /// Waits and calls beyond the bounds.
+    pub(super) const fn beyond(&self) -> u64 {
+        self.beyond
+    }
+}
+
+fn lane<'a>(
+    lanes: &'a mut Map<ThreadId, Lane>,
+    beyond: &mut u64,
+    thread: ThreadId,
+) -> Option<&'a mut Lane> {
+    if lanes.len() >= THREADS_MAX && !lanes.contains_key(&thread) {
+        *beyond += 1;
+        return None;
+    }
+    Some(lanes.entry(thread).or_default())
+}
+
+fn push<T>(recent: &mut VecDeque<T>, item: T) {
+    if recent.len() == RECENT {
+        recent.pop_front();
+    }
+    recent.push_back(item);
+}
+
+/// Adds the part of `wait` that lies within a call.
+fn note(
+    sums: &mut Map<Key, Sum>,
+    beyond: &mut u64,
+    function: FunctionId,
+    (start, end): (Ticks, Ticks),
+    wait: &Wait,
+) {
+    let within = wait.end.min(end).saturating_sub(wait.start.max(start));
+    if within == 0 {
+        return;
+    }
+    let holder = wait.holder_function;
+    let key = Key { function, kind: wait.kind, object: wait.object, holder };
+    if sums.len() >= SUMS_MAX && !sums.contains_key(&key) {
+        *beyond += 1;
+        return;
+    }
+    let sum = sums.entry(key).or_default();
+    sum.waits += 1;
+    sum.total = sum.total.saturating_add(within);
+    if within > sum.longest {
+        (sum.longest, sum.site) = (within, wait.site);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::CallFlags;
+
+    fn call(thread: u32, function: u32, start: Ticks, end: Ticks) -> Call {
+        Call {
+            thread: ThreadId(thread),
+            function: FunctionId(function),
+            parent: None,
+            depth: 0,
+            generation: 0,
+            start,
+            start_slack: 0,
+            end,
+            end_slack: 0,
+            flags: CallFlags::default(),
+        }
+    }
+
+    fn wait(thread: u32, start: Ticks, end: Ticks) -> Wait {
+        Wait {
+            thread: ThreadId(thread),
+            kind: WaitKind::Mutex,
+            object: 64,
+            start,
+            end,
+            released: end,
+            holder: None,
+            function: None,
+            holder_function: Some(FunctionId(9)),
+            site: end,
+        }
+    }
+
+    #[test]
+    fn a_wait_counts_for_every_call_around_it_in_either_order() {
+        let calls =
+            [call(1, 1, 0, 100), call(1, 2, 40, 60), call(1, 3, 70, 80), call(2, 4, 0, 100)];
+        let waits = [wait(1, 50, 65), wait(1, 100, 110)];
+        let mut first = Locks::default();
+        calls.iter().for_each(|call| first.call(call));
+        waits.iter().for_each(|wait| first.wait(wait));
+        let mut second = Locks::default();
+        waits.iter().for_each(|wait| second.wait(wait));
+        calls.iter().for_each(|call| second.call(call));
+        let sorted = |locks: Locks| {
+            let mut sums: Vec<_> = locks.sums().collect();
+            sums.sort_unstable_by_key(|(key, _)| *key);
+            sums
+        };
+        let sums = sorted(first);
+        assert_eq!(sums, sorted(second));
+        let brief: Vec<_> = sums
+            .iter()
+            .map(|(key, sum)| (key.function.0, sum.waits, sum.total, sum.site))
+            .collect();
+        assert_eq!(brief, [(1, 1, 15, 65), (2, 1, 10, 65)]);
+    }
+
+    #[test]
+    fn the_past_is_bounded() {
+        let mut locks = Locks::default();
+        for n in 0..10_000 {
+            locks.wait(&wait(n % 5_000, 10, 20));
+            locks.call(&call(n % 5_000, n, 0, 100));
+        }
+        assert_eq!(locks.lanes.len(), THREADS_MAX);
+        assert!(locks.beyond() > 0);
+        for n in 0..100_000 {
+            locks.wait(&Wait { object: n, ..wait(1, 10, 20) });
+        }
+        assert!(locks.sums.len() <= SUMS_MAX);
+        assert!(locks.lanes.values().all(|lane| lane.waits.len() <= RECENT));
+    }
+}

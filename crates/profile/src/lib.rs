@@ -1,0 +1,16 @@
+//! Profiler traces: what the scanner writes and what people read from it.
+//!
+//! [`trace`] turns [`record`]s to bytes and back. [`functions`] and [`requests`] read a trace once
+//! or twice, front to back, in bounded memory, and give models that serialise to JSON. Nothing here
+//! prints or opens a file.
+
+#![forbid(unsafe_code)]
+
+pub mod record;
+pub mod trace;
+pub mod clock;
+pub mod names;
+pub mod quality;
+pub mod functions;
+pub mod requests;
+mod hash;

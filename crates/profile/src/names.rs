@@ -1,0 +1,188 @@
+//! What functions and threads are called.
+
+use crate::hash::Map;
+use crate::record::{Function, FunctionId, Module, Record, Thread, ThreadId};
+
+/// Bytes of text kept in all; names beyond are forgotten.
+const TEXT_MAX: usize = 256 << 20;
+/// Entries of each kind kept.
+const ENTRIES_MAX: usize = 1 << 20;
+
+/// The tables of a trace, in bounded memory: 2²⁰ entries of a kind, 256 MiB of text.
+#[derive(Default, Debug)]
+pub struct Names {
+    functions: Map<FunctionId, Function>,
+    threads: Map<ThreadId, Thread>,
+    modules: Vec<Module>,
+    text: usize,
+    forgotten: u64,
+}
+
+impl Names {
+    /// Keeps what names something; other records change nothing.
+    pub fn add(&mut self, record: &Record) {
+        match record {
+            Record::Function(function) => self.add_function(function),
+            Record::Thread(thread) => self.add_thread(thread),
+            Record::Module(module) => self.add_module(module),
+            _ => {}
+        }
+    }
+
+    /// The function with this number, if its name was in the trace and kept.
+    #[must_use]
+    pub fn function(&self, id: FunctionId) -> Option<&Function> {
+        self.functions.get(&id)
+    }
+
+    /// What to call a function: demangled, or its number where the name is lost.
+    #[must_use]
+    pub fn of(&self, id: FunctionId) -> String {
+        self.function(id)
+            .map_or_else(|| format!("function#{}", id.0), |function| demangled(&function.name))
+    }
+
+    /// What to call a thread: its name and the kernel's number.
+    #[must_use]
+    pub fn of_thread(&self, id: ThreadId) -> String {
+        match self.threads.get(&id) {
+            Some(thread) if thread.name.is_empty() => format!("thread {}", thread.tid),
+            Some(thread) => format!("{} ({})", thread.name, thread.tid),
+            None => format!("thread#{}", id.0),
+        }
+    }
+
+    /// The module that holds an address.
+    #[must_use]
+    pub fn module_at(&self, address: u64) -> Option<&Module> {
+        // The latest first: a library may be unloaded and its place be taken.
+        self.modules.iter().rev().find(|module| (module.start..module.end).contains(&address))
+    }
+
+    /// Names that were left out for want of room.
+    #[must_use]
+    pub const fn forgotten(&self) -> u64 {
+        self.forgotten
+    }
+
+    fn add_function(&mut self, function: &Function) {
+        if self.has_room(self.functions.len(), function.name.len() + function.file.len()) {
+            self.functions.insert(function.id, function.clone());
+        }
+    }
+
+    fn add_thread(&mut self, thread: &Thread) {
+        if self.has_room(self.threads.len(), thread.name.len()) {
+            self.threads.insert(thread.id, thread.clone());
+        }
+    }
+
+    fn add_module(&mut self, module: &Module) {
+        if self.has_room(self.modules.len(), module.path.len()) {
+            self.modules.push(module.clone());
+        }
+    }
+
+    const fn has_room(&mut self, entries: usize, text: usize) -> bool {
+        if entries >= ENTRIES_MAX || self.text + text > TEXT_MAX {
+            self.forgotten += 1;
+            return false;
+        }
+        self.text += text;
+        true
+    }
+}
+
+/// A symbol as its programmer wrote it: Rust (both manglings, without the hash) and C++.
+#[must_use]
+pub fn demangled(symbol: &str) -> String {
+    if let Ok(name) = rustc_demangle::try_demangle(symbol) {
+        return format!("{name:#}");
+    }
+    if symbol.starts_with("_Z") || symbol.starts_with("__Z") {
+        // Its recursion is bounded by default; what is too deep stays mangled.
+        let name = cpp_demangle::Symbol::new(symbol).ok();
+        return name.and_then(|name| name.demangle().ok()).unwrap_or_else(|| symbol.to_owned());
+    }
+    symbol.to_owned()
+}
+
+/// `name` in at most `width` characters: argument lists and template arguments go first, innermost
+/// first, then the middle.
+#[must_use]
+pub fn clipped(name: &str, width: usize) -> String {
+    let mut text = name.to_owned();
+    // One character stands for what went, so that it is not found again.
+    while shown_len(&text) > width {
+        let Some((open, close)) = innermost(&text) else { break };
+        let mark = if text.as_bytes()[open] == b'<' { "\u{1}" } else { "\u{2}" };
+        text.replace_range(open..=close, mark);
+    }
+    middle_cut(&text.replace('\u{1}', "<…>").replace('\u{2}', "(…)"), width)
+}
+
+/// The first bracket that has no bracket in it.
+fn innermost(text: &str) -> Option<(usize, usize)> {
+    let mut open = None;
+    let mut before = ' ';
+    for (at, c) in text.char_indices() {
+        match c {
+            '<' | '(' => open = Some((at, c)),
+            // The arrow of a function type closes nothing.
+            '>' if before == '-' => {}
+            '>' | ')' => match open {
+                Some((from, '<')) if c == '>' => return Some((from, at)),
+                Some((from, '(')) if c == ')' => return Some((from, at)),
+                _ => open = None,
+            },
+            _ => {}
+        }
+        before = c;
+    }
+    None
+}
+
+fn shown_len(text: &str) -> usize {
+    text.chars().map(|c| if matches!(c, '\u{1}' | '\u{2}') { 3 } else { 1 }).sum()
+}
+
+fn middle_cut(text: &str, width: usize) -> String {
+    let len = text.chars().count();
+    if len <= width {
+        return text.to_owned();
+    }
+    let kept = width.saturating_sub(1);
+    let (head, tail) = (kept / 2, kept - kept / 2);
+    text.chars().take(head).chain(['…']).chain(text.chars().skip(len - tail)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn symbols_of_all_three_manglings_read_well() {
+        let legacy = "_ZN4core3fmt9Formatter3pad17h0123456789abcdefE";
+        assert_eq!(demangled(legacy), "core::fmt::Formatter::pad");
+        assert_eq!(demangled("_RNvC6_123foo3bar"), "123foo::bar");
+        assert_eq!(
+            demangled("_ZNSt6vectorIiSaIiEE9push_backEOi"),
+            "std::vector<int, std::allocator<int> >::push_back(int&&)"
+        );
+        assert_eq!(demangled("do_item_get"), "do_item_get");
+        assert_eq!(demangled("_Z"), "_Z");
+    }
+
+    #[test]
+    fn long_names_lose_arguments_before_the_middle() {
+        let name = "std::vector<int, std::allocator<int> >::push_back(int&&)";
+        assert_eq!(clipped(name, 100), name);
+        assert_eq!(clipped(name, 44), "std::vector<…>::push_back(int&&)");
+        assert_eq!(clipped(name, 28), "std::vector<…>::push_back(…)");
+        assert_eq!(clipped(name, 15).chars().count(), 15);
+        assert_eq!(clipped("f(std::function<int()->bool>)", 12), "f(…)");
+        for width in 0..60 {
+            assert!(clipped(name, width).chars().count() <= width.max(1), "{width}");
+        }
+    }
+}

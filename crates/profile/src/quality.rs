@@ -1,0 +1,99 @@
+//! How much of what happened the trace tells: losses, gaps, damage.
+
+use crate::clock::Rate;
+use crate::record::{LossKind, Record};
+use crate::trace::{Ending, TraceError};
+use serde::Serialize;
+
+/// Damaged parts that are described; all are counted.
+const DAMAGES_MAX: usize = 20;
+
+/// What the trace does not tell. Belongs beside every number taken from it.
+#[derive(Clone, PartialEq, Debug, Default, Serialize)]
+pub struct Quality {
+    /// Invocations that ended before they were looked at: an upper bound.
+    pub lost_calls: u64,
+    /// Waits that found their ring full.
+    pub lost_waits: u64,
+    /// Marks that found their ring full.
+    pub lost_marks: u64,
+    /// Frames beyond a shadow stack's end.
+    pub overflowed_frames: u64,
+    /// Threads that were not watched at all.
+    pub lost_threads: u64,
+    /// Times at which the scanner did not look.
+    pub gaps: u64,
+    /// How long these were together; gaps of several threads add up.
+    pub gap_ns: u64,
+    /// Damaged parts of the file.
+    pub damages: u64,
+    /// Bytes passed over in them.
+    pub damaged_bytes: u64,
+    /// Records known to have been in them.
+    pub damaged_records: u64,
+    /// The first twenty in words.
+    pub damage: Vec<String>,
+    /// How the file ended.
+    pub ending: FileEnd,
+    /// Names, threads or functions beyond the reader's bounds.
+    pub beyond_bounds: u64,
+    #[serde(skip)]
+    gap_ticks: u64,
+}
+
+/// How the file ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FileEnd {
+    /// As a recorder that ends itself leaves it.
+    Finished,
+    /// Between two blocks.
+    Unfinished,
+    /// Within a block.
+    #[default]
+    Cut,
+}
+
+impl Quality {
+    /// Counts a gap or a loss; other records change nothing.
+    pub fn add(&mut self, record: &Record) {
+        match record {
+            Record::Gap(gap) => {
+                self.gaps += 1;
+                let length = gap.end.saturating_sub(gap.start);
+                self.gap_ticks = self.gap_ticks.saturating_add(length);
+            }
+            Record::Loss(loss) => {
+                let sum = match loss.kind {
+                    LossKind::Calls => &mut self.lost_calls,
+                    LossKind::Waits => &mut self.lost_waits,
+                    LossKind::Marks => &mut self.lost_marks,
+                    LossKind::Overflow => &mut self.overflowed_frames,
+                    LossKind::Threads => &mut self.lost_threads,
+                };
+                *sum = sum.saturating_add(loss.count);
+            }
+            _ => {}
+        }
+    }
+
+    /// Counts a damaged part.
+    pub fn damaged(&mut self, error: &TraceError) {
+        self.damages += 1;
+        self.damaged_bytes += error.skipped;
+        self.damaged_records += error.records;
+        if self.damage.len() < DAMAGES_MAX {
+            self.damage.push(error.to_string());
+        }
+    }
+
+    /// Concludes.
+    pub fn end(&mut self, ending: &Ending, rate: Rate) {
+        self.ending = match ending {
+            Ending::Finished(_) => FileEnd::Finished,
+            Ending::Unfinished => FileEnd::Unfinished,
+            Ending::Cut => FileEnd::Cut,
+        };
+        self.gap_ns = rate.ns(self.gap_ticks);
+    }
+}

@@ -1,0 +1,241 @@
+//! What a trace holds: the records that a scanner and the runtime's event rings produce.
+
+/// A reading of the processor's time stamp counter. [`Clock`] turns it into time.
+pub type Ticks = u64;
+
+/// Numbers the threads of a trace, densely, in order of first appearance.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct ThreadId(pub u32);
+
+/// Numbers the functions of a trace, densely. Names come in [`Record::Function`].
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct FunctionId(pub u32);
+
+/// One fact.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Record {
+    /// Names a function; comes before the first record that uses it.
+    Function(Function),
+    /// Names a thread; comes before the first record that uses it.
+    Thread(Thread),
+    /// Two clocks read together.
+    Clock(Clock),
+    /// Names a mapped program or library, so that addresses can be turned into lines.
+    Module(Module),
+    /// An invocation that has ended (or, flagged, was live when recording ended).
+    Call(Call),
+    /// A wait for a lock or a condition.
+    Wait(Wait),
+    /// A request's mark.
+    Mark(Mark),
+    /// The scanner did not look during this span: calls that touch it are flagged.
+    Gap(Gap),
+    /// Something could not be recorded.
+    Loss(Loss),
+}
+
+/// A descriptor of the instrumented program.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Function {
+    /// Its number.
+    pub id: FunctionId,
+    /// Address of its first instruction in the recorded process.
+    pub address: u64,
+    /// Mangled.
+    pub name: String,
+    /// Source file as compiled; may be empty.
+    pub file: String,
+    /// Line of the definition; zero when unknown.
+    pub line: u32,
+}
+
+/// A thread of the recorded process.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Thread {
+    /// Its number.
+    pub id: ThreadId,
+    /// The kernel's number.
+    pub tid: u32,
+    /// As set with `pthread_setname_np`; may be empty.
+    pub name: String,
+}
+
+/// A program or shared library in the recorded process's memory.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Module {
+    /// First address of the mapping.
+    pub start: u64,
+    /// First address after it.
+    pub end: u64,
+    /// What to subtract from an address to get the file's own virtual address (the load bias).
+    pub bias: u64,
+    /// Path of the file.
+    pub path: String,
+    /// The GNU build id; empty where there is none.
+    pub build_id: Vec<u8>,
+}
+
+/// One reading of both clocks; two or more of them give the rate.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Clock {
+    /// Time stamp counter.
+    pub ticks: Ticks,
+    /// `CLOCK_MONOTONIC_RAW`, in nanoseconds.
+    pub raw_ns: u64,
+    /// `CLOCK_REALTIME`, in nanoseconds since 1970.
+    pub real_ns: u64,
+}
+
+/// An invocation: started in `start ± start_slack`, ended in `end ± end_slack`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Call {
+    /// Whose.
+    pub thread: ThreadId,
+    /// What.
+    pub function: FunctionId,
+    /// The instrumented frame below it, if any.
+    pub parent: Option<FunctionId>,
+    /// Instrumented frames below it.
+    pub depth: u32,
+    /// The thread's counter when the frame was pushed: names the invocation.
+    pub generation: u64,
+    /// Middle of the interval that holds the start.
+    pub start: Ticks,
+    /// Half the width of that interval.
+    pub start_slack: u32,
+    /// Middle of the interval that holds the end.
+    pub end: Ticks,
+    /// Half the width of that interval.
+    pub end_slack: u32,
+    /// See [`CallFlags`].
+    pub flags: CallFlags,
+}
+
+/// What is special about a call, as bits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct CallFlags(pub u8);
+
+impl CallFlags {
+    /// It touches a [`Gap`]: its duration is an upper bound and it is kept out of statistics.
+    pub const GAP: u8 = 1;
+    /// Seen only in a torn scan whose valid prefix was kept.
+    pub const SALVAGED: u8 = 2;
+    /// It was live when recording ended: the end is the end of the recording.
+    pub const UNFINISHED: u8 = 4;
+    /// It was live before recording began: the start is the start of the recording.
+    pub const STARTED_BEFORE: u8 = 8;
+
+    /// Whether a bit is set.
+    #[must_use]
+    pub const fn has(self, bit: u8) -> bool {
+        self.0 & bit != 0
+    }
+}
+
+/// What was waited for.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[repr(u8)]
+pub enum WaitKind {
+    /// A mutex.
+    Mutex = 0,
+    /// A reader-writer lock, for reading.
+    Read = 1,
+    /// A reader-writer lock, for writing.
+    Write = 2,
+    /// A condition variable (the wait for the signal; taking its mutex back is a wait of its own).
+    Condition = 3,
+    /// Another thread's end.
+    Join = 4,
+}
+
+/// A wait that was longer than the recorder's threshold.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Wait {
+    /// Who waited.
+    pub thread: ThreadId,
+    /// For what.
+    pub kind: WaitKind,
+    /// The lock's address.
+    pub object: u64,
+    /// When the wait began.
+    pub start: Ticks,
+    /// When it was over.
+    pub end: Ticks,
+    /// When the lock was let go again; equals `end` where that is unknown or meaningless.
+    pub released: Ticks,
+    /// Who held the lock when the wait began, where known.
+    pub holder: Option<ThreadId>,
+    /// The innermost instrumented function of the waiter, where known.
+    pub function: Option<FunctionId>,
+    /// The innermost instrumented function of the holder when it took the lock, where known.
+    pub holder_function: Option<FunctionId>,
+    /// Return address of the wait in the recorded process; zero when unknown.
+    pub site: u64,
+}
+
+/// What happened to a request.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[repr(u8)]
+pub enum MarkKind {
+    /// This thread begins (or goes on) to work for it.
+    Start = 0,
+    /// This thread stops working for it for now; the request goes on.
+    Block = 1,
+    /// This thread's part of it is done.
+    End = 2,
+    /// The whole request is done.
+    EndAll = 3,
+    /// It entered a queue, at the mark's time.
+    Enqueue = 4,
+}
+
+/// A request's mark.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Mark {
+    /// Where.
+    pub thread: ThreadId,
+    /// Which request; the program's own number.
+    pub request: u64,
+    /// What happened.
+    pub kind: MarkKind,
+    /// When.
+    pub at: Ticks,
+}
+
+/// A time in which the scanner did not look at a thread.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Gap {
+    /// Whom it did not look at; `None`: anyone.
+    pub thread: Option<ThreadId>,
+    /// Last look before.
+    pub start: Ticks,
+    /// First look after.
+    pub end: Ticks,
+}
+
+/// What kind of thing was lost.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[repr(u8)]
+pub enum LossKind {
+    /// Invocations that ended before they were walked (from the generations: an upper bound).
+    Calls = 0,
+    /// Waits that found their ring full.
+    Waits = 1,
+    /// Marks that found their ring full.
+    Marks = 2,
+    /// Frames beyond the shadow stack's end.
+    Overflow = 3,
+    /// Threads beyond the bound.
+    Threads = 4,
+}
+
+/// Something could not be recorded.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Loss {
+    /// Whose; `None`: of all.
+    pub thread: Option<ThreadId>,
+    /// Of what kind.
+    pub kind: LossKind,
+    /// How many since the last such record.
+    pub count: u64,
+}

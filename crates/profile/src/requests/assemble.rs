@@ -1,0 +1,296 @@
+//! Marks to requests.
+
+use super::Request;
+use crate::hash::Map;
+use crate::record::{Mark, MarkKind, ThreadId, Ticks};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// Marks held back to be put in order: those of different threads come as their rings are emptied.
+const REORDER: usize = 65_536;
+/// Requests open at a time; then the quarter that has been silent longest is forgotten.
+const OPEN_MAX: usize = 65_536;
+/// Parts of one request; further ones are left out and the request says so.
+const PARTS_MAX: usize = 1024;
+
+/// Puts requests together from marks, in bounded memory.
+///
+/// A request is over with [`MarkKind::EndAll`], or with an [`MarkKind::End`] after which no thread
+/// works for it and it neither queues nor is blocked. So a program that hands a request over says
+/// `Enqueue` or `Block` before its part ends.
+#[derive(Default)]
+pub(super) struct Assembly {
+    held: BinaryHeap<Reverse<(Ticks, u64, MarkOrder)>>,
+    taken: u64,
+    open: Map<u64, Open>,
+    /// Requests forgotten while open.
+    pub(super) forgotten: u64,
+    /// Marks of requests that nothing had begun.
+    pub(super) orphans: u64,
+}
+
+/// What a thread or nobody did for a request in a span of time.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) struct Part {
+    pub(super) from: Ticks,
+    pub(super) to: Ticks,
+    pub(super) what: What,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) enum What {
+    Work(ThreadId),
+    Queue,
+    Block,
+}
+
+impl Assembly {
+    /// Takes a mark; gives the request that ended, if one did.
+    pub(super) fn add(&mut self, mark: &Mark) -> Option<Request> {
+        self.held.push(Reverse((mark.at, self.taken, MarkOrder(*mark))));
+        self.taken += 1;
+        if self.held.len() > REORDER { self.next().flatten() } else { None }
+    }
+
+    /// Takes the earliest mark held back; `None` when there is none left.
+    pub(super) fn next(&mut self) -> Option<Option<Request>> {
+        let Reverse((_, _, MarkOrder(mark))) = self.held.pop()?;
+        Some(self.apply(&mark))
+    }
+
+    /// When each request that is still open began.
+    pub(super) fn unfinished(&self) -> impl Iterator<Item = Ticks> {
+        self.open.values().map(|open| open.request.start)
+    }
+
+    fn apply(&mut self, mark: &Mark) -> Option<Request> {
+        if matches!(mark.kind, MarkKind::Start | MarkKind::Enqueue) {
+            self.make_room(mark.request);
+            let open = self.open.entry(mark.request).or_insert_with(|| Open::new(mark));
+            open.mark(mark);
+            return None;
+        }
+        let Some(open) = self.open.get_mut(&mark.request) else {
+            self.orphans += 1;
+            return None;
+        };
+        open.mark(mark);
+        if mark.kind == MarkKind::EndAll || (mark.kind == MarkKind::End && open.is_idle()) {
+            return self.open.remove(&mark.request).map(|open| open.close(mark.at));
+        }
+        None
+    }
+
+    fn make_room(&mut self, request: u64) {
+        if self.open.len() < OPEN_MAX || self.open.contains_key(&request) {
+            return;
+        }
+        let mut seen: Vec<Ticks> = self.open.values().map(|open| open.last).collect();
+        let (_, &mut limit, _) = seen.select_nth_unstable(OPEN_MAX / 4);
+        self.open.retain(|_, open| open.last > limit);
+        self.forgotten += (seen.len() - self.open.len()) as u64;
+    }
+}
+
+/// A mark in the heap: time and arrival decide before it is looked at.
+struct MarkOrder(Mark);
+
+impl PartialEq for MarkOrder {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for MarkOrder {}
+
+impl PartialOrd for MarkOrder {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for MarkOrder {
+    fn cmp(&self, _: &Self) -> std::cmp::Ordering {
+        std::cmp::Ordering::Equal
+    }
+}
+
+/// A request that is not over.
+struct Open {
+    request: Request,
+    /// Threads that work for it, and since when.
+    working: Vec<(ThreadId, Ticks)>,
+    /// Queues it stands in, and since when in the first.
+    queued: (u32, Ticks),
+    blocked: Option<Ticks>,
+    last: Ticks,
+}
+
+impl Open {
+    fn new(mark: &Mark) -> Self {
+        let request = Request {
+            number: mark.request,
+            start: mark.at,
+            end: mark.at,
+            parts: Vec::new(),
+            parts_left_out: 0,
+        };
+        Self { request, working: Vec::new(), queued: (0, 0), blocked: None, last: mark.at }
+    }
+
+    fn is_idle(&self) -> bool {
+        self.working.is_empty() && self.queued.0 == 0 && self.blocked.is_none()
+    }
+
+    fn mark(&mut self, mark: &Mark) {
+        self.last = mark.at;
+        match mark.kind {
+            MarkKind::Start => self.start(mark),
+            MarkKind::Enqueue => {
+                let (count, since) = self.queued;
+                self.queued = (count.saturating_add(1), if count == 0 { mark.at } else { since });
+            }
+            MarkKind::Block => {
+                self.stop(mark.thread, mark.at);
+                self.blocked.get_or_insert(mark.at);
+            }
+            MarkKind::End => self.stop(mark.thread, mark.at),
+            MarkKind::EndAll => {}
+        }
+    }
+
+    fn start(&mut self, mark: &Mark) {
+        if let Some(since) = self.blocked.take() {
+            self.part(since, mark.at, What::Block);
+        }
+        let (count, since) = self.queued;
+        if count == 1 {
+            self.part(since, mark.at, What::Queue);
+        }
+        self.queued.0 = count.saturating_sub(1);
+        if self.working.len() < PARTS_MAX && self.working.iter().all(|one| one.0 != mark.thread) {
+            self.working.push((mark.thread, mark.at));
+        }
+    }
+
+    fn stop(&mut self, thread: ThreadId, at: Ticks) {
+        if let Some(place) = self.working.iter().position(|one| one.0 == thread) {
+            let (thread, since) = self.working.swap_remove(place);
+            self.part(since, at, What::Work(thread));
+        }
+    }
+
+    fn close(mut self, at: Ticks) -> Request {
+        while let Some(&(thread, _)) = self.working.last() {
+            self.stop(thread, at);
+        }
+        if self.queued.0 > 0 {
+            self.part(self.queued.1, at, What::Queue);
+        }
+        if let Some(since) = self.blocked {
+            self.part(since, at, What::Block);
+        }
+        self.request.end = at;
+        self.request.parts.sort_unstable();
+        self.request
+    }
+
+    fn part(&mut self, from: Ticks, to: Ticks, what: What) {
+        if self.request.parts.len() >= PARTS_MAX {
+            self.request.parts_left_out += 1;
+        } else if to > from {
+            self.request.parts.push(Part { from, to, what });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use MarkKind::{Block, End, EndAll, Enqueue, Start};
+
+    fn mark((thread, request, kind, at): (u32, u64, MarkKind, Ticks)) -> Mark {
+        Mark { thread: ThreadId(thread), request, kind, at }
+    }
+
+    fn assemble(marks: &[(u32, u64, MarkKind, Ticks)]) -> (Vec<Request>, Assembly) {
+        let mut assembly = Assembly::default();
+        let mut done: Vec<_> = marks.iter().filter_map(|&one| assembly.add(&mark(one))).collect();
+        while let Some(one) = assembly.next() {
+            done.extend(one);
+        }
+        (done, assembly)
+    }
+
+    fn parts(request: &Request) -> Vec<(Ticks, Ticks, What)> {
+        request.parts.iter().map(|part| (part.from, part.to, part.what)).collect()
+    }
+
+    #[test]
+    fn a_request_walks_over_two_threads_and_a_queue() {
+        // Thread 2's ring was emptied first.
+        let (done, _) = assemble(&[
+            (2, 7, Start, 50),
+            (2, 7, End, 90),
+            (1, 7, Start, 10),
+            (1, 7, Enqueue, 20),
+            (1, 7, End, 30),
+        ]);
+        assert_eq!(done.len(), 1);
+        assert_eq!((done[0].start, done[0].end), (10, 90));
+        let thread = |id| What::Work(ThreadId(id));
+        assert_eq!(
+            parts(&done[0]),
+            [(10, 30, thread(1)), (20, 50, What::Queue), (50, 90, thread(2))]
+        );
+    }
+
+    #[test]
+    fn one_thread_works_for_several_and_numbers_come_again() {
+        let (done, assembly) = assemble(&[
+            (1, 1, Start, 0),
+            (1, 2, Start, 1),
+            (1, 1, End, 2),
+            (1, 2, Block, 3),
+            (1, 1, Start, 4),
+            (1, 1, End, 5),
+            (1, 2, Start, 6),
+            (1, 2, End, 9),
+            (1, 3, End, 10),
+            (1, 4, Start, 11),
+        ]);
+        let spans: Vec<_> = done.iter().map(|one| (one.number, one.start, one.end)).collect();
+        assert_eq!(spans, [(1, 0, 2), (1, 4, 5), (2, 1, 9)]);
+        assert_eq!(parts(&done[2])[1], (3, 6, What::Block));
+        assert_eq!(assembly.orphans, 1);
+        assert_eq!(assembly.unfinished().collect::<Vec<_>>(), [11]);
+    }
+
+    #[test]
+    fn fan_out_waits_for_every_branch_or_for_end_all() {
+        let (done, _) = assemble(&[
+            (1, 1, Enqueue, 0),
+            (1, 1, Enqueue, 0),
+            (2, 1, Start, 5),
+            (2, 1, End, 6),
+            (3, 1, Start, 7),
+            (3, 1, End, 9),
+            (1, 2, Start, 10),
+            (2, 2, Start, 11),
+            (1, 2, EndAll, 15),
+        ]);
+        let spans: Vec<_> = done.iter().map(|one| (one.number, one.start, one.end)).collect();
+        assert_eq!(spans, [(1, 0, 9), (2, 10, 15)]);
+        assert_eq!(done[1].parts.len(), 2);
+    }
+
+    #[test]
+    fn requests_that_never_end_are_forgotten_in_time() {
+        let mut assembly = Assembly::default();
+        for n in 0..1_000_000 {
+            assembly.add(&mark((1, n, Start, n)));
+            assert!(assembly.open.len() <= OPEN_MAX && assembly.held.len() <= REORDER);
+        }
+        assert!(assembly.forgotten > 800_000);
+    }
+}

@@ -1,0 +1,148 @@
+//! The slowest requests, and where their time went.
+//!
+//! Two passes: [`Requests`] reads the marks and finds the slowest; the [`Details`] it turns into
+//! read the trace again and keep only what happened while one of those was under way.
+
+mod assemble;
+mod details;
+mod lanes;
+mod timeline;
+mod report;
+
+pub use details::Details;
+pub use report::{Held, Parts, Report, RequestRow, Share, State, Step, WaitRow};
+
+use crate::clock::Clocks;
+use crate::quality::Quality;
+use crate::record::{Record, Ticks};
+use crate::trace::{Ending, Header, TraceError};
+use assemble::{Assembly, Part};
+use hdrhistogram::Histogram;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// Slow requests kept at most.
+pub const SLOWEST_MAX: usize = 1000;
+/// Longer requests count as this many ticks in the distribution.
+const LONGEST: u64 = 1 << 48;
+
+/// The first pass.
+pub struct Requests {
+    clocks: Clocks,
+    quality: Quality,
+    assembly: Assembly,
+    slowest: BinaryHeap<Reverse<Request>>,
+    wanted: usize,
+    lengths: Histogram<u64>,
+    latest: Ticks,
+    records: u64,
+}
+
+/// A request that is over.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Request {
+    number: u64,
+    start: Ticks,
+    end: Ticks,
+    /// By time. They may overlap: several threads can work for it at once.
+    parts: Vec<Part>,
+    parts_left_out: u64,
+}
+
+/// What the first pass counted.
+struct Counts {
+    records: u64,
+    lengths: Histogram<u64>,
+    unfinished: u64,
+    oldest_unfinished: Ticks,
+    forgotten: u64,
+    orphans: u64,
+}
+
+impl Requests {
+    /// Begins, for the trace with this header; keeps the `slowest` so many, from 1 to
+    /// [`SLOWEST_MAX`].
+    #[must_use]
+    pub fn new(header: &Header, slowest: usize) -> Self {
+        Self {
+            clocks: Clocks::new(header.clock),
+            quality: Quality::default(),
+            assembly: Assembly::default(),
+            slowest: BinaryHeap::new(),
+            wanted: slowest.clamp(1, SLOWEST_MAX),
+            lengths: Histogram::new(2).expect("two digits are within the library's range"),
+            latest: header.clock.ticks,
+            records: 0,
+        }
+    }
+
+    /// Takes the next record.
+    pub fn add(&mut self, record: &Record) {
+        self.records += 1;
+        match record {
+            Record::Mark(mark) => {
+                self.latest = self.latest.max(mark.at);
+                let done = self.assembly.add(mark);
+                self.consider(done);
+            }
+            Record::Clock(clock) => self.clocks.add(clock),
+            Record::Gap(_) | Record::Loss(_) => self.quality.add(record),
+            _ => {}
+        }
+    }
+
+    /// Takes note of a damaged part.
+    pub fn damaged(&mut self, error: &TraceError) {
+        self.quality.damaged(error);
+    }
+
+    /// Chooses the slowest; the details come from reading the trace again.
+    #[must_use]
+    pub fn finish(mut self, ending: &Ending) -> Details {
+        while let Some(done) = self.assembly.next() {
+            self.consider(done);
+        }
+        self.quality.end(ending, self.clocks.rate());
+        let oldest = self.assembly.unfinished().min();
+        let counts = Counts {
+            records: self.records,
+            lengths: self.lengths,
+            unfinished: self.assembly.unfinished().count() as u64,
+            oldest_unfinished: oldest.map_or(0, |start| self.latest.saturating_sub(start)),
+            forgotten: self.assembly.forgotten,
+            orphans: self.assembly.orphans,
+        };
+        let mut slowest: Vec<Request> = self.slowest.into_iter().map(|Reverse(one)| one).collect();
+        slowest.sort_by(|a, b| b.cmp(a));
+        Details::new(slowest, counts, self.clocks, self.quality)
+    }
+
+    fn consider(&mut self, done: Option<Request>) {
+        let Some(request) = done else { return };
+        self.lengths.record(request.length().min(LONGEST)).expect("the histogram grows");
+        self.slowest.push(Reverse(request));
+        if self.slowest.len() > self.wanted {
+            self.slowest.pop();
+        }
+    }
+}
+
+impl Request {
+    const fn length(&self) -> u64 {
+        self.end.saturating_sub(self.start)
+    }
+}
+
+impl Ord for Request {
+    /// By length; of equals the earlier counts as longer.
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        let key = |one: &Self| (one.length(), Reverse(one.start), Reverse(one.number));
+        key(self).cmp(&key(other))
+    }
+}
+
+impl PartialOrd for Request {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}

@@ -1,0 +1,324 @@
+//! The result, as tables and JSON show it.
+
+use super::details::Scene;
+use super::timeline::{Activity, Piece, pieces};
+use super::{Counts, Request};
+use crate::clock::{Clocks, Rate};
+use crate::functions::wait_name;
+use crate::names::Names;
+use crate::quality::Quality;
+use crate::record::{FunctionId, ThreadId, Wait, WaitKind};
+use serde::Serialize;
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+/// Functions named for a span of time.
+const SHARES_MAX: usize = 5;
+/// Waits listed for a request, longest first.
+const WAITS_MAX: usize = 20;
+/// Steps listed for a request.
+const STEPS_MAX: usize = 200;
+
+/// The slowest requests of a trace.
+#[derive(Debug, Serialize)]
+pub struct Report {
+    /// Records read in the first pass.
+    pub records: u64,
+    /// How ticks became time.
+    pub rate: Rate,
+    /// What the trace does not tell.
+    pub quality: Quality,
+    /// Requests that were seen from their start to their end.
+    pub count: u64,
+    /// Quantiles of their durations, in nanoseconds.
+    pub p50_ns: u64,
+    /// One in a hundred is longer.
+    pub p99_ns: u64,
+    /// One in a thousand.
+    pub p999_ns: u64,
+    /// One in ten thousand.
+    pub p9999_ns: u64,
+    /// Requests that were open when the trace ended.
+    pub unfinished: u64,
+    /// How long the oldest of them had been, in nanoseconds.
+    pub unfinished_max_ns: u64,
+    /// Requests that were open too long and given up, when more than 65,536 were open.
+    pub forgotten: u64,
+    /// Marks of requests that had not begun.
+    pub orphan_marks: u64,
+    /// Slowest first.
+    pub slowest: Vec<RequestRow>,
+    /// The tables, for whoever wants addresses and lines.
+    #[serde(skip)]
+    pub names: Names,
+}
+
+/// A slow request.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct RequestRow {
+    /// The program's own number.
+    pub request: u64,
+    /// When it began, in nanoseconds since 1970.
+    pub start_real_ns: u64,
+    /// When it began, in nanoseconds since recording began.
+    pub start_ns: u64,
+    /// How long it took; the parts add up to it.
+    pub total_ns: u64,
+    /// Where the time went.
+    pub parts: Parts,
+    /// The functions in which its threads ran, most time first, at most five; the innermost
+    /// recorded call counts. What is missing ran in calls too short to be recorded.
+    pub running: Vec<Share>,
+    /// What it waited for, longest first, at most twenty.
+    pub waits: Vec<WaitRow>,
+    /// The same in order of time, at most two hundred steps.
+    pub steps: Vec<Step>,
+    /// Steps, waits and parts that are not listed; they count in the sums.
+    pub left_out: u64,
+}
+
+/// A request's time, in nanoseconds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+pub struct Parts {
+    /// At least one thread worked for it and did not wait.
+    pub running_ns: u64,
+    /// All threads that worked for it waited: for a lock, a condition, or a thread's end.
+    pub waiting_ns: u64,
+    /// It stood in a queue and nobody worked for it.
+    pub queued_ns: u64,
+    /// The program had marked it as blocked.
+    pub blocked_ns: u64,
+    /// The scanner was away, or no mark says.
+    pub unknown_ns: u64,
+}
+
+/// Time spent in a function.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Share {
+    /// Its name.
+    pub function: String,
+    /// In nanoseconds.
+    pub ns: u64,
+}
+
+/// Waits of a request for one thing held by one thread.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct WaitRow {
+    /// `mutex`, `read`, `write`, `condition` or `join`.
+    pub kind: &'static str,
+    /// The lock's address.
+    pub object: u64,
+    /// How many.
+    pub waits: u64,
+    /// How much of the request's time, in nanoseconds.
+    pub ns: u64,
+    /// The innermost function of the waiter, where known.
+    pub function: Option<String>,
+    /// Return address of the wait; zero when unknown.
+    pub site: u64,
+    /// The lock's variable, filled in by whoever has the program's symbols.
+    pub lock: Option<String>,
+    /// File and line of the site, filled in by whoever has its debug information.
+    pub line: Option<String>,
+    /// Who had it, where known.
+    pub holder: Option<Held>,
+}
+
+/// Who held what was waited for.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Held {
+    /// The thread that held it when the wait began.
+    pub thread: String,
+    /// The innermost function in which it had taken it, where known.
+    pub function: Option<String>,
+    /// What that thread did during the wait, most time first, at most five; the innermost recorded
+    /// call counts.
+    pub doing: Vec<Share>,
+}
+
+/// A step of a request.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Step {
+    /// Nanoseconds after the request's start.
+    pub at_ns: u64,
+    /// How long, in nanoseconds.
+    pub ns: u64,
+    /// What was so.
+    pub state: State,
+    /// The thread that ran or waited.
+    pub thread: Option<String>,
+}
+
+/// What was so during a step.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum State {
+    /// See [`Parts::running_ns`].
+    Running,
+    /// See [`Parts::waiting_ns`].
+    Waiting,
+    /// See [`Parts::queued_ns`].
+    Queued,
+    /// See [`Parts::blocked_ns`].
+    Blocked,
+    /// See [`Parts::unknown_ns`].
+    Unknown,
+}
+
+/// Puts the result together.
+pub(super) fn build(
+    slowest: &[Request],
+    scene: &Scene,
+    counts: &Counts,
+    names: Names,
+    clocks: &Clocks,
+    quality: Quality,
+) -> Report {
+    let rate = clocks.rate();
+    // A bucket's upper edge may lie above the longest of all.
+    let longest = slowest.first().map_or(0, Request::length);
+    let quantile = |q| rate.ns(counts.lengths.value_at_quantile(q).min(longest));
+    let rows = slowest.iter().map(|one| row(one, &View { scene, names: &names, clocks, rate }));
+    Report {
+        records: counts.records,
+        rate,
+        quality,
+        count: counts.lengths.len(),
+        p50_ns: quantile(0.5),
+        p99_ns: quantile(0.99),
+        p999_ns: quantile(0.999),
+        p9999_ns: quantile(0.9999),
+        unfinished: counts.unfinished,
+        unfinished_max_ns: rate.ns(counts.oldest_unfinished),
+        forgotten: counts.forgotten,
+        orphan_marks: counts.orphans,
+        slowest: rows.collect(),
+        names,
+    }
+}
+
+/// What turns ticks and numbers into words.
+struct View<'a> {
+    scene: &'a Scene,
+    names: &'a Names,
+    clocks: &'a Clocks,
+    rate: Rate,
+}
+
+fn row(request: &Request, view: &View<'_>) -> RequestRow {
+    let pieces = pieces(request, view.scene);
+    let (waits, waits_left_out) = waits(&pieces, view);
+    let left_out = waits_left_out + pieces.len().saturating_sub(STEPS_MAX);
+    let running = pieces.iter().filter_map(|piece| match piece.doing {
+        Activity::Running(thread) => Some((thread, piece)),
+        _ => None,
+    });
+    RequestRow {
+        request: request.number,
+        start_real_ns: view.clocks.real_ns(request.start),
+        start_ns: view.clocks.since_start_ns(request.start),
+        total_ns: view.rate.ns(request.length()),
+        parts: parts(&pieces, view.rate),
+        running: shares(running, view),
+        waits,
+        steps: pieces.iter().take(STEPS_MAX).map(|piece| step(piece, request, view)).collect(),
+        left_out: left_out as u64 + request.parts_left_out,
+    }
+}
+
+/// Sums that add up to the whole also after rounding: each is the difference of two rounded sums.
+fn parts(pieces: &[Piece], rate: Rate) -> Parts {
+    let mut ticks = [0u64; 5];
+    for piece in pieces {
+        ticks[state(piece.doing) as usize] += piece.to - piece.from;
+    }
+    let mut sum = 0;
+    let [running_ns, waiting_ns, queued_ns, blocked_ns, unknown_ns] = ticks.map(|ticks| {
+        let before = rate.ns(sum);
+        sum += ticks;
+        rate.ns(sum) - before
+    });
+    Parts { running_ns, waiting_ns, queued_ns, blocked_ns, unknown_ns }
+}
+
+const fn state(doing: Activity) -> State {
+    match doing {
+        Activity::Running(_) => State::Running,
+        Activity::Waiting(_) => State::Waiting,
+        Activity::Queued => State::Queued,
+        Activity::Blocked => State::Blocked,
+        Activity::Unknown => State::Unknown,
+    }
+}
+
+fn step(piece: &Piece, request: &Request, view: &View<'_>) -> Step {
+    let thread = match piece.doing {
+        Activity::Running(thread) => Some(thread),
+        Activity::Waiting(wait) => Some(wait.thread),
+        _ => None,
+    };
+    Step {
+        at_ns: view.rate.ns(piece.from - request.start),
+        ns: view.rate.ns(piece.to - piece.from),
+        state: state(piece.doing),
+        thread: thread.map(|id| view.names.of_thread(id)),
+    }
+}
+
+/// The innermost recorded calls of threads in pieces of time, most time first.
+fn shares<'a>(pieces: impl Iterator<Item = (ThreadId, &'a Piece)>, view: &View<'_>) -> Vec<Share> {
+    let mut ticks: BTreeMap<FunctionId, u64> = BTreeMap::new();
+    for (thread, piece) in pieces {
+        let Some(calls) = view.scene.calls.get(&thread) else { continue };
+        for span in calls.within(piece.from, piece.to) {
+            *ticks.entry(span.what.function).or_default() += span.to - span.from;
+        }
+    }
+    let mut sorted: Vec<_> = ticks.into_iter().collect();
+    sorted.sort_by_key(|&(id, ticks)| (Reverse(ticks), id));
+    sorted.truncate(SHARES_MAX);
+    sorted
+        .into_iter()
+        .map(|(id, ticks)| Share { function: view.names.of(id), ns: view.rate.ns(ticks) })
+        .collect()
+}
+
+/// What was waited for, joined where lock, holder and place are the same.
+fn waits(pieces: &[Piece], view: &View<'_>) -> (Vec<WaitRow>, usize) {
+    type Key = (WaitKind, u64, Option<ThreadId>, Option<FunctionId>, Option<FunctionId>, u64);
+    let key = |wait: &Wait| -> Key {
+        let Wait { kind, object, holder, holder_function, function, site, .. } = *wait;
+        (kind, object, holder, holder_function, function, site)
+    };
+    let mut joined: BTreeMap<Key, Vec<&Piece>> = BTreeMap::new();
+    for piece in pieces {
+        if let Activity::Waiting(wait) = &piece.doing {
+            joined.entry(key(wait)).or_default().push(piece);
+        }
+    }
+    let length = |pieces: &[&Piece]| pieces.iter().map(|piece| piece.to - piece.from).sum::<u64>();
+    let mut sorted: Vec<_> = joined.into_iter().collect();
+    sorted.sort_by_key(|(key, pieces)| (Reverse(length(pieces)), *key));
+    let left_out = sorted.len().saturating_sub(WAITS_MAX);
+    sorted.truncate(WAITS_MAX);
+    let rows =
+        sorted.into_iter().map(|((kind, object, holder, held_in, function, site), pieces)| {
+            let held = holder.map(|thread| Held {
+                thread: view.names.of_thread(thread),
+                function: held_in.map(|id| view.names.of(id)),
+                doing: shares(pieces.iter().map(|&piece| (thread, piece)), view),
+            });
+            WaitRow {
+                kind: wait_name(kind),
+                object,
+                waits: pieces.len() as u64,
+                ns: view.rate.ns(length(&pieces)),
+                function: function.map(|id| view.names.of(id)),
+                site,
+                lock: None,
+                line: None,
+                holder: held,
+            }
+        });
+    (rows.collect(), left_out)
+}

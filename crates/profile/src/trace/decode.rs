@@ -1,0 +1,173 @@
+//! Bytes to records. Twin of `encode.rs`.
+
+use super::error::Trouble;
+use super::header::decode_clock;
+use super::shape::{Memory, Shape, entry, event};
+use super::slack;
+use super::varint::Cursor;
+use crate::record::{
+    Call, CallFlags, Function, FunctionId, Gap, Loss, LossKind, Mark, MarkKind, Module, Record,
+    Thread, ThreadId, Wait, WaitKind,
+};
+
+type Result<T> = std::result::Result<T, Trouble>;
+
+/// Reads a record of an events block.
+pub(super) fn event(cursor: &mut Cursor<'_>, memory: &mut Memory) -> Result<Record> {
+    let first = cursor.byte()?;
+    if first & event::MASK == event::CALL && first < event::SAME_END * 2 {
+        return call(cursor, memory, first).map(Record::Call);
+    }
+    match first {
+        event::WAIT => wait(cursor, memory).map(Record::Wait),
+        event::MARK => mark(cursor, memory).map(Record::Mark),
+        event::GAP => gap(cursor, memory).map(Record::Gap),
+        event::LOSS => loss(cursor).map(Record::Loss),
+        other => Err(Trouble::Tag(other)),
+    }
+}
+
+/// Reads a record of a tables block.
+pub(super) fn entry(cursor: &mut Cursor<'_>) -> Result<Record> {
+    match cursor.byte()? {
+        entry::FUNCTION => function(cursor).map(Record::Function),
+        entry::THREAD => thread(cursor).map(Record::Thread),
+        entry::CLOCK => decode_clock(cursor).map(Record::Clock),
+        entry::MODULE => module(cursor).map(Record::Module),
+        other => Err(Trouble::Tag(other)),
+    }
+}
+
+fn call(cursor: &mut Cursor<'_>, memory: &mut Memory, first: u8) -> Result<Call> {
+    let slot = cursor.byte()?;
+    if first & event::NEW_SHAPE != 0 {
+        *memory.shape(slot) = Some(shape(cursor)?);
+    }
+    let shape = memory.shape(slot).ok_or(Trouble::Slot(slot))?;
+    let generation = memory.generation(shape.thread);
+    *generation = cursor.delta(*generation)?;
+    let generation = *generation;
+    let (mut start, mut start_slack, mut end, mut end_slack) = memory.call;
+    if first & event::SAME_END == 0 {
+        end = cursor.delta(memory.last)?;
+        end_slack = cursor.byte()?;
+    }
+    if first & event::SAME_START == 0 {
+        start = end.wrapping_sub(cursor.number()?);
+        start_slack = cursor.byte()?;
+    }
+    memory.call = (start, start_slack, end, end_slack);
+    memory.last = end;
+    let Shape { thread, function, parent, depth, flags } = shape;
+    let start_slack = slack::decode(start_slack).ok_or(Trouble::Slack(start_slack))?;
+    let end_slack = slack::decode(end_slack).ok_or(Trouble::Slack(end_slack))?;
+    Ok(Call {
+        thread,
+        function,
+        parent,
+        depth,
+        generation,
+        start,
+        start_slack,
+        end,
+        end_slack,
+        flags,
+    })
+}
+
+fn shape(cursor: &mut Cursor<'_>) -> Result<Shape> {
+    Ok(Shape {
+        thread: ThreadId(cursor.small()?),
+        function: FunctionId(cursor.small()?),
+        parent: cursor.optional()?.map(FunctionId),
+        depth: cursor.small()?,
+        flags: CallFlags(cursor.byte()?),
+    })
+}
+
+fn wait(cursor: &mut Cursor<'_>, memory: &mut Memory) -> Result<Wait> {
+    let thread = ThreadId(cursor.small()?);
+    let kind = wait_kind(cursor.byte()?)?;
+    let object = cursor.delta(memory.object)?;
+    let end = cursor.delta(memory.last)?;
+    let start = end.wrapping_sub(cursor.number()?);
+    let released = end.wrapping_add(cursor.number()?);
+    let holder = cursor.optional()?.map(ThreadId);
+    let function = cursor.optional()?.map(FunctionId);
+    let holder_function = cursor.optional()?.map(FunctionId);
+    let site = cursor.delta(memory.site)?;
+    (memory.object, memory.last, memory.site) = (object, end, site);
+    Ok(Wait { thread, kind, object, start, end, released, holder, function, holder_function, site })
+}
+
+fn wait_kind(byte: u8) -> Result<WaitKind> {
+    Ok(match byte {
+        0 => WaitKind::Mutex,
+        1 => WaitKind::Read,
+        2 => WaitKind::Write,
+        3 => WaitKind::Condition,
+        4 => WaitKind::Join,
+        other => return Err(Trouble::Kind(other)),
+    })
+}
+
+fn mark(cursor: &mut Cursor<'_>, memory: &mut Memory) -> Result<Mark> {
+    let thread = ThreadId(cursor.small()?);
+    let kind = match cursor.byte()? {
+        0 => MarkKind::Start,
+        1 => MarkKind::Block,
+        2 => MarkKind::End,
+        3 => MarkKind::EndAll,
+        4 => MarkKind::Enqueue,
+        other => return Err(Trouble::Kind(other)),
+    };
+    let request = cursor.delta(memory.request)?;
+    let at = cursor.delta(memory.last)?;
+    (memory.request, memory.last) = (request, at);
+    Ok(Mark { thread, request, kind, at })
+}
+
+fn gap(cursor: &mut Cursor<'_>, memory: &mut Memory) -> Result<Gap> {
+    let thread = cursor.optional()?.map(ThreadId);
+    let end = cursor.delta(memory.last)?;
+    let start = end.wrapping_sub(cursor.number()?);
+    memory.last = end;
+    Ok(Gap { thread, start, end })
+}
+
+fn loss(cursor: &mut Cursor<'_>) -> Result<Loss> {
+    let thread = cursor.optional()?.map(ThreadId);
+    let kind = match cursor.byte()? {
+        0 => LossKind::Calls,
+        1 => LossKind::Waits,
+        2 => LossKind::Marks,
+        3 => LossKind::Overflow,
+        4 => LossKind::Threads,
+        other => return Err(Trouble::Kind(other)),
+    };
+    Ok(Loss { thread, kind, count: cursor.number()? })
+}
+
+fn function(cursor: &mut Cursor<'_>) -> Result<Function> {
+    Ok(Function {
+        id: FunctionId(cursor.small()?),
+        address: cursor.number()?,
+        name: cursor.text()?,
+        file: cursor.text()?,
+        line: cursor.small()?,
+    })
+}
+
+fn thread(cursor: &mut Cursor<'_>) -> Result<Thread> {
+    Ok(Thread { id: ThreadId(cursor.small()?), tid: cursor.small()?, name: cursor.text()? })
+}
+
+fn module(cursor: &mut Cursor<'_>) -> Result<Module> {
+    Ok(Module {
+        start: cursor.number()?,
+        end: cursor.number()?,
+        bias: cursor.number()?,
+        path: cursor.text()?,
+        build_id: cursor.bytes()?.to_vec(),
+    })
+}

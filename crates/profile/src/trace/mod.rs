@@ -1,0 +1,32 @@
+//! The trace file: `docs/trace.md` specifies it byte by byte.
+//!
+//! Start with [`Writer`] and [`Reader`]. A file is a preamble and blocks; each block stands alone (own
+//! checksums, delta coding that begins afresh), so whatever happened to one, the others can be read.
+
+mod writer;
+mod reader;
+mod error;
+mod header;
+mod index;
+mod block;
+mod encode;
+mod decode;
+mod shape;
+mod varint;
+mod crc;
+pub mod slack;
+
+pub use error::{TraceError, Trouble};
+pub use header::Header;
+pub use index::{Index, Run};
+pub use reader::{Ending, Reader};
+pub use writer::Writer;
+
+/// The only version of the format so far.
+pub const VERSION: u32 = 1;
+/// A block is written when its payload has reached this size, in bytes.
+pub const BLOCK_BYTES: usize = 64 * 1024;
+/// No block's payload is longer, in bytes: what a reader must be ready to hold.
+pub const PAYLOAD_MAX: usize = 256 * 1024;
+/// Texts are cut to this length when written, in bytes.
+pub const TEXT_MAX: usize = 32 * 1024;

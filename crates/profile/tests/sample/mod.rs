@@ -1,0 +1,206 @@
+//! Records to try things with.
+#![allow(dead_code, reason = "each test uses some")]
+
+use proptest::prelude::*;
+use tailwater_profile::record::{
+    Call, CallFlags, Clock, Function, FunctionId, Gap, Loss, LossKind, Mark, MarkKind, Module,
+    Record, Thread, ThreadId, Wait, WaitKind,
+};
+use tailwater_profile::trace::{Header, Writer};
+
+pub(crate) fn header() -> Header {
+    Header {
+        architecture: "x86_64".into(),
+        pid: 4711,
+        program: "bin/fig1".into(),
+        build_id: vec![0xab, 0xcd],
+        clock: Clock { ticks: 1_000, raw_ns: 500, real_ns: 1_700_000_000_000_000_000 },
+    }
+}
+
+/// Two readings at 2 ticks a nanosecond, so that durations come out halved.
+pub(crate) fn second_clock() -> Record {
+    let header = header().clock;
+    Record::Clock(Clock {
+        ticks: header.ticks + 2_000_000_000,
+        raw_ns: header.raw_ns + 1_000_000_000,
+        real_ns: header.real_ns + 1_000_000_000,
+    })
+}
+
+pub(crate) fn function(id: u32, name: &str) -> Record {
+    Record::Function(Function {
+        id: FunctionId(id),
+        address: 0x40_1000 + u64::from(id) * 64,
+        name: name.into(),
+        file: "fig1.cc".into(),
+        line: 10 * id,
+    })
+}
+
+pub(crate) fn thread(id: u32, name: &str) -> Record {
+    Record::Thread(Thread { id: ThreadId(id), tid: 100 + id, name: name.into() })
+}
+
+/// The `n`-th of a plausible stream: four threads, some twenty functions, 14 µs apart and more, as
+/// a governed scanner would see them.
+pub(crate) fn call(n: u64) -> Record {
+    let mixed = n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+    let function = (mixed % 20) as u32;
+    let thread = (n / 8 % 4) as u32;
+    // Every other call ends as the one before did: both were gone at the same look.
+    let end = 1_000_000 + n / 2 * 9_000 + (n / 2).wrapping_mul(2_654_435_761) % 4_000;
+    let length = 30_000 + mixed % 200_000;
+    Record::Call(Call {
+        thread: ThreadId(thread),
+        function: FunctionId(function),
+        parent: function.checked_sub(1).map(FunctionId),
+        depth: function,
+        generation: n * 900 + mixed % 500,
+        start: end - length,
+        start_slack: 1_000 + (mixed % 700) as u32,
+        end,
+        end_slack: 1_000 + (n / 2 * 37 % 900) as u32,
+        flags: CallFlags(0),
+    })
+}
+
+/// A trace of five blocks between header and index, and where each ends: bytes, and records so far.
+pub(crate) fn small_trace() -> (Vec<u8>, Vec<(usize, usize)>) {
+    let mut bytes = Vec::new();
+    let mut ends = Vec::new();
+    let mut writer = Writer::new(&mut bytes, &header()).expect("memory does not fail");
+    let mut written = 0;
+    ends.push((writer.written() as usize, 0));
+    let groups: [Vec<Record>; 5] = [
+        vec![function(1, "main"), function(2, "_ZN4work3runEv"), thread(0, "worker")],
+        (0..5).map(call).collect(),
+        vec![wait(), mark(MarkKind::Start, 50), mark(MarkKind::End, 90)],
+        vec![
+            Record::Gap(Gap { thread: None, start: 5, end: 9 }),
+            Record::Loss(Loss { thread: Some(ThreadId(0)), kind: LossKind::Calls, count: 300 }),
+        ],
+        vec![module(), second_clock()],
+    ];
+    for group in groups {
+        for record in &group {
+            writer.write(record).expect("memory does not fail");
+        }
+        writer.flush().expect("memory does not fail");
+        written += group.len();
+        ends.push((writer.written() as usize, written));
+    }
+    writer.finish().expect("memory does not fail");
+    drop(writer);
+    (bytes, ends)
+}
+
+pub(crate) fn wait() -> Record {
+    Record::Wait(Wait {
+        thread: ThreadId(0),
+        kind: WaitKind::Mutex,
+        object: 0x7fff_0000_1000,
+        start: 1_000_000,
+        end: 1_030_000,
+        released: 1_031_000,
+        holder: Some(ThreadId(1)),
+        function: Some(FunctionId(2)),
+        holder_function: Some(FunctionId(1)),
+        site: 0x40_2000,
+    })
+}
+
+pub(crate) fn mark(kind: MarkKind, at: u64) -> Record {
+    Record::Mark(Mark { thread: ThreadId(0), request: 42, kind, at })
+}
+
+pub(crate) fn module() -> Record {
+    Record::Module(Module {
+        start: 0x40_0000,
+        end: 0x50_0000,
+        bias: 0,
+        path: "bin/fig1".into(),
+        build_id: vec![0xab, 0xcd],
+    })
+}
+
+fn id() -> impl Strategy<Value = u32> {
+    prop_oneof![0u32..50, any::<u32>()]
+}
+
+fn time() -> impl Strategy<Value = u64> {
+    prop_oneof![1_000_000u64..9_000_000, any::<u64>()]
+}
+
+fn maybe_thread() -> impl Strategy<Value = Option<ThreadId>> {
+    prop::option::of(id().prop_map(ThreadId))
+}
+
+fn maybe_function() -> impl Strategy<Value = Option<FunctionId>> {
+    prop::option::of(id().prop_map(FunctionId))
+}
+
+/// Any record, mostly plausible ones.
+pub(crate) fn any_record() -> impl Strategy<Value = Record> {
+    prop_oneof![
+        20 => any_call(),
+        3 => any_wait(),
+        3 => (id(), any::<u64>(), 0usize..5, time()).prop_map(|(thread, request, kind, at)| {
+            use MarkKind::{Block, End, EndAll, Enqueue, Start};
+            let kind = [Start, Block, End, EndAll, Enqueue][kind];
+            Record::Mark(Mark { thread: ThreadId(thread), request: request % 5, kind, at })
+        }),
+        1 => (maybe_thread(), time(), time())
+            .prop_map(|(thread, start, end)| Record::Gap(Gap { thread, start, end })),
+        1 => (maybe_thread(), 0usize..5, any::<u64>()).prop_map(|(thread, kind, count)| {
+            use LossKind::{Calls, Marks, Overflow, Threads, Waits};
+            Record::Loss(Loss { thread, kind: [Calls, Waits, Marks, Overflow, Threads][kind], count })
+        }),
+        1 => (id(), "\\PC{0,40}").prop_map(|(id, name)| function(id % 1000, &name)),
+        1 => (id(), "\\PC{0,16}").prop_map(|(id, name)| thread(id % 1000, &name)),
+        1 => Just(module()),
+        1 => (time(), any::<u64>(), any::<u64>())
+            .prop_map(|(ticks, raw_ns, real_ns)| Record::Clock(Clock { ticks, raw_ns, real_ns })),
+    ]
+}
+
+fn any_call() -> impl Strategy<Value = Record> {
+    let who = (id(), id(), maybe_function(), id(), any::<u8>());
+    (who, any::<u64>(), (time(), any::<u32>()), (time(), any::<u32>())).prop_map(
+        |((thread, function, parent, depth, flags), generation, start, end)| {
+            Record::Call(Call {
+                thread: ThreadId(thread),
+                function: FunctionId(function),
+                parent,
+                depth,
+                generation,
+                start: start.0,
+                start_slack: start.1,
+                end: end.0,
+                end_slack: end.1,
+                flags: CallFlags(flags),
+            })
+        },
+    )
+}
+
+fn any_wait() -> impl Strategy<Value = Record> {
+    let who = (id(), maybe_thread(), maybe_function(), maybe_function());
+    (who, 0usize..5, any::<u64>(), (time(), time(), time()), any::<u64>()).prop_map(
+        |((thread, holder, function, holder_function), kind, object, times, site)| {
+            use WaitKind::{Condition, Join, Mutex, Read, Write};
+            Record::Wait(Wait {
+                thread: ThreadId(thread),
+                kind: [Mutex, Read, Write, Condition, Join][kind],
+                object,
+                start: times.0,
+                end: times.1,
+                released: times.2,
+                holder,
+                function,
+                holder_function,
+                site,
+            })
+        },
+    )
+}

@@ -1,0 +1,22 @@
+// Names that the pass shares with the runtime: see profile_abi.h.
+
+#ifndef TAILWATER_PROFILE_NAMES_H
+#define TAILWATER_PROFILE_NAMES_H
+
+#include "llvm/ADT/StringRef.h"
+
+namespace tailwater {
+
+inline constexpr llvm::StringLiteral ContextName = "tw_profile_context";
+inline constexpr llvm::StringLiteral SlowName = "tw_profile_slow";
+inline constexpr llvm::StringLiteral DescriptorSection = "tw_desc";
+/// Begins the name of everything in the runtime.
+inline constexpr llvm::StringLiteral RuntimePrefix = "tw_profile_";
+/// The runtime's Rust crate, as it appears within mangled names.
+inline constexpr llvm::StringLiteral RuntimeCrate = "tailwater_profile_rt";
+/// `__attribute__((annotate(…)))`, behind TW_PROFILE_SKIP.
+inline constexpr llvm::StringLiteral SkipAnnotation = "tailwater_skip";
+
+} // namespace tailwater
+
+#endif

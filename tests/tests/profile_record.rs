@@ -1,0 +1,325 @@
+//! Programs built with the pass, recorded by `tailwater profile record`: what the trace says of them is
+//! what they did. The scenes lie in `crates/profile-rt/tests/programs`.
+
+use std::collections::{HashMap, HashSet};
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use tailwater_profile::record::{Call, CallFlags, LossKind, Mark, MarkKind, Record, WaitKind};
+use tailwater_profile::trace::{Ending, Reader};
+
+/// The clock may be read a little before the stores that come before it in the program.
+const REORDERED_TICKS: u64 = 500;
+
+/// The compilers, the runtime, the command and the programs, built once for all tests.
+struct Tools {
+    tailwater: PathBuf,
+    scenes: PathBuf,
+    guards: PathBuf,
+}
+
+fn tools() -> &'static Tools {
+    static TOOLS: OnceLock<Tools> = OnceLock::new();
+    TOOLS.get_or_init(|| {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("..")
+            .canonicalize()
+            .expect("the repository");
+        let cargo = || {
+            let mut cargo = Command::new(env!("CARGO"));
+            cargo.current_dir(&root);
+            cargo
+        };
+        let said = text(
+            &succeeds(cargo().args([
+                "run",
+                "--quiet",
+                "--locked",
+                "--package",
+                "xtask",
+                "--",
+                "pass",
+            ]))
+            .stdout,
+        );
+        let home = root.join(said.lines().next_back().expect("the last line names the folder"));
+        succeeds(cargo().args(["build", "--quiet", "--locked", "--package", "tailwater-cli"]));
+        let tailwater = home.with_file_name("debug").join("tailwater");
+        let programs = folder("programs");
+        let build = |compiler: &str, source: &str| {
+            let program = programs.join(source).with_extension("");
+            let mut build = Command::new(&tailwater);
+            let line = format!("${compiler} -O2 -Wall -Werror -o $0 $1");
+            build.args(["profile", "build", "--", "sh", "-c", &line]).arg(&program);
+            build.arg(root.join("crates/profile-rt/tests/programs").join(source));
+            succeeds(build.env("TAILWATER_PROFILE_HOME", &home));
+            program
+        };
+        let (scenes, guards) = (build("CC", "scenes.c"), build("CXX", "guards.cpp"));
+        Tools { tailwater, scenes, guards }
+    })
+}
+
+/// An empty folder.
+fn folder(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("profile-record-{name}"));
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).expect("a folder for the test");
+    folder
+}
+
+fn succeeds(command: &mut Command) -> Output {
+    let done = command.output().expect("it starts; `make setup-pass` installs what is needed");
+    let (said, complained) = (text(&done.stdout), text(&done.stderr));
+    assert!(done.status.success(), "{command:?} ended with {}\n{said}{complained}", done.status);
+    done
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// Only one test records at a time: the scanner wants a core beside the program's.
+fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// `tailwater profile record` on a scene, in a folder of its own.
+fn record(folder: &Path, scene: &[&str]) -> Command {
+    let mut command = record_program(folder, &tools().scenes);
+    command.args(scene);
+    command
+}
+
+fn record_program(folder: &Path, program: &Path) -> Command {
+    let mut command = Command::new(&tools().tailwater);
+    command.args(["profile", "record", "-o"]).arg(folder.join("x.trace")).arg("--").arg(program);
+    command
+}
+
+/// A trace, taken apart.
+struct Recorded {
+    names: HashMap<u32, String>,
+    records: Vec<Record>,
+    ending: Ending,
+}
+
+impl Recorded {
+    fn read(path: &Path) -> Self {
+        let mut reader = Reader::new(File::open(path).expect("a trace")).expect("a header");
+        let mut recorded = Self { names: HashMap::new(), records: Vec::new(), ending: Ending::Cut };
+        for item in reader.by_ref() {
+            let record = item.expect("no damage");
+            if let Record::Function(function) = &record {
+                recorded.names.insert(function.id.0, function.name.clone());
+            }
+            recorded.records.push(record);
+        }
+        recorded.ending = reader.ending();
+        recorded
+    }
+
+    fn calls<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Call> {
+        self.records.iter().filter_map(move |record| match record {
+            Record::Call(call) if self.names[&call.function.0] == name => Some(call),
+            _ => None,
+        })
+    }
+
+    fn lost(&self, kind: LossKind) -> u64 {
+        let losses = self.records.iter().filter_map(|record| match record {
+            Record::Loss(loss) if loss.kind == kind => Some(loss.count),
+            _ => None,
+        });
+        losses.sum()
+    }
+
+    fn marks(&self) -> Vec<Mark> {
+        let marks = self.records.iter().filter_map(|record| match record {
+            Record::Mark(mark) => Some(*mark),
+            _ => None,
+        });
+        marks.collect()
+    }
+
+    fn threads(&self) -> usize {
+        self.records.iter().filter(|record| matches!(record, Record::Thread(_))).count()
+    }
+}
+
+fn kinds(marks: &[Mark]) -> Vec<(u64, MarkKind)> {
+    marks.iter().map(|mark| (mark.request, mark.kind)).collect()
+}
+
+/// What a call said of itself, from within.
+struct Fact {
+    generation: u64,
+    start: u64,
+    end: u64,
+}
+
+fn facts(said: &str) -> Vec<Fact> {
+    let fact = |line: &str| {
+        let mut numbers = line.split(' ').map(|word| word.parse().expect("a number"));
+        let mut next = || numbers.next().expect("three numbers");
+        Fact { generation: next(), start: next(), end: next() }
+    };
+    said.lines().map(fact).collect()
+}
+
+#[test]
+fn calls_took_place_when_the_trace_says() {
+    let _alone = alone();
+    let folder = folder("truth");
+    let done = succeeds(&mut record(&folder, &["truth", "20000"]));
+    let recorded = Recorded::read(&folder.join("x.trace"));
+    assert!(matches!(recorded.ending, Ending::Finished(_)));
+    let facts = facts(&text(&done.stdout));
+    assert_eq!(facts.len(), 40_000);
+    let by_generation: HashMap<u64, &Fact> = facts.iter().map(|f| (f.generation, f)).collect();
+    let mut starts: Vec<u64> = facts.iter().map(|fact| fact.start).collect();
+    starts.sort_unstable();
+    let (mut seen, mut found) = (HashSet::new(), 0);
+    for call in recorded.calls("leaf").chain(recorded.calls("branch")) {
+        assert!(seen.insert(call.generation), "told twice: {call:?}");
+        let fact = by_generation[&call.generation];
+        let (from, to) =
+            (call.start - u64::from(call.start_slack), call.end + u64::from(call.end_slack));
+        assert!(from <= fact.start + REORDERED_TICKS, "{call:?} began at {}", fact.start);
+        assert!(fact.end <= to + REORDERED_TICKS, "{call:?} ended at {}", fact.end);
+        // It cannot have begun later than its own first line, nor ended before its last.
+        let latest = call.end - u64::from(call.end_slack).min(call.end);
+        let next = starts.get(starts.partition_point(|start| *start <= fact.end));
+        assert!(
+            next.is_none_or(|next| latest <= *next + REORDERED_TICKS),
+            "{call:?} outlived {next:?}"
+        );
+        found += 1;
+    }
+    // Those of 30 µs and more can hardly be missed by a scanner that runs at all.
+    assert!(found >= 100, "found {found} of 40,000");
+    assert!(recorded.lost(LossKind::Calls) > 0, "the quick ones cannot all be seen");
+}
+
+#[test]
+fn a_waiter_knows_who_held_the_lock_and_in_which_function() {
+    let _alone = alone();
+    let folder = folder("locks");
+    succeeds(&mut record(&folder, &["locks"]));
+    let recorded = Recorded::read(&folder.join("x.trace"));
+    let name = |id: Option<tailwater_profile::record::FunctionId>| {
+        recorded.names[&id.expect("a function").0].as_str()
+    };
+    let wait = recorded.records.iter().find_map(|record| match record {
+        Record::Wait(wait) if wait.kind == WaitKind::Mutex => Some(*wait),
+        _ => None,
+    });
+    let wait = wait.expect("the handler waited");
+    assert_eq!((name(wait.function), name(wait.holder_function)), ("handler", "snapshot"));
+    assert!(wait.start < wait.end && wait.end <= wait.released && wait.site != 0);
+    let holder = recorded.records.iter().find_map(|record| match record {
+        Record::Thread(thread) if Some(thread.id) == wait.holder => Some(thread),
+        _ => None,
+    });
+    assert_ne!(holder.expect("a thread").id, wait.thread);
+    let marks = recorded.marks();
+    assert_eq!(kinds(&marks), [(7, MarkKind::Start), (7, MarkKind::End)]);
+    assert!(marks[0].at <= wait.start && wait.end <= marks[1].at, "the wait was the request's");
+}
+
+#[test]
+fn guards_end_what_they_began() {
+    let _alone = alone();
+    let folder = folder("guards");
+    succeeds(&mut record_program(&folder, &tools().guards));
+    let marks = Recorded::read(&folder.join("x.trace")).marks();
+    let (start, end) = (MarkKind::Start, MarkKind::End);
+    let expected = [
+        (1, start),
+        (1, end),
+        (2, MarkKind::Enqueue),
+        (2, start),
+        (2, end),
+        (3, start),
+        (3, MarkKind::Block),
+        (4, start),
+        (5, start),
+        (4, end),
+        (5, end),
+        (6, start),
+        (6, MarkKind::EndAll),
+    ];
+    assert_eq!(kinds(&marks), expected);
+}
+
+#[test]
+fn a_thousand_threads_come_and_go_twice() {
+    let _alone = alone();
+    let folder = folder("crowd");
+    succeeds(&mut record(&folder, &["crowd", "1000"]));
+    let recorded = Recorded::read(&folder.join("x.trace"));
+    assert_eq!(recorded.threads(), 2001);
+    assert_eq!(recorded.lost(LossKind::Threads), 0);
+}
+
+#[test]
+fn a_forked_child_runs_unrecorded_and_a_new_program_records_beside() {
+    let _alone = alone();
+    let folder = folder("family");
+    succeeds(&mut record(&folder, &["family"]));
+    let recorded = Recorded::read(&folder.join("x.trace"));
+    assert!(matches!(recorded.ending, Ending::Finished(_)));
+    assert_eq!(recorded.calls("child_work").count(), 0, "the child is another process");
+    assert!(recorded.calls("parent_work").count() >= 1, "the parent goes on");
+    let mut files = std::fs::read_dir(&folder).expect("the folder").flatten();
+    let beside = files.find(|file| file.file_name() != "x.trace").expect("the other program's");
+    assert!(matches!(Recorded::read(&beside.path()).ending, Ending::Finished(_)));
+}
+
+#[test]
+fn what_was_recorded_before_a_death_by_signal_can_be_read() {
+    let _alone = alone();
+    let folder = folder("killed");
+    let done = record(&folder, &["killed", "600"]).output().expect("it starts");
+    assert_eq!(done.status.code(), Some(137), "{}", text(&done.stderr));
+    let recorded = Recorded::read(&folder.join("x.trace"));
+    assert!(!matches!(recorded.ending, Ending::Finished(_)));
+    assert!(recorded.calls("frames").next().is_some());
+    let clocks = recorded.records.iter().filter(|record| matches!(record, Record::Clock(_)));
+    assert!(clocks.count() >= 1, "ticks can be turned into time");
+}
+
+#[test]
+fn ten_million_frames_overflow_and_are_counted() {
+    let _alone = alone();
+    let folder = folder("deep");
+    succeeds(&mut record(&folder, &["deep", "10000000"]));
+    let recorded = Recorded::read(&folder.join("x.trace"));
+    assert!(recorded.lost(LossKind::Overflow) > 1_000_000);
+    let task = recorded.calls("task").next();
+    assert!(task.is_none_or(|task| task.depth == 1), "the stack is whole again: {task:?}");
+}
+
+#[test]
+fn twenty_frames_are_seen_in_their_order() {
+    let _alone = alone();
+    let folder = folder("refresh");
+    succeeds(&mut record(&folder, &["refresh", "100", "200"]));
+    let recorded = Recorded::read(&folder.join("x.trace"));
+    let main: Vec<_> = recorded.calls("main").collect();
+    assert_eq!(main.len(), 1);
+    assert!(!main[0].flags.has(CallFlags::STARTED_BEFORE), "recording begins before main");
+    let deepest = recorded.calls("frames").map(|call| call.depth).max();
+    assert_eq!(deepest, Some(20), "main and twenty frames");
+}
+
+#[test]
+fn a_program_without_the_pass_is_told_of() {
+    let _alone = alone();
+    let folder = folder("plain");
+    let done = record_program(&folder, Path::new("true")).output().expect("it starts");
+    assert_eq!(done.status.code(), Some(1));
+    assert!(text(&done.stderr).contains("tailwater profile build"), "{}", text(&done.stderr));
+}

@@ -58,6 +58,7 @@ impl<'a> Bench<'a> {
             measure: scenario.capacity.duration,
             drain: Duration::ZERO,
             bin: None,
+            faults: Vec::new(),
             ..world_of(scenario, &configuration, scenario.seed)
         };
         let mut rng = Rng::from_seed(scenario.seed).split("closed loop");

@@ -4,8 +4,9 @@
 //! message; a calendar instead of a clock. Start with [`run()`], which plays a scenario file, or with
 //! [`simulate()`]: a [`World`], a [`Load`] and a controller give one run in the same result model as
 //! a real one. A seed decides everything, to the
-//! last byte of the output. Checkers run in every simulation: credits are conserved, honest clients
-//! never exceed their windows, every request ends in exactly one fate.
+//! last byte of the output. Faults strike when the world says so ([`Fault`]). Checkers run in every
+//! simulation ([`Rule`]): credits are conserved, honest clients never exceed their windows, every
+//! request ends in exactly one fate; [`swarm`] draws worlds at random to find where they do not.
 //!
 //! This crate never reads a clock, opens a socket or starts a thread.
 
@@ -13,19 +14,24 @@
 
 mod bench;
 pub mod calendar;
+mod checks;
 mod clients;
 mod control;
 pub mod experiment;
 mod fabric;
+mod faults;
 mod node;
 pub mod simulate;
 mod slab;
 mod space;
+pub mod swarm;
 pub mod trace;
 pub mod world;
 
 pub use calendar::Calendar;
+pub use checks::Rule;
 pub use experiment::{Failure, run};
-pub use simulate::{Broken, simulate};
+pub use simulate::{Broken, simulate, simulate_with};
+pub use tailwater_workload::scenario::{Claim, Fault, FaultKind};
 pub use trace::{Sample, Trace};
 pub use world::{Costs, Intended, Link, Load, NodeSpec, World};

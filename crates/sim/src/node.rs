@@ -3,8 +3,12 @@
 //! The same walk as in the runtime: a packet waits for a core, is received and parsed, gets its
 //! verdict, waits in the queue of requests, runs, and is answered; credits ride on the answer. This
 //! file decides what a core does next and does the book-keeping of each step; all that a step tells
-//! the controller or asks of it goes through [`Control`].
+//! the controller or asks of it goes through [`Control`]. What befalls node and connections is in
+//! `node/outage.rs`.
 
+mod outage;
+
+use crate::checks::{Rule, signal};
 use crate::control::Control;
 use crate::slab::Key;
 use crate::space::{Answer, Credit, Event, Packet, Space};
@@ -23,7 +27,16 @@ pub(crate) struct Node {
     /// Credits to be sent; at most one per session, since a session that got one is listed no more.
     outbox: VecDeque<(u32, Offer)>,
     working: Vec<Option<Work>>,
+    /// When each core will have finished; a pause moves it.
+    ends: Vec<Instant>,
     idle: Vec<u16>,
+    /// Counts restarts, so that what was begun before one ends for nobody.
+    life: u16,
+    down: bool,
+    /// A connection was lost, so that requests of nobody may wait.
+    bereft: bool,
+    /// Nothing moves before this.
+    frozen_until: Instant,
     /// Handler time since packets were last turned to, and how many are to be parsed in this turn.
     handled_ns: u64,
     turn: usize,
@@ -38,7 +51,7 @@ enum Work {
     Parse(Instant, Packet),
     Reject(Key, Reason),
     Serve(Key),
-    Credit(u32, Offer),
+    Credit(u32, u16, Offer),
 }
 
 /// Totals since the beginning.
@@ -60,6 +73,11 @@ impl Node {
         let cores = spec.cores.max(1) as u16;
         Self {
             working: vec![None; usize::from(cores)],
+            ends: vec![Instant::ZERO; usize::from(cores)],
+            life: 0,
+            down: false,
+            bereft: false,
+            frozen_until: Instant::ZERO,
             // The lowest number is taken first, which matters to nobody but stays the same.
             idle: (0..cores).rev().collect(),
             spec,
@@ -86,13 +104,20 @@ impl Node {
 
     /// A message came in: nobody notices before a core is free.
     pub(crate) fn on_packet(&mut self, now: Instant, packet: Packet, space: &mut Space) {
+        if self.down {
+            return self.refuse(now, packet, space);
+        }
         self.packets.push_back((now, packet));
         self.assign(now, space);
     }
 
-    pub(crate) fn on_core_done(&mut self, now: Instant, core: u16, space: &mut Space) {
+    pub(crate) fn on_core_done(&mut self, now: Instant, core: u16, life: u16, space: &mut Space) {
+        if life != self.life || self.is_held_up(now, core, space) {
+            return;
+        }
         let Some(work) = self.working[usize::from(core)].take() else {
-            return space.complain(|| format!("core {core} finished without having begun"));
+            let what = || format!("core {core} finished without having begun");
+            return space.complain(Rule::Fates, what);
         };
         let follow_up = match work {
             Work::Parse(arrived, packet) => self.parsed(now, arrived, packet, space),
@@ -104,8 +129,8 @@ impl Node {
                 self.answer(now, key, Outcome::Served, space);
                 None
             }
-            Work::Credit(client, offer) => {
-                self.send_credit(now, client, offer, space);
+            Work::Credit(client, connection, offer) => {
+                self.send_credit(now, client, connection, offer, space);
                 None
             }
         };
@@ -114,6 +139,7 @@ impl Node {
             None => self.idle.push(core),
         }
         self.tick(now, space);
+        space.judge(Rule::Signal, self.control.signal.check(now, self.spec.tick));
         self.assign(now, space);
     }
 
@@ -124,6 +150,9 @@ impl Node {
             return;
         }
         self.armed = Instant::FAR_FUTURE;
+        if self.is_stopped(now) {
+            return;
+        }
         self.tick_due = now;
         self.tick(now, space);
         self.assign(now, space);
@@ -148,24 +177,30 @@ impl Node {
             let delay = self.delay(now, space);
             self.control.tick(now, delay, &mut self.outbox, space);
         }
-        if let Some(deadline) = self.control.next_deadline(now)
-            && deadline < self.armed
-        {
+        if let Some(deadline) = self.control.next_deadline(now) {
             // At least a tick ahead: a deadline that has come was served above or soon will be.
-            self.armed = deadline.max(now + self.spec.tick);
-            space.calendar.at(self.armed, Event::Tick);
+            let due = deadline.max(now + self.spec.tick);
+            self.control.deadline.on_asked(due);
+            if due < self.armed {
+                self.armed = due;
+                space.calendar.at(due, Event::Tick);
+            }
         }
     }
 
     /// Gives idle cores something to do while there is something.
     fn assign(&mut self, now: Instant, space: &mut Space) {
+        if self.is_stopped(now) {
+            return space.spare.set(now, false);
+        }
         while let Some(&core) = self.idle.last() {
             let Some(work) = self.next_work(now, space) else {
-                return;
+                return space.spare.set(now, true);
             };
             self.idle.pop();
             self.give(now, core, work, space);
         }
+        space.spare.set(now, false);
     }
 
     /// Credits first, since they are few and someone waits for each; then packets, unless requests
@@ -173,7 +208,7 @@ impl Node {
     /// were there when it began, so that a flood cannot keep requests from running for ever.
     fn next_work(&mut self, now: Instant, space: &mut Space) -> Option<Work> {
         if let Some((client, offer)) = self.outbox.pop_front() {
-            return Some(Work::Credit(client, offer));
+            return Some(Work::Credit(client, self.control.connection(client), offer));
         }
         let may_run_on = self.handled_ns < self.spec.parse_every.nanos();
         if self.turn == 0 && (self.runnable.is_empty() || !may_run_on) {
@@ -186,7 +221,9 @@ impl Node {
             self.turn -= 1;
             return Some(Work::Parse(arrived, packet));
         }
-        self.runnable.pop_front().map(|key| self.start(now, key, space))
+        let key = self.runnable.pop_front()?;
+        self.drop_dead(space);
+        Some(self.start(now, key, space))
     }
 
     fn give(&mut self, now: Instant, core: u16, work: Work, space: &mut Space) {
@@ -204,7 +241,8 @@ impl Node {
         };
         self.counts.busy_ns += cost.nanos();
         self.working[usize::from(core)] = Some(work);
-        space.calendar.at(now + cost, Event::CoreDone(core));
+        self.ends[usize::from(core)] = now + cost;
+        space.calendar.at(now + cost, Event::CoreDone(core, self.life));
     }
 
     /// A packet has been parsed; returns what the core must do at once.
@@ -218,12 +256,26 @@ impl Node {
         self.counts.rx += 1;
         match packet {
             Packet::Request(key) => self.judge(now, arrived, key, space),
-            Packet::Demand { client, demand, acked } => {
-                self.control.demand(now, client, demand, acked);
+            Packet::Demand { client, connection, demand, acked } => {
+                if self.control.hears(client, connection) {
+                    self.control.demand(now, client, demand, acked);
+                }
                 None
             }
-            Packet::Deregister { client } => {
-                self.control.deregister(now, client);
+            Packet::Deregister { client, connection } => {
+                if self.control.hears(client, connection) {
+                    self.control.deregister(now, client);
+                }
+                None
+            }
+            Packet::Open { client, connection } => {
+                self.accept(now, client, connection, space);
+                None
+            }
+            Packet::Hangup { client, connection } => {
+                if self.control.hears(client, connection) {
+                    self.close(now, client, space);
+                }
                 None
             }
         }
@@ -239,10 +291,16 @@ impl Node {
         self.counts.requests += 1;
         let delay = self.delay(now, space);
         let request = space.request(key, "at parsing")?;
+        if !self.control.hears(request.client, request.connection) {
+            space.abandoned.push(key);
+            return None;
+        }
         (request.arrived, request.parsed) = (arrived, now);
         let (client, dispatch) = (request.client, request.dispatch?);
         let verdict =
             self.control.request(now, client, &dispatch, now.since(arrived), delay, space);
+        let waiting = self.packets.len() + self.runnable.len();
+        space.judge(Rule::Signal, signal::shed_while_idle(waiting, verdict));
         match verdict {
             Verdict::Admit if self.runnable.len() >= self.spec.queue_max as usize => {
                 Some(Work::Reject(key, Reason::QueueFull))
@@ -251,7 +309,11 @@ impl Node {
                 self.runnable.push_back(key);
                 None
             }
-            Verdict::Shed(reason) | Verdict::Close(reason) => Some(Work::Reject(key, reason)),
+            Verdict::Close(reason) => {
+                self.control.say_goodbye(client);
+                Some(Work::Reject(key, reason))
+            }
+            Verdict::Shed(reason) => Some(Work::Reject(key, reason)),
         }
     }
 
@@ -277,13 +339,18 @@ impl Node {
         let Some(request) = space.request(key, "at answering") else {
             return;
         };
+        if !self.control.hears(request.client, request.connection) {
+            space.abandoned.push(key);
+            return;
+        }
         let served = outcome == Outcome::Served;
         let (until, service) =
             if served { (request.started, request.service) } else { (now, Duration::ZERO) };
         let waited = until.since(request.arrived);
         let (client, again) = (request.client, request.answer.is_some());
         if again {
-            space.complain(|| format!("client {client}: a request was answered twice"));
+            let what = || format!("client {client}: a request was answered twice");
+            space.complain(Rule::Fates, what);
         }
         let done = Completion { outcome, waited, service };
         let offer = self.control.done(now, client, &done, space);
@@ -293,12 +360,26 @@ impl Node {
         self.counts.tx += 1;
         self.counts.served += u64::from(served);
         space.send_down(now, client, Event::Reply(key));
+        if self.control.is_closing(client) {
+            self.hang_up(now, client, space);
+        }
     }
 
-    fn send_credit(&mut self, now: Instant, client: u32, offer: Offer, space: &mut Space) {
+    fn send_credit(
+        &mut self,
+        now: Instant,
+        client: u32,
+        connection: u16,
+        offer: Offer,
+        space: &mut Space,
+    ) {
         self.counts.tx += 1;
         self.counts.explicit += 1;
-        let credit = space.credits.insert(Credit { client, offer, stamp: now.stamp() });
+        let stamp = now.stamp();
+        let credit = space.credits.insert(Credit { client, connection, offer, stamp });
         space.send_down(now, client, Event::Credit(credit));
     }
 }
+
+#[cfg(test)]
+mod sabotage;

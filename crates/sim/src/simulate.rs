@@ -1,8 +1,10 @@
 //! One run: the loop over the calendar, and what comes of it.
 
+use crate::checks::{Rule, queues};
 use crate::clients::Clients;
 use crate::control::Control;
 use crate::fabric::Fabric;
+use crate::faults::Members;
 use crate::node::{Counts, Node};
 use crate::space::{Event, Space};
 use crate::trace::{Sample, Trace};
@@ -11,14 +13,18 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 use tailwater_control::catalog::Controller;
+use tailwater_control::{Admission, Client};
 use tailwater_core::{Instant, Nanos, Rng};
 use tailwater_stats::result::Run;
 use tailwater_stats::{Tally, TallySpec};
+use tailwater_workload::scenario::{Fault, FaultKind};
 
 /// A rule that every run must obey was broken: a defect of a controller or of the simulator, never a
 /// property of the load.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Broken {
+    /// Which rule.
+    pub rule: Rule,
     /// What was found.
     pub what: String,
     /// When, in virtual time.
@@ -31,10 +37,12 @@ pub struct Broken {
 
 impl fmt::Display for Broken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { what, at, seed, repeat } = self;
+        let Self { rule, what, at, seed, repeat } = self;
         write!(
             f,
-            "simulation broke a rule at {at:?}: {what} (seed {seed}); this is a defect of tailwater"
+            "simulation broke the rule of {} at {at:?}: {what} (seed {seed}); this is a defect of \
+             tailwater",
+            rule.name()
         )?;
         if !repeat.is_empty() {
             write!(f, "; to repeat it, type: {repeat}")?;
@@ -51,23 +59,53 @@ impl std::error::Error for Broken {}
 /// In the returned run everything that a single run knows is filled in; names, capacity, bound and
 /// validity are left to the caller. The trace holds what reports do not show.
 ///
+/// A server that restarts gets the same controller again, emptied of its sessions; see
+/// [`simulate_with`].
+///
 /// # Errors
-/// When a check finds a broken rule: credits that are not conserved, a client that kept to its
-/// window but was called a violator, a request with no fate or two.
+/// When a [`Rule`] is found broken.
 pub fn simulate(
     world: &World,
     load: Load<'_>,
     controller: &Controller,
 ) -> Result<(Run, Trace), Broken> {
-    let mut simulation = Simulation::new(world, controller);
+    simulate_with(world, load, &mut || controller.clone())
+}
+
+/// [`simulate`], with a fresh controller from `build` for the beginning and after each restart of the
+/// server: a new process remembers nothing.
+///
+/// # Errors
+/// When a [`Rule`] is found broken.
+pub fn simulate_with(
+    world: &World,
+    load: Load<'_>,
+    build: &mut dyn FnMut() -> Controller,
+) -> Result<(Run, Trace), Broken> {
+    let mut first = Some(build());
+    let clients = first.clone();
+    let mut boot = || first.take().unwrap_or_else(&mut *build).admission;
+    let client = || clients.as_ref().map(Controller::client).expect("it was just built");
+    let mut simulation = Simulation::new(world, Parts { boot: &mut boot, client: &client });
     simulation.run(load);
     simulation.finish(world)
 }
 
-struct Simulation {
+/// What a run is made of beside its world: both ends of the controller.
+struct Parts<'a> {
+    /// The server's half, for the beginning and after each restart.
+    boot: &'a mut dyn FnMut() -> Arc<dyn Admission>,
+    /// A client's half.
+    client: &'a dyn Fn() -> Client,
+}
+
+struct Simulation<'a> {
     space: Space,
     node: Node,
-    clients: Clients,
+    clients: Clients<'a>,
+    boot: &'a mut dyn FnMut() -> Arc<dyn Admission>,
+    faults: Vec<(Fault, Members)>,
+    queue_max: usize,
     end: Instant,
     sample: Option<Duration>,
     samples: Vec<Sample>,
@@ -77,8 +115,8 @@ struct Simulation {
     now: Instant,
 }
 
-impl Simulation {
-    fn new(world: &World, controller: &Controller) -> Self {
+impl<'a> Simulation<'a> {
+    fn new(world: &World, parts: Parts<'a>) -> Self {
         let rng = Rng::from_seed(world.seed);
         let mut space = Space::new(Fabric::new(world.link, world.clients, &rng));
         let (from, to) = world.window();
@@ -88,12 +126,15 @@ impl Simulation {
             space.calendar.at(Instant::ZERO, Event::Sample);
         }
         let tally = Tally::new(TallySpec { slo: world.slo, from, to, bin: world.bin });
-        let admission = Arc::clone(&controller.admission);
-        let control = Control::new(admission, world.node.shards, world.clients);
+        let control = Control::new((parts.boot)(), world.node.shards, world.clients, &mut space);
+        let first = control.first_window();
         Self {
+            faults: schedule_faults(world, &rng, &mut space),
             space,
             node: Node::new(world.node.clone(), control),
-            clients: Clients::new(controller, world.clients, world.slo, tally),
+            clients: Clients::new(world, parts.client, first, tally),
+            boot: parts.boot,
+            queue_max: world.node.queue_max as usize,
             end: to + world.drain,
             sample: world.sample,
             samples: Vec::new(),
@@ -119,11 +160,7 @@ impl Simulation {
                 && request.at <= event_at
                 && request.at <= self.end
             {
-                self.now = request.at;
-                self.events += 1;
-                self.space.calendar.advance(request.at);
-                let Intended { at, client, service } = request;
-                self.clients.submit(at, client, service, &mut self.space);
+                self.intend(request);
                 coming = intended.next();
             } else if event_at <= self.end {
                 self.step();
@@ -131,6 +168,14 @@ impl Simulation {
                 return;
             }
         }
+    }
+
+    fn intend(&mut self, request: Intended) {
+        let Intended { at, client, service } = request;
+        self.now = at;
+        self.events += 1;
+        self.space.calendar.advance(at);
+        self.clients.submit(at, client, service, &mut self.space);
     }
 
     fn run_closed(&mut self, in_flight: u32, service: &mut dyn FnMut() -> Duration) {
@@ -151,20 +196,73 @@ impl Simulation {
     /// Handles the next event; returns the client that got an answer by it.
     fn step(&mut self) -> Option<u32> {
         let (now, event) = self.space.calendar.pop()?;
+        self.happen(now, event)
+    }
+
+    fn happen(&mut self, now: Instant, event: Event) -> Option<u32> {
         self.now = now;
         self.events += 1;
+        let answered = self.handle(now, event);
+        if !self.space.abandoned.is_empty() {
+            self.clients.bury(&mut self.space);
+        }
+        self.space.judge(Rule::Deadline, self.node.control().deadline.check(now));
+        let (_, runnable) = self.node.queued();
+        let finding = queues::bounded("the run queue", runnable, self.queue_max);
+        self.space.judge(Rule::Queues, finding);
+        answered
+    }
+
+    fn handle(&mut self, now: Instant, event: Event) -> Option<u32> {
         let space = &mut self.space;
         match event {
             Event::Packet(packet) => self.node.on_packet(now, packet, space),
-            Event::CoreDone(core) => self.node.on_core_done(now, core, space),
+            Event::CoreDone(core, life) => self.node.on_core_done(now, core, life, space),
             Event::Tick => self.node.on_tick(now, space),
             Event::Reply(key) => return self.clients.on_reply(now, key, space),
             Event::Credit(key) => self.clients.on_credit(now, key, space),
             Event::ClientDue(client) => self.clients.on_due(now, client, space),
             Event::Window(begins) => self.window[usize::from(!begins)] = self.node.counts,
             Event::Sample => self.take_sample(now),
+            Event::Fault(index, begins) => self.strike(now, index, begins),
+            Event::Opened { client, connection } => {
+                self.clients.on_opened(now, client, connection, space);
+            }
+            Event::Lost { client, connection } => {
+                self.clients.on_lost(now, client, connection, space);
+            }
+            Event::Reconnect { client, connection } => {
+                self.clients.on_reconnect(now, client, connection, space);
+            }
         }
         None
+    }
+
+    /// A fault begins or ends.
+    fn strike(&mut self, now: Instant, index: u16, begins: bool) {
+        let (fault, members) = self.faults[usize::from(index)];
+        let (space, weather) = (&mut self.space, |space: &mut Space| match begins {
+            true => space.fabric.weather.begin(index, members, fault.kind),
+            false => space.fabric.weather.end(index),
+        });
+        let struck = (0..self.clients.count()).filter(|&client| members.contain(client));
+        match fault.kind {
+            FaultKind::ClientCrash if begins => self.clients.crash(now, &members, space),
+            FaultKind::ClientCrash => self.clients.revive(now, &members, space),
+            FaultKind::ServerRestart if begins => self.node.die(now, (self.boot)(), space),
+            FaultKind::ServerRestart => self.node.boot(now, space),
+            FaultKind::ServerPause if begins => self.node.pause(now, now + fault.length, space),
+            FaultKind::ServerPause => self.node.resume(now, space),
+            FaultKind::SlowLink { .. } | FaultKind::LossyLink { .. } => weather(space),
+            FaultKind::Clock { .. } => {}
+            FaultKind::Lie(claim) => {
+                struck.for_each(|client| self.clients.set_claim(client, begins.then_some(claim)));
+            }
+            FaultKind::Flood => struck.for_each(|client| {
+                self.node.distrust(client);
+                self.clients.set_flood(client, begins);
+            }),
+        }
     }
 
     fn take_sample(&mut self, now: Instant) {
@@ -188,10 +286,12 @@ impl Simulation {
     }
 
     fn finish(mut self, world: &World) -> Result<(Run, Trace), Broken> {
-        let (tally, longest_unserved) = self.clients.finish(self.end, &mut self.space);
+        let at_node = self.node.held_requests();
+        let (tally, longest_unserved) = self.clients.finish(self.end, &at_node, &mut self.space);
         self.node.control().check_at_rest(&mut self.space);
-        if let Some(what) = self.space.broken {
+        if let Some((rule, what)) = self.space.broken {
             return Err(Broken {
+                rule,
                 what,
                 at: self.now,
                 seed: world.seed,
@@ -206,6 +306,18 @@ impl Simulation {
         let trace = Trace { samples: self.samples, longest_unserved, events: self.events };
         Ok((run, trace))
     }
+}
+
+/// Puts the faults into the calendar and chooses whom they strike.
+fn schedule_faults(world: &World, rng: &Rng, space: &mut Space) -> Vec<(Fault, Members)> {
+    let most = usize::from(u16::MAX);
+    let faults = world.faults.iter().take(most).enumerate().map(|(index, fault)| {
+        let at = Instant::ZERO + fault.at;
+        space.calendar.at(at, Event::Fault(index as u16, true));
+        space.calendar.at(at + fault.length, Event::Fault(index as u16, false));
+        (*fault, Members::of(fault, index, world.clients, rng))
+    });
+    faults.collect()
 }
 
 impl Counts {
@@ -229,3 +341,6 @@ impl Counts {
         run.explicit_credits_rps = self.explicit as f64 * 1e9 / window.nanos().max(1) as f64;
     }
 }
+
+#[cfg(test)]
+mod sabotage;

@@ -35,6 +35,12 @@ pub(crate) fn run_text(options: &RunOptions, text: &str) -> Result<(), Failure> 
     if let Some(repetitions) = options.repetitions {
         scenario.repetitions = repetitions.max(1);
     }
+    if options.on == Driver::Loopback && !scenario.faults.is_empty() {
+        return Err(Failure::usage(format!(
+            "{file}: {} [[fault]] found; only the simulator plays faults: add --on sim",
+            scenario.faults.len()
+        )));
+    }
     let experiment = match options.on {
         Driver::Loopback => loopback::run(&scenario)?,
         Driver::Sim => sim::run(&scenario)?,

@@ -10,6 +10,7 @@ mod configuration;
 mod controller;
 mod demand;
 mod error;
+mod fault;
 pub mod limits;
 mod item;
 mod pinning;
@@ -27,6 +28,7 @@ pub use configuration::Configuration;
 pub use controller::{ControllerSpec, Override};
 pub use demand::{Amount, Course, Cycle, CycleStep, Demand};
 pub use error::{Place, Problem, ScenarioError};
+pub use fault::{Claim, Fault, FaultKind};
 pub use server::{Placement, Reception, Server, Transport};
 pub use sim::Sim;
 
@@ -73,6 +75,8 @@ pub struct Scenario {
     pub controllers: Vec<ControllerSpec>,
     /// What the simulator is to assume.
     pub sim: Sim,
+    /// What goes wrong; only the simulator can play it.
+    pub faults: Vec<Fault>,
 }
 
 const KEYS: &[&str] = &[
@@ -88,6 +92,7 @@ const KEYS: &[&str] = &[
     "capacity",
     "controller",
     "sim",
+    "fault",
 ];
 
 impl Scenario {
@@ -197,6 +202,7 @@ impl Scenario {
         let name = stem(file);
         let clients = Clients::read(&section_of(top, "clients", clients::KEYS));
         let demand = Demand::read(&section_of(top, "demand", demand::KEYS));
+        let duration = duration(top, &demand);
         Self {
             name: name.into(),
             file: file.into(),
@@ -208,7 +214,7 @@ impl Scenario {
             warm_up: top
                 .duration("warm_up", Duration::ZERO..=limits::DURATION_MAX)
                 .unwrap_or(Duration::from_millis(500)),
-            duration: duration(top, &demand),
+            duration,
             repetitions: top.whole("repetitions", 1..=limits::REPETITIONS_MAX).unwrap_or(5),
             server: Server::read(&section_of(top, "server", server::KEYS), &clients),
             clients,
@@ -216,6 +222,7 @@ impl Scenario {
             capacity: Capacity::read(&section_of(top, "capacity", capacity::KEYS)),
             controllers: controller::read(top),
             sim: Sim::read(&section_of(top, "sim", sim::KEYS)),
+            faults: fault::read(top, duration),
         }
     }
 }

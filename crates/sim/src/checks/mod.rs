@@ -1,0 +1,76 @@
+//! The rules that every run must obey, whatever the load, the faults and the controller.
+//!
+//! Each rule is a small thing of its own that looks at a run from outside: it keeps its own books of
+//! what was said and done, and compares. A broken rule is a defect of a controller or of the
+//! simulator. `sabotage` plants such defects and shows that each is found.
+
+pub(crate) mod credits;
+pub(crate) mod deadline;
+pub(crate) mod fates;
+pub(crate) mod honest;
+pub(crate) mod ledger;
+pub(crate) mod queues;
+pub(crate) mod signal;
+pub(crate) mod starvation;
+pub(crate) mod windows;
+
+/// A rule by its name.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[non_exhaustive]
+pub enum Rule {
+    /// Credits are conserved: what the controller counts as issued never exceeds the windows that the
+    /// sessions were told of, and equals them once nothing is pending; it counts as many sessions as
+    /// are registered.
+    Credits,
+    /// Windows are bounded: no session is offered more than the pool ever held beside what it has
+    /// pending, a new window comes under a new number, and a client that exceeds every window it was
+    /// ever offered is not served.
+    Windows,
+    /// A client that follows the protocol never exceeds its window and is never accused of it.
+    Honest,
+    /// No session starves for ever: a client with calls waiting and nothing on its way may send within
+    /// [`crate::World::starved_max`] of time in which the server had a core to spare.
+    Starvation,
+    /// Every intended request has exactly one fate, is answered at most once, and is at exactly one
+    /// place until then.
+    Fates,
+    /// Every queue keeps to its bound.
+    Queues,
+    /// The delay signal is refreshed on every tick while the server works, and nothing is shed for
+    /// its delay where nothing waits.
+    Signal,
+    /// A controller that asked to be called by a certain time is called by then.
+    Deadline,
+}
+
+impl Rule {
+    /// Every rule.
+    pub const ALL: [Self; 8] = [
+        Self::Credits,
+        Self::Windows,
+        Self::Honest,
+        Self::Starvation,
+        Self::Fates,
+        Self::Queues,
+        Self::Signal,
+        Self::Deadline,
+    ];
+
+    /// A stable word for messages.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Credits => "credits",
+            Self::Windows => "windows",
+            Self::Honest => "honest",
+            Self::Starvation => "starvation",
+            Self::Fates => "fates",
+            Self::Queues => "queues",
+            Self::Signal => "signal",
+            Self::Deadline => "deadline",
+        }
+    }
+}
+
+/// What a rule found: a sentence, or nothing.
+pub(crate) type Finding = Option<String>;

@@ -28,7 +28,7 @@ impl Steady {
             ..ChannelConfig::new(served.address().clone())
         };
         Self {
-            channel: Channel::new(config, 1, served.controller.client()),
+            channel: Channel::new(config, 1, served.controller.client(1)),
             poller: Poller::new().expect("a poller"),
             ends: Vec::new(),
             answered: 0,

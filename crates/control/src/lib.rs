@@ -11,12 +11,18 @@
 
 #![forbid(unsafe_code)]
 
+pub mod asqm;
 pub mod breakwater;
 pub mod catalog;
 pub mod client;
+pub mod codel;
+pub mod dagor;
+pub mod gradient;
 pub mod guard;
 pub mod none;
+pub mod seda;
 pub mod server;
+pub mod window;
 
 pub use client::{Action, Call, Client, ClientConfig, Dispatch, DropReason, Gate, Reply};
 pub use server::{

@@ -23,6 +23,24 @@ impl Admission for None {
     }
 }
 
+/// A server that leaves control to its clients, under the name of the controller they run.
+#[derive(Clone, Copy, Debug)]
+pub struct LeftToClients(pub &'static str);
+
+impl Admission for LeftToClients {
+    fn name(&self) -> &'static str {
+        self.0
+    }
+
+    fn shard(self: Arc<Self>, _index: usize) -> Box<dyn Shard> {
+        Box::new(None)
+    }
+
+    fn gauges(&self) -> Gauges {
+        Gauges::default()
+    }
+}
+
 impl Shard for None {
     fn on_open(&mut self, _: Instant, _: SessionId, _: &mut dyn Observer) -> Offer {
         Offer::OPEN

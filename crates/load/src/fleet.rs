@@ -77,14 +77,14 @@ impl Fleet {
             .map(|key| {
                 let config =
                     ChannelConfig { client_id: key + 1, ..ChannelConfig::new(address.clone()) };
-                Channel::new(config, key, controller.client())
+                Channel::new(config, key, controller.client(key))
             })
             .collect();
         let open = tailwater_control::catalog::Spec::named("none")
             .build(CONNECT_LIMIT, 1, 0)
             .expect("no control has no settings that could be wrong");
         let key = u64::from(clients);
-        channels.push(Channel::new(ChannelConfig::new(address.clone()), key, open.client()));
+        channels.push(Channel::new(ChannelConfig::new(address.clone()), key, open.client(key)));
         let mut fleet = Self {
             poller,
             scheduled: vec![Instant::FAR_FUTURE; channels.len()],

@@ -1,7 +1,8 @@
 //! What the runs of a scenario are quoted against: capacity and bound.
 
 use crate::experiment::{Failure, world_of};
-use crate::simulate::simulate;
+use crate::simulate::simulate_with;
+use crate::tiers;
 use crate::world::{Load, World};
 use std::time::Duration;
 use tailwater_control::catalog::Spec;
@@ -9,7 +10,7 @@ use tailwater_core::{Nanos, Rate, Rng};
 use tailwater_stats::bound::{BoundSpec, Knowledge, bound};
 use tailwater_stats::result::CapacityReading;
 use tailwater_workload::Scenario;
-use tailwater_workload::scenario::{Configuration, Course};
+use tailwater_workload::scenario::{Configuration, Course, LockPolicy};
 
 /// Measured once for each number of clients, and each objective and demand.
 pub(crate) struct Bench<'a> {
@@ -65,10 +66,12 @@ impl<'a> Bench<'a> {
         let distribution = scenario.server.service;
         let mut service = || distribution.draw(&mut rng);
         let load = Load::Closed { in_flight, service: &mut service };
-        let none = Spec::named("none")
-            .build(world.slo, 1, 0)
-            .expect("the controller without settings always builds");
-        let (run, _) = simulate(&world, load, &none).map_err(Failure::Broken)?;
+        let world = tiers::with_locks(world, LockPolicy::Plain);
+        let mut none = |_| {
+            let built = Spec::named("none").build(world.slo, 1, 0);
+            built.expect("the controller without settings always builds")
+        };
+        let (run, _) = simulate_with(&world, load, &mut none)?;
         Ok(Rate(run.throughput_rps))
     }
 
@@ -87,6 +90,10 @@ impl<'a> Bench<'a> {
     }
 
     fn bound_at(&mut self, slo: Duration, demand: Rate) -> Rate {
+        let front = tiers::front(self.scenario, slo);
+        if let Some(paths) = &front.paths {
+            return paths.bound(&front, demand);
+        }
         let known = |entry: &&(Duration, f64, Rate)| entry.0 == slo && entry.1 == demand.0;
         if let Some(&(_, _, found)) = self.bounds.iter().find(known) {
             return found;

@@ -24,8 +24,8 @@ const PRIORITY: u8 = 128;
 /// All clients, and what became of their requests.
 pub(crate) struct Clients<'a> {
     all: Vec<State>,
-    /// Makes a client that knows nothing.
-    make: &'a dyn Fn() -> Client,
+    /// Makes the client of a number, which knows nothing.
+    make: &'a dyn Fn(u32) -> Client,
     clocks: Clocks,
     /// Spreads the clients' attempts to connect again.
     rng: Rng,
@@ -41,14 +41,14 @@ impl<'a> Clients<'a> {
     /// Connected clients that have not sent anything and may send `first` requests.
     pub(crate) fn new(
         world: &World,
-        make: &'a dyn Fn() -> Client,
+        make: &'a dyn Fn(u32) -> Client,
         first: u32,
         tally: Tally,
     ) -> Self {
         let rng = Rng::from_seed(world.seed);
         let clocks = Clocks::new(&world.faults, world.clients, &rng);
         let state = |index| {
-            let mut state = State::new(make(), first);
+            let mut state = State::new(make(index), first);
             state.client.on_connected(clocks.local(index, Instant::ZERO));
             state
         };
@@ -81,19 +81,9 @@ impl<'a> Clients<'a> {
             self.ended += 1;
             return self.tally.lost(now);
         }
-        let key = space.requests.insert(Request {
-            client,
-            connection: state.connection,
-            forced: false,
-            intended: now,
-            service,
-            sent: now,
-            dispatch: None,
-            arrived: now,
-            parsed: now,
-            started: now,
-            answer: None,
-        });
+        let request =
+            Request { connection: state.connection, ..Request::new(now, client, service) };
+        let key = space.requests.insert(request);
         if state.floods && state.link == Link::Up {
             return self.force(now, client, key, space);
         }
@@ -188,32 +178,32 @@ impl<'a> Clients<'a> {
         (state.floods, state.rogue) = (floods, true);
     }
 
-    /// Counts what lost connections left behind.
+    /// Counts what lost connections left behind. Those between nodes are never lost.
     pub(crate) fn bury(&mut self, space: &mut Space) {
+        let clients = self.count();
         for key in std::mem::take(&mut space.abandoned) {
             match space.requests.remove(key) {
-                Some(request) => {
+                Some(request) if request.client < clients => {
                     self.ended += 1;
                     self.tally.lost(request.intended);
                 }
+                Some(_) => space.complain(Rule::Calls, || "a call was lost".into()),
                 None => space.complain(Rule::Fates, || "a request was lost twice".into()),
             }
         }
     }
 
-    /// Closes the books: whatever is still out or waiting is lost. `node` holds the requests that are
-    /// at the node.
-    pub(crate) fn finish(
-        mut self,
-        now: Instant,
-        node: &[Key],
-        space: &mut Space,
-    ) -> (Tally, Duration) {
-        let waiting = self.all.iter().map(|state| u64::from(state.client.queued())).sum();
-        let finding = fates::placed(waiting, node, space);
-        space.judge(Rule::Fates, finding);
+    /// Calls that wait for permission to be sent.
+    pub(crate) fn waiting(&self) -> u64 {
+        self.all.iter().map(|state| u64::from(state.client.queued())).sum()
+    }
+
+    /// Closes the books: whatever is still out or waiting is lost.
+    pub(crate) fn finish(mut self, now: Instant, space: &mut Space) -> (Tally, Duration) {
         let mut left = 0;
-        for request in space.requests.iter() {
+        // Requests between nodes are no client's.
+        let clients = self.count();
+        for request in space.requests.iter().filter(|request| request.client < clients) {
             self.tally.lost(request.intended);
             left += 1;
         }
@@ -319,8 +309,8 @@ mod tests {
         Space::new(Fabric::new(link, 1, &Rng::from_seed(1)))
     }
 
-    fn make() -> Client {
-        Spec::named("breakwater").build(SLO, 1, 1).unwrap().client()
+    fn make(index: u32) -> Client {
+        Spec::named("breakwater").build(SLO, 1, 1).unwrap().client(index.into())
     }
 
     fn clients() -> Clients<'static> {
@@ -350,7 +340,7 @@ mod tests {
             }
         }
         assert_eq!(sent.len(), 1);
-        let (tally, longest) = clients.finish(Instant::ZERO + SLO, &sent, &mut space);
+        let (tally, longest) = clients.finish(Instant::ZERO + SLO, &mut space);
         let fates = tally.finish().fates;
         assert_eq!((fates.expired, fates.lost, fates.total()), (1, 1, 2));
         assert_eq!(longest, SLO, "never served");

@@ -8,6 +8,7 @@ use crate::checks::windows::Windows;
 use crate::checks::{Rule, credits, honest, queues};
 use crate::space::Space;
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 use tailwater_control::{
@@ -30,24 +31,24 @@ pub(crate) struct Control {
 }
 
 impl Control {
-    /// Connects `clients` clients, divided over `shards` shards in turn.
+    /// Connects the clients of these numbers, divided over `shards` shards in turn.
     pub(crate) fn new(
         admission: Arc<dyn Admission>,
         shards: u32,
-        clients: u32,
+        clients: Range<u32>,
         space: &mut Space,
     ) -> Self {
         let mut control = Self {
             shards: shards_of(&admission, shards.max(1) as usize),
             admission,
-            ledger: Ledger::new(clients),
+            ledger: Ledger::new(clients.clone()),
             windows: Windows::default(),
             signal: Signal::default(),
             deadline: Deadline::default(),
             first: Offer::OPEN,
             announced: 0,
         };
-        for client in 0..clients {
+        for client in clients {
             control.open(Instant::ZERO, client, 0, space);
         }
         control
@@ -78,7 +79,7 @@ impl Control {
 
     /// A new process: every connection is closed, `admission` knows nothing of the past.
     pub(crate) fn restart(&mut self, now: Instant, admission: Arc<dyn Admission>) {
-        for client in 0..self.ledger.clients() {
+        for client in self.ledger.clients() {
             if self.ledger.of(client).connected {
                 self.close(now, client);
             }
@@ -94,7 +95,8 @@ impl Control {
         told.connected && told.connection == connection
     }
 
-    pub(crate) fn clients(&self) -> u32 {
+    /// Their numbers.
+    pub(crate) fn clients(&self) -> Range<u32> {
         self.ledger.clients()
     }
 
@@ -136,11 +138,12 @@ impl Control {
             while let Some(Wish::Credit(session, offer)) =
                 self.shards[index].poll_wish(now, &mut Silent)
             {
-                let client = session.0 * self.shards.len() as u32 + index as u32;
+                let number = session.0 * self.shards.len() as u32 + index as u32;
+                let client = self.clients().start + number;
                 self.offered(client, offer, space);
                 outbox.push_back((client, offer));
                 // One for each session, and one for each announcement of more demand meanwhile.
-                let max = self.clients() as usize + self.announced;
+                let max = self.clients().len() + self.announced;
                 let finding = queues::bounded("the outbox", outbox.len(), max);
                 if finding.is_some() {
                     return space.judge(Rule::Queues, finding);
@@ -148,6 +151,7 @@ impl Control {
             }
         }
         self.signal.on_tick(now);
+        space.judge(Rule::Deadline, self.deadline.check(now));
         self.deadline.on_called();
         let gauges = self.gauges();
         self.windows.on_pool(&gauges);
@@ -225,7 +229,9 @@ impl Control {
         offer
     }
 
-    pub(crate) fn check_at_rest(&self, space: &mut Space) {
+    /// At the end of the run.
+    pub(crate) fn check_at_rest(&self, now: Instant, space: &mut Space) {
+        space.judge(Rule::Deadline, self.deadline.check(now));
         space.judge(Rule::Credits, credits::at_rest(&self.ledger, &self.gauges()));
     }
 
@@ -244,11 +250,11 @@ impl Control {
     }
 
     fn session(&self, client: u32) -> SessionId {
-        SessionId(client / self.shards.len() as u32)
+        SessionId((self.ledger.index(client) / self.shards.len()) as u32)
     }
 
     fn shard(&mut self, client: u32) -> &mut dyn Shard {
-        let index = client as usize % self.shards.len();
+        let index = self.ledger.index(client) % self.shards.len();
         &mut *self.shards[index]
     }
 }

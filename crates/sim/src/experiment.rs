@@ -2,15 +2,16 @@
 
 use crate::bench::Bench;
 use crate::simulate::{Broken, simulate, simulate_with};
+use crate::tiers;
 use crate::trace::Trace;
-use crate::world::{Costs, Intended, Link, Load, NodeSpec, World};
+use crate::world::{Intended, Link, Load, World};
 use std::fmt;
 use std::time::Duration;
 use tailwater_control::catalog::{Controller, Spec, SpecError};
 use tailwater_core::{Instant, Nanos, Rate};
 use tailwater_stats::result::{CapacityReading, Experiment, Manifest, Run};
 use tailwater_stats::{Rules, judge, summarise};
-use tailwater_workload::scenario::{Configuration, ControllerSpec, Fault};
+use tailwater_workload::scenario::{Configuration, ControllerSpec, Fault, LockPolicy};
 use tailwater_workload::schedule::Entry;
 use tailwater_workload::{Scenario, ScenarioError, Schedule, ScheduleError, Stream};
 
@@ -79,12 +80,8 @@ pub fn run(scenario: &Scenario, progress: &mut dyn FnMut(u64, u64)) -> Result<Ex
 pub fn world_of(scenario: &Scenario, configuration: &Configuration, seed: u64) -> World {
     let sim = &scenario.sim;
     World {
-        node: NodeSpec {
-            cores: sim.cores,
-            costs: Costs { receive: sim.receive, send: sim.send, shed: sim.shed },
-            parse_every: sim.parse_every,
-            ..NodeSpec::paper()
-        },
+        node: tiers::front(scenario, configuration.slo),
+        tiers: tiers::tiers(scenario, configuration.slo),
         link: Link { delay: sim.rtt / 2, jitter: sim.jitter },
         clients: configuration.clients,
         slo: configuration.slo,
@@ -110,31 +107,38 @@ struct Rig {
     spec: Spec,
     /// How reports call the variant.
     profile: String,
+    /// What requests do at locks, where it is not what the server says.
+    locks: Option<LockPolicy>,
 }
 
 impl Rig {
     fn check(scenario: &Scenario, said: &ControllerSpec) -> Result<Self, Failure> {
-        let overrides: Vec<(String, String)> = said
-            .overrides
-            .iter()
-            .map(|change| (change.key.clone(), change.value.clone()))
-            .collect();
-        let settings: Vec<String> =
-            overrides.iter().map(|(key, value)| format!("{key}={value}")).collect();
+        let spec = tiers::spec_of(said);
+        let locks = said.locks.map(|policy| format!("locks={policy}"));
+        let settings = spec.overrides.iter().map(|(key, value)| format!("{key}={value}"));
+        let settings: Vec<String> = locks.into_iter().chain(settings).collect();
         let profile = match (&said.label, settings.is_empty()) {
             (Some(label), _) => label.clone(),
             (None, true) => said.profile.clone(),
             (None, false) => format!("{} ({})", said.profile, settings.join(", ")),
         };
-        let spec = Spec { name: said.name.clone(), profile: said.profile.clone(), overrides };
         let place = |error: SpecError| {
             let place = said.place_of(&error.culprit);
             Failure::Scenario(scenario.error_at(place, error.message))
         };
         for &slo in &scenario.slo {
             spec.build(slo, 1, 0).map_err(place)?;
+            tiers::controllers(scenario, &spec, slo, 0)?;
         }
-        Ok(Self { spec, profile })
+        Ok(Self { spec, profile, locks: said.locks })
+    }
+
+    fn world(&self, scenario: &Scenario, configuration: &Configuration, seed: u64) -> World {
+        let world = world_of(scenario, configuration, seed);
+        match self.locks {
+            Some(policy) => tiers::with_locks(world, policy),
+            None => world,
+        }
     }
 
     fn build(&self, slo: Duration, seed: u64) -> Controller {
@@ -154,9 +158,13 @@ fn run_once(
     let service = &scenario.server.service;
     let stream =
         Stream::new(&plan, configuration.clients, service, seed).map_err(Failure::Schedule)?;
-    let world = world_of(scenario, configuration, seed);
+    let world = rig.world(scenario, configuration, seed);
+    let tiers = tiers::controllers(scenario, &rig.spec, configuration.slo, seed)?;
+    let mut build = |node: usize| match node.checked_sub(1) {
+        Some(behind) => tiers[behind].clone(),
+        None => rig.build(configuration.slo, seed),
+    };
     let mut intended = stream.map(intended_of);
-    let mut build = || rig.build(configuration.slo, seed);
     let (mut run, _) = simulate_with(&world, Load::Open(&mut intended), &mut build)?;
     run.controller.clone_from(&rig.spec.name);
     run.profile.clone_from(&rig.profile);

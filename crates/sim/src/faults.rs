@@ -28,8 +28,10 @@ impl Members {
         Self { clients, chosen, multiplier, offset: rng.u64() >> 32 }
     }
 
+    /// What is numbered beyond the clients is a connection between nodes, which is spared.
     pub(crate) const fn contain(&self, client: u32) -> bool {
-        (client as u64 * self.multiplier + self.offset) % self.clients < self.chosen
+        (client as u64) < self.clients
+            && (client as u64 * self.multiplier + self.offset) % self.clients < self.chosen
     }
 }
 

@@ -3,27 +3,37 @@
 //! The same walk as in the runtime: a packet waits for a core, is received and parsed, gets its
 //! verdict, waits in the queue of requests, runs, and is answered; credits ride on the answer. This
 //! file decides what a core does next and does the book-keeping of each step; all that a step tells
-//! the controller or asks of it goes through [`Control`]. What befalls node and connections is in
-//! `node/outage.rs`.
+//! the controller or asks of it goes through [`Control`]. Requests with locks and calls walk on in
+//! `node/walk.rs`; what befalls node and connections is in `node/outage.rs`.
 
 mod outage;
+pub(crate) mod walk;
 
-use crate::checks::{Rule, signal};
+use crate::checks::{Rule, queues, signal};
 use crate::control::Control;
 use crate::slab::Key;
 use crate::space::{Answer, Credit, Event, Packet, Space};
+use crate::task::Stage;
 use crate::world::NodeSpec;
 use std::collections::VecDeque;
 use std::time::Duration;
 use tailwater_control::{Completion, Offer, Outcome, Reason, Verdict};
 use tailwater_core::{Instant, Nanos};
+use walk::Walk;
 
 pub(crate) struct Node {
     spec: NodeSpec,
+    place: Place,
     control: Control,
+    /// Only where requests have paths.
+    pub(crate) walk: Option<Walk>,
     /// Bounded by what clients send; each entry belongs to a request or client that is accounted for.
     packets: VecDeque<(Instant, Packet)>,
     runnable: VecDeque<Key>,
+    /// How many of those have begun already and go on; they do not count against the queue's bound,
+    /// since whoever let them in cannot send them away.
+    woken: usize,
+    queue_max: usize,
     /// Credits to be sent; at most one per session, since a session that got one is listed no more.
     outbox: VecDeque<(u32, Offer)>,
     working: Vec<Option<Work>>,
@@ -51,7 +61,18 @@ enum Work {
     Parse(Instant, Packet),
     Reject(Key, Reason),
     Serve(Key),
+    /// A part of a path.
+    Run(Key, Duration),
+    /// The answer at its end.
+    Answer(Key),
     Credit(u32, u16, Offer),
+}
+
+/// Which node it is, and where its cores begin among those of all.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Place {
+    pub(crate) node: u16,
+    pub(crate) first_core: u16,
 }
 
 /// Totals since the beginning.
@@ -69,7 +90,7 @@ pub(crate) struct Counts {
 }
 
 impl Node {
-    pub(crate) fn new(spec: NodeSpec, control: Control) -> Self {
+    pub(crate) fn new(spec: NodeSpec, control: Control, place: Place, walk: Option<Walk>) -> Self {
         let cores = spec.cores.max(1) as u16;
         Self {
             working: vec![None; usize::from(cores)],
@@ -78,10 +99,14 @@ impl Node {
             down: false,
             bereft: false,
             frozen_until: Instant::ZERO,
+            woken: 0,
+            queue_max: spec.queue_max as usize,
             // The lowest number is taken first, which matters to nobody but stays the same.
             idle: (0..cores).rev().collect(),
             spec,
+            place,
             control,
+            walk,
             packets: VecDeque::new(),
             runnable: VecDeque::new(),
             outbox: VecDeque::new(),
@@ -112,6 +137,7 @@ impl Node {
     }
 
     pub(crate) fn on_core_done(&mut self, now: Instant, core: u16, life: u16, space: &mut Space) {
+        let core = core - self.place.first_core;
         if life != self.life || self.is_held_up(now, core, space) {
             return;
         }
@@ -125,7 +151,8 @@ impl Node {
                 self.answer(now, key, Outcome::Shed(reason), space);
                 None
             }
-            Work::Serve(key) => {
+            Work::Run(key, _) => self.walk_on(now, key, space),
+            Work::Serve(key) | Work::Answer(key) => {
                 self.answer(now, key, Outcome::Served, space);
                 None
             }
@@ -140,6 +167,8 @@ impl Node {
         }
         self.tick(now, space);
         space.judge(Rule::Signal, self.control.signal.check(now, self.spec.tick));
+        let finding = queues::bounded("the run queue", self.unbegun(), self.queue_max);
+        space.judge(Rule::Queues, finding);
         self.assign(now, space);
     }
 
@@ -165,7 +194,7 @@ impl Node {
             .runnable
             .front()
             .and_then(|&key| space.requests.get_mut(key))
-            .map_or(0, |request| now.nanos_since(request.parsed));
+            .map_or(0, |request| now.nanos_since(request.queued));
         Duration::from_nanos(packet + request)
     }
 
@@ -183,7 +212,7 @@ impl Node {
             self.control.deadline.on_asked(due);
             if due < self.armed {
                 self.armed = due;
-                space.calendar.at(due, Event::Tick);
+                space.calendar.at(due, Event::Tick(self.place.node));
             }
         }
     }
@@ -191,16 +220,28 @@ impl Node {
     /// Gives idle cores something to do while there is something.
     fn assign(&mut self, now: Instant, space: &mut Space) {
         if self.is_stopped(now) {
-            return space.spare.set(now, false);
+            return self.set_spare(now, false, space);
         }
         while let Some(&core) = self.idle.last() {
             let Some(work) = self.next_work(now, space) else {
-                return space.spare.set(now, true);
+                return self.set_spare(now, true, space);
             };
             self.idle.pop();
             self.give(now, core, work, space);
         }
-        space.spare.set(now, false);
+        self.set_spare(now, false, space);
+    }
+
+    /// Clients are promised credit while the front has a core to spare.
+    fn set_spare(&self, now: Instant, spare: bool, space: &mut Space) {
+        if self.place.node == 0 {
+            space.spare.set(now, spare);
+        }
+    }
+
+    /// Admitted requests that wait to run for the first time.
+    fn unbegun(&self) -> usize {
+        self.runnable.len() - self.woken
     }
 
     /// Credits first, since they are few and someone waits for each; then packets, unless requests
@@ -221,9 +262,13 @@ impl Node {
             self.turn -= 1;
             return Some(Work::Parse(arrived, packet));
         }
-        let key = self.runnable.pop_front()?;
-        self.drop_dead(space);
-        Some(self.start(now, key, space))
+        while let Some(key) = self.runnable.pop_front() {
+            self.drop_dead(space);
+            if let Some(work) = self.start(now, key, space) {
+                return Some(work);
+            }
+        }
+        None
     }
 
     fn give(&mut self, now: Instant, core: u16, work: Work, space: &mut Space) {
@@ -231,7 +276,11 @@ impl Node {
         let cost = match work {
             Work::Parse(..) => costs.receive,
             Work::Reject(..) => costs.shed + costs.send,
-            Work::Credit(..) => costs.send,
+            Work::Credit(..) | Work::Answer(_) => costs.send,
+            Work::Run(_, time) => {
+                self.handled_ns += time.nanos();
+                time
+            }
             Work::Serve(key) => {
                 let service =
                     space.requests.get_mut(key).map_or(Duration::ZERO, |request| request.service);
@@ -242,7 +291,8 @@ impl Node {
         self.counts.busy_ns += cost.nanos();
         self.working[usize::from(core)] = Some(work);
         self.ends[usize::from(core)] = now + cost;
-        space.calendar.at(now + cost, Event::CoreDone(core, self.life));
+        let done = Event::CoreDone(self.place.first_core + core, self.life);
+        space.calendar.at(now + cost, done);
     }
 
     /// A packet has been parsed; returns what the core must do at once.
@@ -278,6 +328,14 @@ impl Node {
                 }
                 None
             }
+            Packet::Reply(key) => {
+                self.heard(now, key, false, space);
+                None
+            }
+            Packet::Credit(key) => {
+                self.heard(now, key, true, space);
+                None
+            }
         }
     }
 
@@ -295,14 +353,15 @@ impl Node {
             space.abandoned.push(key);
             return None;
         }
-        (request.arrived, request.parsed) = (arrived, now);
+        (request.arrived, request.queued) = (arrived, now);
         let (client, dispatch) = (request.client, request.dispatch?);
+        self.on_echo(arrived, dispatch.echo);
         let verdict =
             self.control.request(now, client, &dispatch, now.since(arrived), delay, space);
         let waiting = self.packets.len() + self.runnable.len();
         space.judge(Rule::Signal, signal::shed_while_idle(waiting, verdict));
         match verdict {
-            Verdict::Admit if self.runnable.len() >= self.spec.queue_max as usize => {
+            Verdict::Admit if self.unbegun() >= self.spec.queue_max as usize => {
                 Some(Work::Reject(key, Reason::QueueFull))
             }
             Verdict::Admit => {
@@ -318,10 +377,11 @@ impl Node {
     }
 
     /// A request leaves the queue: the controller's last chance to refuse it.
-    fn start(&mut self, now: Instant, key: Key, space: &mut Space) -> Work {
-        let Some(request) = space.request(key, "at start") else {
-            return Work::Serve(key);
-        };
+    fn start(&mut self, now: Instant, key: Key, space: &mut Space) -> Option<Work> {
+        let request = space.request(key, "at start")?;
+        if request.task.as_ref().is_some_and(|task| task.stage != Stage::Fresh) {
+            return self.go_on(now, key, space);
+        }
         request.started = now;
         let in_server = now.since(request.arrived);
         let budget = request
@@ -329,13 +389,15 @@ impl Node {
             .and_then(|dispatch| dispatch.budget)
             .map(|budget| budget.saturating_sub(in_server));
         match self.control.start(now, request.client, in_server, budget) {
-            Verdict::Admit => Work::Serve(key),
-            Verdict::Shed(reason) | Verdict::Close(reason) => Work::Reject(key, reason),
+            Verdict::Admit if self.walk.is_some() => self.begin(now, key, space),
+            Verdict::Admit => Some(Work::Serve(key)),
+            Verdict::Shed(reason) | Verdict::Close(reason) => Some(Work::Reject(key, reason)),
         }
     }
 
     /// A response or reject leaves.
     fn answer(&mut self, now: Instant, key: Key, outcome: Outcome, space: &mut Space) {
+        self.settle(now, key, outcome, space);
         let Some(request) = space.request(key, "at answering") else {
             return;
         };
@@ -344,8 +406,11 @@ impl Node {
             return;
         }
         let served = outcome == Outcome::Served;
-        let (until, service) =
-            if served { (request.started, request.service) } else { (now, Duration::ZERO) };
+        let (until, service) = match (served, &request.task) {
+            (true, None) => (request.started, request.service),
+            (true, Some(_)) => (request.started, now.since(request.started)),
+            (false, _) => (now, Duration::ZERO),
+        };
         let waited = until.since(request.arrived);
         let (client, again) = (request.client, request.answer.is_some());
         if again {

@@ -1,12 +1,13 @@
 //! One run: the loop over the calendar, and what comes of it.
 
-use crate::checks::{Rule, queues};
+use crate::checks::{Rule, calls, fates};
 use crate::clients::Clients;
-use crate::control::Control;
 use crate::fabric::Fabric;
 use crate::faults::Members;
 use crate::node::{Counts, Node};
-use crate::space::{Event, Space};
+use crate::slab::Key;
+use crate::space::{Event, Packet, Space};
+use crate::topology::{Plan, Topology};
 use crate::trace::{Sample, Trace};
 use crate::world::{Intended, Load, World};
 use std::fmt;
@@ -59,8 +60,11 @@ impl std::error::Error for Broken {}
 /// In the returned run everything that a single run knows is filled in; names, capacity, bound and
 /// validity are left to the caller. The trace holds what reports do not show.
 ///
-/// A server that restarts gets the same controller again, emptied of its sessions; see
-/// [`simulate_with`].
+/// The world must have no tiers: their nodes need controllers of their own. A server that restarts gets
+/// the same controller again, emptied of its sessions. For both see [`simulate_with`].
+///
+/// # Panics
+/// When the world has tiers.
 ///
 /// # Errors
 /// When a [`Rule`] is found broken.
@@ -69,43 +73,56 @@ pub fn simulate(
     load: Load<'_>,
     controller: &Controller,
 ) -> Result<(Run, Trace), Broken> {
-    simulate_with(world, load, &mut || controller.clone())
+    assert!(world.tiers.is_empty(), "each node of a tier needs a controller of its own");
+    simulate_with(world, load, &mut |_| controller.clone())
 }
 
-/// [`simulate`], with a fresh controller from `build` for the beginning and after each restart of the
-/// server: a new process remembers nothing.
+/// [`simulate`] for worlds with tiers or restarts. `build` makes a fresh controller for the node of a
+/// number, of which 0 is the front and the tiers' follow, tier by tier; nodes may not share one. It is
+/// asked for the front again after each restart: a new process remembers nothing.
+///
+/// The run tells of the front; locks are told of every node.
+///
+/// # Panics
+/// When a front with tiers is to restart. Scenario files cannot ask for that.
 ///
 /// # Errors
 /// When a [`Rule`] is found broken.
 pub fn simulate_with(
     world: &World,
     load: Load<'_>,
-    build: &mut dyn FnMut() -> Controller,
+    build: &mut dyn FnMut(usize) -> Controller,
 ) -> Result<(Run, Trace), Broken> {
-    let mut first = Some(build());
-    let clients = first.clone();
-    let mut boot = || first.take().unwrap_or_else(&mut *build).admission;
-    let client = || clients.as_ref().map(Controller::client).expect("it was just built");
-    let mut simulation = Simulation::new(world, Parts { boot: &mut boot, client: &client });
+    let restarts = world.faults.iter().any(|fault| fault.kind == FaultKind::ServerRestart);
+    assert!(!restarts || world.tiers.is_empty(), "a front that calls tiers cannot restart");
+    let tiers: u32 = world.tiers.iter().map(|tier| tier.nodes.max(1)).sum();
+    let built: Vec<Controller> = (0..=tiers as usize).map(&mut *build).collect();
+    let mut first = built.iter().map(|controller| Arc::clone(&controller.admission));
+    let mut boot = |node| first.next().unwrap_or_else(|| build(node).admission);
+    let client = |node: usize, number: u32| built[node].client(number.into());
+    let to_front = |number| client(0, number);
+    let parts = Parts { boot: &mut boot, client: &client, to_front: &to_front };
+    let mut simulation = Simulation::new(world, parts);
     simulation.run(load);
     simulation.finish(world)
 }
 
-/// What a run is made of beside its world: both ends of the controller.
-struct Parts<'a> {
-    /// The server's half, for the beginning and after each restart.
-    boot: &'a mut dyn FnMut() -> Arc<dyn Admission>,
-    /// A client's half.
-    client: &'a dyn Fn() -> Client,
+/// What a run is made of beside its world: both ends of the controllers.
+pub(crate) struct Parts<'a> {
+    /// The server's half for a node: of each in order, and of the front after each restart.
+    pub(crate) boot: &'a mut dyn FnMut(usize) -> Arc<dyn Admission>,
+    /// The client's half of a connection to a node.
+    pub(crate) client: &'a dyn Fn(usize, u32) -> Client,
+    /// The same for the front.
+    pub(crate) to_front: &'a dyn Fn(u32) -> Client,
 }
 
 struct Simulation<'a> {
     space: Space,
-    node: Node,
+    topology: Topology,
     clients: Clients<'a>,
-    boot: &'a mut dyn FnMut() -> Arc<dyn Admission>,
+    boot: &'a mut dyn FnMut(usize) -> Arc<dyn Admission>,
     faults: Vec<(Fault, Members)>,
-    queue_max: usize,
     end: Instant,
     sample: Option<Duration>,
     samples: Vec<Sample>,
@@ -116,9 +133,10 @@ struct Simulation<'a> {
 }
 
 impl<'a> Simulation<'a> {
-    fn new(world: &World, parts: Parts<'a>) -> Self {
+    fn new(world: &World, mut parts: Parts<'a>) -> Self {
+        let plan = Plan::of(world);
         let rng = Rng::from_seed(world.seed);
-        let mut space = Space::new(Fabric::new(world.link, world.clients, &rng));
+        let mut space = Space::new(Fabric::new(world.link, plan.connections(), &rng));
         let (from, to) = world.window();
         space.calendar.at(from, Event::Window(true));
         space.calendar.at(to, Event::Window(false));
@@ -126,15 +144,14 @@ impl<'a> Simulation<'a> {
             space.calendar.at(Instant::ZERO, Event::Sample);
         }
         let tally = Tally::new(TallySpec { slo: world.slo, from, to, bin: world.bin });
-        let control = Control::new((parts.boot)(), world.node.shards, world.clients, &mut space);
-        let first = control.first_window();
+        let topology = Topology::new(world, plan, &mut parts, &mut space);
+        let first = topology.nodes[0].control().first_window();
         Self {
             faults: schedule_faults(world, &rng, &mut space),
             space,
-            node: Node::new(world.node.clone(), control),
-            clients: Clients::new(world, parts.client, first, tally),
+            topology,
+            clients: Clients::new(world, parts.to_front, first, tally),
             boot: parts.boot,
-            queue_max: world.node.queue_max as usize,
             end: to + world.drain,
             sample: world.sample,
             samples: Vec::new(),
@@ -206,23 +223,42 @@ impl<'a> Simulation<'a> {
         if !self.space.abandoned.is_empty() {
             self.clients.bury(&mut self.space);
         }
-        self.space.judge(Rule::Deadline, self.node.control().deadline.check(now));
-        let (_, runnable) = self.node.queued();
-        let finding = queues::bounded("the run queue", runnable, self.queue_max);
-        self.space.judge(Rule::Queues, finding);
         answered
     }
 
     fn handle(&mut self, now: Instant, event: Event) -> Option<u32> {
-        let space = &mut self.space;
+        let (space, topology) = (&mut self.space, &mut self.topology);
         match event {
-            Event::Packet(packet) => self.node.on_packet(now, packet, space),
-            Event::CoreDone(core, life) => self.node.on_core_done(now, core, life, space),
-            Event::Tick => self.node.on_tick(now, space),
-            Event::Reply(key) => return self.clients.on_reply(now, key, space),
-            Event::Credit(key) => self.clients.on_credit(now, key, space),
-            Event::ClientDue(client) => self.clients.on_due(now, client, space),
-            Event::Window(begins) => self.window[usize::from(!begins)] = self.node.counts,
+            Event::Packet(packet) => {
+                let node = if topology.is_single() { 0 } else { topology.to(packet.client(space)) };
+                topology.nodes[node].on_packet(now, packet, space);
+            }
+            Event::CoreDone(core, life) => {
+                let node = if topology.is_single() { 0 } else { topology.of_core(core) };
+                topology.nodes[node].on_core_done(now, core, life, space);
+            }
+            Event::Tick(node) => topology.nodes[usize::from(node)].on_tick(now, space),
+            Event::GiveUp(key) => {
+                let client = space.requests.get(key).map(|request| request.client);
+                if let Some(node) = client.map(|client| topology.to(client)) {
+                    topology.nodes[node].on_give_up(now, key, space);
+                }
+            }
+            Event::Reply(key) => match topology.caller_of(Packet::Reply(key), space) {
+                Some(node) => node.on_packet(now, Packet::Reply(key), space),
+                None => return self.clients.on_reply(now, key, space),
+            },
+            Event::Credit(key) => match topology.caller_of(Packet::Credit(key), space) {
+                Some(node) => node.on_packet(now, Packet::Credit(key), space),
+                None => self.clients.on_credit(now, key, space),
+            },
+            Event::ClientDue(client) => match topology.caller(client) {
+                Some(node) => node.on_caller_due(now, client, space),
+                None => self.clients.on_due(now, client, space),
+            },
+            Event::Window(begins) => {
+                self.window[usize::from(!begins)] = topology.nodes[0].counts;
+            }
             Event::Sample => self.take_sample(now),
             Event::Fault(index, begins) => self.strike(now, index, begins),
             Event::Opened { client, connection } => {
@@ -238,45 +274,52 @@ impl<'a> Simulation<'a> {
         None
     }
 
-    /// A fault begins or ends.
+    /// A fault begins or ends. Only clients, their links and the front are struck.
     fn strike(&mut self, now: Instant, index: u16, begins: bool) {
         let (fault, members) = self.faults[usize::from(index)];
-        let (space, weather) = (&mut self.space, |space: &mut Space| match begins {
-            true => space.fabric.weather.begin(index, members, fault.kind),
-            false => space.fabric.weather.end(index),
-        });
+        let (space, front) = (&mut self.space, &mut self.topology.nodes[0]);
         let struck = (0..self.clients.count()).filter(|&client| members.contain(client));
         match fault.kind {
             FaultKind::ClientCrash if begins => self.clients.crash(now, &members, space),
             FaultKind::ClientCrash => self.clients.revive(now, &members, space),
-            FaultKind::ServerRestart if begins => self.node.die(now, (self.boot)(), space),
-            FaultKind::ServerRestart => self.node.boot(now, space),
-            FaultKind::ServerPause if begins => self.node.pause(now, now + fault.length, space),
-            FaultKind::ServerPause => self.node.resume(now, space),
-            FaultKind::SlowLink { .. } | FaultKind::LossyLink { .. } => weather(space),
+            FaultKind::ServerRestart if begins => front.die(now, (self.boot)(0), space),
+            FaultKind::ServerRestart => front.boot(now, space),
+            FaultKind::ServerPause if begins => front.pause(now, now + fault.length, space),
+            FaultKind::ServerPause => front.resume(now, space),
+            FaultKind::SlowLink { .. } | FaultKind::LossyLink { .. } if begins => {
+                space.fabric.weather.begin(index, members, fault.kind);
+            }
+            FaultKind::SlowLink { .. } | FaultKind::LossyLink { .. } => {
+                space.fabric.weather.end(index);
+            }
             FaultKind::Clock { .. } => {}
             FaultKind::Lie(claim) => {
                 struck.for_each(|client| self.clients.set_claim(client, begins.then_some(claim)));
             }
             FaultKind::Flood => struck.for_each(|client| {
-                self.node.distrust(client);
+                front.distrust(client);
                 self.clients.set_flood(client, begins);
             }),
         }
+    }
+
+    fn front(&self) -> &Node {
+        &self.topology.nodes[0]
     }
 
     fn take_sample(&mut self, now: Instant) {
         let Some(every) = self.sample else {
             return;
         };
-        let (packets, runnable) = self.node.queued();
-        let gauges = self.node.control().gauges();
+        let (packets, runnable) = self.front().queued();
+        let gauges = self.front().control().gauges();
+        let delay = self.topology.nodes[0].delay(now, &mut self.space);
         self.samples.push(Sample {
             at: now,
             pool: gauges.pool,
             issued: gauges.issued,
             sessions: gauges.sessions,
-            delay: self.node.delay(now, &mut self.space),
+            delay,
             packets,
             runnable,
         });
@@ -285,10 +328,24 @@ impl<'a> Simulation<'a> {
         }
     }
 
+    /// What must be true when nothing more happens.
+    fn check_at_end(&mut self) {
+        let (space, nodes) = (&mut self.space, &self.topology.nodes);
+        let at_nodes: Vec<Key> = nodes.iter().flat_map(|node| node.held_requests(space)).collect();
+        let calls: u64 = nodes.iter().map(Node::waiting_calls).sum();
+        let finding = fates::placed(self.clients.waiting() + calls, &at_nodes, space);
+        space.judge(Rule::Fates, finding);
+        for node in nodes {
+            node.check_walk(space);
+            node.control().check_at_rest(self.end, space);
+        }
+        let finding = calls::awaited(space);
+        space.judge(Rule::Calls, finding);
+    }
+
     fn finish(mut self, world: &World) -> Result<(Run, Trace), Broken> {
-        let at_node = self.node.held_requests();
-        let (tally, longest_unserved) = self.clients.finish(self.end, &at_node, &mut self.space);
-        self.node.control().check_at_rest(&mut self.space);
+        self.check_at_end();
+        let (tally, longest_unserved) = self.clients.finish(self.end, &mut self.space);
         if let Some((rule, what)) = self.space.broken {
             return Err(Broken {
                 rule,
@@ -303,7 +360,13 @@ impl<'a> Simulation<'a> {
         let mut run = Run { clients: world.clients, ..Run::default() };
         tally.finish().fill(&mut run, Some(of_window.requests));
         of_window.fill(&mut run, world.measure);
-        let trace = Trace { samples: self.samples, longest_unserved, events: self.events };
+        let nodes = self.topology.nodes.into_iter();
+        let trace = Trace {
+            samples: self.samples,
+            longest_unserved,
+            locks: nodes.flat_map(|node| node.lock_reports(self.end)).collect(),
+            events: self.events,
+        };
         Ok((run, trace))
     }
 }
@@ -344,3 +407,5 @@ impl Counts {
 
 #[cfg(test)]
 mod sabotage;
+#[cfg(test)]
+mod tests;

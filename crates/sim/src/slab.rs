@@ -56,6 +56,11 @@ impl<T> Slab<T> {
         Key(u64::from(place.generation) << 32 | u64::from(slot))
     }
 
+    pub(crate) fn get(&self, key: Key) -> Option<&T> {
+        let place = self.slots.get(key.slot())?;
+        (place.generation == key.generation()).then_some(place.value.as_ref()).flatten()
+    }
+
     pub(crate) fn get_mut(&mut self, key: Key) -> Option<&mut T> {
         let place = self.slots.get_mut(key.slot())?;
         (place.generation == key.generation()).then_some(place.value.as_mut()).flatten()

@@ -5,6 +5,7 @@ use crate::checks::starvation::Spare;
 use crate::checks::{Finding, Rule};
 use crate::fabric::{Fabric, Way};
 use crate::slab::{Key, Slab};
+use crate::task::Task;
 use std::time::Duration;
 use tailwater_control::{Dispatch, Offer, Outcome};
 use tailwater_core::{Instant, Stamp};
@@ -12,12 +13,15 @@ use tailwater_core::{Instant, Stamp};
 /// What can happen. Small and without pointers: millions of them pass through the calendar.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Event {
-    /// A message reaches the node.
+    /// A message reaches its node.
     Packet(Packet),
-    /// A core has finished what it was given in the node's life of this number.
+    /// A core has finished what it was given in its node's life of this number. Cores of all nodes
+    /// are numbered through.
     CoreDone(u16, u16),
-    /// The controller asked to be called.
-    Tick,
+    /// The controller of a node asked to be called.
+    Tick(u16),
+    /// A waiter's budget ends, if it still waits for the same.
+    GiveUp(Key),
     /// A response or reject reaches its client.
     Reply(Key),
     /// A credit message reaches its client.
@@ -38,7 +42,7 @@ pub(crate) enum Event {
     Reconnect { client: u32, connection: u16 },
 }
 
-/// A message to the node.
+/// A message to a node.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Packet {
     Request(Key),
@@ -61,11 +65,32 @@ pub(crate) enum Packet {
         client: u32,
         connection: u16,
     },
+    /// Of another node, to a call.
+    Reply(Key),
+    /// Of another node.
+    Credit(Key),
+}
+
+impl Packet {
+    /// Whose it is; the first client's, if what it belongs to has ended.
+    pub(crate) fn client(&self, space: &Space) -> u32 {
+        match *self {
+            Self::Request(key) | Self::Reply(key) => {
+                space.requests.get(key).map_or(0, |request| request.client)
+            }
+            Self::Credit(key) => space.credits.get(key).map_or(0, |credit| credit.client),
+            Self::Demand { client, .. }
+            | Self::Deregister { client, .. }
+            | Self::Open { client, .. }
+            | Self::Hangup { client, .. } => client,
+        }
+    }
 }
 
 /// A request from its intended time to its fate, with what its messages carry.
 #[derive(Clone, Debug)]
 pub(crate) struct Request {
+    /// The connection: a client's, or, numbered after those, one between nodes.
     pub(crate) client: u32,
     /// Sent over the client's connection of this number.
     pub(crate) connection: u16,
@@ -78,10 +103,33 @@ pub(crate) struct Request {
     pub(crate) dispatch: Option<Dispatch>,
     /// At the node.
     pub(crate) arrived: Instant,
-    pub(crate) parsed: Instant,
+    /// When it came to the run queue: parsed, or woken last.
+    pub(crate) queued: Instant,
     pub(crate) started: Instant,
     /// Set when its answer leaves the node.
     pub(crate) answer: Option<Answer>,
+    /// Where it stands, if requests at this node have paths.
+    pub(crate) task: Option<Box<Task>>,
+}
+
+impl Request {
+    /// A request that is due now.
+    pub(crate) const fn new(now: Instant, client: u32, service: Duration) -> Self {
+        Self {
+            client,
+            connection: 0,
+            forced: false,
+            intended: now,
+            service,
+            sent: now,
+            dispatch: None,
+            arrived: now,
+            queued: now,
+            started: now,
+            answer: None,
+            task: None,
+        }
+    }
 }
 
 /// What a response or reject carries.
@@ -110,7 +158,7 @@ pub(crate) struct Space {
     pub(crate) credits: Slab<Credit>,
     /// Requests that a lost connection left without an answer, to be counted as lost.
     pub(crate) abandoned: Vec<Key>,
-    /// How long the node has had a core to spare.
+    /// How long the front has had a core to spare.
     pub(crate) spare: Spare,
     /// The first rule that was found broken, and how; ends the run.
     pub(crate) broken: Option<(Rule, String)>,

@@ -1,16 +1,21 @@
 //! Worlds drawn at random, to find the one in which a rule breaks.
 //!
-//! A seed decides everything: clients, demand, service, network, controller, profile, settings and
-//! faults. Start with [`Case::drawn`] and [`Case::run`]; `cargo run --release -p tailwater-sim
-//! --example seeds` runs many. Cases are small, a few thousand requests, so that a thousand of them
-//! take seconds.
+//! A seed decides everything: clients, demand, service, network, controller, profile, settings, paths
+//! with locks and further tiers, and faults. Start with [`Case::drawn`] and [`Case::run`]; `cargo run
+//! --release -p tailwater-sim --example seeds` runs many. Cases are small, a few thousand requests, so
+//! that a thousand of them take seconds.
+
+mod dice;
+mod walks;
 
 use crate::experiment::intended_of;
 use crate::simulate::{Broken, simulate_with};
 use crate::trace::Trace;
-use crate::world::{Costs, Intended, Link, Load, NodeSpec, World};
+use crate::world::{Costs, Intended, Link, Load, NodeSpec, TierSpec, World};
+use dice::{Dice, Micros as _};
+use std::sync::Arc;
 use std::time::Duration;
-use tailwater_control::catalog::{Controller, Spec};
+use tailwater_control::catalog::{CONTROLLERS, Controller, Spec, profiles_of};
 use tailwater_core::{Nanos, Rate, Ratio, Rng};
 use tailwater_stats::result::Run;
 use tailwater_workload::scenario::{Claim, Fault, FaultKind};
@@ -21,7 +26,7 @@ use tailwater_workload::{Arrivals, DemandPlan, Distribution, Service, Step, Stre
 pub struct Case {
     /// Node, network, clients and faults.
     pub world: World,
-    /// The controller of both ends.
+    /// The controller of both ends, for every node.
     pub spec: Spec,
     /// What is asked.
     pub plan: DemandPlan,
@@ -35,17 +40,18 @@ impl Case {
     pub fn drawn(seed: u64) -> Self {
         let mut dice = Dice(Rng::from_seed(seed).split("swarm"));
         let service = draw_service(&mut dice);
-        let node = draw_node(&mut dice);
+        let (node, tiers) = draw_nodes(&mut dice, service);
         let link = Link { delay: dice.time(1, 50), jitter: dice.one_of([0, 0, 5, 20]).us() };
         let slo = (10 * (service.mean + 2 * link.delay)).max(100.us());
         let capacity_rps =
             f64::from(node.cores) / (service.mean + node.costs.per_request()).as_secs_f64();
         let (plan, measure) = draw_plan(&mut dice, capacity_rps);
-        let faults = draw_faults(&mut dice, measure);
+        let faults = draw_faults(&mut dice, measure, !tiers.is_empty());
         let queue_max = dice.one_of([1, 4, 64, 4_096]);
         let (spec, starved_max) = draw_spec(&mut dice, queue_max as u32, &faults);
         let world = World {
             node,
+            tiers,
             link,
             clients: dice.number(1, 64) as u32,
             slo,
@@ -65,15 +71,17 @@ impl Case {
         Self { world, spec, plan, service }
     }
 
-    /// A fresh controller.
+    /// A fresh controller for the node of a number; 0 is the front.
     ///
     /// # Panics
     /// Never for a case that was drawn: its settings are sound.
     #[must_use]
-    pub fn controller(&self) -> Controller {
-        let World { slo, node, seed, .. } = &self.world;
-        let shards = node.shards as usize;
-        self.spec.build(*slo, shards, *seed).expect("every drawn controller is a sound one")
+    pub fn controller(&self, number: usize) -> Controller {
+        let World { slo, node, tiers, seed, .. } = &self.world;
+        let behind = tiers.iter().flat_map(|it| std::iter::repeat_n(&it.node, it.nodes as usize));
+        let spec = std::iter::once(node).chain(behind).nth(number).unwrap_or(node);
+        let built = self.spec.build(*slo, spec.shards as usize, seed.wrapping_add(number as u64));
+        built.expect("every drawn controller is a sound one")
     }
 
     /// The requests, one by one.
@@ -92,46 +100,35 @@ impl Case {
     /// When a rule is found broken.
     pub fn run(&self) -> Result<(Run, Trace), Broken> {
         let mut intended = self.intended();
-        simulate_with(&self.world, Load::Open(&mut intended), &mut || self.controller())
-    }
-}
-
-/// Draws of several shapes.
-struct Dice(Rng);
-
-impl Dice {
-    /// Between the two, each order of magnitude alike.
-    fn spread(&mut self, low: f64, high: f64) -> f64 {
-        low * (high / low).powf(self.0.unit())
-    }
-
-    fn number(&mut self, low: u64, high: u64) -> u64 {
-        (self.spread(low as f64, (high + 1) as f64) as u64).min(high)
-    }
-
-    fn time(&mut self, low_us: u64, high_us: u64) -> Duration {
-        Duration::from_nanos(self.spread(low_us as f64 * 1e3, high_us as f64 * 1e3) as u64)
-    }
-
-    fn one_of<T: Copy, const N: usize>(&mut self, values: [T; N]) -> T {
-        values[self.0.below(N as u32) as usize]
-    }
-}
-
-/// `5.us()`.
-trait Micros {
-    fn us(self) -> Duration;
-}
-
-impl Micros for u64 {
-    fn us(self) -> Duration {
-        Duration::from_micros(self)
+        simulate_with(&self.world, Load::Open(&mut intended), &mut |node| self.controller(node))
     }
 }
 
 fn draw_service(dice: &mut Dice) -> Service {
     let shapes = [Distribution::Constant, Distribution::Exponential, Distribution::Bimodal];
     Service { distribution: dice.one_of(shapes), mean: dice.time(1, 100) }
+}
+
+/// The front, and the tiers that its paths call, where it has paths that call any.
+fn draw_nodes(dice: &mut Dice, service: Service) -> (NodeSpec, Vec<TierSpec>) {
+    let front = draw_node(dice);
+    if !dice.chance(0.35) {
+        return (front, Vec::new());
+    }
+    let tiers = dice.one_of([0, 0, 1, 2]);
+    let locks = walks::draw_locks(dice);
+    let paths = walks::draw_paths(dice, service, &locks, tiers);
+    let tier = |number: usize| {
+        let paths = walks::draw_paths(dice, service, &locks, 0);
+        TierSpec {
+            name: format!("tier {number}"),
+            node: NodeSpec { paths: Some(Arc::new(paths)), ..draw_node(dice) },
+            nodes: walks::NODES,
+            connections: dice.number(1, 3) as u32,
+        }
+    };
+    let tiers = (0..tiers).map(tier).collect();
+    (NodeSpec { paths: Some(Arc::new(paths)), ..front }, tiers)
 }
 
 fn draw_node(dice: &mut Dice) -> NodeSpec {
@@ -143,6 +140,7 @@ fn draw_node(dice: &mut Dice) -> NodeSpec {
         tick: dice.one_of([1, 5, 50]).us(),
         parse_every: dice.one_of([0, 0, 50]).us(),
         queue_max: dice.one_of([4, 64, 1 << 20]),
+        paths: None,
     }
 }
 
@@ -154,22 +152,23 @@ fn draw_plan(dice: &mut Dice, capacity_rps: f64) -> (DemandPlan, Duration) {
     let arrivals = dice.one_of([Arrivals::Poisson, Arrivals::Poisson, Arrivals::Periodic]);
     // A quiet time shows who was left stranded by the busy one before it.
     let mut ratio =
-        || if dice.0.chance(0.2) { dice.spread(0.001, 0.1) } else { dice.spread(0.1, 3.0) };
+        || if dice.chance(0.2) { dice.spread(0.001, 0.1) } else { dice.spread(0.1, 3.0) };
     let step = |_| Step { rate: Rate(capacity_rps * ratio()), length: length / count };
     (DemandPlan { steps: (0..count).map(step).collect(), arrivals }, length)
 }
 
-fn draw_faults(dice: &mut Dice, measure: Duration) -> Vec<Fault> {
+fn draw_faults(dice: &mut Dice, measure: Duration, tiers: bool) -> Vec<Fault> {
     let count = dice.one_of([0, 0, 1, 2, 3]);
-    (0..count).map(|_| draw_fault(dice, measure)).collect()
+    (0..count).map(|_| draw_fault(dice, measure, tiers)).collect()
 }
 
-fn draw_fault(dice: &mut Dice, measure: Duration) -> Fault {
+/// A front that calls tiers cannot restart, and pauses instead.
+fn draw_fault(dice: &mut Dice, measure: Duration, tiers: bool) -> Fault {
     let longest_us = (measure.nanos() / 3_000).max(101);
-    let kind = match dice.0.below(8) {
+    let kind = match dice.below(8) {
         0 => FaultKind::ClientCrash,
-        1 => FaultKind::ServerRestart,
-        2 => FaultKind::ServerPause,
+        1 if !tiers => FaultKind::ServerRestart,
+        1 | 2 => FaultKind::ServerPause,
         3 => FaultKind::SlowLink { factor: dice.spread(1.0, 50.0), extra: dice.time(1, 500) },
         4 => FaultKind::LossyLink { loss: dice.spread(0.001, 0.5), timeout: dice.time(50, 2_000) },
         5 => FaultKind::Clock {
@@ -180,40 +179,44 @@ fn draw_fault(dice: &mut Dice, measure: Duration) -> Fault {
         _ => FaultKind::Flood,
     };
     Fault {
-        at: measure.mul_f64(0.8 * dice.0.unit()),
+        at: measure.mul_f64(0.8 * dice.unit()),
         length: dice.time(100, longest_us),
         share: Ratio(dice.spread(0.05, 1.0)),
         kind,
     }
 }
 
-/// The controller, and how soon it promises credit where it promises anything.
+/// The controller, and how soon it promises credit where it promises anything. Every second one is
+/// Breakwater, which has the most to get wrong.
 fn draw_spec(dice: &mut Dice, queue_max: u32, faults: &[Fault]) -> (Spec, Option<Duration>) {
-    let name = dice.one_of(["breakwater", "breakwater", "breakwater", "aqm-only", "none"]);
-    let profile = dice.one_of(["paper", "artifact", "default", "default"]);
+    let (any, _) = CONTROLLERS[dice.below(CONTROLLERS.len() as u32) as usize];
+    let name = if dice.chance(0.5) { "breakwater" } else { any };
+    let profiles = profiles_of(name);
+    let any = profiles[dice.below(profiles.len() as u32) as usize];
+    let profile = if dice.chance(0.3) { "default" } else { any };
     let mut spec = Spec { name: name.into(), profile: profile.into(), overrides: Vec::new() };
     let mut set = |key: &str, value: String| spec.overrides.push((key.into(), value));
     set("queue_max", queue_max.to_string());
+    if dice.chance(0.5) {
+        set("expiry", dice.one_of(["never", "never", "10us", "300us"]).into());
+    }
+    if dice.chance(0.3) {
+        set("deregister_after", dice.one_of(["50us", "1ms"]).into());
+    }
+    if dice.chance(0.15) {
+        set("mode", dice.one_of(["dry-run", "off"]).into());
+    }
+    if dice.chance(0.15) {
+        set("shed_cap", dice.one_of(["0", "0.1"]).into());
+    }
     if name != "breakwater" {
         return (spec, None);
     }
-    if dice.0.chance(0.5) {
-        set("expiry", dice.one_of(["never", "never", "10us", "300us"]).into());
-    }
-    if dice.0.chance(0.3) {
+    if dice.chance(0.3) {
         set("demand", "synchronised".into());
     }
-    if dice.0.chance(0.3) {
-        set("deregister_after", dice.one_of(["50us", "1ms"]).into());
-    }
-    if dice.0.chance(0.3) {
+    if dice.chance(0.3) {
         set("window_max", dice.number(1, 16).to_string());
-    }
-    if dice.0.chance(0.15) {
-        set("mode", dice.one_of(["dry-run", "off"]).into());
-    }
-    if dice.0.chance(0.15) {
-        set("shed_cap", dice.one_of(["0", "0.1"]).into());
     }
     match profile {
         // The artifact's α of 0.001 would need seconds for one credit to a few clients.

@@ -1,5 +1,6 @@
 //! What a run shows beside its result: the course of the pool, and who was left out.
 
+use crate::locks::LockReport;
 use std::fmt::Write as _;
 use std::time::Duration;
 use tailwater_core::{Instant, Nanos};
@@ -12,6 +13,8 @@ pub struct Trace {
     /// The longest time, over all clients, in which one got no request served. From the run's
     /// beginning and up to its end; a client that asks seldom waits long without starving.
     pub longest_unserved: Duration,
+    /// What was seen of locks, node by node.
+    pub locks: Vec<LockReport>,
     /// Events that were handled: the measure of the simulator's own speed.
     pub events: u64,
 }

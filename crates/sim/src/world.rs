@@ -1,5 +1,7 @@
 //! What is simulated: a node, a network, clients, and how long.
 
+use crate::paths::Paths;
+use std::sync::Arc;
 use std::time::Duration;
 use tailwater_core::Instant;
 use tailwater_workload::scenario::Fault;
@@ -9,7 +11,9 @@ use tailwater_workload::scenario::Fault;
 pub struct World {
     /// The server.
     pub node: NodeSpec,
-    /// The network between it and every client.
+    /// Further nodes, which the paths of the first, and of each other, call.
+    pub tiers: Vec<TierSpec>,
+    /// The network between it and every client, and between nodes.
     pub link: Link,
     /// How many clients, each with a connection and control state of its own.
     pub clients: u32,
@@ -26,7 +30,8 @@ pub struct World {
     /// How often pool, issued credits and queues are sampled for the trace; `None` for never. At
     /// most [`World::SAMPLES_MAX`] samples are kept.
     pub sample: Option<Duration>,
-    /// What goes wrong, each from the run's beginning; 65,535 at most are played. See
+    /// What goes wrong, each from the run's beginning; 65,535 at most are played. Clients, their links
+    /// and the front are struck; tiers, and the links between nodes, are spared. See
     /// [`crate::simulate_with`] for a server that restarts.
     pub faults: Vec<Fault>,
     /// The bound of [`crate::Rule::Starvation`]; `None` where the controller promises nothing. Too
@@ -52,6 +57,7 @@ impl World {
     pub fn paper(seed: u64) -> Self {
         Self {
             node: NodeSpec::paper(),
+            tiers: Vec::new(),
             link: Link { delay: Duration::from_micros(5), jitter: Duration::ZERO },
             clients: 1_000,
             slo: Duration::from_micros(200),
@@ -95,6 +101,21 @@ pub struct NodeSpec {
     pub parse_every: Duration,
     /// Most admitted requests that wait; beyond that they are shed with `queue-full`.
     pub queue_max: u32,
+    /// What requests do; `None`: they compute for the time that they bring along.
+    pub paths: Option<Arc<Paths>>,
+}
+
+/// Nodes that do the same, for the nodes that call them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TierSpec {
+    /// How reports call it.
+    pub name: String,
+    /// Each of them. Without paths its requests would take no time.
+    pub node: NodeSpec,
+    /// How many; at least one.
+    pub nodes: u32,
+    /// Connections from each caller to each of them; at least one.
+    pub connections: u32,
 }
 
 impl NodeSpec {
@@ -112,6 +133,7 @@ impl NodeSpec {
             tick: Duration::from_micros(5),
             parse_every: Duration::ZERO,
             queue_max: 1 << 20,
+            paths: None,
         }
     }
 }

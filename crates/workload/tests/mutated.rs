@@ -4,10 +4,12 @@ use proptest::prelude::*;
 use tailwater_workload::scenario::limits;
 use tailwater_workload::{Scenario, ScenarioError};
 
-const FILES: [&str; 3] = [
+const FILES: [&str; 5] = [
     include_str!("../../../scenarios/overload.toml"),
     include_str!("../../../scenarios/spike.toml"),
     include_str!("../../../scenarios/breakdown.toml"),
+    include_str!("../../../scenarios/key-value.toml"),
+    include_str!("../../../scenarios/chain.toml"),
 ];
 
 /// Fragments that lead astray: wrong types, huge numbers, nesting, half syntax, many bytes a letter.

@@ -35,14 +35,11 @@ pub(crate) fn run_text(options: &RunOptions, text: &str) -> Result<(), Failure> 
     if let Some(repetitions) = options.repetitions {
         scenario.repetitions = repetitions.max(1);
     }
-    if options.on == Driver::Loopback && !scenario.faults.is_empty() {
-        return Err(Failure::usage(format!(
-            "{file}: {} [[fault]] found; only the simulator plays faults: add --on sim",
-            scenario.faults.len()
-        )));
-    }
     let experiment = match options.on {
-        Driver::Loopback => loopback::run(&scenario)?,
+        Driver::Loopback => {
+            scenario.needs_simulator().map_or(Ok(()), Err).map_err(Failure::usage)?;
+            loopback::run(&scenario)?
+        }
         Driver::Sim => sim::run(&scenario)?,
     };
     output::deliver(&experiment, options.json, options.out.as_deref())

@@ -42,8 +42,8 @@ impl Ahead {
         Duration::from_nanos(u64::from(self.waiting).saturating_mul(self.gap_ns))
     }
 
-    #[cfg(test)]
-    fn gap(&self) -> Duration {
+    /// The smoothed time between completions while requests wait; zero until it is known.
+    pub(super) const fn gap(&self) -> Duration {
         Duration::from_nanos(self.gap_ns)
     }
 }

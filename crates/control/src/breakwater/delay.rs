@@ -10,8 +10,11 @@ pub(super) struct Reading {
     pub(super) issued: u32,
     pub(super) sessions: u32,
     pub(super) delay: Duration,
-    /// Updates in a row, this one included, that found the server all but idle.
-    pub(super) calm: u32,
+    /// The pool lags behind the demand: it has never met the target delay yet, or [`CALM`] requests were
+    /// served in a row without any.
+    pub(super) is_lagging: bool,
+    /// Another law sees no use in a larger pool.
+    pub(super) held: bool,
     /// The fraction of a credit left over from earlier updates ([`Increase::Carried`]).
     pub(super) carry: f64,
 }
@@ -42,10 +45,15 @@ fn increase(config: &Config, reading: &Reading) -> (u32, f64) {
     (clamp(config, reading, reading.total.saturating_add(whole as u32)), carry)
 }
 
-/// So many updates without delay in a row, and the pool lags behind the demand: at least a whole
-/// credit is added, as eq. 3 has it. A loaded server is idle for an update now and then, but not for
-/// so many; a single client would otherwise wait for minutes until it may pipeline.
-pub(super) const CALM: u32 = 64;
+/// So many requests served in a row without any delay, and the pool lags behind the demand. The queue of
+/// a loaded server is empty now and then, but hardly for so long: it grows to twenty and falls again
+/// within some four hundred requests.
+pub(super) const CALM: u32 = 512;
+
+/// How much the pool then grows by an update, as a share of itself, and by a whole credit at least:
+/// eq. 3 alone takes a minute to let a single client pipeline, and seconds to give each of 10,000
+/// clients a credit.
+const LAG_GROWTH: f64 = 1.0 / 16.0;
 
 /// Whether an update finds the server all but idle.
 pub(super) fn is_calm(config: &Config, delay: Duration) -> bool {
@@ -60,7 +68,7 @@ fn fractional(config: &Config, reading: &Reading) -> (u32, f64) {
         total * decrease_factor(config, reading)
     } else if may_grow(config, reading) {
         let step = config.alpha * f64::from(reading.sessions);
-        total + if reading.calm >= CALM { step.max(1.0) } else { step }
+        total + if reading.is_lagging { step.max(1.0).max(total * LAG_GROWTH) } else { step }
     } else {
         total
     };
@@ -70,6 +78,9 @@ fn fractional(config: &Config, reading: &Reading) -> (u32, f64) {
 }
 
 fn may_grow(config: &Config, reading: &Reading) -> bool {
+    if reading.held {
+        return false;
+    }
     match config.growth {
         Growth::Always => true,
         Growth::WhileUsed(share) => f64::from(reading.issued) >= share * f64::from(reading.total),
@@ -105,7 +116,8 @@ mod tests {
             issued: total,
             sessions: 1_000,
             delay: Duration::from_micros(delay_us),
-            calm: 0,
+            is_lagging: false,
+            held: false,
             carry: 0.0,
         }
     }
@@ -149,8 +161,8 @@ mod tests {
     #[test]
     fn a_gentle_decrease_is_not_rounded_to_a_whole_credit() {
         let tuned = Config::tuned(Duration::from_micros(400), 1);
-        assert_eq!(tuned.target_delay, Duration::from_micros(80));
-        let mut late = Reading { total: 50, issued: 50, ..reading(50, 160) };
+        assert_eq!(tuned.target_delay, Duration::from_micros(120));
+        let mut late = Reading { total: 50, issued: 50, ..reading(50, 240) };
         let mut totals = Vec::new();
         for _ in 0..3 {
             (late.total, late.carry) = update(&tuned, &late);
@@ -163,11 +175,11 @@ mod tests {
     }
 
     #[test]
-    fn a_calm_server_adds_whole_credits() {
+    fn a_pool_that_lags_grows_by_whole_credits() {
         let tuned = Config::tuned(Duration::from_micros(400), 1);
         let alone = Reading { sessions: 1, ..reading(5, 0) };
         assert_eq!(update(&tuned, &alone).0, 5);
-        assert_eq!(update(&tuned, &Reading { calm: CALM, ..alone }).0, 6);
+        assert_eq!(update(&tuned, &Reading { is_lagging: true, ..alone }).0, 6);
     }
 
     #[test]

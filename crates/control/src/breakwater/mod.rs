@@ -1,21 +1,26 @@
 //! Breakwater (Cho et al., OSDI '20): credits issued by the server from its queueing delay.
 //!
 //! `config` holds what can be chosen, `delay` the law, `pool` what loops share, `session` one
-//! client's credits, `shard` the server's decisions and `client` the gate at the other end.
+//! client's credits, `shard` the server's decisions and `client` the gate at the other end. Protego
+//! (NSDI '23) is the same with another law, `efficiency`, on what `meter` counts.
 
 mod ahead;
 mod client;
 mod config;
 mod delay;
 mod drained;
+mod efficiency;
+mod meter;
 mod pool;
 mod session;
 mod shard;
+mod trend;
 
 pub use client::CreditGate;
 pub use config::{
-    Config, Demand, Explicit, Growth, Increase, Interval, Issued, LastCredit, Signal,
+    Config, Demand, Explicit, Growth, Increase, Interval, Issued, LastCredit, Law, Signal,
 };
+pub use efficiency::{Decrease, Efficiency, Judge, Span};
 
 use crate::server::{Admission, Gauges, Shard};
 use pool::Pool;
@@ -43,7 +48,11 @@ impl Breakwater {
 
 impl Admission for Breakwater {
     fn name(&self) -> &'static str {
-        if self.pool.config.credits { "breakwater" } else { "aqm-only" }
+        match (self.pool.config.credits, self.pool.config.law) {
+            (false, _) => "aqm-only",
+            (true, Law::Delay) => "breakwater",
+            (true, Law::Efficiency(_)) => "efficiency",
+        }
     }
 
     fn shard(self: Arc<Self>, index: usize) -> Box<dyn Shard> {

@@ -3,10 +3,12 @@
 //! A handful of atomics and no lock. All use relaxed ordering: each is a number of its own, and a
 //! reading that is torn between two of them costs at most a few credits for one round trip.
 
-use super::config::Config;
+use super::config::{Config, Law};
 use super::delay::{self, Reading};
+use super::efficiency::{self, Efficiency};
+use super::meter::Meter;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64};
 use std::time::Duration;
 use tailwater_core::{Instant, Nanos};
 
@@ -21,12 +23,29 @@ pub(super) struct Pool {
     due_ns: AtomicU64,
     /// The regulator's fraction, as bits; touched only by whoever claimed the update.
     carry_bits: AtomicU64,
-    /// Updates in a row that found the server all but idle.
+    /// The target delay has been reached since the first session came.
+    settled: AtomicBool,
+    /// Requests served in a row with every update finding the server all but idle.
     calm: AtomicU32,
+    /// The efficiency law's last word: do not grow.
+    held: AtomicBool,
+    /// What the efficiency law looks at.
+    meter: Meter,
     rtt_ns: AtomicU64,
     last_delay_ns: AtomicU64,
     /// Each loop's queueing delay as of its last tick.
     delays_ns: Box<[AtomicU64]>,
+}
+
+/// What a loop says on every turn.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Turn {
+    /// Its queueing delay.
+    pub(super) delay: Duration,
+    /// Its time between completions while requests wait.
+    pub(super) pace: Duration,
+    /// Requests it has served since it last made an update.
+    pub(super) served: u32,
 }
 
 /// An update that took place.
@@ -45,7 +64,10 @@ impl Pool {
             sessions: AtomicU32::new(0),
             due_ns: AtomicU64::new(0),
             carry_bits: AtomicU64::new(0),
+            settled: AtomicBool::new(false),
             calm: AtomicU32::new(0),
+            held: AtomicBool::new(false),
+            meter: Meter::default(),
             rtt_ns: AtomicU64::new(0),
             last_delay_ns: AtomicU64::new(0),
             delays_ns: (0..shards.max(1)).map(|_| AtomicU64::new(0)).collect(),
@@ -91,6 +113,7 @@ impl Pool {
         if self.sessions.fetch_sub(1, Relaxed) == 1 {
             // As in the artifact: nobody is there, so what the last crowd needed says nothing.
             self.total.store(self.config.pool_min, Relaxed);
+            self.settled.store(false, Relaxed);
         }
     }
 
@@ -109,31 +132,109 @@ impl Pool {
         Duration::from_nanos(self.last_delay_ns.load(Relaxed))
     }
 
+    /// The time in which all issued credits are used once, for a loop that completes a request every
+    /// `pace` (Little's law).
+    fn turnover(&self, pace: Duration) -> Duration {
+        let shards = u32::try_from(self.delays_ns.len()).unwrap_or(u32::MAX);
+        pace / shards * self.issued()
+    }
+
+    /// The delay law's update interval as things stand.
+    fn interval(&self, pace: Duration) -> Duration {
+        self.config.interval_for(self.rtt(), self.turnover(pace))
+    }
+
+    /// Where to count requests; nowhere under a law that does not ask.
+    pub(super) const fn meter(&self) -> Option<&Meter> {
+        match self.config.law {
+            Law::Delay => None,
+            Law::Efficiency(_) => Some(&self.meter),
+        }
+    }
+
+    /// How long the pool may be left alone while somebody waits for it to change. `pace` as in [`Turn`].
+    pub(super) fn pause(&self, pace: Duration) -> Duration {
+        match self.config.law {
+            Law::Efficiency(law) if !law.delay_steers => {
+                let (interval, settle) = self.meter.pace(&law, self.rtt());
+                settle.min(interval - settle).max(Duration::from_nanos(1))
+            }
+            _ => self.interval(pace),
+        }
+    }
+
     /// Publishes a loop's delay and, if an update is due and no other loop claims it, makes one —
     /// a single one, however many intervals have passed.
-    pub(super) fn tick(&self, now: Instant, shard: usize, delay: Duration) -> Option<Resized> {
-        self.delays_ns[shard].store(delay.nanos(), Relaxed);
+    pub(super) fn tick(&self, now: Instant, shard: usize, turn: Turn) -> Option<Resized> {
+        self.delays_ns[shard].store(turn.delay.nanos(), Relaxed);
+        match self.config.law {
+            Law::Delay => self.steer(now, turn),
+            Law::Efficiency(law) if law.delay_steers => {
+                let judged = self.judge(now, &law);
+                let steered = self.steer(now, turn);
+                match (judged, steered) {
+                    (Some(first), Some(second)) => Some(Resized { from: first.from, ..second }),
+                    (first, second) => first.or(second),
+                }
+            }
+            Law::Efficiency(law) => self.judge(now, &law),
+        }
+    }
+
+    /// An iteration of the efficiency law, if one has ended.
+    fn judge(&self, now: Instant, law: &Efficiency) -> Option<Resized> {
+        let iteration = self.meter.poll(now, law, self.rtt())?;
+        let from = self.total();
+        let reading = efficiency::Reading {
+            total: f64::from(from) + f64::from_bits(self.carry_bits.load(Relaxed)),
+            issued: self.issued(),
+            sessions: self.sessions(),
+            last: iteration.last,
+            current: iteration.current,
+            trend: iteration.trend,
+        };
+        let decision = efficiency::decide(self.config.growth, law, &reading);
+        self.held.store(!decision.grows(), Relaxed);
+        let total = efficiency::resize(&self.config, law, &reading, decision);
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped")]
+        let to = total.floor() as u32;
+        self.total.store(to, Relaxed);
+        self.carry_bits.store(total.fract().to_bits(), Relaxed);
+        let delay = self.delays_ns.iter().map(|delay| delay.load(Relaxed)).max().unwrap_or(0);
+        self.last_delay_ns.store(delay, Relaxed);
+        Some(Resized { from, to, delay: Duration::from_nanos(delay) })
+    }
+
+    /// An update of the delay law, if one is due.
+    fn steer(&self, now: Instant, turn: Turn) -> Option<Resized> {
         let due = self.due_ns.load(Relaxed);
         if now.as_nanos() < due {
             return None;
         }
-        let next = (now + self.config.interval_for(self.rtt())).as_nanos();
+        let next = (now + self.interval(turn.pace)).as_nanos();
         self.due_ns.compare_exchange(due, next, Relaxed, Relaxed).ok()?;
-        Some(self.update())
+        Some(self.update(turn.served))
     }
 
-    fn update(&self) -> Resized {
+    fn update(&self, served: u32) -> Resized {
         // The slowest loop counts, as the slowest queue does in the paper (§4).
         let delay_ns = self.delays_ns.iter().map(|delay| delay.load(Relaxed)).max().unwrap_or(0);
-        let is_calm = delay::is_calm(&self.config, Duration::from_nanos(delay_ns));
-        let calm = if is_calm { self.calm.load(Relaxed).saturating_add(1) } else { 0 };
+        let delay = Duration::from_nanos(delay_ns);
+        if delay >= self.config.target_delay {
+            self.settled.store(true, Relaxed);
+        }
+        let is_calm = delay::is_calm(&self.config, delay);
+        // Counted in requests: where nothing comes, the clients may as well have stalled.
+        let calm = self.calm.load(Relaxed).saturating_add(served);
+        let calm = if is_calm { calm } else { 0 };
         self.calm.store(calm, Relaxed);
         let reading = Reading {
-            calm,
+            is_lagging: calm >= delay::CALM || !self.settled.load(Relaxed),
+            held: self.held.load(Relaxed),
             total: self.total(),
             issued: self.issued(),
             sessions: self.sessions(),
-            delay: Duration::from_nanos(delay_ns),
+            delay,
             carry: f64::from_bits(self.carry_bits.load(Relaxed)),
         };
         let (total, carry) = delay::update(&self.config, &reading);

@@ -3,7 +3,7 @@
 use super::ahead::Ahead;
 use super::config::{Config, Demand, Issued, LastCredit, Signal};
 use super::drained::{Drained, Entry};
-use super::pool::Pool;
+use super::pool::{Pool, Turn};
 use super::session::Session;
 use crate::server::{Arrival, Completion, Offer, Outcome, Reason, Shard, Verdict, Wish};
 use std::sync::Arc;
@@ -17,6 +17,8 @@ pub(super) struct BreakwaterShard {
     drained: Drained,
     service: TypicalService,
     ahead: Ahead,
+    /// Requests served since this loop last updated the pool.
+    served: u32,
 }
 
 impl BreakwaterShard {
@@ -29,6 +31,7 @@ impl BreakwaterShard {
             drained,
             service: TypicalService::default(),
             ahead: Ahead::default(),
+            served: 0,
         }
     }
 
@@ -293,6 +296,11 @@ impl Shard for BreakwaterShard {
         session.demand = arrival.demand.min(window_max);
         session.pending += 1;
         let verdict = self.judge(id, arrival, delay);
+        // Violations are not load that the server let in.
+        let lawful = !matches!(verdict, Verdict::Shed(Reason::NoCredit) | Verdict::Close(_));
+        if let Some(meter) = self.pool.meter().filter(|_| lawful) {
+            meter.on_incoming();
+        }
         let session = &mut self.sessions[id.index()];
         if verdict == Verdict::Admit {
             session.waiting += 1;
@@ -339,6 +347,14 @@ impl Shard for BreakwaterShard {
         if done.outcome == Outcome::Served {
             self.service.learn(done.service);
             self.ahead.complete(now);
+            self.served = self.served.saturating_add(1);
+        }
+        if let Some(meter) = self.pool.meter() {
+            match done.outcome {
+                Outcome::Served => meter.on_served(done.waited + done.service),
+                Outcome::Shed(Reason::NoCredit) => {}
+                Outcome::Shed(_) => meter.on_dropped(),
+            }
         }
         if done.outcome == Outcome::Shed(Reason::QueueFull) {
             // The driver had no room for what was admitted: it will never start.
@@ -366,9 +382,12 @@ impl Shard for BreakwaterShard {
             Signal::OldestAge => delay,
             Signal::Predicted => self.ahead.wait(),
         };
-        if let Some(resized) = self.pool.tick(now, self.index, delay)
-            && resized.from != resized.to
-        {
+        let turn = Turn { delay, pace: self.ahead.gap(), served: self.served };
+        let Some(resized) = self.pool.tick(now, self.index, turn) else {
+            return;
+        };
+        self.served = 0;
+        if resized.from != resized.to {
             let event =
                 Event::PoolResized { from: resized.from, to: resized.to, delay: resized.delay };
             observer.on_event(now, &event);
@@ -378,7 +397,7 @@ impl Shard for BreakwaterShard {
     fn next_deadline(&self, now: Instant) -> Option<Instant> {
         // Someone is stranded: the pool must go on being updated until there is room for him.
         (self.config().credits && !self.drained.is_empty())
-            .then(|| now + self.config().interval_for(self.pool.rtt()))
+            .then(|| now + self.pool.pause(self.ahead.gap()))
     }
 
     fn poll_wish(&mut self, now: Instant, observer: &mut dyn Observer) -> Option<Wish> {

@@ -1,39 +1,92 @@
 //! Controllers by name: what was said → a checked controller for both ends.
+//!
+//! Each kind of controller is a `Family` in a file of its own here: its name, profiles, settings
+//! and how its halves are built. `FAMILIES` lists them; the rest follows from that list.
 
+mod breakwater;
+mod clients;
+mod codel;
+mod dagor;
+mod efficiency;
+mod family;
+mod gradient;
+mod none;
+mod parse;
+mod seda;
 mod settings;
+mod window;
 
-pub use settings::{SETTINGS, Setting};
+pub use settings::Setting;
 
-use crate::breakwater::{Breakwater, Config, CreditGate};
-use crate::client::{Client, ClientConfig, Expiry, Gate, OpenGate};
-use crate::guard::{Guarded, Mode, Switch};
-use crate::none::None as NoControl;
+use crate::client::{Client, ClientConfig, Gate};
+use crate::guard::Switch;
 use crate::server::Admission;
+use family::AnyFamily;
 use serde::{Deserialize, Serialize};
+use settings::COMMON;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
-/// Names that [`Spec::build`] knows, with a line for people.
-pub const CONTROLLERS: &[(&str, &str)] = &[
-    ("none", "no control: every request is sent and served"),
-    ("breakwater", "credits issued from the server's queueing delay (OSDI '20)"),
-    ("aqm-only", "Breakwater's server AQM without credits: shedding alone"),
+/// Every controller there is, in the order of the help.
+static FAMILIES: &[&dyn AnyFamily] = &[
+    &none::NONE,
+    &breakwater::BREAKWATER,
+    &efficiency::EFFICIENCY,
+    &breakwater::AQM_ONLY,
+    &dagor::DAGOR,
+    &codel::CODEL,
+    &seda::SEDA,
+    &window::WINDOW,
+    &gradient::GRADIENT,
 ];
 
-/// Profiles of controllers that have any.
+/// Names that [`Spec::build`] knows, with a line for people.
+pub static CONTROLLERS: LazyLock<Vec<(&'static str, &'static str)>> =
+    LazyLock::new(|| FAMILIES.iter().map(|family| (family.name(), family.summary())).collect());
+
+/// Profiles, each of which at least one controller has.
 pub const PROFILES: &[(&str, &str)] = &[
     ("default", "tailwater's own settings"),
     ("paper", "the settings and equations of the publication's text"),
     ("artifact", "the authors' published code where it departs from the text"),
+    ("original", "a baseline as first published, before `paper` adapted it to microseconds"),
 ];
+
+/// The profiles that a controller has; none for an unknown name.
+#[must_use]
+pub fn profiles_of(controller: &str) -> Vec<&'static str> {
+    let family = FAMILIES.iter().find(|family| family.name() == controller);
+    family.map(|family| family.profiles()).unwrap_or_default()
+}
+
+/// Every setting that an override can change: first each controller's own, then those of all.
+pub static SETTINGS: LazyLock<Vec<Setting>> = LazyLock::new(|| {
+    let mut all: Vec<Setting> = Vec::new();
+    let own = FAMILIES.iter().flat_map(|family| family.settings());
+    let names: Vec<_> = FAMILIES.iter().map(|family| family.name()).collect();
+    let common = COMMON.iter().map(|key| Setting {
+        name: key.name,
+        help: key.help,
+        controllers: names.clone(),
+    });
+    for setting in own.chain(common) {
+        let like =
+            all.iter_mut().find(|known| (known.name, known.help) == (setting.name, setting.help));
+        match like {
+            Some(known) => known.controllers.extend(setting.controllers),
+            None => all.push(setting),
+        }
+    }
+    all
+});
 
 /// Which controller, as said in a scenario file or on the command line.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Spec {
     /// One of [`CONTROLLERS`].
     pub name: String,
-    /// One of [`PROFILES`].
+    /// One of [`PROFILES`] that the controller has.
     pub profile: String,
     /// Setting and value, applied in order after the profile. See [`SETTINGS`].
     pub overrides: Vec<(String, String)>,
@@ -52,8 +105,12 @@ impl Spec {
     /// # Errors
     /// Names the part of the spec that is wrong, what was found and what is known.
     pub fn build(&self, slo: Duration, shards: usize, seed: u64) -> Result<Controller, SpecError> {
-        let draft = Draft::new(self, slo, shards)?;
-        draft.finish(self, shards, seed)
+        let family = FAMILIES.iter().find(|family| family.name() == self.name);
+        let family = family.ok_or_else(|| {
+            let known: Vec<_> = FAMILIES.iter().map(|family| family.name()).collect();
+            SpecError::unknown("controller", &self.name, &known)
+        })?;
+        family.build(self, slo, shards, seed)
     }
 }
 
@@ -80,6 +137,27 @@ impl SpecError {
     fn new(culprit: &str, message: impl Into<String>) -> Self {
         Self { culprit: culprit.into(), message: message.into() }
     }
+
+    fn unknown(what: &str, found: &str, known: &[&str]) -> Self {
+        let known = known.join(", ");
+        Self::new(found, format!("{what} '{found}' is unknown; known are {known}"))
+    }
+
+    /// A setting that `controller` does not have: some other's, or nobody's.
+    fn inapplicable(setting: &str, controller: &str) -> Self {
+        let holds = |family: &&&dyn AnyFamily| family.settings().iter().any(|s| s.name == setting);
+        let owners: Vec<_> = FAMILIES.iter().filter(holds).map(|family| family.name()).collect();
+        if owners.is_empty() {
+            let own = SETTINGS.iter().filter(|known| known.controllers.contains(&controller));
+            let known: Vec<_> = own.map(|known| known.name).collect();
+            return Self::unknown("setting", setting, &known);
+        }
+        let message = format!(
+            "setting '{setting}' does not apply to {controller}; it is one of {}",
+            owners.join(", ")
+        );
+        Self::new(setting, message)
+    }
 }
 
 impl fmt::Display for SpecError {
@@ -98,108 +176,17 @@ pub struct Controller {
     /// The live off switch of the server's half.
     pub switch: Arc<Switch>,
     client: ClientConfig,
-    credits: bool,
+    gate: Arc<dyn Fn(u64) -> Box<dyn Gate> + Send + Sync>,
 }
 
 impl Controller {
-    /// A client's half, one per connection.
+    /// A client's half, one per connection. `index` tells the clients of one run apart: those whose
+    /// controller leaves something to chance draw differently for different numbers, and alike for
+    /// the same.
     #[must_use]
-    pub fn client(&self) -> Client {
-        let gate: Box<dyn Gate> =
-            if self.credits { Box::<CreditGate>::default() } else { Box::new(OpenGate) };
-        Client::new(self.client, gate)
+    pub fn client(&self, index: u64) -> Client {
+        Client::new(self.client, (self.gate)(index))
     }
-}
-
-/// Which quantile of its sojourn times a client of the default profile expects for the next.
-const SOJOURN_QUANTILE: f64 = 0.95;
-
-/// A controller being put together.
-pub(crate) struct Draft {
-    slo: Duration,
-    server: Config,
-    client: ClientConfig,
-    mode: Mode,
-    shed_cap: f64,
-}
-
-impl Draft {
-    fn new(spec: &Spec, slo: Duration, shards: usize) -> Result<Self, SpecError> {
-        let known = |table: &[(&str, &str)], name: &str, what: &str| {
-            if table.iter().any(|(known, _)| *known == name) {
-                return Ok(());
-            }
-            let names: Vec<_> = table.iter().map(|(known, _)| *known).collect();
-            let names = names.join(", ");
-            Err(SpecError::new(name, format!("{what} '{name}' is unknown; known are {names}")))
-        };
-        known(CONTROLLERS, &spec.name, "controller")?;
-        known(PROFILES, &spec.profile, "profile")?;
-        let mut draft = Self::of_profile(spec, slo, u32::try_from(shards).unwrap_or(u32::MAX));
-        for (key, value) in &spec.overrides {
-            let Some(setting) = SETTINGS.iter().find(|setting| setting.name == key) else {
-                let names: Vec<_> = SETTINGS.iter().map(|setting| setting.name).collect();
-                let names = names.join(", ");
-                return Err(SpecError::new(
-                    key,
-                    format!("setting '{key}' is unknown; known are {names}"),
-                ));
-            };
-            (setting.apply)(&mut draft, value)
-                .map_err(|why| SpecError::new(key, format!("{key}: {why}")))?;
-        }
-        Ok(draft)
-    }
-
-    fn of_profile(spec: &Spec, slo: Duration, cores: u32) -> Self {
-        let (mut server, queue_max, expiry) = match spec.profile.as_str() {
-            "paper" => (Config::paper(slo, cores), 1_024, Expiry::After(slo)),
-            "artifact" => {
-                (Config::artifact(slo, cores), 16, Expiry::After(Duration::from_micros(10)))
-            }
-            _ => {
-                let fits = Expiry::WhileItFits { slo, quantile: SOJOURN_QUANTILE };
-                (Config::tuned(slo, cores), 4_096, fits)
-            }
-        };
-        server.credits = spec.name == "breakwater";
-        let mut client = ClientConfig {
-            queue_max,
-            expiry,
-            announce_demand: false,
-            deregister_after: (spec.profile == "default").then_some(Duration::from_secs(10)),
-        };
-        if !server.credits {
-            // Nothing waits at a client that may always send, save while it is not connected.
-            client.expiry = Expiry::Never;
-            client.deregister_after = None;
-        }
-        Self { slo, server, client, mode: Mode::Enforce, shed_cap: 1.0 }
-    }
-
-    fn finish(self, spec: &Spec, shards: usize, seed: u64) -> Result<Controller, SpecError> {
-        if !(0.0..=1.0).contains(&self.shed_cap) {
-            let message = format!("shed_cap is {}; 0 to 1 is needed", self.shed_cap);
-            return Err(SpecError::new("shed_cap", message));
-        }
-        let inner: Arc<dyn Admission> = if spec.name == "none" {
-            Arc::new(NoControl)
-        } else {
-            let breakwater = Breakwater::new(self.server, shards, seed)
-                .map_err(|message| SpecError::new(culprit(&message, &spec.name), message))?;
-            Arc::new(breakwater)
-        };
-        let switch = Arc::new(Switch::new(self.mode));
-        let admission = Arc::new(Guarded::new(inner, Arc::clone(&switch), self.shed_cap));
-        Ok(Controller { admission, switch, client: self.client, credits: self.server.credits })
-    }
-}
-
-/// The setting that a complaint of `Config::check` begins with, or else the controller.
-fn culprit<'a>(message: &str, controller: &'a str) -> &'a str {
-    let first = message.split(' ').next().unwrap_or_default();
-    let setting = SETTINGS.iter().find(|setting| setting.name == first);
-    setting.map_or(controller, |setting| setting.name)
 }
 
 #[cfg(test)]

@@ -6,6 +6,12 @@ use tailwater_core::Instant;
 
 /// Decides whether a client may send. One per connection.
 pub trait Gate: Send {
+    /// The priority that `call` is queued and sent with. Asked for once, when the call is submitted:
+    /// a gate that draws lots draws once a call. Most keep what the caller chose.
+    fn priority(&mut self, _now: Instant, call: &Call) -> u8 {
+        call.priority
+    }
+
     /// May `call` be sent now, with `outstanding` requests on their way? Changed by every `on_*`
     /// and, where [`Gate::next_deadline`] says so, by time.
     fn permit(&mut self, now: Instant, call: &Call, outstanding: u32) -> Permit;

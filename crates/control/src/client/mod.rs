@@ -3,13 +3,11 @@
 //! Like the server's half it only decides; the driver (runtime, load generator, simulator) sends.
 
 mod gate;
-mod pace;
 mod queue;
 
 pub use gate::{Gate, OpenGate, Permit};
 
 use crate::server::{Echo, Offer, Outcome};
-use pace::Pace;
 use queue::Queue;
 use std::time::Duration;
 use tailwater_core::{Instant, RequestId, Stamp};
@@ -35,14 +33,15 @@ pub enum Expiry {
     Never,
     /// A constant: the paper's SLO (§3.3), the artifact's 10 µs.
     After(Duration),
-    /// While the rest of the way still fits: deadline (or this SLO from submission) minus the
-    /// network's RTT and a quantile of the server's time, both measured.
-    WhileItFits {
-        /// The objective that applies to calls without a deadline.
+    /// A share of the time to its deadline. The rest belongs to the server's queue: a call that has
+    /// spent its time here is shed there, which costs the server, while one that is given up here
+    /// leaves its credit to the next.
+    Share {
+        /// The deadline of calls that name none: this long after submission.
         slo: Duration,
-        /// Which quantile of the sojourn times must still fit. Low sends requests that will be
-        /// shed or late; high gives up requests that would have been in time.
-        quantile: f64,
+        /// From 0 to 1. Low gives up calls that would have been in time, but only while none waits
+        /// behind them; high sends calls that will be shed or late.
+        share: f64,
     },
 }
 
@@ -90,7 +89,7 @@ pub struct Dispatch {
     pub echo: Option<Echo>,
     /// What is left of the deadline now.
     pub budget: Option<Duration>,
-    /// As in the call.
+    /// As [`Gate::priority`] has it: for most controllers the call's own.
     pub priority: u8,
 }
 
@@ -130,7 +129,6 @@ pub struct Client {
     config: ClientConfig,
     gate: Box<dyn Gate>,
     queue: Queue,
-    pace: Pace,
     /// The newest server stamp, and when it came.
     stamp: Option<(Stamp, Instant)>,
     evicted: Option<RequestId>,
@@ -145,15 +143,10 @@ impl Client {
     /// A client that is not connected yet; calls wait.
     #[must_use]
     pub fn new(config: ClientConfig, gate: Box<dyn Gate>) -> Self {
-        let quantile = match config.expiry {
-            Expiry::WhileItFits { quantile, .. } => quantile,
-            Expiry::Never | Expiry::After(_) => 0.5,
-        };
         Self {
             config,
             gate,
             queue: Queue::new(config.queue_max),
-            pace: Pace::new(quantile),
             stamp: None,
             evicted: None,
             announced: 0,
@@ -168,6 +161,7 @@ impl Client {
     pub fn submit(&mut self, now: Instant, call: Call) {
         debug_assert!(self.evicted.is_none(), "poll after each submit");
         self.last_use = now;
+        let call = Call { priority: self.gate.priority(now, &call), ..call };
         self.evicted = self.queue.push(now, call).map(|call| call.id);
     }
 
@@ -196,7 +190,6 @@ impl Client {
     /// A response or reject came.
     pub fn on_reply(&mut self, now: Instant, reply: &Reply) {
         self.outstanding = self.outstanding.saturating_sub(1);
-        self.pace.on_reply(reply);
         self.stamp = Some((reply.stamp, now));
         if self.registered {
             self.gate.on_offer(now, reply.offer);
@@ -298,11 +291,9 @@ impl Client {
         match self.config.expiry {
             Expiry::Never => None,
             Expiry::After(limit) => Some(head.since + limit),
-            Expiry::WhileItFits { slo, .. } => {
-                let deadline = head.call.deadline.unwrap_or(head.since + slo);
-                // At least half of the objective is left for waiting: what is known of the rest of
-                // the way is renewed only by sending, so it must never forbid to send.
-                Some(deadline - self.pace.needs().min(slo / 2))
+            Expiry::Share { slo, share } => {
+                let left = head.call.deadline.map_or(slo, |deadline| deadline.since(head.since));
+                Some(head.since + left.mul_f64(share))
             }
         }
     }
@@ -361,16 +352,17 @@ mod tests {
     }
 
     #[test]
-    fn a_slow_answer_does_not_stop_a_client_from_ever_sending_again() {
+    fn a_share_is_of_what_was_left_at_submission() {
         let slo = Duration::from_micros(400);
-        let mut client = client(Expiry::WhileItFits { slo, quantile: 0.5 }, 8);
-        client.on_connected(at(0));
+        let mut client = client(Expiry::Share { slo, share: 0.25 }, 8);
         client.submit(at(0), call(1));
-        assert!(matches!(client.poll(at(0)), Some(Action::Send(_))));
-        let stalled = Duration::from_millis(8);
-        client.on_reply(at(8_000), &Reply { elapsed: stalled, sojourn: stalled, ..served() });
-        client.submit(at(9_000), call(2));
-        assert!(matches!(client.poll(at(9_000)), Some(Action::Send(_))));
+        assert_eq!(client.next_deadline(), Some(at(100)), "no deadline: the objective counts");
+        assert_eq!(client.poll(at(100)), Some(Action::Drop(RequestId(1), DropReason::Expired)));
+        client.submit(at(200), Call { deadline: Some(at(400)), ..call(2) });
+        assert_eq!(client.next_deadline(), Some(at(250)));
+        assert!(client.poll(at(250)).is_some());
+        client.submit(at(500), Call { deadline: Some(at(400)), ..call(3) });
+        assert!(client.poll(at(500)).is_some(), "too late already");
     }
 
     #[test]

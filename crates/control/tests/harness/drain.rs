@@ -24,7 +24,7 @@ impl World {
                 (since, patience) = ((self.now, self.updates), self.patience());
             }
             let (quiet, updates) = (self.now.since(since.0), self.updates - since.1);
-            let starved = if delay.is_zero() {
+            let starved = if delay.is_zero() && !self.is_held_back() {
                 updates > patience
             } else {
                 quiet > STARVATION_LIMIT + 2 * self.rules.interval.1
@@ -47,6 +47,12 @@ impl World {
         Ok(())
     }
 
+    /// The efficiency law of the default profile may hold the pool back for one of its iterations,
+    /// which last for four sojourns; only the relief of the starving bounds the quiet then.
+    fn is_held_back(&self) -> bool {
+        (self.setup.controller, self.setup.profile) == ("efficiency", "default")
+    }
+
     /// Updates until the pool has outgrown what is issued, and one for each edge.
     #[expect(
         clippy::cast_possible_truncation,
@@ -55,14 +61,14 @@ impl World {
     )]
     fn patience(&self) -> u32 {
         let gauges = self.controller.admission.gauges();
-        let step = if self.setup.profile == "artifact" {
-            ARTIFACT_ALPHA * f64::from(gauges.sessions.max(1))
-        } else {
-            1.0
-        };
+        let fractional = (self.setup.controller, self.setup.profile) == ("breakwater", "artifact");
+        let step =
+            if fractional { ARTIFACT_ALPHA * f64::from(gauges.sessions.max(1)) } else { 1.0 };
         // The default profile adds whole credits only after 64 calm updates.
         let calm = if self.setup.profile == "default" { 65 } else { 0 };
-        (f64::from(gauges.issued + 1) / step) as u32 + 3 + calm
+        // An iteration that saw the last request may still shrink the pool, and the next be late.
+        let edges = if self.setup.controller == "efficiency" { 6 } else { 3 };
+        (f64::from(gauges.issued + 1) / step) as u32 + edges + calm
     }
 
     /// Delivers and serves until nothing is on its way. True if anything was.

@@ -56,6 +56,7 @@ impl Rules {
     fn of(setup: &Setup) -> Self {
         let (window_max, min_us, max_us) = match setup.profile {
             "paper" => (u32::MAX / 2, 1, 100_000),
+            "artifact" if setup.controller == "efficiency" => (63, 200, 200),
             "artifact" => (63, 10, 10),
             _ => (64, 20, 10_000),
         };
@@ -101,7 +102,9 @@ impl World {
             setup: setup.clone(),
             rules: Rules::of(setup),
             servers: servers.collect(),
-            honest: (0..setup.clients).map(|_| Honest::new(controller.client())).collect(),
+            honest: (0..setup.clients as u64)
+                .map(|who| Honest::new(controller.client(who)))
+                .collect(),
             rogue: Rogue::default(),
             links: BTreeMap::new(),
             made: 0,

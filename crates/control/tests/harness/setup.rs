@@ -32,6 +32,7 @@ pub(crate) enum Guard {
 /// A controller and its clients.
 #[derive(Clone, Debug)]
 pub(crate) struct Setup {
+    pub(crate) controller: &'static str,
     pub(crate) profile: &'static str,
     pub(crate) synchronised: bool,
     pub(crate) guard: Guard,
@@ -47,6 +48,7 @@ impl Setup {
     /// A profile as it is, enforced at one loop, whose clients wait for ever.
     pub(crate) const fn plain(profile: &'static str, clients: usize) -> Self {
         Self {
+            controller: "breakwater",
             profile,
             synchronised: false,
             guard: Guard::Enforce,
@@ -81,6 +83,9 @@ impl Setup {
             overrides.push(("window_max", most.to_string()));
         }
         match self.profile {
+            "paper" | "artifact" if self.controller == "efficiency" => {
+                overrides.push(("drop_threshold", format!("{}us", THRESHOLD.as_micros())));
+            }
             "artifact" => overrides.push(("alpha", ARTIFACT_ALPHA.to_string())),
             "default" => {
                 overrides.push(("starvation_limit", "1ms".into()));
@@ -93,7 +98,7 @@ impl Setup {
             _ => {}
         }
         let spec = Spec {
-            name: "breakwater".into(),
+            name: self.controller.into(),
             profile: self.profile.into(),
             overrides: overrides.into_iter().map(|(key, value)| (key.into(), value)).collect(),
         };
@@ -149,7 +154,10 @@ pub(crate) enum Lie {
     Future(u32),
 }
 
-pub(crate) fn setups(profile: &'static str) -> impl Strategy<Value = Setup> {
+pub(crate) fn setups(
+    controller: &'static str,
+    profile: &'static str,
+) -> impl Strategy<Value = Setup> {
     let guards = [Guard::Enforce, Guard::Enforce, Guard::DryRun, Guard::Off, Guard::Cap];
     (
         any::<bool>(),
@@ -172,6 +180,7 @@ pub(crate) fn setups(profile: &'static str) -> impl Strategy<Value = Setup> {
                 deregister_after,
                 seed,
             )| Setup {
+                controller,
                 profile,
                 synchronised,
                 guard,

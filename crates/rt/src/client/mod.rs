@@ -67,7 +67,8 @@ impl Client {
     /// # Errors
     /// As [`Client::connect`].
     pub fn connect_with(config: ChannelConfig, controller: &Controller) -> std::io::Result<Self> {
-        let (shared, reactor) = Reactor::new(config, controller.client())?;
+        let half = controller.client(config.client_id);
+        let (shared, reactor) = Reactor::new(config, half)?;
         let thread = std::thread::Builder::new()
             .name("tailwater-client".into())
             .spawn(move || reactor.run())?;

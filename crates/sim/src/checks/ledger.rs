@@ -1,10 +1,13 @@
 //! What every session was told and has at the node, written down beside the controller.
 
+use std::ops::Range;
 use tailwater_control::Offer;
 
 /// All sessions, by client.
 #[derive(Debug, Default)]
 pub(crate) struct Ledger {
+    /// The number of the first.
+    first: u32,
     told: Vec<Told>,
     /// Σ over registered sessions of max(window, pending): no accounting may count more as issued.
     pub(crate) held: u64,
@@ -37,16 +40,22 @@ impl Told {
 }
 
 impl Ledger {
-    pub(crate) fn new(clients: u32) -> Self {
-        Self { told: vec![Told::default(); clients as usize], ..Self::default() }
+    pub(crate) fn new(clients: Range<u32>) -> Self {
+        let told = vec![Told::default(); clients.len()];
+        Self { first: clients.start, told, ..Self::default() }
     }
 
-    pub(crate) fn clients(&self) -> u32 {
-        self.told.len() as u32
+    pub(crate) fn clients(&self) -> Range<u32> {
+        self.first..self.first + self.told.len() as u32
     }
 
     pub(crate) fn of(&self, client: u32) -> Told {
-        self.told[client as usize]
+        self.told[self.index(client)]
+    }
+
+    /// Sessions are counted from 0.
+    pub(crate) const fn index(&self, client: u32) -> usize {
+        (client - self.first) as usize
     }
 
     pub(crate) fn pending(&self) -> u64 {
@@ -86,7 +95,8 @@ impl Ledger {
     }
 
     pub(crate) fn change(&mut self, client: u32, change: impl FnOnce(&mut Told)) {
-        let told = &mut self.told[client as usize];
+        let index = self.index(client);
+        let told = &mut self.told[index];
         self.held -= told.held();
         self.registered -= u32::from(told.registered);
         change(told);

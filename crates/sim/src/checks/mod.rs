@@ -4,11 +4,13 @@
 //! what was said and done, and compares. A broken rule is a defect of a controller or of the
 //! simulator. `sabotage` plants such defects and shows that each is found.
 
+pub(crate) mod calls;
 pub(crate) mod credits;
 pub(crate) mod deadline;
 pub(crate) mod fates;
 pub(crate) mod honest;
 pub(crate) mod ledger;
+pub(crate) mod locks;
 pub(crate) mod queues;
 pub(crate) mod signal;
 pub(crate) mod starvation;
@@ -41,11 +43,20 @@ pub enum Rule {
     Signal,
     /// A controller that asked to be called by a certain time is called by then.
     Deadline,
+    /// Who holds a lock or waits for one knows it, as does the lock; nobody is answered while he does
+    /// either.
+    Locks,
+    /// Every nanosecond that a request with a path spends at a node is computing, calling, or deducted
+    /// from its budget, and nobody gets a lock after his budget for it has ended.
+    Budgets,
+    /// A request that calls further nodes waits until all have answered or one has refused, and every
+    /// call ends exactly once.
+    Calls,
 }
 
 impl Rule {
     /// Every rule.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 11] = [
         Self::Credits,
         Self::Windows,
         Self::Honest,
@@ -54,6 +65,9 @@ impl Rule {
         Self::Queues,
         Self::Signal,
         Self::Deadline,
+        Self::Locks,
+        Self::Budgets,
+        Self::Calls,
     ];
 
     /// A stable word for messages.
@@ -68,6 +82,9 @@ impl Rule {
             Self::Queues => "queues",
             Self::Signal => "signal",
             Self::Deadline => "deadline",
+            Self::Locks => "locks",
+            Self::Budgets => "budgets",
+            Self::Calls => "calls",
         }
     }
 }

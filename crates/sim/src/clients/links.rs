@@ -69,7 +69,7 @@ impl Clients<'_> {
     /// The processes of these clients die with all that they knew.
     pub(crate) fn crash(&mut self, now: Instant, members: &Members, space: &mut Space) {
         for client in (0..self.count()).filter(|&client| members.contain(client)) {
-            let fresh = (self.make)();
+            let fresh = (self.make)(client);
             let state = &mut self.all[client as usize];
             if state.link == Link::Crashed {
                 continue;

@@ -2,7 +2,8 @@
 
 use super::{Node, Work};
 use crate::slab::Key;
-use crate::space::{Event, Packet, Space};
+use crate::space::{Event, Packet, Request, Space};
+use crate::task::Stage;
 use std::sync::Arc;
 use tailwater_control::Admission;
 use tailwater_core::Instant;
@@ -11,12 +12,18 @@ impl Node {
     /// Nothing moves before `until`, and what runs takes so much longer.
     pub(crate) fn pause(&mut self, now: Instant, until: Instant, space: &mut Space) {
         let lag = until.since(self.frozen_until.max(now));
-        for (end, _) in self.ends.iter_mut().zip(&self.working).filter(|(_, work)| work.is_some()) {
+        for (end, work) in self.ends.iter_mut().zip(&self.working) {
+            let Some(work) = work else { continue };
             *end = *end + lag;
+            if let Some(task) =
+                work.key().and_then(|key| space.requests.get_mut(key)?.task.as_mut())
+            {
+                task.held_up(lag);
+            }
         }
         self.frozen_until = self.frozen_until.max(until);
         self.control.deadline.postpone(until);
-        space.spare.set(now, false);
+        self.set_spare(now, false, space);
     }
 
     /// A pause is over.
@@ -26,13 +33,14 @@ impl Node {
         }
         self.tick_due = now;
         self.tick(now, space);
+        self.drive_callers(now, space);
         self.assign(now, space);
     }
 
     /// The process dies, and all that it held with it; connections are refused until [`Node::boot`].
     /// Its successor will use `admission`.
     pub(crate) fn die(&mut self, now: Instant, admission: Arc<dyn Admission>, space: &mut Space) {
-        let held = self.held_requests();
+        let held = self.held_requests(space);
         space.abandoned.extend(held);
         for (_, packet) in std::mem::take(&mut self.packets) {
             self.refuse_open(now, packet, space);
@@ -43,20 +51,24 @@ impl Node {
             }
         }
         self.runnable.clear();
+        self.woken = 0;
+        if let Some(walk) = &mut self.walk {
+            walk.restart(now);
+        }
         self.outbox.clear();
         self.idle = (0..self.working.len() as u16).rev().collect();
         (self.handled_ns, self.turn) = (0, 0);
         self.armed = Instant::FAR_FUTURE;
         self.life = self.life.wrapping_add(1);
         self.down = true;
-        for client in 0..self.control.clients() {
+        for client in self.control.clients() {
             let connection = self.control.connection(client);
             if self.control.hears(client, connection) {
                 space.send_down(now, client, Event::Lost { client, connection });
             }
         }
         self.control.restart(now, admission);
-        space.spare.set(now, false);
+        self.set_spare(now, false, space);
     }
 
     /// The successor runs.
@@ -70,19 +82,22 @@ impl Node {
         self.control.distrust(client);
     }
 
-    /// Every request that is here.
-    pub(crate) fn held_requests(&self) -> Vec<Key> {
-        let of_packet = |packet: &Packet| match packet {
-            Packet::Request(key) => Some(*key),
-            _ => None,
-        };
-        let parsing = self.working.iter().flatten().filter_map(|work| match work {
-            Work::Parse(_, packet) => of_packet(packet),
-            Work::Reject(key, _) | Work::Serve(key) => Some(*key),
-            Work::Credit(..) => None,
-        });
-        let queued = self.packets.iter().filter_map(|(_, packet)| of_packet(packet));
-        parsing.chain(queued).chain(self.runnable.iter().copied()).collect()
+    /// Every request that is here, and every answer to a call.
+    pub(crate) fn held_requests(&self, space: &Space) -> Vec<Key> {
+        let working = self.working.iter().flatten().filter_map(Work::key);
+        let queued = self.packets.iter().filter_map(|(_, packet)| packet.key());
+        let mut held: Vec<Key> =
+            working.chain(queued).chain(self.runnable.iter().copied()).collect();
+        if self.walk.is_some() {
+            let clients = self.control.clients();
+            let waits = |request: &Request| {
+                let stage = request.task.as_ref().map(|task| task.stage);
+                clients.contains(&request.client)
+                    && matches!(stage, Some(Stage::Waiting { .. } | Stage::Calling { .. }))
+            };
+            held.extend(space.requests.keys(waits));
+        }
+        held
     }
 
     /// Whether nothing can run now.
@@ -95,7 +110,8 @@ impl Node {
         let end = self.ends[usize::from(core)];
         let held_up = self.working[usize::from(core)].is_some() && end > now;
         if held_up {
-            space.calendar.at(end, Event::CoreDone(core, self.life));
+            let done = Event::CoreDone(self.place.first_core + core, self.life);
+            space.calendar.at(end, done);
         }
         held_up
     }
@@ -119,7 +135,8 @@ impl Node {
         space.send_down(now, client, Event::Opened { client, connection });
     }
 
-    /// The connection is gone. Its requests are passed over where they are found.
+    /// The connection is gone. Its requests are passed over where they are found; those that have
+    /// begun go on to their end, since nobody else would release what they hold.
     pub(super) fn close(&mut self, now: Instant, client: u32, space: &mut Space) {
         self.control.close(now, client);
         self.outbox.retain(|(recipient, _)| *recipient != client);
@@ -139,11 +156,35 @@ impl Node {
     pub(super) fn drop_dead(&mut self, space: &mut Space) {
         while self.bereft
             && let Some(&key) = self.runnable.front()
-            && let Some(request) = space.requests.get_mut(key)
+            && let Some(request) = space.requests.get(key)
             && !self.control.hears(request.client, request.connection)
+            && request.task.as_ref().is_none_or(|task| task.stage == Stage::Fresh)
         {
             self.runnable.pop_front();
             space.abandoned.push(key);
+        }
+    }
+}
+
+impl Work {
+    /// The request that it is about.
+    fn key(&self) -> Option<Key> {
+        match self {
+            Self::Parse(_, packet) => packet.key(),
+            Self::Reject(key, _) | Self::Serve(key) | Self::Run(key, _) | Self::Answer(key) => {
+                Some(*key)
+            }
+            Self::Credit(..) => None,
+        }
+    }
+}
+
+impl Packet {
+    /// The request, of a client's or of this node's own, that it brings.
+    const fn key(&self) -> Option<Key> {
+        match self {
+            Self::Request(key) | Self::Reply(key) => Some(*key),
+            _ => None,
         }
     }
 }

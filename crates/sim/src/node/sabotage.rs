@@ -26,9 +26,9 @@ impl Node {
         self.spec.queue_max = u32::MAX;
     }
 
-    /// The next request is going to be run once more.
+    /// The next request is going to be run once more. On paths that would end as a hundred things.
     pub(crate) fn run_twice(&mut self) {
-        if let Some(&key) = self.runnable.front() {
+        if let Some(&key) = self.runnable.front().filter(|_| self.walk.is_none()) {
             self.runnable.push_back(key);
         }
     }

@@ -3,6 +3,7 @@
 use super::error::Place;
 use super::item::Item;
 use super::limits;
+use super::locks::{self, LockPolicy};
 use super::section::Section;
 
 /// A controller as the file names it.
@@ -16,6 +17,8 @@ pub struct ControllerSpec {
     pub overrides: Vec<Override>,
     /// Tells variants of a controller apart in reports.
     pub label: Option<String>,
+    /// What requests of these runs do at locks; `None`: what the server says. Lets one file compare.
+    pub locks: Option<LockPolicy>,
     /// Where the name stands.
     pub name_place: Place,
     /// Where the profile stands, or the name when there is none.
@@ -33,7 +36,7 @@ pub struct Override {
     pub place: Place,
 }
 
-const KEYS: &[&str] = &["name", "profile", "override", "label"];
+const KEYS: &[&str] = &["name", "profile", "override", "label", "locks"];
 
 impl ControllerSpec {
     /// How reports call it: its label, or name, profile and overrides.
@@ -43,6 +46,7 @@ impl ControllerSpec {
             return label.clone();
         }
         let mut said = vec![self.profile.clone()];
+        said.extend(self.locks.map(|policy| format!("locks={policy}")));
         said.extend(self.overrides.iter().map(|o| format!("{}={}", o.key, o.value)));
         format!("{} ({})", self.name, said.join(", "))
     }
@@ -70,6 +74,7 @@ impl ControllerSpec {
             && (self.label.is_some()
                 || (self.name == other.name
                     && self.profile == other.profile
+                    && self.locks == other.locks
                     && settings(self) == settings(other)))
     }
 }
@@ -80,7 +85,7 @@ pub(super) fn read(top: &Section<'_>) -> Vec<ControllerSpec> {
     top.needed("controller", example, |item| {
         let mut specs: Vec<ControllerSpec> = Vec::new();
         for item in item.one_or_list() {
-            let Some(spec) = item.section(KEYS).and_then(|section| spec(&section)) else {
+            let Some(spec) = one(&item) else {
                 continue;
             };
             if let Some(twin) = specs.iter().find(|twin| twin.is_like(&spec)) {
@@ -96,6 +101,11 @@ pub(super) fn read(top: &Section<'_>) -> Vec<ControllerSpec> {
     })
 }
 
+/// A single controller.
+pub(super) fn one(item: &Item<'_>) -> Option<ControllerSpec> {
+    item.section(KEYS).and_then(|section| spec(&section))
+}
+
 fn spec(section: &Section<'_>) -> Option<ControllerSpec> {
     let (name, name_place) = section.needed("name", "name = \"breakwater\"", |item| {
         Some((item.text()?.to_owned(), item.place()))
@@ -109,6 +119,7 @@ fn spec(section: &Section<'_>) -> Option<ControllerSpec> {
         profile,
         overrides: overrides.unwrap_or_default(),
         label: section.text("label"),
+        locks: section.item("locks").and_then(|item| locks::policy(&item)),
         name_place,
         profile_place,
     })

@@ -107,7 +107,7 @@ impl Demand {
     }
 
     pub(super) fn read(section: &Section<'_>) -> Self {
-        let courses = match only_one(section, &KINDS) {
+        let courses = match section.only_one(&KINDS) {
             Some((2, item)) => vec![Course::Cycle(cycle(section, &item))],
             Some((kind, item)) => {
                 refuse_without_steps(section);
@@ -121,27 +121,6 @@ impl Demand {
             arrivals: section.choice("arrivals", Arrivals::NAMES).unwrap_or(Arrivals::Poisson),
         }
     }
-}
-
-/// The only one of `keys` that is there, with its index.
-fn only_one<'a>(section: &Section<'a>, keys: &[&str]) -> Option<(usize, Item<'a>)> {
-    let items = keys.iter().enumerate();
-    let mut items = items.filter_map(|(index, key)| Some((index, section.item(key)?)));
-    let Some(first) = items.next() else {
-        section.problem(format!(
-            "{} has none of {}; one of them is needed",
-            section.name(),
-            keys.join(", ")
-        ));
-        return None;
-    };
-    for (_, item) in items {
-        item.problem(format!(
-            "{} contradicts {}; one of them is needed, leave the other out",
-            item.name, first.1.name
-        ));
-    }
-    Some(first)
 }
 
 fn refuse_without_steps(section: &Section<'_>) {
@@ -177,7 +156,7 @@ fn cycle(section: &Section<'_>, item: &Item<'_>) -> Cycle {
 
 fn step(item: &Item<'_>, bin: Duration) -> Option<CycleStep> {
     let section = item.section(STEP_KEYS)?;
-    let (kind, asked) = only_one(&section, &KINDS[..2])?;
+    let (kind, asked) = section.only_one(&KINDS[..2])?;
     let amount = amount(&asked, kind, true)?;
     let length = section.needed("for", "for = \"250ms\"", |item| {
         let length = item.duration(limits::DURATION_MIN..=limits::DURATION_MAX)?;

@@ -1,4 +1,7 @@
 //! `[[fault]]`: what goes wrong, when, and for whom. The simulator alone can play it.
+//!
+//! Faults strike clients, the links to them, and the server that they ask. Further tiers, and the
+//! links between nodes, are spared.
 
 use super::item::Item;
 use super::limits;
@@ -29,7 +32,8 @@ pub enum FaultKind {
     /// what it would have asked meanwhile is lost.
     ClientCrash,
     /// The server's process dies with all that it knew and comes back; until then connections are
-    /// refused. Clients connect anew with growing pauses in between.
+    /// refused. Clients connect anew with growing pauses in between. Not where the server calls
+    /// tiers, as yet.
     ServerRestart,
     /// The server stands still and so does whatever runs there; messages pile up.
     ServerPause,
@@ -117,13 +121,14 @@ impl FaultKind {
 /// All faults of a file, whose measured window lasts `window`.
 pub(super) fn read(top: &Section<'_>, window: Duration) -> Vec<Fault> {
     let faults = top.item("fault").map(|item| {
-        let read = |item: &Item<'_>| fault(&item.section(KEYS)?, window);
+        let tiers = top.item("tier").is_some();
+        let read = |item: &Item<'_>| fault(&item.section(KEYS)?, window, tiers);
         item.one_or_list().iter().filter_map(read).collect()
     });
     faults.unwrap_or_default()
 }
 
-fn fault(section: &Section<'_>, window: Duration) -> Option<Fault> {
+fn fault(section: &Section<'_>, window: Duration, tiers: bool) -> Option<Fault> {
     let (name, known) = section.needed("kind", "kind = \"client-crash\"", |item| {
         let names: Vec<(&str, usize)> =
             KINDS.iter().enumerate().map(|(index, (name, _))| (*name, index)).collect();
@@ -138,6 +143,16 @@ fn fault(section: &Section<'_>, window: Duration) -> Option<Fault> {
         }
     }
     let kind = kind(section, name)?;
+    if tiers
+        && kind == FaultKind::ServerRestart
+        && let Some(item) = section.item("kind")
+    {
+        item.problem(format!(
+            "{} is \"{name}\", but a server that calls a [[tier]] cannot restart, as yet; another kind \
+             is needed, or no tier",
+            item.name
+        ));
+    }
     let timed = known.contains(&"at");
     let share = section.item("share").and_then(|item| item.number(0.0..=1.0));
     Some(Fault {
@@ -244,6 +259,15 @@ controller = [{ name = "none" }]
     }
 
     #[test]
+    fn only_the_simulator_plays_faults() {
+        let text = format!("{LEAST}[[fault]]\nkind = \"clock\"\n");
+        let needed = |text: &str| Scenario::parse("x.toml", text).unwrap().needs_simulator();
+        assert_eq!(needed(LEAST), None);
+        let message = needed(&text).map(|error| error.to_string()).unwrap_or_default();
+        assert!(message.contains("x.toml:8:") && message.contains("--on sim"), "{message}");
+    }
+
+    #[test]
     fn messages_say_where_what_was_found_and_what_is_needed() {
         for (said, message) in [
             (
@@ -279,6 +303,24 @@ controller = [{ name = "none" }]
         ] {
             assert_eq!(complaints(said), message, "{said}");
         }
+    }
+
+    #[test]
+    fn a_server_that_calls_tiers_may_pause_but_not_restart() {
+        let with_tier = |kind: &str| {
+            let path = "path = [{ probability = 1.0, steps = [{ call = \"leaf\" }] }]";
+            let service = "service = { distribution = \"exponential\", mean = \"10us\" }";
+            let text = format!(
+                "{}[[tier]]\nname = \"leaf\"\nservice = \"5us\"\n\
+                 [[fault]]\nkind = \"{kind}\"\nat = \"1ms\"\nfor = \"1ms\"\n",
+                LEAST.replace(service, path)
+            );
+            Scenario::parse("x.toml", &text).err().map(|error| error.to_string())
+        };
+        assert_eq!(with_tier("server-pause"), None);
+        let message = "x.toml:12:8: fault.kind is \"server-restart\", but a server that calls a [[tier]] \
+                       cannot restart, as yet; another kind is needed, or no tier";
+        assert_eq!(with_tier("server-restart").as_deref(), Some(message));
     }
 
     #[test]

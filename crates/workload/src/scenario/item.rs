@@ -85,6 +85,13 @@ impl<'a> Item<'a> {
         }
     }
 
+    pub(super) fn truth(&self) -> Option<bool> {
+        match self.value {
+            DeValue::Boolean(value) => Some(*value),
+            _ => self.wrong("true or false"),
+        }
+    }
+
     /// One of some names.
     pub(super) fn choice<T: Copy>(&self, known: &[(&str, T)]) -> Option<T> {
         let names: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
@@ -177,6 +184,11 @@ impl<'a> Item<'a> {
             }
             _ => self.wrong(format_args!("a table with {}", known.join(", "))),
         }
+    }
+
+    /// A table with the given keys, where a value of another type may stand as well.
+    pub(super) fn table(&self, known: &[&str]) -> Option<Section<'a>> {
+        matches!(self.value, DeValue::Table(_)).then(|| self.section(known)).flatten()
     }
 
     /// A table with any keys, in the file's order.

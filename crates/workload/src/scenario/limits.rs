@@ -29,6 +29,12 @@ pub const SLO: RangeInclusive<Duration> = Duration::from_micros(1)..=Duration::f
 pub const SERVICE_MAX: Duration = Duration::from_millis(100);
 /// The longest that a loop spins before it sleeps, and the longest cost or delay in `[sim]`.
 pub const COST_MAX: Duration = Duration::from_secs(1);
+/// Locks in one set of a path.
+pub const LOCKS_MAX: u64 = 1_000_000;
+/// Locks that a request holds at once.
+pub const NESTING_MAX: usize = 8;
+/// Nodes of a tier, all of which one request may ask.
+pub const NODES_MAX: u64 = 64;
 /// Bins of the series of one run.
 pub const BINS_MAX: u128 = 100_000;
 /// Demand as a multiple of capacity.

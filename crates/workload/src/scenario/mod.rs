@@ -13,11 +13,15 @@ mod error;
 mod fault;
 pub mod limits;
 mod item;
+mod lock_order;
+mod locks;
+mod path;
 mod pinning;
 mod section;
 mod server;
 mod shorten;
 mod sim;
+mod tier;
 
 #[cfg(test)]
 mod tests;
@@ -29,8 +33,11 @@ pub use controller::{ControllerSpec, Override};
 pub use demand::{Amount, Course, Cycle, CycleStep, Demand};
 pub use error::{Place, Problem, ScenarioError};
 pub use fault::{Claim, Fault, FaultKind};
+pub use locks::{LockPolicy, Locks};
+pub use path::{CallStep, Hot, LockStep, Path, PathStep};
 pub use server::{Placement, Reception, Server, Transport};
 pub use sim::Sim;
+pub use tier::Tier;
 
 use crate::duration::format_duration;
 use crate::words::clip;
@@ -75,8 +82,12 @@ pub struct Scenario {
     pub controllers: Vec<ControllerSpec>,
     /// What the simulator is to assume.
     pub sim: Sim,
-    /// What goes wrong; only the simulator can play it.
+    /// What goes wrong, for clients and front; tiers are spared. Only the simulator can play it.
     pub faults: Vec<Fault>,
+    /// Further nodes, which the server's paths call; those call further ones. Simulator only, as yet.
+    pub tiers: Vec<Tier>,
+    /// Where something begins that only the simulator can do, and what it is.
+    simulator_only: Option<(Place, &'static str)>,
 }
 
 const KEYS: &[&str] = &[
@@ -92,6 +103,7 @@ const KEYS: &[&str] = &[
     "capacity",
     "controller",
     "sim",
+    "tier",
     "fault",
 ];
 
@@ -198,11 +210,23 @@ impl Scenario {
         line
     }
 
+    /// Why only the simulator can run this scenario, or nothing where every driver can.
+    #[must_use]
+    pub fn needs_simulator(&self) -> Option<ScenarioError> {
+        self.simulator_only.map(|(place, what)| {
+            let message = format!("{what} run in the simulator only, as yet; type --on sim");
+            self.error_at(place, message)
+        })
+    }
+
     fn read(file: &str, top: &Section<'_>) -> Self {
         let name = stem(file);
         let clients = Clients::read(&section_of(top, "clients", clients::KEYS));
         let demand = Demand::read(&section_of(top, "demand", demand::KEYS));
         let duration = duration(top, &demand);
+        let callees = tier::callees(top);
+        let in_server = section_of(top, "server", server::KEYS);
+        let server = Server::read(&in_server, &clients, &callees);
         Self {
             name: name.into(),
             file: file.into(),
@@ -216,7 +240,9 @@ impl Scenario {
                 .unwrap_or(Duration::from_millis(500)),
             duration,
             repetitions: top.whole("repetitions", 1..=limits::REPETITIONS_MAX).unwrap_or(5),
-            server: Server::read(&section_of(top, "server", server::KEYS), &clients),
+            tiers: tier::read(top, &callees, &server),
+            simulator_only: simulator_only(top, &in_server),
+            server,
             clients,
             demand,
             capacity: Capacity::read(&section_of(top, "capacity", capacity::KEYS)),
@@ -225,6 +251,11 @@ impl Scenario {
             faults: fault::read(top, duration),
         }
     }
+}
+
+fn simulator_only(top: &Section<'_>, in_server: &Section<'_>) -> Option<(Place, &'static str)> {
+    let path = in_server.item("path").map(|item| (item.place(), "requests with paths"));
+    path.or_else(|| top.item("fault").map(|item| (item.place(), "faults")))
 }
 
 fn duration(top: &Section<'_>, demand: &Demand) -> Duration {

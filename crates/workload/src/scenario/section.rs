@@ -86,6 +86,27 @@ impl<'a> Section<'a> {
         T::default()
     }
 
+    /// The only one of `keys` that is there, with its index; none and several are problems.
+    pub(super) fn only_one(&self, keys: &[&str]) -> Option<(usize, Item<'a>)> {
+        let items = keys.iter().enumerate();
+        let mut items = items.filter_map(|(index, key)| Some((index, self.item(key)?)));
+        let Some(first) = items.next() else {
+            self.problem(format!(
+                "{} has none of {}; one of them is needed",
+                self.name(),
+                keys.join(", ")
+            ));
+            return None;
+        };
+        for (_, item) in items {
+            item.problem(format!(
+                "{} contradicts {}; one of them is needed, leave the other out",
+                item.name, first.1.name
+            ));
+        }
+        Some(first)
+    }
+
     /// Notes a problem of the table as a whole.
     pub(super) fn problem(&self, message: String) {
         if !self.broken {

@@ -1,7 +1,9 @@
 //! `[server]`: what serves.
 
 use super::item::Item;
-use super::section::Section;
+use super::locks::{self, Locks};
+use super::path::{self, Callee, Context, Path};
+use super::section::{Section, section_of};
 use super::{Clients, limits, pinning};
 use crate::duration::parse_duration;
 use crate::service::{Distribution, Service, Work};
@@ -20,10 +22,14 @@ pub struct Server {
     pub placement: Placement,
     /// What carries requests. Default TCP.
     pub transport: Transport,
-    /// How long a handler works.
+    /// How long a handler works; nothing where requests have paths.
     pub service: Service,
     /// How it spends that time. Default spinning.
     pub work: Work,
+    /// What a request does in place of a service; empty where there is one. Simulator only, as yet.
+    pub paths: Vec<Path>,
+    /// What it does at locks.
+    pub locks: Locks,
 }
 
 /// How a loop waits for requests.
@@ -56,13 +62,13 @@ pub enum Transport {
 }
 
 pub(super) const KEYS: &[&str] =
-    &["loops", "cores", "reception", "placement", "transport", "service"];
+    &["loops", "cores", "reception", "placement", "transport", "service", "path", "locks"];
 const SERVICE_KEYS: &[&str] = &["distribution", "mean", "work"];
 const SERVICE_EXAMPLE: &str = "service = { distribution = \"exponential\", mean = \"10us\" }";
 const TRANSPORTS: &[(&str, Transport)] = &[("tcp", Transport::Tcp), ("unix", Transport::Unix)];
 
 impl Server {
-    pub(super) fn read(section: &Section<'_>, clients: &Clients) -> Self {
+    pub(super) fn read(section: &Section<'_>, clients: &Clients, callees: &[Callee]) -> Self {
         let loops = section.whole("loops", 1..=limits::THREADS_MAX).unwrap_or(1);
         let placement = section.item("placement").and_then(|item| placement(&item));
         let placement = placement.unwrap_or(Placement::Inline);
@@ -79,11 +85,9 @@ impl Server {
             ));
         }
         let reception = section.item("reception").and_then(|item| reception(&item));
-        let (service, work) = section
-            .needed("service", SERVICE_EXAMPLE, |item| {
-                item.section(SERVICE_KEYS).map(|section| service(&section))
-            })
-            .unwrap_or((STAND_IN, Work::Spin));
+        let paths = paths(section, callees);
+        let service = if paths.is_some() { None } else { needed_service(section) };
+        let (service, work) = service.unwrap_or((STAND_IN, Work::Spin));
         Self {
             loops,
             cores,
@@ -92,11 +96,34 @@ impl Server {
             transport: section.choice("transport", TRANSPORTS).unwrap_or(Transport::Tcp),
             service,
             work,
+            paths: paths.unwrap_or_default(),
+            locks: Locks::read(&section_of(section, "locks", locks::KEYS)),
         }
     }
 }
 
-/// Takes the place of a service that could not be read.
+/// `None` where the server has a service instead, or nothing.
+fn paths(section: &Section<'_>, callees: &[Callee]) -> Option<Vec<Path>> {
+    let Some(item) = section.item("path") else {
+        if let Some(locks) = section.item("locks") {
+            locks.problem(format!(
+                "{} is given without server.path; leave it out, or describe requests by paths",
+                locks.name
+            ));
+        }
+        return None;
+    };
+    section.only_one(&["service", "path"]);
+    Some(path::read(&item, &Context { tiers: callees, first: 0 }))
+}
+
+fn needed_service(section: &Section<'_>) -> Option<(Service, Work)> {
+    section.needed("service", SERVICE_EXAMPLE, |item| {
+        item.section(SERVICE_KEYS).map(|section| service(&section))
+    })
+}
+
+/// Takes the place of a service that could not be read, or that paths replace.
 const STAND_IN: Service = Service { distribution: Distribution::Constant, mean: Duration::ZERO };
 
 fn service(section: &Section<'_>) -> (Service, Work) {

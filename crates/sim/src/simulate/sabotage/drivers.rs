@@ -29,16 +29,16 @@ impl DriverBug {
         now: Instant,
         event: Event,
     ) -> Option<Event> {
-        let (space, node) = (&mut simulation.space, &mut simulation.node);
+        let (space, node) = (&mut simulation.space, &mut simulation.topology.nodes[0]);
         // Bugs that strike every time are found too easily to show anything.
         let rarely = simulation.events.is_multiple_of(50);
         match (self, event) {
             (Self::LosesAnswers, Event::Reply(_)) if rarely => return None,
             (Self::LosesRequests, Event::Packet(Packet::Request(_))) if rarely => return None,
             (Self::LosesCreditMessages, Event::Credit(_)) => return None,
-            (Self::LosesWakeUps, Event::Tick) => return None,
+            (Self::LosesWakeUps, Event::Tick(_)) => return None,
             (Self::AnswersTwice, Event::Reply(_)) if rarely => space.calendar.at(now, event),
-            (Self::WakesLate, Event::Tick) => {
+            (Self::WakesLate, Event::Tick(_)) => {
                 space.calendar.at(now + Duration::from_millis(1), event);
                 return None;
             }

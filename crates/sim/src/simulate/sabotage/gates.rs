@@ -23,9 +23,9 @@ pub(super) enum GateBug {
 }
 
 /// A client with the bug; one without credits to care about is sound.
-pub(super) fn client(case: &Case, bug: GateBug) -> Client {
+pub(super) fn client(case: &Case, bug: GateBug, sound: Client) -> Client {
     if case.spec.name != "breakwater" && bug != GateBug::QueuesTooMany {
-        return case.controller().client();
+        return sound;
     }
     let excess = if bug == GateBug::QueuesTooMany { 1 } else { 0 };
     let config = ClientConfig {

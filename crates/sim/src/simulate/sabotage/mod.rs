@@ -1,7 +1,7 @@
 //! Planted bugs: each rule must find at least three, within a stated number of random worlds.
 //!
 //! `shards` are servers that do nearly what they should, `gates` clients, `drivers` meddle with the
-//! simulator between two of its steps.
+//! simulator between two of its steps; those of walking requests are in `crate::planted`.
 
 mod drivers;
 mod gates;
@@ -9,13 +9,15 @@ mod shards;
 
 use super::{Broken, Parts, Simulation};
 use crate::checks::Rule;
+use crate::planted::Planted;
 use crate::space::Event;
 use crate::swarm::Case;
 use drivers::DriverBug;
 use gates::GateBug;
 use shards::ShardBug;
 use std::sync::Arc;
-use tailwater_control::{Admission, Client};
+use tailwater_control::Admission;
+use tailwater_control::catalog::Controller;
 use tailwater_core::Instant;
 
 /// What is wrong.
@@ -24,6 +26,7 @@ enum Bug {
     Shard(ShardBug),
     Gate(GateBug),
     Driver(DriverBug),
+    Walk(Planted),
 }
 
 /// Each planted bug and the rule that must find it.
@@ -57,13 +60,23 @@ const BUGS: &[(Rule, Bug)] = &[
     (Rule::Deadline, Bug::Driver(DriverBug::LosesWakeUps)),
     (Rule::Deadline, Bug::Driver(DriverBug::WakesLate)),
     (Rule::Deadline, Bug::Driver(DriverBug::ForgetsToArm)),
+    (Rule::Locks, Bug::Walk(Planted::KeepsLocks)),
+    (Rule::Locks, Bug::Walk(Planted::ForgetsToRelease)),
+    (Rule::Locks, Bug::Walk(Planted::TakesTheTaken)),
+    (Rule::Locks, Bug::Walk(Planted::LosesWakeUps)),
+    (Rule::Budgets, Bug::Walk(Planted::ForgetsWaits)),
+    (Rule::Budgets, Bug::Walk(Planted::ForgetsTheRunQueue)),
+    (Rule::Budgets, Bug::Walk(Planted::NeverGivesUp)),
+    (Rule::Calls, Bug::Walk(Planted::LosesAnswers)),
+    (Rule::Calls, Bug::Walk(Planted::WakesEarly)),
+    (Rule::Calls, Bug::Walk(Planted::ForgetsToWake)),
 ];
 
 /// Within so many random worlds each bug must be found.
-const SEEDS: u64 = 400;
+const SEEDS: u64 = 1_000;
 
 #[test]
-fn every_planted_bug_is_found_within_four_hundred_seeds() {
+fn every_planted_bug_is_found_within_a_thousand_seeds() {
     for &(rule, bug) in BUGS {
         let finds = |seed| play(seed, Some(bug)).is_err_and(|broken| broken.rule == rule);
         let found = (1..=SEEDS).any(finds);
@@ -89,21 +102,26 @@ fn without_a_bug_the_same_worlds_break_no_rule() {
 /// A random world with a bug in it.
 fn play(seed: u64, bug: Option<Bug>) -> Result<(), Broken> {
     let case = Case::drawn(seed);
-    let mut boot = || -> Arc<dyn Admission> {
-        let sound = case.controller().admission;
+    let mut boot = |node| -> Arc<dyn Admission> {
+        let sound = case.controller(node).admission;
         match bug {
             Some(Bug::Shard(bug)) => Arc::new(shards::Spoilt { sound, bug }),
             _ => sound,
         }
     };
-    let client = || -> Client {
-        match bug {
-            Some(Bug::Gate(bug)) => gates::client(&case, bug),
-            _ => case.controller().client(),
-        }
+    let sound: Vec<Controller> =
+        (0..1 + 2 * case.world.tiers.len()).map(|node| case.controller(node)).collect();
+    let client = |node: usize, number: u32| sound[node].client(number.into());
+    let to_front = |number| match bug {
+        Some(Bug::Gate(bug)) => gates::client(&case, bug, client(0, number)),
+        _ => client(0, number),
     };
-    let parts = Parts { boot: &mut boot, client: &client };
+    let parts = Parts { boot: &mut boot, client: &client, to_front: &to_front };
     let mut simulation = Simulation::new(&case.world, parts);
+    if let Some(Bug::Walk(defect)) = bug {
+        let walks = simulation.topology.nodes.iter_mut().filter_map(|node| node.walk.as_mut());
+        walks.for_each(|walk| walk.plant(defect));
+    }
     let mut meddle = |simulation: &mut Simulation<'_>, now, event| match bug {
         Some(Bug::Driver(bug)) => bug.meddle(simulation, now, event),
         _ => Some(event),

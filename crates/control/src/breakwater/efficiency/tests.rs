@@ -1,0 +1,106 @@
+//! Algorithm 1 by table, and the pool in a closed loop around a server of two locks.
+
+use super::*;
+
+const SLO: Duration = Duration::from_micros(200);
+
+fn flow(incoming: u64, served: u64, dropped: u64) -> Flow {
+    Flow { incoming, served, dropped, over: Duration::from_micros(100) }
+}
+
+fn reading(last: Flow, current: Flow) -> Reading {
+    Reading { total: 400.0, issued: 400, sessions: 1_000, last, current, trend: Trend::default() }
+}
+
+/// Last and current iteration as (incoming, served), drops, and what each law makes of them.
+#[test]
+fn decisions_by_table() {
+    use Decision::{Dropping, Efficient, Idle, Inefficient, Opposed};
+    let capped = Efficiency { drop_cap: 0.2, ..Efficiency::PAPER };
+    let table = [
+        ((100, 100), (120, 120), 0, Efficient, Efficient),
+        ((100, 100), (80, 80), 0, Efficient, Efficient),
+        // Ten more bring three more: above 10 % and 25 %; then two, between; then one, at 10 %.
+        ((100, 80), (110, 83), 0, Efficient, Efficient),
+        ((100, 80), (110, 82), 0, Efficient, Inefficient),
+        ((100, 80), (110, 81), 0, Inefficient, Inefficient),
+        // Exactly 25 %: enough for the published code under rising load, not under falling.
+        ((100, 80), (108, 82), 0, Efficient, Efficient),
+        ((108, 82), (100, 80), 0, Efficient, Inefficient),
+        ((100, 80), (110, 79), 0, Opposed, Opposed),
+        ((110, 79), (100, 80), 0, Opposed, Opposed),
+        ((100, 80), (110, 80), 0, Opposed, Opposed),
+        // The same load and more served: no change of load for the paper, a gain for the code.
+        ((100, 80), (100, 85), 0, Opposed, Efficient),
+        ((100, 80), (0, 0), 0, Efficient, Idle),
+        ((0, 0), (0, 0), 0, Opposed, Idle),
+    ];
+    for (last, current, dropped, paper, artifact) in table {
+        let reading = reading(flow(last.0, last.1, 0), flow(current.0, current.1, dropped));
+        let found = decide(Growth::Always, &Efficiency::PAPER, &reading);
+        assert_eq!(found, paper, "paper: {last:?} to {current:?}");
+        let found = decide(Growth::WhileUsed(1.0), &Efficiency::ARTIFACT, &reading);
+        assert_eq!(found, artifact, "artifact: {last:?} to {current:?}");
+    }
+    let dropping = reading(flow(100, 80, 0), flow(120, 95, 25));
+    assert_eq!(decide(Growth::Always, &capped, &dropping), Dropping);
+    assert_eq!(decide(Growth::Always, &Efficiency::PAPER, &dropping), Efficient);
+}
+
+#[test]
+fn the_published_code_does_not_grow_a_pool_that_is_not_used() {
+    let unused = Reading { issued: 399, ..reading(flow(100, 100, 0), flow(120, 120, 0)) };
+    let decide = |growth| decide(growth, &Efficiency::ARTIFACT, &unused);
+    assert_eq!(decide(Growth::WhileUsed(1.0)), Decision::Unused);
+    assert_eq!(decide(Growth::Always), Decision::Efficient);
+}
+
+#[test]
+fn steps_are_those_of_the_profile_within_both_bounds() {
+    let (paper, artifact) =
+        (Config::efficiency_paper(SLO, 10), Config::efficiency_artifact(SLO, 10));
+    let next = |config: &Config, law: &Efficiency, reading: &Reading, decision| {
+        (100.0 * resize(config, law, reading, decision)).round() / 100.0
+    };
+    let now = reading(Flow::default(), Flow::default());
+    let crowd = Reading { sessions: 5_000, ..now };
+    let cases = [
+        (&paper, &Efficiency::PAPER, now, Decision::Efficient, 401.0),
+        (&paper, &Efficiency::PAPER, crowd, Decision::Efficient, 405.0),
+        (&paper, &Efficiency::PAPER, now, Decision::Inefficient, 392.0),
+        (&artifact, &Efficiency::ARTIFACT, now, Decision::Efficient, 401.0),
+        (&artifact, &Efficiency::ARTIFACT, crowd, Decision::Opposed, 397.5),
+        (&artifact, &Efficiency::ARTIFACT, now, Decision::Unused, 399.0),
+        (&artifact, &Efficiency::TUNED, now, Decision::Efficient, 400.0),
+        (&artifact, &Efficiency::TUNED, now, Decision::Inefficient, 392.0),
+    ];
+    for (config, law, reading, decision, expected) in cases {
+        let found = next(config, law, &reading, decision);
+        assert!((found - expected).abs() < 1e-9, "{decision:?}: {found}, not {expected}");
+    }
+    let low = Reading { total: 10.0, ..now };
+    assert_eq!(next(&paper, &Efficiency::PAPER, &low, Decision::Opposed), 10.0, "C_min");
+    let bounded = Efficiency { pool_max: 400, ..Efficiency::PAPER };
+    assert_eq!(next(&paper, &bounded, &now, Decision::Efficient), 400.0, "C_max");
+}
+
+#[test]
+fn settings_that_cannot_work_are_named() {
+    let tuned = Efficiency::TUNED;
+    let wrong = [
+        Efficiency { threshold: 1.5, ..tuned },
+        Efficiency { drop_cap: f64::NAN, ..tuned },
+        Efficiency { additive: -1.0, ..tuned },
+        Efficiency { decrease: Decrease::Multiplicative(2.0), ..tuned },
+        Efficiency { judge: Judge::Slope { memory: 0.5, spared: 0.0 }, ..tuned },
+        Efficiency { judge: Judge::Slope { memory: 8.0, spared: 7.0 }, ..tuned },
+        Efficiency { span: Span::Fixed { interval: SLO, settle: SLO }, ..tuned },
+    ];
+    let names =
+        ["efficiency_threshold", "drop_cap", "additive", "decrease", "memory", "spared", "settle"];
+    for (law, name) in wrong.into_iter().zip(names) {
+        let complaint = law.check().unwrap_err();
+        assert!(complaint.starts_with(name), "{complaint}");
+    }
+    assert!([tuned, Efficiency::PAPER, Efficiency::ARTIFACT].iter().all(|law| law.check().is_ok()));
+}

@@ -1,0 +1,214 @@
+//! Breakwater and its server AQM alone, in the catalog.
+
+use super::clients;
+use super::family::{Built, Draft, Family, Profile};
+use super::parse::{boolean, choice, duration, number, set, whole};
+use super::settings::Key;
+use crate::breakwater::{
+    Breakwater, Config, CreditGate, Demand, Explicit, Growth, Increase, Interval, Issued,
+    LastCredit, Signal,
+};
+use crate::client::OpenGate;
+use std::sync::Arc;
+use std::time::Duration;
+
+pub(super) static BREAKWATER: Family<Config> = Family {
+    name: "breakwater",
+    summary: "credits issued from the server's queueing delay (OSDI '20)",
+    profiles: &[
+        Profile { name: "default", server: Config::tuned, client: clients::for_a_share },
+        Profile { name: "paper", server: Config::paper, client: clients::for_the_slo },
+        Profile { name: "artifact", server: Config::artifact, client: clients::briefly },
+    ],
+    settings: &[DELAY_LAW, INTERVAL, POOL, AQM],
+    server,
+    gate: |_, _| Box::<CreditGate>::default(),
+};
+
+pub(super) static AQM_ONLY: Family<Config> = Family {
+    name: "aqm-only",
+    summary: "Breakwater's server AQM without credits: shedding alone",
+    profiles: &[
+        Profile {
+            name: "default",
+            server: |slo, cores| without_credits(Config::tuned(slo, cores)),
+            client: clients::open,
+        },
+        Profile {
+            name: "paper",
+            server: |slo, cores| without_credits(Config::paper(slo, cores)),
+            client: clients::open,
+        },
+        Profile {
+            name: "artifact",
+            server: |slo, cores| without_credits(Config::artifact(slo, cores)),
+            client: clients::open,
+        },
+    ],
+    settings: &[AQM],
+    server,
+    gate: |_, _| Box::new(OpenGate),
+};
+
+fn without_credits(config: Config) -> Config {
+    Config { credits: false, ..config }
+}
+
+/// Any controller that is a Breakwater by its configuration.
+pub(super) fn server(config: &Config, shards: usize, seed: u64) -> Built {
+    Ok(Arc::new(Breakwater::new(*config, shards, seed)?))
+}
+
+/// The law that sizes the pool by delay.
+pub(super) const DELAY_LAW: &[Key<Draft<Config>>] = &[
+    Key {
+        name: "target_delay",
+        help: "queueing delay the pool is steered to, d_t; a duration such as 80us",
+        apply: |draft, value| set(&mut draft.server.target_delay, duration(value)),
+    },
+    Key {
+        name: "alpha",
+        help: "additive increase per client, α of eq. 3; 0 to 1",
+        apply: |draft, value| set(&mut draft.server.alpha, number(value)),
+    },
+    Key {
+        name: "beta",
+        help: "strength of the decrease, β of eq. 2; 0 to 1",
+        apply: |draft, value| set(&mut draft.server.beta, number(value)),
+    },
+    Key {
+        name: "increase",
+        help: "changes below one credit: at-least-one, carried (increases), fractional (both ways)",
+        apply: |draft, value| {
+            let known = [
+                ("at-least-one", Increase::AtLeastOne),
+                ("carried", Increase::Carried),
+                ("fractional", Increase::Fractional),
+            ];
+            set(&mut draft.server.increase, choice(value, &known))
+        },
+    },
+    Key {
+        name: "growth",
+        help: "always, or the share of the pool that must be issued before it grows, such as 0.9",
+        apply: |draft, value| {
+            let growth = if value == "always" {
+                Ok(Growth::Always)
+            } else {
+                number(value).map(Growth::WhileUsed)
+            };
+            set(&mut draft.server.growth, growth)
+        },
+    },
+];
+
+/// How often that law acts.
+const INTERVAL: &[Key<Draft<Config>>] = &[Key {
+    name: "interval",
+    help: "measured (every network RTT), turnover (sixteen times while all credits are used once, at \
+           most every RTT), or a constant such as 10us",
+    apply: |draft, value| {
+        let (min, max) = (Duration::from_micros(1), Duration::from_millis(100));
+        let measured = match value {
+            "measured" => Some(Interval::Measured { min, max }),
+            "turnover" => Some(Interval::Turnover { min, max }),
+            _ => None,
+        };
+        if let Some(interval) = measured {
+            draft.server.interval = interval;
+            return Ok(());
+        }
+        set(&mut draft.server.interval, duration(value).map(Interval::Fixed))
+    },
+}];
+
+/// The pool and how its credits are handed out, whatever the law.
+pub(super) const POOL: &[Key<Draft<Config>>] = &[
+    Key {
+        name: "issued",
+        help: "what counts against the pool: unused credits, or outstanding (those in use as well)",
+        apply: |draft, value| {
+            let known = [("unused", Issued::Unused), ("outstanding", Issued::Outstanding)];
+            set(&mut draft.server.issued, choice(value, &known))
+        },
+    },
+    Key {
+        name: "last_credit",
+        help: "revoked, kept-unless-shed, or kept while the pool is exceeded by less than a share",
+        apply: |draft, value| {
+            let kept = match value {
+                "revoked" => Ok(LastCredit::Revoked),
+                "kept-unless-shed" => Ok(LastCredit::KeptUnlessShed),
+                _ => number(value).map(LastCredit::KeptWithin),
+            };
+            set(&mut draft.server.last_credit, kept)
+        },
+    },
+    Key {
+        name: "explicit",
+        help: "who gets an explicit credit: random or oldest-first",
+        apply: |draft, value| {
+            let known = [("random", Explicit::Random), ("oldest-first", Explicit::OldestFirst)];
+            set(&mut draft.server.explicit, choice(value, &known))
+        },
+    },
+    Key {
+        name: "demand",
+        help: "speculated (learnt from requests) or synchronised (announced by clients)",
+        apply: |draft, value| {
+            let known =
+                [("speculated", Demand::Speculated), ("synchronised", Demand::Synchronised)];
+            draft.server.demand = choice(value, &known)?;
+            draft.common.client.announce_demand = draft.server.demand == Demand::Synchronised;
+            Ok(())
+        },
+    },
+    Key {
+        name: "starvation_limit",
+        help: "longest time without credit before one is given from an empty pool; a duration",
+        apply: |draft, value| set(&mut draft.server.starvation_limit, duration(value).map(Some)),
+    },
+    Key {
+        name: "window_max",
+        help: "largest window of a session; a whole number",
+        apply: |draft, value| set(&mut draft.server.window_max, whole(value)),
+    },
+    Key {
+        name: "pool_min",
+        help: "smallest pool; a whole number",
+        apply: |draft, value| set(&mut draft.server.pool_min, whole(value)),
+    },
+];
+
+/// What the server sheds of that which comes nevertheless.
+pub(super) const AQM: &[Key<Draft<Config>>] = &[
+    Key {
+        name: "drop_threshold",
+        help: "queueing delay from which requests are shed on arrival; a duration",
+        apply: |draft, value| set(&mut draft.server.drop_threshold, duration(value).map(Some)),
+    },
+    Key {
+        name: "aqm",
+        help: "false: the server never sheds",
+        apply: |draft, value| {
+            if !boolean(value)? {
+                draft.server.drop_threshold = None;
+                draft.server.deadline_aware = false;
+            }
+            Ok(())
+        },
+    },
+    Key {
+        name: "deadline_aware",
+        help: "refuse requests whose deadline cannot be met; true or false",
+        apply: |draft, value| set(&mut draft.server.deadline_aware, boolean(value)),
+    },
+    Key {
+        name: "signal",
+        help: "what counts as delay: oldest-age, or predicted (how long a new request will wait)",
+        apply: |draft, value| {
+            let known = [("oldest-age", Signal::OldestAge), ("predicted", Signal::Predicted)];
+            set(&mut draft.server.signal, choice(value, &known))
+        },
+    },
+];

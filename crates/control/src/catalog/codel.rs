@@ -1,0 +1,43 @@
+//! CoDel in the catalog.
+
+use super::clients;
+use super::family::{Draft, Family, Profile};
+use super::parse::{duration, set};
+use super::settings::Key;
+use crate::client::OpenGate;
+use crate::codel::{Codel, Config};
+use std::sync::Arc;
+
+pub(super) static CODEL: Family<Config> = Family {
+    name: "codel",
+    summary: "sheds at the head of the queue while even its shortest wait is too long (RFC 8289)",
+    profiles: &[
+        Profile { name: "default", server: |slo, _| Config::tuned(slo), client: clients::open },
+        Profile { name: "paper", server: |slo, _| Config::paper(slo), client: clients::open },
+        Profile { name: "original", server: |_, _| Config::rfc(), client: clients::open },
+    ],
+    settings: &[LAW],
+    server: |config, shards, _| Ok(Arc::new(Codel::new(*config, shards)?)),
+    gate: |_, _| Box::new(OpenGate),
+};
+
+const LAW: &[Key<Draft<Config>>] = &[
+    Key {
+        name: "target",
+        help: "the wait that may stand in the queue, CoDel's TARGET; a duration such as 80us",
+        apply: |draft, value| set(&mut draft.server.target, duration(value)),
+    },
+    Key {
+        name: "interval",
+        help: "how long waits stay above the target before CoDel sheds, its INTERVAL; a duration",
+        apply: |draft, value| set(&mut draft.server.interval, duration(value)),
+    },
+    Key {
+        name: "ceiling",
+        help: "never, or the wait from which all is shed under overload; a duration",
+        apply: |draft, value| {
+            let ceiling = if value == "never" { Ok(None) } else { duration(value).map(Some) };
+            set(&mut draft.server.ceiling, ceiling)
+        },
+    },
+];

@@ -1,0 +1,157 @@
+//! Breakwater's pool under Protego's law, in the catalog.
+
+use super::breakwater::{AQM, DELAY_LAW, POOL, server};
+use super::clients;
+use super::family::{Draft, Family, Profile};
+use super::parse::{boolean, duration, number, set, whole};
+use super::settings::Key;
+use crate::breakwater::{Config, CreditGate, Decrease, Efficiency, Judge, Law, Span};
+use std::time::Duration;
+
+pub(super) static EFFICIENCY: Family<Config> = Family {
+    name: "efficiency",
+    summary: "credits issued while more of them serve more (Protego, NSDI '23)",
+    profiles: &[
+        Profile { name: "default", server: Config::efficiency_tuned, client: clients::for_a_share },
+        Profile { name: "paper", server: Config::efficiency_paper, client: clients::for_the_slo },
+        Profile { name: "artifact", server: Config::efficiency_artifact, client: clients::briefly },
+    ],
+    settings: &[LAW, DELAY_LAW, POOL, AQM],
+    server,
+    gate: |_, _| Box::<CreditGate>::default(),
+};
+
+/// Changes the law, which every profile of this controller has.
+fn law(
+    draft: &mut Draft<Config>,
+    change: impl FnOnce(&mut Efficiency) -> Result<(), String>,
+) -> Result<(), String> {
+    match &mut draft.server.law {
+        Law::Efficiency(law) => change(law),
+        Law::Delay => Err("the efficiency law is needed".into()),
+    }
+}
+
+const LAW: &[Key<Draft<Config>>] = &[
+    Key {
+        name: "efficiency_threshold",
+        help: "requests served more for each that comes in more, below which the pool shrinks, t_e; 0 to 1",
+        apply: |draft, value| law(draft, |law| set(&mut law.threshold, number(value))),
+    },
+    Key {
+        name: "drop_cap",
+        help: "share of drops above which the pool shrinks in any case, t_d; 0 to 1",
+        apply: |draft, value| law(draft, |law| set(&mut law.drop_cap, number(value))),
+    },
+    Key {
+        name: "additive",
+        help: "credits added per client in an iteration, at least one in all, a; 0 to 1",
+        apply: |draft, value| law(draft, |law| set(&mut law.additive, number(value))),
+    },
+    Key {
+        name: "decrease",
+        help: "additive, or the share of the pool that goes, d, such as 0.02",
+        apply: |draft, value| {
+            let decrease = match value {
+                "additive" => Ok(Decrease::Additive),
+                _ => number(value).map(Decrease::Multiplicative),
+            };
+            law(draft, |law| set(&mut law.decrease, decrease))
+        },
+    },
+    Key {
+        name: "interval",
+        help: "length of an iteration: measured (four end-to-end round trips), or a constant",
+        apply: |draft, value| {
+            let interval = match value {
+                "measured" => None,
+                _ => Some(duration(value)?),
+            };
+            law(draft, |law| {
+                law.span = match (interval, law.span) {
+                    (None, _) => Span::RoundTrips,
+                    (Some(interval), Span::Fixed { settle, .. }) => {
+                        Span::Fixed { interval, settle }
+                    }
+                    // As with round trips: the first of four.
+                    (Some(interval), Span::RoundTrips) => {
+                        Span::Fixed { interval, settle: interval / 4 }
+                    }
+                };
+                Ok(())
+            })
+        },
+    },
+    Key {
+        name: "settle",
+        help: "how much of a constant interval passes before counting begins; a duration",
+        apply: |draft, value| {
+            let settle: Duration = duration(value)?;
+            law(draft, |law| match &mut law.span {
+                Span::Fixed { settle: field, .. } => set(field, Ok(settle)),
+                Span::RoundTrips => {
+                    Err("the interval is measured; a constant interval is needed first".into())
+                }
+            })
+        },
+    },
+    Key {
+        name: "judge",
+        help: "what is efficient: difference (Algorithm 1), published (as in the code), or slope",
+        apply: |draft, value| {
+            let judge = match value {
+                "difference" => Judge::Difference,
+                "published" => Judge::Published,
+                "slope" => SLOPE,
+                _ => {
+                    return Err(format!(
+                        "'{value}' found, one of difference, published, slope is needed"
+                    ));
+                }
+            };
+            law(draft, |law| set(&mut law.judge, Ok(judge)))
+        },
+    },
+    Key {
+        name: "memory",
+        help: "iterations that the slope is drawn through; 1 or more",
+        apply: |draft, value| {
+            let count = number(value)?;
+            slope(draft, |memory, _| *memory = count)
+        },
+    },
+    Key {
+        name: "spared_drops",
+        help: "share of drops up to which the slope is not asked; 0 to 1",
+        apply: |draft, value| {
+            let share = number(value)?;
+            slope(draft, |_, spared| *spared = share)
+        },
+    },
+    Key {
+        name: "delay_steers",
+        help: "true: the delay law steers too, and this one only holds back",
+        apply: |draft, value| law(draft, |law| set(&mut law.delay_steers, boolean(value))),
+    },
+    Key {
+        name: "pool_max",
+        help: "largest pool, C_max; a whole number",
+        apply: |draft, value| law(draft, |law| set(&mut law.pool_max, whole(value))),
+    },
+];
+
+/// What `judge=slope` begins with.
+const SLOPE: Judge = Judge::Slope { memory: 32.0, spared: 0.05 };
+
+/// Changes how the slope is drawn, and draws one.
+fn slope(draft: &mut Draft<Config>, change: impl FnOnce(&mut f64, &mut f64)) -> Result<(), String> {
+    law(draft, |law| {
+        if !matches!(law.judge, Judge::Slope { .. }) {
+            law.judge = SLOPE;
+        }
+        if let Judge::Slope { memory, spared } = &mut law.judge {
+            change(memory, spared);
+        }
+        Ok(())
+    })
+}

@@ -1,0 +1,148 @@
+//! What a kind of controller brings to the catalog, and how a spec of it becomes both ends.
+
+use super::settings::{COMMON, Key};
+use super::{Controller, Setting, Spec, SpecError};
+use crate::client::{ClientConfig, Gate};
+use crate::guard::{Guarded, Mode, Switch};
+use crate::server::Admission;
+use std::sync::Arc;
+use std::time::Duration;
+use tailwater_core::Rng;
+
+/// A controller as the catalog knows it. `C` is its configuration, both ends' settings in one.
+pub(super) struct Family<C: 'static> {
+    /// In scenarios and on the command line; also what its [`Admission::name`] says.
+    pub(super) name: &'static str,
+    /// A line for people.
+    pub(super) summary: &'static str,
+    /// Its profiles, `default` among them.
+    pub(super) profiles: &'static [Profile<C>],
+    /// Tables of its own settings; those of all controllers need no mention.
+    pub(super) settings: &'static [&'static [Key<Draft<C>>]],
+    /// Checks the configuration and builds the server's half for so many loops. The last number is
+    /// the seed. A complaint begins with the name of the setting at fault.
+    pub(super) server: fn(&C, usize, u64) -> Built,
+    /// The gate of one client; the number is a seed of that client's own.
+    pub(super) gate: fn(&C, u64) -> Box<dyn Gate>,
+}
+
+/// The server's half, or what is wrong with its configuration.
+pub(super) type Built = Result<Arc<dyn Admission>, String>;
+
+/// A named starting point.
+pub(super) struct Profile<C: 'static> {
+    pub(super) name: &'static str,
+    /// From the objective and the server's loops.
+    pub(super) server: fn(Duration, u32) -> C,
+    /// How a client queues, from the objective.
+    pub(super) client: fn(Duration) -> ClientConfig,
+}
+
+/// A controller being put together.
+pub(super) struct Draft<C> {
+    pub(super) server: C,
+    pub(super) common: Common,
+}
+
+/// What every controller has.
+pub(super) struct Common {
+    pub(super) slo: Duration,
+    pub(super) client: ClientConfig,
+    pub(super) mode: Mode,
+    pub(super) shed_cap: f64,
+}
+
+/// A [`Family`] whatever its configuration.
+pub(super) trait AnyFamily: Sync {
+    fn name(&self) -> &'static str;
+    fn summary(&self) -> &'static str;
+    fn profiles(&self) -> Vec<&'static str>;
+    /// Its own, without the common ones.
+    fn settings(&self) -> Vec<Setting>;
+    fn build(
+        &self,
+        spec: &Spec,
+        slo: Duration,
+        shards: usize,
+        seed: u64,
+    ) -> Result<Controller, SpecError>;
+}
+
+impl<C: Clone + Send + Sync + 'static> AnyFamily for Family<C> {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn summary(&self) -> &'static str {
+        self.summary
+    }
+
+    fn profiles(&self) -> Vec<&'static str> {
+        self.profiles.iter().map(|profile| profile.name).collect()
+    }
+
+    fn settings(&self) -> Vec<Setting> {
+        let all = self.settings.iter().copied().flatten();
+        all.map(|key| Setting { name: key.name, help: key.help, controllers: vec![self.name] })
+            .collect()
+    }
+
+    fn build(
+        &self,
+        spec: &Spec,
+        slo: Duration,
+        shards: usize,
+        seed: u64,
+    ) -> Result<Controller, SpecError> {
+        let draft = self.draft(spec, slo, u32::try_from(shards).unwrap_or(u32::MAX))?;
+        let Draft { server: config, common } = draft;
+        if !(0.0..=1.0).contains(&common.shed_cap) {
+            let message = format!("shed_cap is {}; 0 to 1 is needed", common.shed_cap);
+            return Err(SpecError::new("shed_cap", message));
+        }
+        let inner = (self.server)(&config, shards, seed)
+            .map_err(|message| SpecError::new(self.culprit(&message), message))?;
+        let switch = Arc::new(Switch::new(common.mode));
+        let admission = Arc::new(Guarded::new(inner, Arc::clone(&switch), common.shed_cap));
+        let (rng, gate) = (Rng::from_seed(seed), self.gate);
+        let gate = move |index| gate(&config, rng.split(&format!("client {index}")).seed());
+        Ok(Controller { admission, switch, client: common.client, gate: Arc::new(gate) })
+    }
+}
+
+impl<C> Family<C> {
+    /// The profile, and then the overrides in their order.
+    fn draft(&self, spec: &Spec, slo: Duration, cores: u32) -> Result<Draft<C>, SpecError> {
+        let named = self.profiles.iter().find(|profile| profile.name == spec.profile);
+        let profile = named.ok_or_else(|| {
+            let known: Vec<_> = self.profiles.iter().map(|profile| profile.name).collect();
+            SpecError::unknown("profile", &spec.profile, &known)
+        })?;
+        let client = (profile.client)(slo);
+        let common = Common { slo, client, mode: Mode::Enforce, shed_cap: 1.0 };
+        let mut draft = Draft { server: (profile.server)(slo, cores), common };
+        for (key, value) in &spec.overrides {
+            self.apply(&mut draft, key, value)?;
+        }
+        Ok(draft)
+    }
+
+    fn apply(&self, draft: &mut Draft<C>, name: &str, value: &str) -> Result<(), SpecError> {
+        let own = self.settings.iter().copied().flatten().find(|key| key.name == name);
+        let applied = if let Some(key) = own {
+            (key.apply)(draft, value)
+        } else if let Some(key) = COMMON.iter().find(|key| key.name == name) {
+            (key.apply)(&mut draft.common, value)
+        } else {
+            return Err(SpecError::inapplicable(name, self.name));
+        };
+        applied.map_err(|why| SpecError::new(name, format!("{name}: {why}")))
+    }
+
+    /// The setting that a complaint begins with, or else the controller.
+    fn culprit(&self, message: &str) -> &'static str {
+        let first = message.split(' ').next().unwrap_or_default();
+        let key = self.settings.iter().copied().flatten().find(|key| key.name == first);
+        key.map_or(self.name, |key| key.name)
+    }
+}

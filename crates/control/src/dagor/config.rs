@@ -1,0 +1,237 @@
+//! DAGOR's settings and its profiles.
+
+use super::levels::Levels;
+use std::time::Duration;
+
+/// All that one DAGOR server and its clients need to know. Built by a profile, changed by overrides.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Config {
+    /// How the admission level is moved, and what it is moved by.
+    pub variant: Variant,
+    /// Queueing delay that counts as overload, `DAGOR_q`. SoCC '18: 20 ms; OSDI '20: tuned for each
+    /// workload, 70 µs for 10 µs exponential service and an SLO of 200 µs. Too low sheds bursts that
+    /// would have passed; too high leaves no room in the SLO for service and network.
+    pub delay_limit: Duration,
+    /// How much an update takes while overloaded, α; 0 to 1. Both papers: 0.05. Too low lets a
+    /// queue stand for many windows after a step; too high empties the server after each.
+    pub alpha: f64,
+    /// How much an update gives otherwise, β; 0 to 1. Both papers: 0.01. Too low leaves capacity
+    /// unused after overload; too high overshoots in each window.
+    pub beta: f64,
+    /// Longest time between updates. SoCC '18: 1 s; OSDI '20: 1 ms.
+    pub update_every: Duration,
+    /// An update is made after this many requests already; both papers: 2,000.
+    pub update_requests: u32,
+    /// How often the queueing delay is looked at; artifact: 10 µs. Requests are counted as often.
+    pub sample_every: Duration,
+    /// Share of the newest sample in the smoothed delay of [`Variant::Threshold`]; artifact: 0.2.
+    pub gain: f64,
+    /// How many levels there are, and how many of them belong to one business priority.
+    pub levels: Levels,
+    /// Whose the low bits of a level are.
+    pub draw: Draw,
+    /// The highest level that is admitted at first, from 0 (the most important alone); capped at
+    /// the last level. Artifact: 32 of 128.
+    pub start_level: u16,
+    /// What a client believes before it has heard from the server.
+    pub belief: Belief,
+    /// What [`Variant::Histogram`] takes for the levels above the cursor.
+    pub unseen: Unseen,
+    /// A client that has heard nothing for so long lets one request pass whatever its level, and
+    /// learns the threshold of the day from the answer. `None` trusts its important requests to do
+    /// that; a client without any would stay silent for ever.
+    pub probe_after: Option<Duration>,
+}
+
+/// See [`Config::variant`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Variant {
+    /// The original (SoCC '18, §4.2): the *number* of requests to admit moves by α and β, and a
+    /// histogram of the window's requests says which level that number reaches. Overload is a mean
+    /// wait of the window's started requests above the limit.
+    Histogram,
+    /// The simplification of the OSDI '20 evaluation: the *level* itself moves, by a share α of
+    /// itself down and by a share β of all levels up. The same as the original while all levels are
+    /// equally full. Overload is a smoothed queueing delay at the limit or above.
+    Threshold,
+}
+
+/// See [`Config::draw`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Draw {
+    /// Each request draws its own (OSDI '20, §5.1).
+    PerRequest,
+    /// A client keeps one and draws anew after this long (SoCC '18: a hash of the user, changed
+    /// every hour), so that a task of many requests is admitted as a whole or not at all.
+    PerClient(Duration),
+}
+
+/// See [`Config::belief`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Belief {
+    /// The server admits everything.
+    Open,
+    /// Any threshold, drawn once for each connection (artifact).
+    Random,
+}
+
+/// See [`Config::unseen`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Unseen {
+    /// What arrived (the algorithm's letter). Where clients drop what the server would shed, that is
+    /// nothing: the first window without overload then opens the server wholly.
+    AsArrived,
+    /// At least as much as in a typical admitted level, so that β bounds the step up. Ours.
+    AsBelow,
+}
+
+/// The share of the SLO that is the OSDI evaluation's `DAGOR_q`: 70 µs of 200 µs.
+const LIMIT_SHARE: f64 = 0.35;
+
+impl Config {
+    /// As tuned for the OSDI '20 evaluation (Breakwater §5.1): 128 random levels, 1 ms or 2,000
+    /// requests. The text leaves open how the level moves, where it starts and what a new client
+    /// believes; here it moves directly, starts open and is believed open.
+    #[must_use]
+    pub fn paper(slo: Duration) -> Self {
+        Self { start_level: u16::MAX, belief: Belief::Open, ..Self::artifact(slo) }
+    }
+
+    /// The published code of that evaluation (caladan, folder `breakwater`, files `dg_*`) with the
+    /// artifact's limit of 70 µs; the tree itself has 60 µs.
+    #[must_use]
+    pub fn artifact(slo: Duration) -> Self {
+        Self {
+            variant: Variant::Threshold,
+            delay_limit: slo.mul_f64(LIMIT_SHARE),
+            alpha: 0.05,
+            beta: 0.01,
+            update_every: Duration::from_millis(1),
+            update_requests: 2_000,
+            sample_every: Duration::from_micros(10),
+            gain: 0.2,
+            levels: Levels { class_bits: 0, user_bits: 7 },
+            draw: Draw::PerRequest,
+            start_level: 32,
+            belief: Belief::Random,
+            unseen: Unseen::AsArrived,
+            probe_after: None,
+        }
+    }
+
+    /// DAGOR as first published (SoCC '18): a mean wait of 20 ms, 1 s or 2,000 requests, a level per
+    /// user, changed hourly. Our wire carries 8 bits of priority, so there are 4 business and 64
+    /// user priorities instead of tens and 128; and clients probe, without which one whose level is
+    /// above the cursor would never hear that it fell.
+    #[must_use]
+    pub fn original() -> Self {
+        Self {
+            variant: Variant::Histogram,
+            delay_limit: Duration::from_millis(20),
+            update_every: Duration::from_secs(1),
+            sample_every: Duration::from_millis(1),
+            levels: Levels { class_bits: 2, user_bits: 6 },
+            draw: Draw::PerClient(Duration::from_secs(3_600)),
+            start_level: u16::MAX,
+            belief: Belief::Open,
+            probe_after: Some(Duration::from_secs(1)),
+            ..Self::artifact(Duration::from_millis(100))
+        }
+    }
+
+    /// Ours: the original's histogram at the speed of the OSDI evaluation, four classes of priority,
+    /// levels that clients hide taken into account, probes, and a limit of 25 % of the SLO.
+    #[must_use]
+    pub fn tuned(slo: Duration) -> Self {
+        Self {
+            variant: Variant::Histogram,
+            delay_limit: slo.mul_f64(0.25),
+            levels: Levels { class_bits: 2, user_bits: 6 },
+            start_level: u16::MAX,
+            belief: Belief::Open,
+            unseen: Unseen::AsBelow,
+            probe_after: Some(Duration::from_millis(100)),
+            ..Self::artifact(slo)
+        }
+    }
+
+    /// Why these settings cannot work, if they cannot.
+    ///
+    /// # Errors
+    /// A sentence that names the setting, what was found and what is needed.
+    pub fn check(&self) -> Result<(), String> {
+        self.levels.check()?;
+        for (name, value) in [("alpha", self.alpha), ("beta", self.beta), ("gain", self.gain)] {
+            if !(value > 0.0 && value <= 1.0) {
+                return Err(format!("{name} is {value}; a number above 0 and up to 1 is needed"));
+            }
+        }
+        for (name, time) in [
+            ("delay_limit", self.delay_limit),
+            ("update_every", self.update_every),
+            ("sample_every", self.sample_every),
+        ] {
+            if time.is_zero() {
+                return Err(format!("{name} is zero; a time above zero is needed"));
+            }
+        }
+        if self.update_requests == 0 {
+            return Err("update_requests is 0; at least 1 is needed".into());
+        }
+        self.check_probes()
+    }
+
+    fn check_probes(&self) -> Result<(), String> {
+        match self.probe_after {
+            Some(after) if after.is_zero() => {
+                Err("probe_after is zero; a time above zero is needed, or every request is a probe"
+                    .into())
+            }
+            None if self.levels.class_bits > 0 || self.draw != Draw::PerRequest => Err(
+                "probe_after is never; a time is needed where a client's requests keep to some \
+                 levels (class_bits above 0, draw per client), or a threshold below them silences \
+                 it for ever"
+                    .into(),
+            ),
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SLO: Duration = Duration::from_micros(200);
+
+    #[test]
+    fn profiles_have_the_published_values() {
+        let artifact = Config::artifact(SLO);
+        assert_eq!(artifact.delay_limit, Duration::from_micros(70));
+        assert_eq!(artifact.levels.count(), 128);
+        assert_eq!((artifact.start_level, artifact.update_requests), (32, 2_000));
+        assert_eq!(Config::original().delay_limit, Duration::from_millis(20));
+        let all = [artifact, Config::paper(SLO), Config::original(), Config::tuned(SLO)];
+        assert!(all.iter().all(|config| config.check().is_ok()));
+    }
+
+    #[test]
+    fn what_cannot_work_is_refused_by_name() {
+        let complaint = |config: Config| config.check().unwrap_err();
+        let paper = Config::paper(SLO);
+        assert_eq!(
+            complaint(Config { alpha: 1.5, ..paper }),
+            "alpha is 1.5; a number above 0 and up to 1 is needed"
+        );
+        assert!(complaint(Config { beta: f64::NAN, ..paper }).starts_with("beta is NaN"));
+        assert!(
+            complaint(Config { delay_limit: Duration::ZERO, ..paper })
+                .starts_with("delay_limit is zero")
+        );
+        assert!(complaint(Config { update_requests: 0, ..paper }).starts_with("update_requests"));
+        let silenced = Config { probe_after: None, ..Config::tuned(SLO) };
+        assert!(complaint(silenced).starts_with("probe_after is never"));
+        let wide = Levels { class_bits: 3, user_bits: 6 };
+        assert!(complaint(Config { levels: wide, ..paper }).contains("9 bits"));
+    }
+}

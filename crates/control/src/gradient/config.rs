@@ -1,0 +1,194 @@
+//! Gradient2's settings and its profiles.
+
+use std::time::Duration;
+
+/// What a server with a gradient limit needs to know. Built by a profile, changed by overrides.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Config {
+    /// Requests that may be inside at the start.
+    pub limit_initial: u32,
+    /// Smallest limit, at least 1, or nothing would be served and nothing learnt. Too high and it
+    /// never binds: 20 requests of 10 ms on one core are 200 ms.
+    pub limit_min: u32,
+    /// Largest limit: what a wrong estimate can cost at most.
+    pub limit_max: u32,
+    /// Requests take this many times as long as usual before the limit falls; at least 1.
+    pub tolerance: f64,
+    /// What is added to the limit with every update: the queue that may stand.
+    pub queue: Queue,
+    /// Weight of the new limit against the old, above 0 and up to 1.
+    pub smoothing: f64,
+    /// Updates that the long average remembers (an exponential average of 2 ÷ (n + 1)).
+    pub long_window: u32,
+    /// Updates at the start that are averaged plainly.
+    pub warm_up: u32,
+    /// What the long average is multiplied by while it is more than twice the short one, so that it
+    /// finds back after an overload. 1 leaves that to time.
+    pub drift_decay: f64,
+    /// The long average counts for no more than this. Ours: without it a lasting overload becomes
+    /// the usual (the `maxHealthyRtt` that users of such limits ask for). `None` never bounds it.
+    pub baseline_max: Option<Duration>,
+    /// The long average counts for no less than this. Ours: where requests usually take a small
+    /// part of the SLO, chance alone makes windows that are slower by half. Zero is the library's.
+    pub baseline_min: Duration,
+    /// Shorter samples are not counted.
+    pub sample_floor: Duration,
+    /// A window of samples lasts twice its shortest sample, but at least this long …
+    pub span_min: Duration,
+    /// … and at most this long, …
+    pub span_max: Duration,
+    /// … and goes on until it has this many samples.
+    pub window_samples: u32,
+}
+
+/// See [`Config::queue`].
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Queue {
+    /// So many requests.
+    Fixed(f64),
+    /// The square root of the limit: fast growth of small limits, steadiness of large ones.
+    Root,
+}
+
+impl Config {
+    /// Gradient as published ("Performance Under Load", Netflix 2018, and the library's README):
+    /// usual ÷ present without tolerance, a queue of the limit's square root, smoothing 0.2, one
+    /// update per second. What the text leaves open is as in the library.
+    #[must_use]
+    pub fn paper() -> Self {
+        Self {
+            limit_min: 1,
+            tolerance: 1.0,
+            queue: Queue::Root,
+            drift_decay: 1.0,
+            sample_floor: Duration::ZERO,
+            ..Self::artifact()
+        }
+    }
+
+    /// `Gradient2Limit` behind `WindowedLimit` as the library ships them. Useless for services of
+    /// microseconds: samples below 100 µs are discarded, so that the limit stays where it began, and
+    /// no limit is below 20. The library also throws a window away that ends with fewer than ten
+    /// samples; here it goes on.
+    #[must_use]
+    pub const fn artifact() -> Self {
+        Self {
+            limit_initial: 20,
+            limit_min: 20,
+            limit_max: 200,
+            tolerance: 1.5,
+            queue: Queue::Fixed(4.0),
+            smoothing: 0.2,
+            long_window: 600,
+            warm_up: 10,
+            drift_decay: 0.95,
+            baseline_max: None,
+            baseline_min: Duration::ZERO,
+            sample_floor: Duration::from_micros(100),
+            span_min: Duration::from_secs(1),
+            span_max: Duration::from_secs(1),
+            window_samples: 10,
+        }
+    }
+
+    /// Ours: updates within fractions of a millisecond, no floor, as few requests as there are
+    /// cores, and a usual tied to the SLO: the limit falls whenever requests take more than half
+    /// of it on average, which leaves the tail room, and never while they take less than a quarter.
+    #[must_use]
+    pub fn tuned(slo: Duration, cores: u32) -> Self {
+        let cores = cores.clamp(1, 10_000);
+        let tolerance = 1.5;
+        Self {
+            limit_initial: (4 * cores).max(20),
+            limit_min: cores,
+            limit_max: (100 * cores).max(200),
+            tolerance,
+            queue: Queue::Fixed(1.0),
+            baseline_max: Some((slo / 2).div_f64(tolerance)),
+            baseline_min: (slo / 4).div_f64(tolerance),
+            sample_floor: Duration::ZERO,
+            span_min: slo / 2,
+            span_max: 10 * slo,
+            window_samples: 20,
+            ..Self::artifact()
+        }
+    }
+
+    /// Why these settings cannot work, if they cannot.
+    ///
+    /// # Errors
+    /// A sentence that begins with the setting's name and says what was found and what is needed.
+    pub fn check(&self) -> Result<(), String> {
+        let (min, max, first) = (self.limit_min, self.limit_max, self.limit_initial);
+        if min == 0 || min > max {
+            return Err(format!("limit_min is {min}; 1 to limit_max, {max}, is needed"));
+        }
+        if !(min..=max).contains(&first) {
+            return Err(format!("limit_initial is {first}; {min} to {max} is needed"));
+        }
+        if let Queue::Fixed(queue) = self.queue {
+            within("queue", queue, 0.001, 1e6)?;
+        }
+        within("tolerance", self.tolerance, 1.0, 100.0)?;
+        within("smoothing", self.smoothing, 0.001, 1.0)?;
+        within("drift_decay", self.drift_decay, 0.001, 1.0)?;
+        if self.long_window == 0 || self.window_samples == 0 {
+            let (long, samples) = (self.long_window, self.window_samples);
+            return Err(format!(
+                "long_window is {long} and window_samples {samples}; numbers above 0 are needed"
+            ));
+        }
+        if let Some(most) = self.baseline_max
+            && (most.is_zero() || most < self.baseline_min)
+        {
+            let least = self.baseline_min;
+            return Err(format!(
+                "baseline_max is {most:?}; a time above zero and not below baseline_min, {least:?}, \
+                 is needed"
+            ));
+        }
+        if self.span_min > self.span_max {
+            let (min, max) = (self.span_min, self.span_max);
+            return Err(format!("span_min is {min:?}; at most span_max, {max:?}, is needed"));
+        }
+        Ok(())
+    }
+}
+
+fn within(name: &str, value: f64, low: f64, high: f64) -> Result<(), String> {
+    if value.is_finite() && (low..=high).contains(&value) {
+        Ok(())
+    } else {
+        Err(format!("{name} is {value}; a number from {low} to {high} is needed"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_complaint_begins_with_the_setting_at_fault() {
+        let good = Config::artifact();
+        let slo = Duration::from_micros(200);
+        for config in [good, Config::paper(), Config::tuned(slo, 1), Config::tuned(slo, 64)] {
+            assert_eq!(config.check(), Ok(()));
+        }
+        let wrong = [
+            ("limit_min", Config { limit_min: 0, ..good }),
+            ("limit_min", Config { limit_min: 300, ..good }),
+            ("limit_initial", Config { limit_initial: 500, ..good }),
+            ("queue", Config { queue: Queue::Fixed(0.0), ..good }),
+            ("tolerance", Config { tolerance: 0.5, ..good }),
+            ("smoothing", Config { smoothing: 0.0, ..good }),
+            ("drift_decay", Config { drift_decay: f64::NAN, ..good }),
+            ("long_window", Config { window_samples: 0, ..good }),
+            ("baseline_max", Config { baseline_max: Some(Duration::ZERO), ..good }),
+            ("span_min", Config { span_min: Duration::from_secs(2), ..good }),
+        ];
+        for (name, config) in wrong {
+            let complaint = config.check().unwrap_err();
+            assert!(complaint.starts_with(name), "{name}: {complaint}");
+        }
+    }
+}

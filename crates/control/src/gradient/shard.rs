@@ -1,0 +1,108 @@
+//! One loop's half of a gradient server: counts what is inside and refuses beyond the limit.
+
+use super::Shared;
+use super::window::Sample;
+use crate::server::{Arrival, Completion, Offer, Outcome, Reason, Shard, Verdict, Wish};
+use std::sync::Arc;
+use std::time::Duration;
+use tailwater_core::{Event, Instant, Observer, SessionId};
+
+pub(super) struct GradientShard {
+    shared: Arc<Shared>,
+    sessions: Vec<Session>,
+}
+
+/// A connection's requests that are not answered yet.
+#[derive(Clone, Copy, Debug, Default)]
+struct Session {
+    /// They hold a place inside.
+    admitted: u32,
+    /// They were refused. A dry run serves them all the same, without a place.
+    refused: u32,
+}
+
+impl GradientShard {
+    pub(super) const fn new(shared: Arc<Shared>) -> Self {
+        Self { shared, sessions: Vec::new() }
+    }
+
+    /// One request of the session is answered: gives back its place, if it held one.
+    fn settle(&mut self, id: SessionId, outcome: Outcome) {
+        let session = &mut self.sessions[id.index()];
+        let was_refused = outcome == Outcome::Shed(Reason::Limit) || session.admitted == 0;
+        if was_refused && session.refused > 0 {
+            session.refused -= 1;
+        } else if session.admitted > 0 {
+            session.admitted -= 1;
+            self.shared.leave(1);
+        }
+    }
+}
+
+impl Shard for GradientShard {
+    fn on_open(&mut self, _: Instant, id: SessionId, _: &mut dyn Observer) -> Offer {
+        if self.sessions.len() <= id.index() {
+            self.sessions.resize_with(id.index() + 1, Session::default);
+        }
+        Offer::OPEN
+    }
+
+    fn on_close(&mut self, _: Instant, id: SessionId, _: &mut dyn Observer) {
+        let closed = std::mem::take(&mut self.sessions[id.index()]);
+        self.shared.leave(closed.admitted);
+    }
+
+    fn on_deregister(&mut self, _: Instant, _: SessionId, _: &mut dyn Observer) {}
+
+    fn on_demand(&mut self, _: Instant, _: SessionId, _: u32, _: u32) {}
+
+    fn on_request(
+        &mut self,
+        now: Instant,
+        id: SessionId,
+        _: &Arrival,
+        _: Duration,
+        observer: &mut dyn Observer,
+    ) -> Verdict {
+        let session = &mut self.sessions[id.index()];
+        if self.shared.enter() {
+            session.admitted += 1;
+            return Verdict::Admit;
+        }
+        session.refused += 1;
+        observer.on_event(now, &Event::Shed(id, Reason::Limit.name()));
+        Verdict::Shed(Reason::Limit)
+    }
+
+    fn on_start(
+        &mut self,
+        _: Instant,
+        _: SessionId,
+        _: Duration,
+        _: Option<Duration>,
+        _: &mut dyn Observer,
+    ) -> Verdict {
+        Verdict::Admit
+    }
+
+    fn on_done(&mut self, now: Instant, id: SessionId, done: &Completion) -> Offer {
+        // What was shed tells nothing of how long serving takes.
+        if done.outcome == Outcome::Served {
+            let inside = self.shared.inside.load(std::sync::atomic::Ordering::Relaxed);
+            let sample = Sample { waited: done.waited, service: done.service, inside };
+            self.shared.learn(now, &sample);
+        }
+        self.settle(id, done.outcome);
+        Offer::OPEN
+    }
+
+    fn on_tick(&mut self, _: Instant, _: Duration, _: &mut dyn Observer) {}
+
+    fn next_deadline(&self, _: Instant) -> Option<Instant> {
+        None
+    }
+
+    fn poll_wish(&mut self, _: Instant, _: &mut dyn Observer) -> Option<Wish> {
+        None
+    }
+}

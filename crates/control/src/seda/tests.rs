@@ -1,0 +1,134 @@
+//! SEDA's gate by itself and in a closed loop.
+
+use super::harness::Loop;
+use super::*;
+use crate::client::{Call, Gate, Permit, Reply};
+use crate::server::{Offer, Outcome, Reason};
+use std::time::Duration;
+use tailwater_core::{Instant, RequestId, Stamp};
+
+const SLO: Duration = Duration::from_micros(200);
+const CALL: Call = Call { id: RequestId(1), deadline: None, priority: 128 };
+
+fn at(us: u64) -> Instant {
+    Instant::from_nanos(us * 1_000)
+}
+
+fn reply(outcome: Outcome, elapsed_us: u64) -> Reply {
+    let elapsed = Duration::from_micros(elapsed_us);
+    let (offer, stamp, waited) = (Offer::OPEN, Stamp(0), Duration::ZERO);
+    Reply { outcome, offer, stamp, elapsed, sojourn: elapsed, waited }
+}
+
+#[test]
+fn clients_start_apart_and_a_seed_decides_where() {
+    let rate = |seed| SedaGate::new(Config::paper(SLO), seed).rate();
+    let rates: Vec<f64> = (0..100).map(rate).collect();
+    assert!(rates.iter().all(|rate| (2.0..8.0).contains(rate)), "{rates:?}");
+    let mean = rates.iter().sum::<f64>() / 100.0;
+    assert!((4.5..5.5).contains(&mean), "uniform from 2 to 8 has mean 5, {mean} found");
+    assert_eq!(rates[7].to_bits(), rate(7).to_bits());
+}
+
+#[test]
+fn a_waiting_call_goes_when_its_token_comes_and_not_before() {
+    let mut gate = SedaGate::new(Config::paper(SLO), 3);
+    assert_eq!(gate.permit(at(0), &CALL, 0), Permit::Wait);
+    let wake = gate.next_deadline().expect("a token comes");
+    assert_eq!(gate.permit(wake - Duration::from_micros(1), &CALL, 0), Permit::Wait);
+    assert_eq!(gate.permit(wake, &CALL, 0), Permit::Send);
+    gate.on_sent(wake, &CALL);
+    assert_eq!(gate.next_deadline(), None, "nobody waits");
+}
+
+#[test]
+fn a_lost_connection_leaves_no_deadline_and_no_memory() {
+    let mut gate = SedaGate::new(Config::tuned(SLO), 3);
+    (0..50).for_each(|n| gate.on_reply(at(200_000 * n), &reply(Outcome::Served, 90_000)));
+    assert!(gate.rate() < 3.0, "{}", gate.rate());
+    (0..5).for_each(|_| gate.on_sent(at(9_800_000), &CALL));
+    assert_eq!(gate.permit(at(9_800_000), &CALL, 0), Permit::Wait);
+    gate.on_disconnected();
+    assert_eq!(gate.next_deadline(), None);
+    assert_eq!(gate.permit(at(9_900_000), &CALL, 0), Permit::Send);
+}
+
+#[test]
+fn the_rate_moves_after_a_timeout_or_enough_responses() {
+    let mut gate = SedaGate::new(Config::paper(SLO), 1);
+    let fast = reply(Outcome::Served, 20);
+    let mut rates = vec![gate.rate()];
+    for n in 0..102 {
+        gate.on_reply(at(n), &fast);
+        rates.push(gate.rate());
+    }
+    let moves = rates.windows(2).enumerate().filter(|(_, pair)| pair[0] < pair[1]);
+    // The first response, and the hundredth after it.
+    assert_eq!(moves.map(|(n, _)| n).collect::<Vec<_>>(), [0, 100]);
+    gate.on_reply(at(100 + 1_001), &fast);
+    assert!(gate.rate() > rates[102], "a timeout");
+}
+
+#[test]
+fn what_is_shed_counts_as_overload_however_fast_it_came_back() {
+    let mut gate = SedaGate::new(Config::tuned(SLO), 1);
+    let before = gate.rate();
+    gate.on_reply(at(10), &reply(Outcome::Shed(Reason::QueueFull), 10));
+    assert!(gate.rate() < before);
+}
+
+#[test]
+fn news_of_the_old_rate_does_not_cut_twice() {
+    let mut gate = SedaGate::new(Config::tuned(SLO), 1);
+    gate.on_reply(at(10_000), &reply(Outcome::Served, 5_000));
+    let cut = gate.rate();
+    // Sent 1 ms before the cut, then 1 ms after it.
+    gate.on_reply(at(14_000), &reply(Outcome::Served, 5_000));
+    assert_eq!(gate.rate().to_bits(), cut.to_bits());
+    gate.on_reply(at(16_000), &reply(Outcome::Served, 5_000));
+    assert!(gate.rate() < cut);
+}
+
+fn closed_loop(config: Config) -> Loop {
+    Loop::new(100, move |seed| Box::new(SedaGate::new(config, seed)))
+}
+
+#[test]
+fn below_capacity_nothing_is_limited() {
+    for config in [Config::paper(SLO), Config::tuned(SLO)] {
+        let mut system = closed_loop(config);
+        system.run(0.5, Duration::from_millis(800));
+        let mut seen = system.run(0.5, Duration::from_millis(500));
+        let share = seen.dropped as f64 / seen.called as f64;
+
+        assert!(share < 0.2, "{share} dropped by {config:?}");
+        assert!(seen.percentile_us(0.5) < 60.0);
+    }
+}
+
+#[test]
+fn at_twice_capacity_the_response_time_settles_near_the_target() {
+    for (config, least) in [(Config::paper(SLO), 0.7), (Config::tuned(SLO), 0.75)] {
+        let mut system = closed_loop(config);
+        system.run(2.0, Duration::from_secs(2));
+        let mut seen = system.run(2.0, Duration::from_secs(1));
+        let throughput = seen.response_us.len() as f64 / 100_000.0;
+        let (p50, p99) = (seen.percentile_us(0.5), seen.percentile_us(0.99));
+        assert!(throughput > least, "throughput {throughput}, p50 {p50}, p99 {p99}, {config:?}");
+        assert!(p50 < 80.0 && p99 < 300.0, "p50 {p50}, p99 {p99} µs, {config:?}");
+    }
+}
+
+#[test]
+fn a_long_stall_is_recovered_from() {
+    for config in [Config::paper(SLO), Config::tuned(SLO)] {
+        let mut system = closed_loop(config);
+        system.run(1.5, Duration::from_secs(1));
+        system.stall(Duration::from_millis(100));
+        system.run(1.5, Duration::from_secs(2));
+        let mut seen = system.run(1.5, Duration::from_secs(1));
+        let throughput = seen.response_us.len() as f64 / 100_000.0;
+        let p50 = seen.percentile_us(0.5);
+        assert!(throughput > 0.7 && p50 < 200.0, "{throughput}, p50 {p50} µs, {config:?}");
+    }
+}

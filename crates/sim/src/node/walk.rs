@@ -1,0 +1,392 @@
+//! Requests with paths: computing, locks and calls, step by step.
+//!
+//! A request that waits, for a lock or for another node, holds no core, as user-level threads do
+//! (Protego §4); who is woken goes to the end of the run queue. All waiting in this node is deducted
+//! from the request's budget: in the packet queue, in the run queue, and for locks.
+
+use super::{Node, Work};
+use crate::callers::{Asked, Callers};
+use crate::checks::{Rule, locks};
+use crate::locks::{Handed, LockReport, Locks};
+use crate::paths::{Acquire, Op, Paths};
+use crate::planted::{Flaw, Planted};
+use crate::slab::Key;
+use crate::space::{Event, Request, Space};
+use crate::task::{Stage, Task};
+use std::sync::Arc;
+use std::time::Duration;
+use tailwater_control::asqm::{Budget, Entry, Estimator};
+use tailwater_control::{Echo, Outcome, Reason};
+use tailwater_core::Instant;
+use tailwater_workload::Service;
+
+/// What a node has whose requests have paths.
+pub(crate) struct Walk {
+    paths: Arc<Paths>,
+    locks: Locks,
+    callers: Callers,
+    estimator: Estimator,
+    seed: u64,
+    flaw: Flaw,
+}
+
+/// What comes of a step.
+enum Next {
+    /// The next step.
+    Step,
+    /// The core is busy with this.
+    Work(Work),
+    /// The request waits.
+    Wait,
+    /// It waits for what it asks of another node.
+    Call(Asked),
+}
+
+impl Walk {
+    pub(crate) fn new(paths: Arc<Paths>, tier: &str, callers: Callers, seed: u64) -> Self {
+        Self {
+            locks: Locks::new(&paths, tier),
+            callers,
+            estimator: Estimator::new(paths.target),
+            seed,
+            paths,
+            flaw: Flaw::default(),
+        }
+    }
+
+    fn budget(&self) -> Budget {
+        self.paths.budget.map_or_else(|| self.estimator.budget(), Budget::new)
+    }
+
+    /// The same request draws the same, whatever the controller and the other requests do.
+    fn seed_of(&self, request: &Request) -> u64 {
+        let client = u64::from(request.client).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        self.seed ^ request.intended.as_nanos().rotate_left(17) ^ client
+    }
+
+    /// A new process: nobody holds anything, and nothing has been measured.
+    pub(super) fn restart(&mut self, now: Instant) {
+        self.locks.restart(now);
+        self.estimator = Estimator::new(self.paths.target);
+    }
+
+    /// Calls that wait in this node for permission to be sent.
+    pub(super) fn waiting_calls(&self) -> u64 {
+        self.callers.waiting()
+    }
+
+    #[cfg(test)]
+    pub(crate) fn plant(&mut self, defect: Planted) {
+        self.flaw = Flaw::of(defect);
+        self.callers.flaw = self.flaw;
+    }
+}
+
+impl Node {
+    /// An admitted request runs for the first time.
+    pub(super) fn begin(&mut self, now: Instant, key: Key, space: &mut Space) -> Option<Work> {
+        let walk = self.walk.as_ref()?;
+        let request = space.request(key, "at the beginning of its path")?;
+        let task = request.task.take();
+        let mut task = task.unwrap_or_else(|| Task::new(walk.seed_of(request), None));
+        task.begin(&walk.paths, walk.budget(), now.since(request.arrived));
+        request.task = Some(task);
+        self.walk_on(now, key, space)
+    }
+
+    /// A request goes on until a core is busy with it or it must wait.
+    pub(super) fn walk_on(&mut self, now: Instant, key: Key, space: &mut Space) -> Option<Work> {
+        let mut task = space.request(key, "on its path")?.task.take()?;
+        let next = loop {
+            let next = if task.refused.is_some() {
+                self.step_back(now, key, &mut task, space)
+            } else {
+                self.step(now, key, &mut task, space)
+            };
+            match next {
+                Next::Step => {}
+                other => break other,
+            }
+        };
+        space.request(key, "on its path")?.task = Some(task);
+        match next {
+            Next::Work(work) => return Some(work),
+            Next::Call(asked) => self.call(now, asked, space),
+            Next::Wait | Next::Step => {}
+        }
+        None
+    }
+
+    /// A waiter's budget ends in a lock's queue. It needs a core to say so.
+    pub(crate) fn on_give_up(&mut self, now: Instant, key: Key, space: &mut Space) {
+        let (Some(walk), Some(request)) = (&mut self.walk, space.requests.get_mut(key)) else {
+            return;
+        };
+        let Some(task) = &mut request.task else {
+            return;
+        };
+        if let Stage::Waiting { lock, give_up_at: Some(at), .. } = task.stage
+            && at == now
+            && !walk.flaw.is(Planted::NeverGivesUp)
+        {
+            walk.locks.give_up(now, lock, key);
+            task.stop_waiting(now);
+            task.refuse(Reason::Lock);
+            self.wake(now, key, space);
+            self.assign(now, space);
+        }
+    }
+
+    /// An answer or credit of another node was received.
+    pub(super) fn heard(&mut self, now: Instant, key: Key, credit: bool, space: &mut Space) {
+        let Some(walk) = &mut self.walk else {
+            let what = || "an answer reached a node that never calls".into();
+            return space.complain(Rule::Calls, what);
+        };
+        if credit {
+            walk.callers.on_credit(now, key, space);
+        } else {
+            walk.callers.on_reply(now, key, space);
+        }
+        self.wake_callers(now, space);
+    }
+
+    /// A deadline of a connection to another node may have come.
+    pub(crate) fn on_caller_due(&mut self, now: Instant, number: u32, space: &mut Space) {
+        if self.is_stopped(now) {
+            return;
+        }
+        if let Some(walk) = &mut self.walk {
+            walk.callers.on_due(now, number, space);
+            self.wake_callers(now, space);
+            self.assign(now, space);
+        }
+    }
+
+    /// After a pause, in which deadlines of those connections may have come.
+    pub(super) fn drive_callers(&mut self, now: Instant, space: &mut Space) {
+        if let Some(walk) = &mut self.walk {
+            walk.callers.drive_all(now, space);
+            self.wake_callers(now, space);
+        }
+    }
+
+    /// What a request that is answered tells: whether its books are right, and how long it took.
+    pub(super) fn settle(&mut self, now: Instant, key: Key, outcome: Outcome, space: &mut Space) {
+        let (Some(walk), Some(request)) = (&mut self.walk, space.requests.get_mut(key)) else {
+            return;
+        };
+        let Some(task) = request.task.as_ref().filter(|task| task.stage != Stage::Fresh) else {
+            return;
+        };
+        if outcome == Outcome::Served {
+            walk.estimator.on_served(task.computed + task.called);
+        }
+        let (kept, missing) = (locks::let_go(task), task.unaccounted(now, request.arrived));
+        space.judge(Rule::Locks, kept);
+        space.judge(Rule::Budgets, missing);
+    }
+
+    /// A request that arrived tells of the network.
+    pub(super) fn on_echo(&mut self, arrived: Instant, echo: Option<Echo>) {
+        if let Some(walk) = &mut self.walk
+            && let Some(rtt) = echo.and_then(|echo| echo.rtt(arrived))
+        {
+            walk.estimator.on_network(rtt);
+        }
+    }
+
+    /// At the end of the run.
+    pub(crate) fn check_walk(&self, space: &mut Space) {
+        let Some(walk) = &self.walk else {
+            return;
+        };
+        for (lock, holder, waiters) in walk.locks.audit() {
+            let finding = locks::known(lock, holder, &waiters, space);
+            space.judge(Rule::Locks, finding);
+        }
+        walk.callers.check(space);
+    }
+
+    /// Calls of this node that wait for permission to be sent.
+    pub(crate) fn waiting_calls(&self) -> u64 {
+        self.walk.as_ref().map_or(0, Walk::waiting_calls)
+    }
+
+    /// What was seen of the locks.
+    pub(crate) fn lock_reports(self, now: Instant) -> Vec<LockReport> {
+        self.walk.map(|walk| walk.locks.reports(now)).unwrap_or_default()
+    }
+
+    fn step(&mut self, now: Instant, key: Key, task: &mut Task, space: &mut Space) -> Next {
+        let send = self.spec.costs.send;
+        let Some(walk) = &mut self.walk else {
+            return Next::Wait;
+        };
+        let Some(op) = walk.paths.ways[task.way].ops.get(task.at).copied() else {
+            task.computed += send;
+            return Next::Work(Work::Answer(key));
+        };
+        task.at += 1;
+        match op {
+            Op::Compute(service) => run(key, task, service),
+            Op::Acquire(acquire) => self.acquire(now, key, task, &acquire, space),
+            Op::Release { .. } if walk.flaw.is(Planted::ForgetsToRelease) => Next::Step,
+            Op::Release { undo } => {
+                let lock = self.release(now, key, task, space);
+                task.undo.extend(lock.zip(undo));
+                Next::Step
+            }
+            Op::Prepare { messages } => Next::Work(Work::Run(key, task.compute(send * messages))),
+            Op::Call { tier, fan_out } => {
+                task.stage = Stage::Calling { since: now, left: fan_out };
+                let dispatch = space.request(key, "at calling").and_then(|request| {
+                    request.dispatch.map(|dispatch| (request.arrived, dispatch))
+                });
+                let deadline =
+                    dispatch.and_then(|(arrived, dispatch)| Some(arrived + dispatch.budget?));
+                let priority = dispatch.map_or(128, |(_, dispatch)| dispatch.priority);
+                let seed = task.rng.u64();
+                Next::Call(Asked { parent: key, tier, fan_out, seed, deadline, priority })
+            }
+        }
+    }
+
+    /// A refused request lets go of everything, undoes what it must, and is answered.
+    fn step_back(&mut self, now: Instant, key: Key, task: &mut Task, space: &mut Space) -> Next {
+        let keeps = self.walk.as_ref().is_some_and(|walk| walk.flaw.is(Planted::KeepsLocks));
+        if !task.held.is_empty() && !keeps {
+            if let Some(service) = task.undoing.take() {
+                return run(key, task, service);
+            }
+            self.release(now, key, task, space);
+            return Next::Step;
+        }
+        if let Some((lock, service)) = task.undo.pop() {
+            task.undoing = Some(service);
+            return self.enter(now, key, task, lock, true, space);
+        }
+        let costs = self.spec.costs;
+        task.computed += costs.shed + costs.send;
+        Next::Work(Work::Reject(key, task.refused.unwrap_or(Reason::Lock)))
+    }
+
+    fn acquire(
+        &mut self,
+        now: Instant,
+        key: Key,
+        task: &mut Task,
+        acquire: &Acquire,
+        space: &mut Space,
+    ) -> Next {
+        let Some(walk) = &self.walk else {
+            return Next::Wait;
+        };
+        let lock = walk.paths.draw(acquire, &mut task.rng);
+        self.enter(now, key, task, lock, acquire.must, space)
+    }
+
+    fn enter(
+        &mut self,
+        now: Instant,
+        key: Key,
+        task: &mut Task,
+        lock: u32,
+        must: bool,
+        space: &mut Space,
+    ) -> Next {
+        let Some(walk) = &mut self.walk else {
+            return Next::Wait;
+        };
+        let budget = (!must).then_some(&task.budget);
+        match walk.locks.enter(now, lock, key, walk.paths.policy, budget) {
+            Entry::Take => task.held.push(lock),
+            Entry::Refuse => task.refuse(Reason::Lock),
+            Entry::Join { .. } if walk.flaw.is(Planted::TakesTheTaken) => task.held.push(lock),
+            Entry::Join { give_up_after } => {
+                let give_up_at = give_up_after.map(|after| now + after);
+                task.stage = Stage::Waiting { lock, since: now, give_up_at };
+                if let Some(at) = give_up_at {
+                    space.calendar.at(at, Event::GiveUp(key));
+                }
+                return Next::Wait;
+            }
+        }
+        Next::Step
+    }
+
+    /// Lets go of the lock that was taken last; who is next goes to the run queue, holding it.
+    fn release(
+        &mut self,
+        now: Instant,
+        key: Key,
+        task: &mut Task,
+        space: &mut Space,
+    ) -> Option<u32> {
+        let (walk, lock) = (self.walk.as_mut()?, task.held.pop()?);
+        match walk.locks.release(now, lock, key) {
+            Ok(handed) => self.hand_over(now, lock, handed, space),
+            Err(what) => space.complain(Rule::Locks, || what),
+        }
+        Some(lock)
+    }
+
+    fn hand_over(&mut self, now: Instant, lock: u32, handed: Handed, space: &mut Space) {
+        let (Some(walk), Some(next)) = (&self.walk, handed.to) else {
+            return;
+        };
+        space.judge(Rule::Budgets, handed.overdue);
+        if walk.flaw.is(Planted::LosesWakeUps) {
+            return;
+        }
+        let Some(task) = space.request(next, "at a lock").and_then(|next| next.task.as_mut())
+        else {
+            return;
+        };
+        if walk.flaw.is(Planted::ForgetsWaits) {
+            task.stage = Stage::Ready;
+        }
+        task.granted(now, lock, walk.paths.hand_off);
+        self.wake(now, next, space);
+    }
+
+    /// A request that waited goes to the end of the run queue.
+    fn wake(&mut self, now: Instant, key: Key, space: &mut Space) {
+        if let Some(request) = space.request(key, "at waking") {
+            request.queued = now;
+            self.runnable.push_back(key);
+            self.woken += 1;
+        }
+    }
+
+    /// It leaves the run queue.
+    pub(super) fn go_on(&mut self, now: Instant, key: Key, space: &mut Space) -> Option<Work> {
+        self.woken -= 1;
+        let forgets = self.walk.as_ref()?.flaw.is(Planted::ForgetsTheRunQueue);
+        let request = space.request(key, "at going on")?;
+        let waited = now.since(request.queued);
+        if !forgets {
+            request.task.as_mut()?.budget.deduct(waited);
+        }
+        self.walk_on(now, key, space)
+    }
+
+    fn call(&mut self, now: Instant, asked: Asked, space: &mut Space) {
+        if let Some(walk) = &mut self.walk {
+            walk.callers.call(now, &asked, space);
+            self.wake_callers(now, space);
+        }
+    }
+
+    fn wake_callers(&mut self, now: Instant, space: &mut Space) {
+        while let Some(key) = self.walk.as_mut().and_then(|walk| walk.callers.next_woken()) {
+            self.wake(now, key, space);
+        }
+    }
+}
+
+/// The core computes for a time that the request draws.
+fn run(key: Key, task: &mut Task, service: Service) -> Next {
+    let time = Duration::from_nanos(service.draw_ns(&mut task.rng).into());
+    Next::Work(Work::Run(key, task.compute(time)))
+}

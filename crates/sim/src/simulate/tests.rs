@@ -1,0 +1,58 @@
+//! Under every policy of locks, and with a front that pauses, no check fires.
+
+use super::*;
+use crate::experiment::{intended_of, world_of};
+use tailwater_control::asqm::{Asqm, Policy};
+use tailwater_control::catalog::Spec;
+use tailwater_workload::{Distribution, Scenario, Service, Stream};
+
+/// Two nested locks, so that a request can be refused while it holds one.
+const TEXT: &str = r#"
+slo = "100us"
+warm_up = "1ms"
+duration = "10ms"
+clients.count = 20
+demand.requests_per_second = 150_000
+controller = { name = "none" }
+sim = { cores = 4 }
+[server.locks]
+budget = "50us"
+[[fault]]
+kind = "server-pause"
+at = "3ms"
+for = "1ms"
+[[server.path]]
+probability = 0.5
+steps = [{ compute = "1us" }, { lock = "outer", among = 10, steps = [
+             { compute = "1us" }, { lock = "inner", hold = "9us" }] }]
+[[server.path]]
+probability = 0.5
+steps = [{ lock = "inner", hold = "9us" }]
+"#;
+
+/// What the checks say of a run under this policy.
+fn complaint(policy: Policy) -> Option<Broken> {
+    let scenario = Scenario::parse("x.toml", TEXT).unwrap();
+    let configuration = scenario.configurations().remove(0);
+    let mut world: World = world_of(&scenario, &configuration, 1);
+    Arc::make_mut(world.node.paths.as_mut().unwrap()).policy = policy;
+    let plan = configuration.demand_plan(tailwater_core::Rate(0.0));
+    let nothing = Service { distribution: Distribution::Constant, mean: Duration::ZERO };
+    let stream = Stream::new(&plan, world.clients, &nothing, 1).unwrap();
+    let controller = Spec::named("none").build(world.slo, 1, 1).unwrap();
+    simulate(&world, Load::Open(&mut stream.map(intended_of)), &controller).err()
+}
+
+#[test]
+fn no_check_fires_under_any_policy() {
+    for policy in [
+        Policy::Plain,
+        Policy::Try,
+        Policy::Timed(Duration::from_micros(20)),
+        Policy::Asqm(Asqm::PAPER),
+        Policy::Asqm(Asqm::ARTIFACT),
+        Policy::Asqm(Asqm::DEFAULT),
+    ] {
+        assert_eq!(complaint(policy), None, "{policy:?}");
+    }
+}

@@ -1,0 +1,129 @@
+//! Where a request stands on its path.
+
+use crate::paths::Paths;
+use crate::slab::Key;
+use std::time::Duration;
+use tailwater_control::Reason;
+use tailwater_control::asqm::Budget;
+use tailwater_core::{Instant, Nanos, Rng};
+use tailwater_workload::Service;
+
+/// A request on its path through a node.
+///
+/// Everything is drawn from a generator of the request's own, in the order of its path: what it does
+/// depends neither on the controller nor on what others do meanwhile.
+#[derive(Clone, Debug)]
+pub(crate) struct Task {
+    pub(crate) rng: Rng,
+    pub(crate) stage: Stage,
+    pub(crate) way: usize,
+    /// The next operation.
+    pub(crate) at: usize,
+    pub(crate) budget: Budget,
+    /// Locks that it holds, in the order of taking; as many as locks nest.
+    pub(crate) held: Vec<u32>,
+    /// What must be done again, under which lock, if it is refused.
+    pub(crate) undo: Vec<(u32, Service)>,
+    /// The part of that which is being done: its lock has been asked for.
+    pub(crate) undoing: Option<Service>,
+    /// It is to be answered with this, once nothing is left to undo.
+    pub(crate) refused: Option<Reason>,
+    /// What being woken cost, to be added to its next computing.
+    pub(crate) owed: Duration,
+    pub(crate) computed: Duration,
+    pub(crate) called: Duration,
+    /// The request that waits for this one at another node.
+    pub(crate) parent: Option<Key>,
+}
+
+/// What a task is about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Stage {
+    /// It has not run yet.
+    Fresh,
+    /// It runs, or waits in the run queue.
+    Ready,
+    /// It waits for a lock.
+    Waiting { lock: u32, since: Instant, give_up_at: Option<Instant> },
+    /// It waits for the answers of so many calls.
+    Calling { since: Instant, left: u32 },
+}
+
+impl Task {
+    /// A task that has not run; `seed` decides all that it does.
+    pub(crate) fn new(seed: u64, parent: Option<Key>) -> Box<Self> {
+        Box::new(Self {
+            rng: Rng::from_seed(seed),
+            stage: Stage::Fresh,
+            way: 0,
+            at: 0,
+            budget: Budget::new(Duration::ZERO),
+            held: Vec::new(),
+            undo: Vec::new(),
+            undoing: None,
+            refused: None,
+            owed: Duration::ZERO,
+            computed: Duration::ZERO,
+            called: Duration::ZERO,
+            parent,
+        })
+    }
+
+    /// Chooses its path. `waited` was spent in the node's queues before it could run.
+    pub(crate) fn begin(&mut self, paths: &Paths, budget: Budget, waited: Duration) {
+        self.way = paths.choose(&mut self.rng);
+        self.budget = budget;
+        self.budget.deduct(waited);
+        self.stage = Stage::Ready;
+    }
+
+    /// Its lock was handed over.
+    pub(crate) fn granted(&mut self, now: Instant, lock: u32, hand_off: Duration) {
+        self.stop_waiting(now);
+        self.held.push(lock);
+        self.owed += hand_off;
+    }
+
+    /// It stands in no queue any more, and pays for having stood there.
+    pub(crate) fn stop_waiting(&mut self, now: Instant) {
+        match self.stage {
+            Stage::Waiting { since, .. } => self.budget.deduct(now.since(since)),
+            Stage::Calling { since, .. } => self.called += now.since(since),
+            Stage::Fresh | Stage::Ready => {}
+        }
+        self.stage = Stage::Ready;
+    }
+
+    /// The first reason to refuse it stands.
+    pub(crate) fn refuse(&mut self, reason: Reason) {
+        self.refused.get_or_insert(reason);
+    }
+
+    /// Core time that it takes next.
+    pub(crate) fn compute(&mut self, time: Duration) -> Duration {
+        let time = time + std::mem::take(&mut self.owed);
+        self.computed += time;
+        time
+    }
+
+    /// The node paused while a core was busy with it. Before it has begun, all of its time is waiting.
+    pub(crate) fn held_up(&mut self, lag: Duration) {
+        if self.stage != Stage::Fresh {
+            self.computed += lag;
+        }
+    }
+
+    /// What its books lack when it is answered at `now`, having arrived at `arrived`: every nanosecond
+    /// was computing, calling or deducted from its budget.
+    pub(crate) fn unaccounted(&self, now: Instant, arrived: Instant) -> Option<String> {
+        let (there, spent) =
+            (now.since(arrived), self.computed + self.called + self.budget.waited());
+        (there != spent).then(|| {
+            format!(
+                "a request was in the node for {} ns, but its budget and work account for {} ns",
+                there.nanos(),
+                spent.nanos()
+            )
+        })
+    }
+}

@@ -1,0 +1,90 @@
+//! The nodes of a scenario, front and tiers, and the controllers of the tiers.
+
+use crate::experiment::Failure;
+use crate::paths::{Paths, policy_of};
+use crate::world::{Costs, NodeSpec, TierSpec, World};
+use std::sync::Arc;
+use std::time::Duration;
+use tailwater_control::catalog::{Controller, Spec, SpecError};
+use tailwater_workload::Scenario;
+use tailwater_workload::scenario::{ControllerSpec, LockPolicy, Locks, Path, Place, Tier};
+
+/// The front of a scenario's server.
+pub(crate) fn front(scenario: &Scenario, slo: Duration) -> NodeSpec {
+    node(scenario, scenario.sim.cores, &scenario.server.paths, &scenario.server.locks, slo)
+}
+
+/// Its tiers.
+pub(crate) fn tiers(scenario: &Scenario, slo: Duration) -> Vec<TierSpec> {
+    let tier = |tier: &Tier| TierSpec {
+        name: tier.name.clone(),
+        node: node(
+            scenario,
+            tier.cores.unwrap_or(scenario.sim.cores),
+            &tier.paths,
+            &tier.locks,
+            tier.slo.unwrap_or(slo),
+        ),
+        nodes: tier.nodes,
+        connections: tier.connections,
+    };
+    scenario.tiers.iter().map(tier).collect()
+}
+
+/// The same world with one rule for all locks.
+pub(crate) fn with_locks(mut world: World, policy: LockPolicy) -> World {
+    let change = |node: &mut NodeSpec| {
+        if let Some(paths) = &mut node.paths {
+            Arc::make_mut(paths).policy = policy_of(policy);
+        }
+    };
+    change(&mut world.node);
+    world.tiers.iter_mut().for_each(|tier| change(&mut tier.node));
+    world
+}
+
+/// Fresh controllers for the tiers' nodes of a run whose front is under `front`, tier by tier.
+///
+/// # Errors
+/// When a tier's own controller is not as the catalog knows it.
+pub(crate) fn controllers(
+    scenario: &Scenario,
+    front: &Spec,
+    slo: Duration,
+    seed: u64,
+) -> Result<Vec<Controller>, Failure> {
+    let mut controllers = Vec::new();
+    for tier in &scenario.tiers {
+        let own = tier.controller.as_ref();
+        let spec = own.map_or_else(|| front.clone(), spec_of);
+        let slo = tier.slo.unwrap_or(slo);
+        for _ in 0..tier.nodes {
+            let number = controllers.len() as u64;
+            let built = spec.build(slo, 1, seed.wrapping_add(1 + number));
+            controllers.push(built.map_err(|error: SpecError| {
+                let place = own.map_or(Place::START, |said| said.place_of(&error.culprit));
+                Failure::Scenario(scenario.error_at(place, error.message))
+            })?);
+        }
+    }
+    Ok(controllers)
+}
+
+/// A scenario's controller as the catalog takes it.
+pub(crate) fn spec_of(said: &ControllerSpec) -> Spec {
+    let pairs = said.overrides.iter();
+    let overrides = pairs.map(|change| (change.key.clone(), change.value.clone())).collect();
+    Spec { name: said.name.clone(), profile: said.profile.clone(), overrides }
+}
+
+fn node(scenario: &Scenario, cores: u32, paths: &[Path], locks: &Locks, slo: Duration) -> NodeSpec {
+    let sim = &scenario.sim;
+    let paths = (!paths.is_empty()).then(|| Arc::new(Paths::new(paths, locks, slo)));
+    NodeSpec {
+        cores,
+        costs: Costs { receive: sim.receive, send: sim.send, shed: sim.shed },
+        parse_every: sim.parse_every,
+        paths,
+        ..NodeSpec::paper()
+    }
+}

@@ -1,0 +1,155 @@
+//! All nodes of a world, and which connection joins which of them.
+
+use crate::callers::Callers;
+use crate::control::Control;
+use crate::node::walk::Walk;
+use crate::node::{Node, Place};
+use crate::simulate::Parts;
+use crate::space::{Packet, Space};
+use crate::world::{NodeSpec, World};
+use std::ops::Range;
+use std::sync::Arc;
+use tailwater_core::Rng;
+
+/// The front is node 0; the nodes of the tiers follow, tier by tier.
+pub(crate) struct Topology {
+    pub(crate) nodes: Vec<Node>,
+    /// Connections below this number are the clients'.
+    clients: u32,
+    /// Those between nodes, by number.
+    between: Vec<Between>,
+    /// The node of each core.
+    cores: Vec<u16>,
+}
+
+/// All connections, before there are nodes.
+pub(crate) struct Plan<'a> {
+    specs: Vec<&'a NodeSpec>,
+    /// The tier of each node and its number there; of the front, nothing.
+    places: Vec<Option<(usize, usize)>>,
+    /// The connections that lead to each node.
+    to: Vec<Range<u32>>,
+    between: Vec<Between>,
+}
+
+/// A connection between nodes.
+#[derive(Clone, Copy, Debug)]
+struct Between {
+    from: u16,
+    to: u16,
+}
+
+impl<'a> Plan<'a> {
+    pub(crate) fn of(world: &'a World) -> Self {
+        let mut plan = Self {
+            specs: vec![&world.node],
+            places: vec![None],
+            to: std::iter::once(0..world.clients).collect(),
+            between: Vec::new(),
+        };
+        for (tier, spec) in world.tiers.iter().enumerate() {
+            for node in 0..spec.nodes.max(1) as usize {
+                plan.specs.push(&spec.node);
+                plan.places.push(Some((tier, node)));
+            }
+        }
+        for to in 1..plan.specs.len() {
+            plan.join(world, to);
+        }
+        plan
+    }
+
+    /// All of them, the clients' included.
+    pub(crate) fn connections(&self) -> u32 {
+        self.to[0].end + self.between.len() as u32
+    }
+
+    /// Joins a node to those that call its tier.
+    fn join(&mut self, world: &World, to: usize) {
+        let begin = self.connections();
+        if let Some((tier, _)) = self.places[to] {
+            let calls = |spec: &NodeSpec| spec.paths.as_ref().is_some_and(|p| p.calls(tier));
+            let callers = (0..).zip(&self.specs).filter(|(_, spec)| calls(spec));
+            let count = world.tiers[tier].connections.max(1) as usize;
+            let joined = callers
+                .flat_map(|(from, _)| std::iter::repeat_n(Between { from, to: to as u16 }, count));
+            self.between.extend(joined);
+        }
+        self.to.push(begin..self.connections());
+    }
+
+    /// What `from` calls, over connections on which each node lets through at first what its control
+    /// says.
+    fn callers(&self, from: usize, controls: &[Control], parts: &Parts<'_>) -> Callers {
+        let mut callers = Callers::default();
+        for (number, between) in (self.to[0].end..).zip(&self.between) {
+            let to = usize::from(between.to);
+            if usize::from(between.from) == from
+                && let Some(place) = self.places[to]
+            {
+                let first = controls[to].first_window();
+                callers.connect(place, number, (parts.client)(to, number), first);
+            }
+        }
+        callers
+    }
+}
+
+impl Topology {
+    pub(crate) fn new(
+        world: &World,
+        plan: Plan<'_>,
+        parts: &mut Parts<'_>,
+        space: &mut Space,
+    ) -> Self {
+        let rng = Rng::from_seed(world.seed).split("paths");
+        let mut controls = Vec::new();
+        for (node, spec) in plan.specs.iter().enumerate() {
+            let admission = (parts.boot)(node);
+            controls.push(Control::new(admission, spec.shards, plan.to[node].clone(), space));
+        }
+        let walk = |node: usize| {
+            let paths = Arc::clone(plan.specs[node].paths.as_ref()?);
+            let tier = plan.places[node].map_or("", |(tier, _)| &world.tiers[tier].name);
+            let callers = plan.callers(node, &controls, parts);
+            Some(Walk::new(paths, tier, callers, rng.split(&format!("node {node}")).seed()))
+        };
+        let walks: Vec<Option<Walk>> = (0..plan.specs.len()).map(walk).collect();
+        let mut cores = Vec::new();
+        let mut nodes = Vec::new();
+        for ((node, spec), (control, walk)) in
+            (0..).zip(&plan.specs).zip(controls.into_iter().zip(walks))
+        {
+            let place = Place { node, first_core: cores.len() as u16 };
+            cores.extend((0..spec.cores.max(1)).map(|_| node));
+            nodes.push(Node::new((*spec).clone(), control, place, walk));
+        }
+        Self { nodes, clients: world.clients, between: plan.between, cores }
+    }
+
+    /// The node that a connection leads to.
+    pub(crate) fn to(&self, connection: u32) -> usize {
+        let index = connection.checked_sub(self.clients);
+        index.map_or(0, |index| usize::from(self.between[index as usize].to))
+    }
+
+    /// The node that a connection comes from; `None` where it is a client's.
+    pub(crate) fn caller(&mut self, connection: u32) -> Option<&mut Node> {
+        let index = connection.checked_sub(self.clients)?;
+        self.nodes.get_mut(usize::from(self.between.get(index as usize)?.from))
+    }
+
+    /// The node that a message to its connection's caller reaches; `None` where that is a client.
+    pub(crate) fn caller_of(&mut self, packet: Packet, space: &Space) -> Option<&mut Node> {
+        if self.is_single() { None } else { self.caller(packet.client(space)) }
+    }
+
+    /// There is nothing but the front.
+    pub(crate) fn is_single(&self) -> bool {
+        self.between.is_empty()
+    }
+
+    pub(crate) fn of_core(&self, core: u16) -> usize {
+        usize::from(self.cores[usize::from(core)])
+    }
+}

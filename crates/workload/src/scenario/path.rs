@@ -1,0 +1,262 @@
+//! `[[server.path]]`: what a request does, as steps chosen by probability.
+
+use super::item::Item;
+use super::limits;
+use super::lock_order;
+use super::section::Section;
+use crate::service::{Distribution, Service};
+use std::time::Duration;
+use tailwater_core::Ratio;
+
+/// One way through the server.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Path {
+    /// For people; its number, from 1, when left out.
+    pub name: String,
+    /// The share of requests that takes it; those of all paths add up to 1.
+    pub probability: Ratio,
+    /// What such a request does, in this order.
+    pub steps: Vec<PathStep>,
+}
+
+/// One step of a path.
+#[derive(Clone, PartialEq, Debug)]
+pub enum PathStep {
+    /// It computes for a time, holding a core.
+    Compute(Service),
+    /// It takes a lock for the length of further steps. Waiting for it holds no core.
+    Lock(LockStep),
+    /// It asks a further tier and waits for the answers, holding no core.
+    Call(CallStep),
+}
+
+/// See [`PathStep::Lock`].
+#[derive(Clone, PartialEq, Debug)]
+pub struct LockStep {
+    /// Which lock, or which set of them.
+    pub name: String,
+    /// How many locks the set has; each request draws one. Default 1.
+    pub among: u32,
+    /// Some of the set are drawn more often. Default: all alike.
+    pub hot: Option<Hot>,
+    /// What is done with the lock held.
+    pub steps: Vec<PathStep>,
+    /// It is waited for like a plain lock: such work may not be refused.
+    pub must: bool,
+    /// What the step must do again under the lock, and may not be refused, when the request is refused
+    /// later: memcached frees memory under the lock under which it allocated it (Protego §5.3).
+    pub undo: Option<Service>,
+}
+
+/// The first part of a set of locks, drawn more often than the others.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Hot {
+    /// Its share of the locks.
+    pub locks: Ratio,
+    /// Its share of the requests.
+    pub requests: Ratio,
+}
+
+/// See [`PathStep::Call`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CallStep {
+    /// Index into the scenario's tiers.
+    pub tier: usize,
+    /// How many nodes of the tier are asked at once, each one request. Default 1.
+    pub fan_out: u32,
+}
+
+impl Path {
+    /// A path of a single step, which every request takes.
+    #[must_use]
+    pub fn of_service(service: Service) -> Self {
+        let steps = vec![PathStep::Compute(service)];
+        Self { name: "1".into(), probability: Ratio(1.0), steps }
+    }
+
+    /// Whether some step calls the tier with this index.
+    #[must_use]
+    pub fn calls(&self, tier: usize) -> bool {
+        fn any(steps: &[PathStep], tier: usize) -> bool {
+            steps.iter().any(|step| match step {
+                PathStep::Compute(_) => false,
+                PathStep::Lock(lock) => any(&lock.steps, tier),
+                PathStep::Call(call) => call.tier == tier,
+            })
+        }
+        any(&self.steps, tier)
+    }
+}
+
+/// A tier that may be called: its name and its number of nodes.
+pub(super) type Callee = (String, u32);
+
+const KEYS: &[&str] = &["name", "probability", "steps"];
+const STEP_KEYS: &[&str] =
+    &["compute", "lock", "hold", "steps", "among", "hot", "must", "undo", "call", "fan_out"];
+const KINDS: [&str; 3] = ["compute", "lock", "call"];
+const TIME_KEYS: &[&str] = &["distribution", "mean"];
+const PATH_EXAMPLE: &str = "steps = [{ compute = \"5us\" }, { lock = \"A\", hold = \"2us\" }]";
+
+/// What a server's paths may refer to.
+pub(super) struct Context<'c> {
+    pub(super) tiers: &'c [Callee],
+    /// The first tier that this server may call: those before it would make a circle.
+    pub(super) first: usize,
+}
+
+/// All paths under `path`.
+pub(super) fn read(item: &Item<'_>, context: &Context<'_>) -> Vec<Path> {
+    let mut order = lock_order::Order::default();
+    let mut paths = Vec::new();
+    for (number, item) in (1..).zip(item.one_or_list()) {
+        let Some(section) = item.section(KEYS) else {
+            continue;
+        };
+        let probability =
+            section.needed("probability", "probability = 0.2", |item| item.number(0.0..=1.0));
+        let steps = section.needed("steps", PATH_EXAMPLE, |item| {
+            let reader = Reader { context, depth: 0 };
+            reader.steps(item, &mut order)
+        });
+        paths.push(Path {
+            name: section.text("name").unwrap_or_else(|| number.to_string()),
+            probability: Ratio(probability.unwrap_or(0.0)),
+            steps,
+        });
+    }
+    let sum: f64 = paths.iter().map(|path| path.probability.0).sum();
+    if !paths.is_empty() && (sum - 1.0).abs() > 1e-6 {
+        item.problem(format!(
+            "the probabilities of {} add up to {sum}; a sum of 1 is needed",
+            item.name
+        ));
+    }
+    paths
+}
+
+/// How long something takes: a text is a constant, a table has a distribution.
+pub(super) fn time(item: &Item<'_>) -> Option<Service> {
+    let means = Duration::ZERO..=limits::SERVICE_MAX;
+    let Some(section) = item.table(TIME_KEYS) else {
+        let mean = item.duration(means)?;
+        return Some(Service { distribution: Distribution::Constant, mean });
+    };
+    let example = "distribution = \"exponential\"";
+    let distribution =
+        section.needed("distribution", example, |item| item.choice(Distribution::NAMES));
+    let mean = section.needed("mean", "mean = \"10us\"", |item| item.duration(means));
+    Some(Service { distribution: distribution?, mean: mean? })
+}
+
+struct Reader<'c> {
+    context: &'c Context<'c>,
+    depth: usize,
+}
+
+impl Reader<'_> {
+    fn steps(&self, item: &Item<'_>, order: &mut lock_order::Order) -> Vec<PathStep> {
+        if self.depth > limits::NESTING_MAX {
+            item.problem(format!(
+                "{} lies within {} locks; {} at most are needed",
+                item.name,
+                self.depth,
+                limits::NESTING_MAX
+            ));
+            return Vec::new();
+        }
+        item.list().iter().filter_map(|item| self.step(item, order)).collect()
+    }
+
+    fn step(&self, item: &Item<'_>, order: &mut lock_order::Order) -> Option<PathStep> {
+        let section = item.section(STEP_KEYS)?;
+        let (kind, said) = section.only_one(&KINDS)?;
+        let fitting: &[&str] = match kind {
+            0 => &[],
+            1 => &["hold", "steps", "among", "hot", "must", "undo"],
+            _ => &["fan_out"],
+        };
+        let other = STEP_KEYS.iter().filter(|key| !KINDS.contains(key) && !fitting.contains(key));
+        for stray in other.filter_map(|key| section.item(key)) {
+            stray.problem(format!(
+                "{} does not belong to a step of the kind {}; leave it out",
+                stray.name, KINDS[kind]
+            ));
+        }
+        match kind {
+            0 => time(&said).map(PathStep::Compute),
+            1 => self.lock(&section, &said, order).map(PathStep::Lock),
+            _ => self.call(&section, &said).map(PathStep::Call),
+        }
+    }
+
+    fn lock(
+        &self,
+        section: &Section<'_>,
+        said: &Item<'_>,
+        order: &mut lock_order::Order,
+    ) -> Option<LockStep> {
+        let name = said.text()?.to_owned();
+        let among = section.whole("among", 1..=limits::LOCKS_MAX).unwrap_or(1);
+        order.enter(said, &name, among);
+        let within = Self { context: self.context, depth: self.depth + 1 };
+        let steps = match section.only_one(&["hold", "steps"]) {
+            Some((0, item)) => time(&item).map(PathStep::Compute).into_iter().collect(),
+            Some((_, item)) => within.steps(&item, order),
+            None => Vec::new(),
+        };
+        order.leave();
+        Some(LockStep {
+            name,
+            among,
+            hot: section.item("hot").and_then(|item| hot(&item)),
+            steps,
+            must: section.item("must").and_then(|item| item.truth()).unwrap_or(false),
+            undo: section.item("undo").and_then(|item| time(&item)),
+        })
+    }
+
+    fn call(&self, section: &Section<'_>, said: &Item<'_>) -> Option<CallStep> {
+        let name = said.text()?;
+        let tiers = self.context.tiers;
+        let Some(tier) = tiers.iter().position(|(known, _)| known == name) else {
+            let names: Vec<&str> = tiers.iter().map(|(name, _)| name.as_str()).collect();
+            return if names.is_empty() {
+                said.wrong("the name of a [[tier]], of which there is none,")
+            } else {
+                said.unknown(name, &names)
+            };
+        };
+        if tier < self.context.first {
+            said.problem(format!(
+                "{} is \"{name}\", which does not stand behind its caller; a tier further down is \
+                 needed, so that calls cannot run in a circle",
+                said.name
+            ));
+        }
+        let fan_out = section.whole("fan_out", 1..=limits::NODES_MAX).unwrap_or(1);
+        let nodes = tiers[tier].1;
+        if let Some(item) = section.item("fan_out")
+            && fan_out > nodes
+        {
+            item.problem(format!(
+                "{} is {fan_out}, but tier {name} has {nodes} nodes; at most one request for each is \
+                 needed",
+                item.name
+            ));
+        }
+        Some(CallStep { tier, fan_out })
+    }
+}
+
+fn hot(item: &Item<'_>) -> Option<Hot> {
+    let needed =
+        "a list of two numbers such as [0.1, 0.9]: share of the locks, share of the requests,";
+    let shares: Vec<f64> = item.list().iter().filter_map(|item| item.number(0.0..=1.0)).collect();
+    match shares[..] {
+        [locks, requests] if locks > 0.0 && locks < 1.0 => {
+            Some(Hot { locks: Ratio(locks), requests: Ratio(requests) })
+        }
+        _ => item.wrong(needed),
+    }
+}

@@ -1,0 +1,118 @@
+//! `[[tier]]`: further nodes, which paths call.
+
+use super::controller::{self, ControllerSpec};
+use super::item::Item;
+use super::locks::Locks;
+use super::path::{self, Callee, Context, Path};
+use super::section::{Section, section_of};
+use super::{Server, limits};
+use std::time::Duration;
+use toml::de::DeValue;
+
+/// Nodes that do the same work for whoever calls them, each with a controller of its own.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Tier {
+    /// What calls name.
+    pub name: String,
+    /// How many nodes it has. Default 1.
+    pub nodes: u32,
+    /// Cores of each. Default: as many as the front has.
+    pub cores: Option<u32>,
+    /// Connections from each caller to each node, each with the controller's client half. Default 1.
+    /// A controller that limits the window of a connection may need more of them.
+    pub connections: u32,
+    /// What its controllers are built for. Default: the run's objective. Its callers' own time is not
+    /// in it, so a tighter one leaves them room.
+    pub slo: Option<Duration>,
+    /// What requests do there.
+    pub paths: Vec<Path>,
+    /// As for the server.
+    pub locks: Locks,
+    /// Its controller. Default: the same as the front's in each run.
+    pub controller: Option<ControllerSpec>,
+}
+
+const KEYS: &[&str] =
+    &["name", "nodes", "cores", "connections", "slo", "service", "path", "locks", "controller"];
+
+/// What can be called, before anything is read that calls it. Problems are noted by [`read`].
+pub(super) fn callees(top: &Section<'_>) -> Vec<Callee> {
+    let Some(Item { value: DeValue::Array(tiers), .. }) = top.item("tier") else {
+        return Vec::new();
+    };
+    tiers.iter().map(|tier| callee(tier.get_ref())).collect()
+}
+
+fn callee(tier: &DeValue<'_>) -> Callee {
+    let value = |key| match tier {
+        DeValue::Table(table) => table.get(key).map(toml::Spanned::get_ref),
+        _ => None,
+    };
+    let name = match value("name") {
+        Some(DeValue::String(name)) => name.to_string(),
+        _ => String::new(),
+    };
+    let nodes = match value("nodes") {
+        Some(DeValue::Integer(nodes)) => nodes.as_str().parse().unwrap_or(1),
+        _ => 1,
+    };
+    (name, nodes)
+}
+
+/// All tiers of a file. Nothing may call itself, and something must call each.
+pub(super) fn read(top: &Section<'_>, callees: &[Callee], server: &Server) -> Vec<Tier> {
+    let Some(item) = top.item("tier") else {
+        return Vec::new();
+    };
+    let mut tiers: Vec<Tier> = Vec::new();
+    let mut items = Vec::new();
+    for item in item.list() {
+        let Some(section) = item.section(KEYS) else {
+            continue;
+        };
+        let context = Context { tiers: callees, first: tiers.len() + 1 };
+        let tier = tier(&section, &context);
+        if tiers.iter().any(|other| other.name == tier.name) {
+            item.problem(format!(
+                "tier {} is there already; a name of its own is needed",
+                tier.name
+            ));
+        }
+        tiers.push(tier);
+        items.push(item);
+    }
+    for (index, item) in items.iter().enumerate() {
+        let callers = tiers.iter().map(|tier| &tier.paths).chain([&server.paths]);
+        if !callers.flatten().any(|path| path.calls(index)) {
+            item.problem(format!(
+                "nothing calls tier {}; a step such as {{ call = \"{0}\" }} is needed, or leave it out",
+                tiers[index].name
+            ));
+        }
+    }
+    tiers
+}
+
+fn tier(section: &Section<'_>, context: &Context<'_>) -> Tier {
+    let name = section.needed("name", "name = \"leaf\"", |item| item.text().map(ToOwned::to_owned));
+    let controller = section.item("controller").and_then(|item| controller::one(&item));
+    Tier {
+        name: name.unwrap_or_default(),
+        nodes: section.whole("nodes", 1..=limits::NODES_MAX).unwrap_or(1),
+        cores: section.whole("cores", 1..=limits::THREADS_MAX),
+        connections: section.whole("connections", 1..=limits::LIST_MAX as u64).unwrap_or(1),
+        slo: section.duration("slo", limits::SLO),
+        paths: paths(section, context),
+        locks: Locks::read(&section_of(section, "locks", super::locks::KEYS)),
+        controller,
+    }
+}
+
+/// Paths, or a service, which is a path of one step.
+fn paths(section: &Section<'_>, context: &Context<'_>) -> Vec<Path> {
+    match section.only_one(&["service", "path"]) {
+        Some((0, item)) => path::time(&item).map(Path::of_service).into_iter().collect(),
+        Some((_, item)) => path::read(&item, context),
+        None => Vec::new(),
+    }
+}

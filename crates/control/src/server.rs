@@ -20,7 +20,8 @@ pub trait Admission: Send + Sync {
 /// One loop's half: owns the sessions of the loop's connections and decides about their requests.
 ///
 /// A request's life is `on_request` → (`on_start` → served) or shed → `on_done`, exactly once each,
-/// with `on_start` left out when `on_request` did not admit. `on_close` ends all requests of its
+/// with `on_start` left out when `on_request` did not admit, or when the driver had no room for what
+/// was admitted and answers with [`Reason::QueueFull`]. `on_close` ends all requests of its
 /// session: none of them is spoken of again. Before a loop sleeps it ticks with its true delay, or
 /// its last one would hold the pool down for every other loop.
 pub trait Shard: Send {

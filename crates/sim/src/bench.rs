@@ -1,11 +1,11 @@
 //! What the runs of a scenario are quoted against: capacity and bound.
 
 use crate::experiment::{Failure, world_of};
-use crate::simulate::simulate_tiers;
+use crate::simulate::simulate_with;
 use crate::tiers;
 use crate::world::{Load, World};
 use std::time::Duration;
-use tailwater_control::catalog::{Controller, Spec};
+use tailwater_control::catalog::Spec;
 use tailwater_core::{Nanos, Rate, Rng};
 use tailwater_stats::bound::{BoundSpec, Knowledge, bound};
 use tailwater_stats::result::CapacityReading;
@@ -59,6 +59,7 @@ impl<'a> Bench<'a> {
             measure: scenario.capacity.duration,
             drain: Duration::ZERO,
             bin: None,
+            faults: Vec::new(),
             ..world_of(scenario, &configuration, scenario.seed)
         };
         let mut rng = Rng::from_seed(scenario.seed).split("closed loop");
@@ -66,15 +67,11 @@ impl<'a> Bench<'a> {
         let mut service = || distribution.draw(&mut rng);
         let load = Load::Closed { in_flight, service: &mut service };
         let world = tiers::with_locks(world, LockPolicy::Plain);
-        let nodes: u32 = world.tiers.iter().map(|tier| tier.nodes).sum();
-        // Each with a controller of its own, the front's first.
-        let none = |_| {
+        let mut none = |_| {
             let built = Spec::named("none").build(world.slo, 1, 0);
             built.expect("the controller without settings always builds")
         };
-        let none: Vec<Controller> = (0..=nodes).map(none).collect();
-        let (run, _) =
-            simulate_tiers(&world, load, &none[0], &none[1..]).map_err(Failure::Broken)?;
+        let (run, _) = simulate_with(&world, load, &mut none)?;
         Ok(Rate(run.throughput_rps))
     }
 

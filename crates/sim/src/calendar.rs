@@ -44,6 +44,11 @@ impl<E> Calendar<E> {
         Some((self.now, entry.event))
     }
 
+    /// What is to come, in no order.
+    pub fn pending(&self) -> impl Iterator<Item = &E> {
+        self.pending.iter().map(|entry| &entry.event)
+    }
+
     /// Moves the clock for something that was kept outside of the calendar.
     pub fn advance(&mut self, now: Instant) {
         self.now = self.now.max(now);
@@ -123,6 +128,7 @@ mod tests {
         assert_eq!(calendar.pop(), Some((at(10), "first")));
         calendar.at(at(3), "late");
         assert_eq!(calendar.next_at(), Some(at(10)));
+        assert_eq!(calendar.pending().count(), 2);
         assert_eq!(calendar.pop(), Some((at(10), "second")));
         assert_eq!(calendar.pop(), Some((at(10), "late")));
         assert_eq!(calendar.pop(), None);

@@ -1,10 +1,13 @@
 //! A node as the client of further nodes: the controllers' client halves on its connections to them.
 
+use crate::checks::honest::Conduct;
+use crate::checks::{Rule, calls};
+use crate::planted::{Flaw, Planted};
 use crate::slab::Key;
 use crate::space::{Event, Packet, Request, Space};
 use crate::task::{Stage, Task};
 use std::time::Duration;
-use tailwater_control::{Action, Call, Client, DropReason, Outcome, Reason, Reply};
+use tailwater_control::{Action, Call, Client, Dispatch, DropReason, Outcome, Reason, Reply};
 use tailwater_core::{Instant, Rng};
 
 /// All connections of one node to the tiers that it calls.
@@ -19,11 +22,13 @@ pub(crate) struct Callers {
     ended: u64,
     /// Callers whose wait is over.
     woken: Vec<Key>,
+    pub(crate) flaw: Flaw,
 }
 
 struct Connection {
     number: u32,
     client: Client,
+    conduct: Conduct,
     /// The next [`Event::ClientDue`] that is to be heeded.
     armed: Instant,
 }
@@ -49,8 +54,10 @@ pub(crate) struct Asked {
 }
 
 impl Callers {
-    /// Adds a connection to the node of a tier. Numbers must come in order.
-    pub(crate) fn connect(&mut self, tier: usize, node: usize, number: u32, mut client: Client) {
+    /// Adds a connection to the node of a tier, over which `first` requests may go before the node
+    /// says more. Numbers must come in order.
+    pub(crate) fn connect(&mut self, to: (usize, usize), number: u32, client: Client, first: u32) {
+        let ((tier, node), mut client) = (to, client);
         client.on_connected(Instant::ZERO);
         if self.routes.len() <= tier {
             self.routes.resize(tier + 1, Route::default());
@@ -60,7 +67,8 @@ impl Callers {
             nodes.resize(node + 1, Vec::new());
         }
         nodes[node].push(self.connections.len());
-        self.connections.push(Connection { number, client, armed: Instant::FAR_FUTURE });
+        let (conduct, armed) = (Conduct::new(first), Instant::FAR_FUTURE);
+        self.connections.push(Connection { number, client, conduct, armed });
     }
 
     /// Asks `fan_out` different nodes of the tier, the first of them at random. What becomes of it
@@ -90,22 +98,24 @@ impl Callers {
     /// An answer was received and parsed.
     pub(crate) fn on_reply(&mut self, now: Instant, key: Key, space: &mut Space) {
         let Some(request) = space.requests.remove(key) else {
-            return space.complain(|| "an answer came for a call that has ended before".into());
+            let what = || "an answer came for a call that has ended before".into();
+            return space.complain(Rule::Calls, what);
         };
         let (Some(answer), Some(index)) = (request.answer, self.find(request.client)) else {
-            return space.complain(|| "an answer came without content, or astray".into());
+            let what = || "an answer came without content, or astray".into();
+            return space.complain(Rule::Calls, what);
         };
-        self.connections[index].client.on_reply(
-            now,
-            &Reply {
-                outcome: answer.outcome,
-                offer: answer.offer,
-                stamp: answer.left.stamp(),
-                elapsed: now.since(request.sent),
-                sojourn: answer.left.since(request.arrived),
-                waited: answer.waited,
-            },
-        );
+        let connection = &mut self.connections[index];
+        connection.conduct.on_answered(answer.offer);
+        let reply = Reply {
+            outcome: answer.outcome,
+            offer: answer.offer,
+            stamp: answer.left.stamp(),
+            elapsed: now.since(request.sent),
+            sojourn: answer.left.since(request.arrived),
+            waited: answer.waited,
+        };
+        connection.client.on_reply(now, &reply);
         self.end(now, &request, answer.outcome, space);
         self.drive(now, index, space);
     }
@@ -116,8 +126,10 @@ impl Callers {
         let Some((credit, index)) =
             credit.and_then(|credit| Some((credit, self.find(credit.client)?)))
         else {
-            return space.complain(|| "a credit message arrived twice, or astray".into());
+            let what = || "a credit message arrived twice, or astray".into();
+            return space.complain(Rule::Fates, what);
         };
+        self.connections[index].conduct.on_offer(credit.offer);
         self.connections[index].client.on_credit(now, credit.offer, credit.stamp);
         self.drive(now, index, space);
     }
@@ -137,18 +149,31 @@ impl Callers {
         self.woken.pop()
     }
 
+    /// Calls that wait for permission to be sent.
+    pub(crate) fn waiting(&self) -> u64 {
+        self.connections.iter().map(|connection| u64::from(connection.client.queued())).sum()
+    }
+
     /// Every call must have ended, or still be a request.
     pub(crate) fn check(&self, space: &mut Space) {
         let ours = |request: &&Request| self.find(request.client).is_some();
         let left = space.requests.iter().filter(ours).count() as u64;
-        let (made, ended) = (self.made, self.ended);
-        if made != ended + left {
-            space.complain(|| format!("{made} calls were made, {ended} ended, {left} are left"));
+        space.judge(Rule::Calls, calls::counted(self.made, self.ended, left));
+    }
+
+    /// Catches up with deadlines that may have been missed.
+    pub(crate) fn drive_all(&mut self, now: Instant, space: &mut Space) {
+        for index in 0..self.connections.len() {
+            self.connections[index].armed = Instant::FAR_FUTURE;
+            self.drive(now, index, space);
         }
     }
 
     /// Tells the caller, if it still waits: it may have been refused for another of its calls.
     fn end(&mut self, now: Instant, request: &Request, outcome: Outcome, space: &mut Space) {
+        if self.flaw.is(Planted::LosesAnswers) {
+            return;
+        }
         self.ended += 1;
         let Some(parent) = request.task.as_ref().and_then(|task| task.parent) else {
             return;
@@ -158,14 +183,19 @@ impl Callers {
             return;
         };
         let Stage::Calling { left, .. } = &mut task.stage else {
+            let stray = task.refused.is_none();
+            let what = || "a call ended for a request that does not wait for it".into();
+            if stray {
+                space.complain(Rule::Calls, what);
+            }
             return;
         };
         *left -= 1;
-        let over = *left == 0;
+        let over = *left == 0 || self.flaw.is(Planted::WakesEarly);
         if let Outcome::Shed(reason) = outcome {
             task.refuse(reason);
         }
-        if over || task.refused.is_some() {
+        if (over || task.refused.is_some()) && !self.flaw.is(Planted::ForgetsToWake) {
             task.stop_waiting(now);
             self.woken.push(parent);
         }
@@ -176,30 +206,41 @@ impl Callers {
         let number = self.connections[index].number;
         while let Some(action) = self.connections[index].client.poll(now) {
             match action {
-                Action::Send(dispatch) => {
-                    let key = Key::of(dispatch.id);
-                    if let Some(request) = space.request(key, "at calling") {
-                        request.sent = now;
-                        request.dispatch = Some(dispatch);
-                        space.send_up(now, number, Packet::Request(key));
-                    }
-                }
+                Action::Send(dispatch) => self.send(now, index, dispatch, space),
                 Action::Drop(id, why) => match space.requests.remove(Key::of(id)) {
                     Some(request) => {
                         self.end(now, &request, Outcome::Shed(reason_of(why)), space);
                     }
-                    None => space.complain(|| format!("connection {number} dropped a call twice")),
+                    None => {
+                        let what = || format!("connection {number} dropped a call twice");
+                        space.complain(Rule::Calls, what);
+                    }
                 },
                 Action::Demand { demand, acked } => {
-                    let packet = Packet::Demand { client: number, demand, acked };
+                    let packet = Packet::Demand { client: number, connection: 0, demand, acked };
                     space.send_up(now, number, packet);
                 }
                 Action::Deregister => {
-                    space.send_up(now, number, Packet::Deregister { client: number });
+                    self.connections[index].conduct.on_deregistered();
+                    let packet = Packet::Deregister { client: number, connection: 0 };
+                    space.send_up(now, number, packet);
                 }
             }
         }
         self.connections[index].arm(now, space);
+    }
+
+    fn send(&mut self, now: Instant, index: usize, dispatch: Dispatch, space: &mut Space) {
+        let connection = &mut self.connections[index];
+        let number = connection.number;
+        if let Some(what) = connection.conduct.on_sent(dispatch.register) {
+            space.complain(Rule::Honest, || format!("connection {number}: {what}"));
+        }
+        let key = Key::of(dispatch.id);
+        if let Some(request) = space.request(key, "at calling") {
+            (request.sent, request.dispatch) = (now, Some(dispatch));
+            space.send_up(now, number, Packet::Request(key));
+        }
     }
 
     fn find(&self, number: u32) -> Option<usize> {

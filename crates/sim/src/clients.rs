@@ -1,47 +1,69 @@
 //! The clients: each the same state machine that the runtime's client drives.
+//!
+//! This file submits, sends and receives; `clients/links.rs` is about connections that are lost and
+//! made again, and about clients that crash.
 
+mod links;
+mod state;
+
+use crate::checks::{Rule, fates, queues};
+use crate::faults::Clocks;
 use crate::slab::Key;
-use crate::space::{Event, Packet, Request, Space};
+use crate::space::{Packet, Request, Space};
+use crate::world::World;
+use state::{Link, State};
 use std::time::Duration;
-use tailwater_control::catalog::Controller;
-use tailwater_control::{Action, Call, Client, Outcome, Reply};
-use tailwater_core::Instant;
+use tailwater_control::{Action, Call, Client, Dispatch, Outcome, Reply};
+use tailwater_core::{Instant, Rng};
 use tailwater_stats::Tally;
+use tailwater_workload::scenario::Claim;
 
 /// The middle priority; workloads do not set one yet.
 const PRIORITY: u8 = 128;
 
 /// All clients, and what became of their requests.
-pub(crate) struct Clients {
+pub(crate) struct Clients<'a> {
     all: Vec<State>,
+    /// Makes the client of a number, which knows nothing.
+    make: &'a dyn Fn(u32) -> Client,
+    clocks: Clocks,
+    /// Spreads the clients' attempts to connect again.
+    rng: Rng,
     slo: Duration,
+    starved_max: Option<Duration>,
+    queue_max: u32,
     tally: Tally,
     pub(crate) intended: u64,
     pub(crate) ended: u64,
 }
 
-struct State {
-    client: Client,
-    /// The next [`Event::ClientDue`] in the calendar that is to be heeded.
-    armed: Instant,
-    last_served: Instant,
-    longest_gap_ns: u64,
-}
-
-impl Clients {
-    /// Connected clients that have not sent anything.
-    pub(crate) fn new(controller: &Controller, count: u32, slo: Duration, tally: Tally) -> Self {
-        let state = |index: u32| {
-            let mut client = controller.client(u64::from(index));
-            client.on_connected(Instant::ZERO);
-            State {
-                client,
-                armed: Instant::FAR_FUTURE,
-                last_served: Instant::ZERO,
-                longest_gap_ns: 0,
-            }
+impl<'a> Clients<'a> {
+    /// Connected clients that have not sent anything and may send `first` requests.
+    pub(crate) fn new(
+        world: &World,
+        make: &'a dyn Fn(u32) -> Client,
+        first: u32,
+        tally: Tally,
+    ) -> Self {
+        let rng = Rng::from_seed(world.seed);
+        let clocks = Clocks::new(&world.faults, world.clients, &rng);
+        let state = |index| {
+            let mut state = State::new(make(index), first);
+            state.client.on_connected(clocks.local(index, Instant::ZERO));
+            state
         };
-        Self { all: (0..count).map(state).collect(), slo, tally, intended: 0, ended: 0 }
+        Self {
+            all: (0..world.clients).map(state).collect(),
+            make,
+            clocks,
+            rng: rng.split("reconnect"),
+            slo: world.slo,
+            starved_max: world.starved_max,
+            queue_max: world.client_queue_max,
+            tally,
+            intended: 0,
+            ended: 0,
+        }
     }
 
     /// A request is due.
@@ -53,32 +75,56 @@ impl Clients {
         space: &mut Space,
     ) {
         self.intended += 1;
-        let key = space.requests.insert(Request::new(now, client, service));
-        let call = Call { id: key.id(), deadline: Some(now + self.slo), priority: PRIORITY };
-        self.all[client as usize].client.submit(now, call);
+        let state = &mut self.all[client as usize];
+        if state.link == Link::Crashed {
+            // Nobody is there to make it.
+            self.ended += 1;
+            return self.tally.lost(now);
+        }
+        let request =
+            Request { connection: state.connection, ..Request::new(now, client, service) };
+        let key = space.requests.insert(request);
+        if state.floods && state.link == Link::Up {
+            return self.force(now, client, key, space);
+        }
+        let local = self.clocks.local(client, now);
+        let call = Call { id: key.id(), deadline: Some(local + self.slo), priority: PRIORITY };
+        self.all[client as usize].client.submit(local, call);
         self.drive(now, client, space);
     }
 
     /// A response or reject is here; returns whose it was.
     pub(crate) fn on_reply(&mut self, now: Instant, key: Key, space: &mut Space) -> Option<u32> {
         let Some(request) = space.requests.remove(key) else {
-            space.complain(|| "a reply came for a request that has ended before".into());
+            let what = || "a reply came for a request that has ended before".into();
+            space.complain(Rule::Fates, what);
             return None;
         };
         self.ended += 1;
-        let answer = request.answer?;
-        let state = &mut self.all[request.client as usize];
-        state.client.on_reply(
-            now,
-            &Reply {
+        let client = request.client;
+        let state = &mut self.all[client as usize];
+        let answer = request.answer.filter(|_| request.connection == state.connection);
+        let Some(answer) = answer else {
+            // It came over a connection that is lost, or to a process that did not ask.
+            self.tally.lost(request.intended);
+            return None;
+        };
+        let local = self.clocks.local(client, now);
+        if request.forced {
+            state.conduct.on_offer(answer.offer);
+            state.client.on_credit(local, answer.offer, answer.left.stamp());
+        } else {
+            state.conduct.on_answered(answer.offer);
+            let reply = Reply {
                 outcome: answer.outcome,
                 offer: answer.offer,
                 stamp: answer.left.stamp(),
-                elapsed: now.since(request.sent),
+                elapsed: local.since(self.clocks.local(client, request.sent)),
                 sojourn: answer.left.since(request.arrived),
                 waited: answer.waited,
-            },
-        );
+            };
+            state.client.on_reply(local, &reply);
+        }
         match answer.outcome {
             Outcome::Served => {
                 state.served(now);
@@ -88,16 +134,21 @@ impl Clients {
                 self.tally.shed(request.intended, now.since(request.sent), reason.name());
             }
         }
-        self.drive(now, request.client, space);
-        Some(request.client)
+        self.drive(now, client, space);
+        Some(client)
     }
 
     pub(crate) fn on_credit(&mut self, now: Instant, key: Key, space: &mut Space) {
         let Some(credit) = space.credits.remove(key) else {
-            return space.complain(|| "a credit message arrived twice".into());
+            return space.complain(Rule::Fates, || "a credit message arrived twice".into());
         };
-        let client = &mut self.all[credit.client as usize].client;
-        client.on_credit(now, credit.offer, credit.stamp);
+        let state = &mut self.all[credit.client as usize];
+        if credit.connection != state.connection {
+            return;
+        }
+        state.conduct.on_offer(credit.offer);
+        let local = self.clocks.local(credit.client, now);
+        state.client.on_credit(local, credit.offer, credit.stamp);
         self.drive(now, credit.client, space);
     }
 
@@ -115,6 +166,38 @@ impl Clients {
         self.all.len() as u32
     }
 
+    /// The client claims something else than its demand, or tells the truth again.
+    pub(crate) fn set_claim(&mut self, client: u32, claim: Option<Claim>) {
+        let state = &mut self.all[client as usize];
+        (state.claim, state.lied) = (claim, true);
+    }
+
+    /// The client ignores its window, or uses its control again; it is not held to the rules again.
+    pub(crate) fn set_flood(&mut self, client: u32, floods: bool) {
+        let state = &mut self.all[client as usize];
+        (state.floods, state.rogue) = (floods, true);
+    }
+
+    /// Counts what lost connections left behind. Those between nodes are never lost.
+    pub(crate) fn bury(&mut self, space: &mut Space) {
+        let clients = self.count();
+        for key in std::mem::take(&mut space.abandoned) {
+            match space.requests.remove(key) {
+                Some(request) if request.client < clients => {
+                    self.ended += 1;
+                    self.tally.lost(request.intended);
+                }
+                Some(_) => space.complain(Rule::Calls, || "a call was lost".into()),
+                None => space.complain(Rule::Fates, || "a request was lost twice".into()),
+            }
+        }
+    }
+
+    /// Calls that wait for permission to be sent.
+    pub(crate) fn waiting(&self) -> u64 {
+        self.all.iter().map(|state| u64::from(state.client.queued())).sum()
+    }
+
     /// Closes the books: whatever is still out or waiting is lost.
     pub(crate) fn finish(mut self, now: Instant, space: &mut Space) -> (Tally, Duration) {
         let mut left = 0;
@@ -124,67 +207,89 @@ impl Clients {
             self.tally.lost(request.intended);
             left += 1;
         }
-        let (intended, ended) = (self.intended, self.ended + left);
-        if intended != ended {
-            space.complain(|| format!("{intended} requests were intended, {ended} fates counted"));
-        }
-        let gaps = self.all.iter_mut().map(|state| {
+        space.judge(Rule::Fates, fates::counted(self.intended, self.ended + left));
+        let spare_ns = space.spare.reading(now);
+        let mut longest_ns = 0;
+        for state in &mut self.all {
+            space.judge(Rule::Starvation, state.check_starvation(spare_ns, self.starved_max));
             state.served(now);
-            state.longest_gap_ns
-        });
-        let longest = Duration::from_nanos(gaps.max().unwrap_or(0));
-        (self.tally, longest)
+            longest_ns = longest_ns.max(state.longest_gap_ns);
+        }
+        (self.tally, Duration::from_nanos(longest_ns))
     }
 
     /// Carries out what the client decides now, and makes sure to ask again in time.
     fn drive(&mut self, now: Instant, index: u32, space: &mut Space) {
-        let state = &mut self.all[index as usize];
-        while let Some(action) = state.client.poll(now) {
+        let local = self.clocks.local(index, now);
+        while let Some(action) = self.all[index as usize].client.poll(local) {
             match action {
-                Action::Send(dispatch) => {
-                    let key = Key::of(dispatch.id);
-                    if let Some(request) = space.request(key, "at sending") {
-                        request.sent = now;
-                        request.dispatch = Some(dispatch);
-                        space.send_up(now, index, Packet::Request(key));
-                    }
-                }
+                Action::Send(dispatch) => self.send(now, index, dispatch, space),
                 Action::Drop(id, _) => match space.requests.remove(Key::of(id)) {
                     Some(request) => {
                         self.ended += 1;
                         self.tally.expired(request.intended);
                     }
-                    None => space.complain(|| format!("client {index} dropped a request twice")),
+                    None => {
+                        let what = || format!("client {index} dropped a request twice");
+                        space.complain(Rule::Fates, what);
+                    }
                 },
                 Action::Demand { demand, acked } => {
-                    let client = index;
-                    let packet = Packet::Demand { client, demand, acked };
+                    let State { connection, .. } = self.all[index as usize];
+                    let demand = self.all[index as usize].claimed(demand);
+                    let packet = Packet::Demand { client: index, connection, demand, acked };
                     space.send_up(now, index, packet);
                 }
                 Action::Deregister => {
-                    space.send_up(now, index, Packet::Deregister { client: index });
+                    let state = &mut self.all[index as usize];
+                    state.conduct.on_deregistered();
+                    let connection = state.connection;
+                    space.send_up(now, index, Packet::Deregister { client: index, connection });
                 }
             }
         }
-        state.arm(now, index, space);
-    }
-}
-
-impl State {
-    fn arm(&mut self, now: Instant, index: u32, space: &mut Space) {
-        if let Some(deadline) = self.client.next_deadline()
-            && deadline < self.armed
-        {
-            // At least a nanosecond ahead, or a deadline that has come would stop the clock.
-            self.armed = deadline.max(now + Duration::from_nanos(1));
-            space.calendar.at(self.armed, Event::ClientDue(index));
+        let state = &mut self.all[index as usize];
+        let (queued, max) = (state.client.queued() as usize, self.queue_max as usize);
+        space.judge(Rule::Queues, queues::bounded("a client's queue", queued, max));
+        let spare_ns = space.spare.reading(now);
+        space.judge(Rule::Starvation, state.check_starvation(spare_ns, self.starved_max));
+        if let Some(deadline) = state.client.next_deadline() {
+            state.arm(now, self.clocks.global(index, deadline), index, space);
         }
     }
 
-    fn served(&mut self, now: Instant) {
-        let gap_ns = now.nanos_since(self.last_served);
-        self.longest_gap_ns = self.longest_gap_ns.max(gap_ns);
-        self.last_served = now;
+    fn send(&mut self, now: Instant, index: u32, dispatch: Dispatch, space: &mut Space) {
+        let state = &mut self.all[index as usize];
+        let finding = state.conduct.on_sent(dispatch.register);
+        if let Some(what) = finding.filter(|_| !state.rogue) {
+            space.complain(Rule::Honest, || format!("client {index}: {what}"));
+        }
+        let key = Key::of(dispatch.id);
+        if let Some(request) = space.request(key, "at sending") {
+            (request.sent, request.connection) = (now, state.connection);
+            let demand = state.claimed(dispatch.demand);
+            request.dispatch = Some(Dispatch { demand, ..dispatch });
+            space.send_up(now, index, Packet::Request(key));
+        }
+    }
+
+    /// A flooding client sends whatever it is asked for, and says of itself what it likes.
+    fn force(&mut self, now: Instant, index: u32, key: Key, space: &mut Space) {
+        let acked = self.all[index as usize].conduct.seq();
+        let budget = Some(self.slo);
+        if let Some(request) = space.request(key, "at flooding") {
+            request.forced = true;
+            request.dispatch = Some(Dispatch {
+                id: key.id(),
+                demand: 0,
+                acked,
+                register: true,
+                echo: None,
+                budget,
+                priority: PRIORITY,
+            });
+            space.send_up(now, index, Packet::Request(key));
+        }
     }
 }
 
@@ -192,27 +297,31 @@ impl State {
 mod tests {
     use super::*;
     use crate::fabric::Fabric;
-    use crate::world::Link;
+    use crate::space::Event;
+    use crate::world::Link as Way;
     use tailwater_control::catalog::Spec;
-    use tailwater_core::Rng;
     use tailwater_stats::TallySpec;
 
     const SLO: Duration = Duration::from_micros(200);
 
     fn space() -> Space {
-        let link = Link { delay: Duration::from_micros(5), jitter: Duration::ZERO };
+        let link = Way { delay: Duration::from_micros(5), jitter: Duration::ZERO };
         Space::new(Fabric::new(link, 1, &Rng::from_seed(1)))
     }
 
-    fn clients() -> Clients {
-        let controller = Spec::named("breakwater").build(SLO, 1, 1).unwrap();
+    fn make(index: u32) -> Client {
+        Spec::named("breakwater").build(SLO, 1, 1).unwrap().client(index.into())
+    }
+
+    fn clients() -> Clients<'static> {
         let tally = Tally::new(TallySpec {
             slo: SLO,
             from: Instant::ZERO,
             to: Instant::FAR_FUTURE,
             bin: None,
         });
-        Clients::new(&controller, 1, SLO, tally)
+        let world = World { clients: 1, slo: SLO, ..World::paper(1) };
+        Clients::new(&world, &make, 1, tally)
     }
 
     /// An unregistered client may send one request; the second waits and expires at its deadline.
@@ -222,15 +331,15 @@ mod tests {
         for _ in 0..2 {
             clients.submit(Instant::ZERO, 0, Duration::ZERO, &mut space);
         }
-        let mut sent = 0;
+        let mut sent = Vec::new();
         while let Some((now, event)) = space.calendar.pop() {
             match event {
-                Event::Packet(Packet::Request(_)) => sent += 1,
+                Event::Packet(Packet::Request(key)) => sent.push(key),
                 Event::ClientDue(client) => clients.on_due(now, client, &mut space),
                 other => panic!("only a request and a deadline were needed, {other:?} found"),
             }
         }
-        assert_eq!(sent, 1);
+        assert_eq!(sent.len(), 1);
         let (tally, longest) = clients.finish(Instant::ZERO + SLO, &mut space);
         let fates = tally.finish().fates;
         assert_eq!((fates.expired, fates.lost, fates.total()), (1, 1, 2));
@@ -247,7 +356,8 @@ mod tests {
         };
         clients.on_reply(now, key, &mut space);
         clients.on_reply(now, key, &mut space);
-        let broken = space.broken.unwrap();
+        let (rule, broken) = space.broken.unwrap();
+        assert_eq!(rule, Rule::Fates);
         assert!(broken.contains("ended before"), "{broken}");
     }
 }

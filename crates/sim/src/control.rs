@@ -1,58 +1,122 @@
 //! The node's side of the controller: which shard a client belongs to, and whether the controller
 //! keeps its promises.
 
+use crate::checks::deadline::Deadline;
+use crate::checks::ledger::Ledger;
+use crate::checks::signal::Signal;
+use crate::checks::windows::Windows;
+use crate::checks::{Rule, credits, honest, queues};
 use crate::space::Space;
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 use tailwater_control::{
-    Admission, Arrival, Completion, Dispatch, Gauges, Offer, Reason, Shard, Verdict, Wish,
+    Admission, Arrival, Completion, Dispatch, Gauges, Offer, Shard, Verdict, Wish,
 };
 use tailwater_core::{Instant, SessionId, Silent};
 
-/// The shards, and what every session was told.
+/// The shards, and the books beside them that its promises are checked against.
 pub(crate) struct Control {
     admission: Arc<dyn Admission>,
     shards: Vec<Box<dyn Shard>>,
-    told: Vec<Told>,
-    /// Σ over registered sessions of max(window, pending): no accounting may count more as issued.
-    held: u64,
-    /// Some session may send at will, so that nothing is counted.
-    open: bool,
-}
-
-/// One session, seen from outside of the controller.
-#[derive(Clone, Copy, Debug, Default)]
-struct Told {
-    registered: bool,
-    window: u32,
-    largest: u32,
-    pending: u32,
-}
-
-impl Told {
-    fn held(&self) -> u64 {
-        if self.registered { u64::from(self.window.max(self.pending)) } else { 0 }
-    }
+    ledger: Ledger,
+    windows: Windows,
+    pub(crate) signal: Signal,
+    pub(crate) deadline: Deadline,
+    /// What a client may do that has just connected.
+    first: Offer,
+    /// Announcements of demand since the outbox was empty.
+    announced: usize,
 }
 
 impl Control {
-    /// Connects `clients` clients, divided over `shards` shards in turn.
-    pub(crate) fn new(admission: Arc<dyn Admission>, shards: u32, clients: u32) -> Self {
-        let count = shards.max(1) as usize;
+    /// Connects the clients of these numbers, divided over `shards` shards in turn.
+    pub(crate) fn new(
+        admission: Arc<dyn Admission>,
+        shards: u32,
+        clients: Range<u32>,
+        space: &mut Space,
+    ) -> Self {
         let mut control = Self {
-            shards: (0..count).map(|index| Arc::clone(&admission).shard(index)).collect(),
+            shards: shards_of(&admission, shards.max(1) as usize),
             admission,
-            told: vec![Told::default(); clients as usize],
-            held: 0,
-            open: false,
+            ledger: Ledger::new(clients.clone()),
+            windows: Windows::default(),
+            signal: Signal::default(),
+            deadline: Deadline::default(),
+            first: Offer::OPEN,
+            announced: 0,
         };
-        for client in 0..clients {
-            let session = control.session(client);
-            let offer = control.shard(client).on_open(Instant::ZERO, session, &mut Silent);
-            control.offered(client, offer);
+        for client in clients {
+            control.open(Instant::ZERO, client, 0, space);
         }
         control
+    }
+
+    /// The window of a client that has just connected.
+    pub(crate) const fn first_window(&self) -> u32 {
+        self.first.window
+    }
+
+    /// A client's connection stands.
+    pub(crate) fn open(&mut self, now: Instant, client: u32, connection: u16, space: &mut Space) {
+        if self.ledger.of(client).connected {
+            self.close(now, client);
+        }
+        self.ledger.connect(client, connection);
+        let session = self.session(client);
+        self.first = self.shard(client).on_open(now, session, &mut Silent);
+        self.offered(client, self.first, space);
+    }
+
+    /// The connection is gone, and its requests are nobody's.
+    pub(crate) fn close(&mut self, now: Instant, client: u32) {
+        let session = self.session(client);
+        self.shard(client).on_close(now, session, &mut Silent);
+        self.ledger.disconnect(client);
+    }
+
+    /// A new process: every connection is closed, `admission` knows nothing of the past.
+    pub(crate) fn restart(&mut self, now: Instant, admission: Arc<dyn Admission>) {
+        for client in self.ledger.clients() {
+            if self.ledger.of(client).connected {
+                self.close(now, client);
+            }
+        }
+        self.shards = shards_of(&admission, self.shards.len());
+        self.admission = admission;
+        self.deadline.on_called();
+    }
+
+    /// Whether this is the client's connection of the moment.
+    pub(crate) fn hears(&self, client: u32, connection: u16) -> bool {
+        let told = self.ledger.of(client);
+        told.connected && told.connection == connection
+    }
+
+    /// Their numbers.
+    pub(crate) fn clients(&self) -> Range<u32> {
+        self.ledger.clients()
+    }
+
+    /// The number of the connection that the client has, or had last.
+    pub(crate) fn connection(&self, client: u32) -> u16 {
+        self.ledger.of(client).connection
+    }
+
+    /// The client is to break the rules and held to them no longer.
+    pub(crate) fn distrust(&mut self, client: u32) {
+        self.ledger.change(client, |told| told.rogue = true);
+    }
+
+    /// The node said goodbye to the client and will close.
+    pub(crate) fn say_goodbye(&mut self, client: u32) {
+        self.ledger.change(client, |told| told.closing = true);
+    }
+
+    pub(crate) fn is_closing(&self, client: u32) -> bool {
+        self.ledger.of(client).closing
     }
 
     pub(crate) fn gauges(&self) -> Gauges {
@@ -66,17 +130,32 @@ impl Control {
         outbox: &mut VecDeque<(u32, Offer)>,
         space: &mut Space,
     ) {
+        if outbox.is_empty() {
+            self.announced = 0;
+        }
         for index in 0..self.shards.len() {
             self.shards[index].on_tick(now, delay, &mut Silent);
             while let Some(Wish::Credit(session, offer)) =
                 self.shards[index].poll_wish(now, &mut Silent)
             {
-                let client = session.0 * self.shards.len() as u32 + index as u32;
-                self.offered(client, offer);
+                let number = session.0 * self.shards.len() as u32 + index as u32;
+                let client = self.clients().start + number;
+                self.offered(client, offer, space);
                 outbox.push_back((client, offer));
+                // One for each session, and one for each announcement of more demand meanwhile.
+                let max = self.clients().len() + self.announced;
+                let finding = queues::bounded("the outbox", outbox.len(), max);
+                if finding.is_some() {
+                    return space.judge(Rule::Queues, finding);
+                }
             }
         }
-        self.check_issued(space);
+        self.signal.on_tick(now);
+        space.judge(Rule::Deadline, self.deadline.check(now));
+        self.deadline.on_called();
+        let gauges = self.gauges();
+        self.windows.on_pool(&gauges);
+        space.judge(Rule::Credits, credits::at_tick(&self.ledger, &gauges));
     }
 
     pub(crate) fn next_deadline(&self, now: Instant) -> Option<Instant> {
@@ -85,6 +164,7 @@ impl Control {
     }
 
     pub(crate) fn demand(&mut self, now: Instant, client: u32, demand: u32, acked: u32) {
+        self.announced += 1;
         let session = self.session(client);
         self.shard(client).on_demand(now, session, demand, acked);
     }
@@ -92,10 +172,7 @@ impl Control {
     pub(crate) fn deregister(&mut self, now: Instant, client: u32) {
         let session = self.session(client);
         self.shard(client).on_deregister(now, session, &mut Silent);
-        self.tell(client, |told| {
-            told.registered = false;
-            told.window = 0;
-        });
+        self.ledger.change(client, |told| (told.registered, told.window) = (false, 0));
     }
 
     pub(crate) fn request(
@@ -116,14 +193,7 @@ impl Control {
             echo: dispatch.echo,
             hidden,
         };
-        self.tell(client, |told| {
-            if dispatch.register && !told.registered {
-                // The request that registers is its own permission.
-                (told.registered, told.window) = (true, 1);
-                told.largest = told.largest.max(1);
-            }
-            told.pending += 1;
-        });
+        self.ledger.request(client, dispatch.register);
         let session = self.session(client);
         let verdict = self.shard(client).on_request(now, session, &arrival, delay, &mut Silent);
         self.check_verdict(client, verdict, space);
@@ -150,82 +220,47 @@ impl Control {
     ) -> Offer {
         let session = self.session(client);
         let offer = self.shard(client).on_done(now, session, done);
-        if self.told[client as usize].pending == 0 {
-            space.complain(|| format!("client {client}: more answers than requests"));
+        if self.ledger.of(client).pending == 0 {
+            let what = || format!("client {client}: more answers than requests");
+            space.complain(Rule::Fates, what);
         }
-        self.tell(client, |told| told.pending = told.pending.saturating_sub(1));
-        self.offered(client, offer);
+        self.ledger.change(client, |told| told.pending = told.pending.saturating_sub(1));
+        self.offered(client, offer, space);
         offer
     }
 
-    /// With nothing pending, what is issued must be exactly the windows that the sessions know,
-    /// however a profile counts requests that are being served.
-    pub(crate) fn check_at_rest(&self, space: &mut Space) {
-        let gauges = self.gauges();
-        let pending: u64 = self.told.iter().map(|told| u64::from(told.pending)).sum();
-        let registered = self.told.iter().filter(|told| told.registered).count();
-        if self.open || pending > 0 || gauges.pool == 0 {
-            return;
-        }
-        if u64::from(gauges.issued) != self.held || gauges.sessions as usize != registered {
-            space.complain(|| {
-                format!(
-                    "at rest {} credits are issued to {} sessions, \
-                     but {registered} sessions were told of {}",
-                    gauges.issued, gauges.sessions, self.held
-                )
-            });
-        }
+    /// At the end of the run.
+    pub(crate) fn check_at_rest(&self, now: Instant, space: &mut Space) {
+        space.judge(Rule::Deadline, self.deadline.check(now));
+        space.judge(Rule::Credits, credits::at_rest(&self.ledger, &self.gauges()));
     }
 
-    fn check_issued(&self, space: &mut Space) {
-        let issued = u64::from(self.gauges().issued);
-        if !self.open && issued > self.held {
-            space.complain(|| {
-                format!("{issued} credits count as issued, but sessions hold {} at most", self.held)
-            });
-        }
-    }
-
-    /// The simulated clients are honest, so none may be found to have sent without credit.
     fn check_verdict(&self, client: u32, verdict: Verdict, space: &mut Space) {
-        let told = self.told[client as usize];
-        if matches!(verdict, Verdict::Shed(Reason::NoCredit) | Verdict::Close(_)) {
-            space.complain(|| format!("client {client} kept to its window, but got {verdict:?}"));
-        }
-        if told.pending > told.largest {
-            space.complain(|| {
-                format!(
-                    "client {client} has {} requests at the node; its windows never exceeded {}",
-                    told.pending, told.largest
-                )
-            });
+        let told = self.ledger.of(client);
+        space.judge(Rule::Windows, self.windows.check_verdict(told, verdict));
+        if !told.rogue {
+            space.judge(Rule::Honest, honest::accused(verdict));
         }
     }
 
-    fn offered(&mut self, client: u32, offer: Offer) {
-        self.open |= offer.window == Offer::OPEN.window;
-        self.tell(client, |told| {
-            told.window = offer.window;
-            told.largest = told.largest.max(offer.window);
-        });
-    }
-
-    fn tell(&mut self, client: u32, change: impl FnOnce(&mut Told)) {
-        let told = &mut self.told[client as usize];
-        self.held -= told.held();
-        change(told);
-        self.held += told.held();
+    fn offered(&mut self, client: u32, offer: Offer, space: &mut Space) {
+        let (told, gauges) = (self.ledger.of(client), self.admission.gauges());
+        space.judge(Rule::Windows, self.windows.check_offer(told, offer, &gauges));
+        self.ledger.offer(client, offer);
     }
 
     fn session(&self, client: u32) -> SessionId {
-        SessionId(client / self.shards.len() as u32)
+        SessionId((self.ledger.index(client) / self.shards.len()) as u32)
     }
 
     fn shard(&mut self, client: u32) -> &mut dyn Shard {
-        let index = client as usize % self.shards.len();
+        let index = self.ledger.index(client) % self.shards.len();
         &mut *self.shards[index]
     }
+}
+
+fn shards_of(admission: &Arc<dyn Admission>, count: usize) -> Vec<Box<dyn Shard>> {
+    (0..count).map(|index| Arc::clone(admission).shard(index)).collect()
 }
 
 #[cfg(test)]

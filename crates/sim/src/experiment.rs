@@ -1,7 +1,7 @@
 //! A scenario in simulation: the same result as from real runs, decided by the seed alone.
 
 use crate::bench::Bench;
-use crate::simulate::{Broken, simulate, simulate_tiers};
+use crate::simulate::{Broken, simulate, simulate_with};
 use crate::tiers;
 use crate::trace::Trace;
 use crate::world::{Intended, Link, Load, World};
@@ -11,8 +11,9 @@ use tailwater_control::catalog::{Controller, Spec, SpecError};
 use tailwater_core::{Instant, Nanos, Rate};
 use tailwater_stats::result::{CapacityReading, Experiment, Manifest, Run};
 use tailwater_stats::{Rules, judge, summarise};
-use tailwater_workload::scenario::{Configuration, ControllerSpec, LockPolicy};
-use tailwater_workload::{Scenario, ScenarioError, Schedule, ScheduleError};
+use tailwater_workload::scenario::{Configuration, ControllerSpec, Fault, LockPolicy};
+use tailwater_workload::schedule::Entry;
+use tailwater_workload::{Scenario, ScenarioError, Schedule, ScheduleError, Stream};
 
 /// Why a scenario could not be simulated.
 #[derive(Clone, Debug)]
@@ -36,6 +37,12 @@ impl fmt::Display for Failure {
 }
 
 impl std::error::Error for Failure {}
+
+impl From<Broken> for Failure {
+    fn from(broken: Broken) -> Self {
+        Self::Broken(broken)
+    }
+}
 
 /// Runs every configuration, repetition and controller of `scenario` in virtual time. `progress`
 /// hears how many of how many runs are done.
@@ -83,6 +90,13 @@ pub fn world_of(scenario: &Scenario, configuration: &Configuration, seed: u64) -
         drain: (10 * configuration.slo).max(Duration::from_millis(20)),
         bin: configuration.bin(),
         sample: None,
+        faults: scenario
+            .faults
+            .iter()
+            .map(|fault| Fault { at: configuration.warm_up + fault.at, ..*fault })
+            .collect(),
+        starved_max: Some(Duration::from_secs(1)),
+        client_queue_max: u32::MAX,
         seed,
         repeat: format!("tailwater run {} --on sim --seed {}", scenario.file, scenario.seed),
     }
@@ -142,14 +156,16 @@ fn run_once(
     let seed = scenario.seed_of_repetition(repetition);
     let plan = configuration.demand_plan(capacity);
     let service = &scenario.server.service;
-    let schedule =
-        Schedule::build(&plan, configuration.clients, service, seed).map_err(Failure::Schedule)?;
+    let stream =
+        Stream::new(&plan, configuration.clients, service, seed).map_err(Failure::Schedule)?;
     let world = rig.world(scenario, configuration, seed);
-    let controller = rig.build(configuration.slo, seed);
     let tiers = tiers::controllers(scenario, &rig.spec, configuration.slo, seed)?;
-    let mut intended = intended(&schedule);
-    let (mut run, _) = simulate_tiers(&world, Load::Open(&mut intended), &controller, &tiers)
-        .map_err(Failure::Broken)?;
+    let mut build = |node: usize| match node.checked_sub(1) {
+        Some(behind) => tiers[behind].clone(),
+        None => rig.build(configuration.slo, seed),
+    };
+    let mut intended = stream.map(intended_of);
+    let (mut run, _) = simulate_with(&world, Load::Open(&mut intended), &mut build)?;
     run.controller.clone_from(&rig.spec.name);
     run.profile.clone_from(&rig.profile);
     run.repetition = repetition;
@@ -175,16 +191,18 @@ pub fn simulate_schedule(
     schedule: &Schedule,
     controller: &Controller,
 ) -> Result<(Run, Trace), Failure> {
-    let mut intended = intended(schedule);
+    let mut intended = schedule.entries.iter().copied().map(intended_of);
     simulate(world, Load::Open(&mut intended), controller).map_err(Failure::Broken)
 }
 
-fn intended(schedule: &Schedule) -> impl Iterator<Item = Intended> {
-    schedule.entries.iter().map(|entry| Intended {
+/// An entry of a schedule, as the clients take it.
+#[must_use]
+pub fn intended_of(entry: Entry) -> Intended {
+    Intended {
         at: Instant::from_nanos(entry.at),
         client: entry.client,
         service: Duration::from_nanos(u64::from(entry.service_ns)),
-    })
+    }
 }
 
 /// Quotes the run against capacity and bound and judges it.

@@ -1,5 +1,6 @@
 //! The network: delay, jitter, and order within each connection.
 
+use crate::faults::Weather;
 use crate::world::Link;
 use std::time::Duration;
 use tailwater_core::{Instant, Nanos, Rng};
@@ -11,6 +12,7 @@ pub(crate) struct Fabric {
     rng: Rng,
     /// Per client: when the last message to the server, and from it, arrives.
     last: Vec<[Instant; 2]>,
+    pub(crate) weather: Weather,
 }
 
 /// Which way a message goes.
@@ -22,7 +24,12 @@ pub(crate) enum Way {
 
 impl Fabric {
     pub(crate) fn new(link: Link, clients: u32, rng: &Rng) -> Self {
-        Self { link, rng: rng.split("fabric"), last: vec![[Instant::ZERO; 2]; clients as usize] }
+        Self {
+            link,
+            rng: rng.split("fabric"),
+            last: vec![[Instant::ZERO; 2]; clients as usize],
+            weather: Weather::default(),
+        }
     }
 
     /// When a message that leaves now arrives: never before one that left earlier on the same
@@ -33,6 +40,7 @@ impl Fabric {
         if jitter_ns > 0 {
             delay_ns += self.rng.exponential(jitter_ns as f64) as u64;
         }
+        delay_ns = self.weather.delay(client, delay_ns, &mut self.rng);
         let last = &mut self.last[client as usize][way as usize];
         *last = (now + Duration::from_nanos(delay_ns)).max(*last);
         *last

@@ -1,11 +1,16 @@
 //! Deterministic simulator: the same controllers as in the runtime, in virtual time.
 //!
-//! One node with cores and queues, a network with delay, thousands of clients, and costs for every
-//! message; a calendar instead of a clock. Start with [`run()`], which plays a scenario file, or with
-//! [`simulate()`]: a [`World`], a [`Load`] and a controller give one run in the same result model as
-//! a real one. A seed decides everything, to the
-//! last byte of the output. Checkers run in every simulation: credits are conserved, honest clients
-//! never exceed their windows, every request ends in exactly one fate.
+//! A front node with cores, queues and locks, the tiers that it calls, a network with delay, thousands
+//! of clients, and costs for every message; a calendar instead of a clock. Start with [`run()`], which
+//! plays a scenario file, or with [`simulate()`]: a [`World`], a [`Load`] and a controller give one run
+//! in the same result model as a real one. A seed decides everything, to the last byte of the output.
+//!
+//! Faults strike when the world says so ([`Fault`]): clients, their links and the front. Tiers, and the
+//! links between nodes, are spared; a front that calls tiers cannot restart, as yet.
+//!
+//! Checkers run in every simulation ([`Rule`]): credits are conserved, honest clients never exceed their
+//! windows, every request ends in exactly one fate; [`swarm`] draws worlds at random to find where they
+//! do not.
 //!
 //! This crate never reads a clock, opens a socket or starts a thread.
 
@@ -14,16 +19,20 @@
 mod bench;
 mod callers;
 pub mod calendar;
+mod checks;
 mod clients;
 mod control;
 pub mod experiment;
 mod fabric;
+mod faults;
 mod locks;
 mod node;
 pub mod paths;
+mod planted;
 pub mod simulate;
 mod slab;
 mod space;
+pub mod swarm;
 mod task;
 mod tiers;
 mod topology;
@@ -31,9 +40,11 @@ pub mod trace;
 pub mod world;
 
 pub use calendar::Calendar;
+pub use checks::Rule;
 pub use experiment::{Failure, run};
 pub use locks::LockReport;
 pub use paths::Paths;
-pub use simulate::{Broken, simulate, simulate_tiers};
+pub use simulate::{Broken, simulate, simulate_with};
+pub use tailwater_workload::scenario::{Claim, Fault, FaultKind};
 pub use trace::{Sample, Trace};
 pub use world::{Costs, Intended, Link, Load, NodeSpec, TierSpec, World};

@@ -1,5 +1,6 @@
 //! The locks of a node: who holds them, who waits, and what was seen of them.
 
+use crate::checks::Finding;
 use crate::paths::Paths;
 use crate::slab::Key;
 use std::collections::VecDeque;
@@ -27,6 +28,15 @@ struct Waiter {
     key: Key,
     since: Instant,
     give_up_at: Option<Instant>,
+}
+
+/// What comes of a release.
+#[derive(Debug, Default)]
+pub(crate) struct Handed {
+    /// Who holds the lock now.
+    pub(crate) to: Option<Key>,
+    /// What is wrong if he should have given up before.
+    pub(crate) overdue: Finding,
 }
 
 /// What was seen of a lock, or of a set under one name, from the beginning of the run to its end.
@@ -100,16 +110,11 @@ impl Locks {
         entry
     }
 
-    /// Its holder lets go; the next in the queue holds it from now on and is returned.
+    /// Its holder lets go; the next in the queue holds it from now on.
     ///
     /// # Errors
-    /// When another held it, or the next should have given up before.
-    pub(crate) fn release(
-        &mut self,
-        now: Instant,
-        lock: u32,
-        key: Key,
-    ) -> Result<Option<Key>, String> {
+    /// When another held it.
+    pub(crate) fn release(&mut self, now: Instant, lock: u32, key: Key) -> Result<Handed, String> {
         let place = &mut self.locks[lock as usize];
         if place.holder != Some(key) {
             return Err(format!("lock {lock} was released by who does not hold it"));
@@ -120,19 +125,26 @@ impl Locks {
         let report = self.report(lock);
         report.held += held;
         let Some(next) = next else {
-            return Ok(None);
+            return Ok(Handed::default());
         };
         let waited = now.since(next.since);
         report.taken += 1;
         report.waited += waited;
         report.longest_wait = report.longest_wait.max(waited);
-        if next.give_up_at.is_some_and(|at| at < now) {
-            let waited_ns = waited.nanos();
-            return Err(format!(
-                "a request waited {waited_ns} ns for lock {lock}, beyond its budget"
-            ));
+        let overdue = next.give_up_at.is_some_and(|at| at < now).then(|| {
+            format!("a request waited {} ns for lock {lock}, beyond its budget", waited.nanos())
+        });
+        Ok(Handed { to: Some(next.key), overdue })
+    }
+
+    /// Nobody holds or waits any more; what was seen stays.
+    pub(crate) fn restart(&mut self, now: Instant) {
+        for number in 0..self.locks.len() as u32 {
+            let Lock { holder, since, queue } = std::mem::take(&mut self.locks[number as usize]);
+            let report = self.report(number);
+            report.held += holder.map_or(Duration::ZERO, |_| now.since(since));
+            report.waited += queue.iter().map(|waiter| now.since(waiter.since)).sum::<Duration>();
         }
-        Ok(Some(next.key))
     }
 
     /// A waiter leaves the queue without the lock. Those who give up stand near its front: they came

@@ -3,10 +3,13 @@
 //! The same walk as in the runtime: a packet waits for a core, is received and parsed, gets its
 //! verdict, waits in the queue of requests, runs, and is answered; credits ride on the answer. This
 //! file decides what a core does next and does the book-keeping of each step; all that a step tells
-//! the controller or asks of it goes through [`Control`].
+//! the controller or asks of it goes through [`Control`]. Requests with locks and calls walk on in
+//! `node/walk.rs`; what befalls node and connections is in `node/outage.rs`.
 
+mod outage;
 pub(crate) mod walk;
 
+use crate::checks::{Rule, queues, signal};
 use crate::control::Control;
 use crate::slab::Key;
 use crate::space::{Answer, Credit, Event, Packet, Space};
@@ -27,10 +30,23 @@ pub(crate) struct Node {
     /// Bounded by what clients send; each entry belongs to a request or client that is accounted for.
     packets: VecDeque<(Instant, Packet)>,
     runnable: VecDeque<Key>,
+    /// How many of those have begun already and go on; they do not count against the queue's bound,
+    /// since whoever let them in cannot send them away.
+    woken: usize,
+    queue_max: usize,
     /// Credits to be sent; at most one per session, since a session that got one is listed no more.
     outbox: VecDeque<(u32, Offer)>,
     working: Vec<Option<Work>>,
+    /// When each core will have finished; a pause moves it.
+    ends: Vec<Instant>,
     idle: Vec<u16>,
+    /// Counts restarts, so that what was begun before one ends for nobody.
+    life: u16,
+    down: bool,
+    /// A connection was lost, so that requests of nobody may wait.
+    bereft: bool,
+    /// Nothing moves before this.
+    frozen_until: Instant,
     /// Handler time since packets were last turned to, and how many are to be parsed in this turn.
     handled_ns: u64,
     turn: usize,
@@ -49,14 +65,13 @@ enum Work {
     Run(Key, Duration),
     /// The answer at its end.
     Answer(Key),
-    Credit(u32, Offer),
+    Credit(u32, u16, Offer),
 }
 
-/// Where a node's connections and cores begin, among those of all nodes.
+/// Which node it is, and where its cores begin among those of all.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Place {
     pub(crate) node: u16,
-    pub(crate) first_client: u32,
     pub(crate) first_core: u16,
 }
 
@@ -79,6 +94,13 @@ impl Node {
         let cores = spec.cores.max(1) as u16;
         Self {
             working: vec![None; usize::from(cores)],
+            ends: vec![Instant::ZERO; usize::from(cores)],
+            life: 0,
+            down: false,
+            bereft: false,
+            frozen_until: Instant::ZERO,
+            woken: 0,
+            queue_max: spec.queue_max as usize,
             // The lowest number is taken first, which matters to nobody but stays the same.
             idle: (0..cores).rev().collect(),
             spec,
@@ -107,14 +129,21 @@ impl Node {
 
     /// A message came in: nobody notices before a core is free.
     pub(crate) fn on_packet(&mut self, now: Instant, packet: Packet, space: &mut Space) {
+        if self.down {
+            return self.refuse(now, packet, space);
+        }
         self.packets.push_back((now, packet));
         self.assign(now, space);
     }
 
-    pub(crate) fn on_core_done(&mut self, now: Instant, core: u16, space: &mut Space) {
+    pub(crate) fn on_core_done(&mut self, now: Instant, core: u16, life: u16, space: &mut Space) {
         let core = core - self.place.first_core;
+        if life != self.life || self.is_held_up(now, core, space) {
+            return;
+        }
         let Some(work) = self.working[usize::from(core)].take() else {
-            return space.complain(|| format!("core {core} finished without having begun"));
+            let what = || format!("core {core} finished without having begun");
+            return space.complain(Rule::Fates, what);
         };
         let follow_up = match work {
             Work::Parse(arrived, packet) => self.parsed(now, arrived, packet, space),
@@ -127,8 +156,8 @@ impl Node {
                 self.answer(now, key, Outcome::Served, space);
                 None
             }
-            Work::Credit(client, offer) => {
-                self.send_credit(now, client, offer, space);
+            Work::Credit(client, connection, offer) => {
+                self.send_credit(now, client, connection, offer, space);
                 None
             }
         };
@@ -137,6 +166,9 @@ impl Node {
             None => self.idle.push(core),
         }
         self.tick(now, space);
+        space.judge(Rule::Signal, self.control.signal.check(now, self.spec.tick));
+        let finding = queues::bounded("the run queue", self.unbegun(), self.queue_max);
+        space.judge(Rule::Queues, finding);
         self.assign(now, space);
     }
 
@@ -147,6 +179,9 @@ impl Node {
             return;
         }
         self.armed = Instant::FAR_FUTURE;
+        if self.is_stopped(now) {
+            return;
+        }
         self.tick_due = now;
         self.tick(now, space);
         self.assign(now, space);
@@ -171,24 +206,42 @@ impl Node {
             let delay = self.delay(now, space);
             self.control.tick(now, delay, &mut self.outbox, space);
         }
-        if let Some(deadline) = self.control.next_deadline(now)
-            && deadline < self.armed
-        {
+        if let Some(deadline) = self.control.next_deadline(now) {
             // At least a tick ahead: a deadline that has come was served above or soon will be.
-            self.armed = deadline.max(now + self.spec.tick);
-            space.calendar.at(self.armed, Event::Tick(self.place.node));
+            let due = deadline.max(now + self.spec.tick);
+            self.control.deadline.on_asked(due);
+            if due < self.armed {
+                self.armed = due;
+                space.calendar.at(due, Event::Tick(self.place.node));
+            }
         }
     }
 
     /// Gives idle cores something to do while there is something.
     fn assign(&mut self, now: Instant, space: &mut Space) {
+        if self.is_stopped(now) {
+            return self.set_spare(now, false, space);
+        }
         while let Some(&core) = self.idle.last() {
             let Some(work) = self.next_work(now, space) else {
-                return;
+                return self.set_spare(now, true, space);
             };
             self.idle.pop();
             self.give(now, core, work, space);
         }
+        self.set_spare(now, false, space);
+    }
+
+    /// Clients are promised credit while the front has a core to spare.
+    fn set_spare(&self, now: Instant, spare: bool, space: &mut Space) {
+        if self.place.node == 0 {
+            space.spare.set(now, spare);
+        }
+    }
+
+    /// Admitted requests that wait to run for the first time.
+    fn unbegun(&self) -> usize {
+        self.runnable.len() - self.woken
     }
 
     /// Credits first, since they are few and someone waits for each; then packets, unless requests
@@ -196,7 +249,7 @@ impl Node {
     /// were there when it began, so that a flood cannot keep requests from running for ever.
     fn next_work(&mut self, now: Instant, space: &mut Space) -> Option<Work> {
         if let Some((client, offer)) = self.outbox.pop_front() {
-            return Some(Work::Credit(client, offer));
+            return Some(Work::Credit(client, self.control.connection(client), offer));
         }
         let may_run_on = self.handled_ns < self.spec.parse_every.nanos();
         if self.turn == 0 && (self.runnable.is_empty() || !may_run_on) {
@@ -210,6 +263,7 @@ impl Node {
             return Some(Work::Parse(arrived, packet));
         }
         while let Some(key) = self.runnable.pop_front() {
+            self.drop_dead(space);
             if let Some(work) = self.start(now, key, space) {
                 return Some(work);
             }
@@ -236,7 +290,9 @@ impl Node {
         };
         self.counts.busy_ns += cost.nanos();
         self.working[usize::from(core)] = Some(work);
-        space.calendar.at(now + cost, Event::CoreDone(self.place.first_core + core));
+        self.ends[usize::from(core)] = now + cost;
+        let done = Event::CoreDone(self.place.first_core + core, self.life);
+        space.calendar.at(now + cost, done);
     }
 
     /// A packet has been parsed; returns what the core must do at once.
@@ -250,12 +306,26 @@ impl Node {
         self.counts.rx += 1;
         match packet {
             Packet::Request(key) => self.judge(now, arrived, key, space),
-            Packet::Demand { client, demand, acked } => {
-                self.control.demand(now, client - self.place.first_client, demand, acked);
+            Packet::Demand { client, connection, demand, acked } => {
+                if self.control.hears(client, connection) {
+                    self.control.demand(now, client, demand, acked);
+                }
                 None
             }
-            Packet::Deregister { client } => {
-                self.control.deregister(now, client - self.place.first_client);
+            Packet::Deregister { client, connection } => {
+                if self.control.hears(client, connection) {
+                    self.control.deregister(now, client);
+                }
+                None
+            }
+            Packet::Open { client, connection } => {
+                self.accept(now, client, connection, space);
+                None
+            }
+            Packet::Hangup { client, connection } => {
+                if self.control.hears(client, connection) {
+                    self.close(now, client, space);
+                }
                 None
             }
             Packet::Reply(key) => {
@@ -279,31 +349,38 @@ impl Node {
         self.counts.requests += 1;
         let delay = self.delay(now, space);
         let request = space.request(key, "at parsing")?;
+        if !self.control.hears(request.client, request.connection) {
+            space.abandoned.push(key);
+            return None;
+        }
         (request.arrived, request.queued) = (arrived, now);
-        let (client, dispatch) = (request.client - self.place.first_client, request.dispatch?);
+        let (client, dispatch) = (request.client, request.dispatch?);
         self.on_echo(arrived, dispatch.echo);
         let verdict =
             self.control.request(now, client, &dispatch, now.since(arrived), delay, space);
+        let waiting = self.packets.len() + self.runnable.len();
+        space.judge(Rule::Signal, signal::shed_while_idle(waiting, verdict));
         match verdict {
-            Verdict::Admit if self.runnable.len() >= self.spec.queue_max as usize => {
+            Verdict::Admit if self.unbegun() >= self.spec.queue_max as usize => {
                 Some(Work::Reject(key, Reason::QueueFull))
             }
             Verdict::Admit => {
                 self.runnable.push_back(key);
                 None
             }
-            Verdict::Shed(reason) | Verdict::Close(reason) => Some(Work::Reject(key, reason)),
+            Verdict::Close(reason) => {
+                self.control.say_goodbye(client);
+                Some(Work::Reject(key, reason))
+            }
+            Verdict::Shed(reason) => Some(Work::Reject(key, reason)),
         }
     }
 
     /// A request leaves the queue: the controller's last chance to refuse it.
     fn start(&mut self, now: Instant, key: Key, space: &mut Space) -> Option<Work> {
         let request = space.request(key, "at start")?;
-        if let Some(task) = &mut request.task
-            && task.stage != Stage::Fresh
-        {
-            task.budget.deduct(now.since(request.queued));
-            return self.walk_on(now, key, space);
+        if request.task.as_ref().is_some_and(|task| task.stage != Stage::Fresh) {
+            return self.go_on(now, key, space);
         }
         request.started = now;
         let in_server = now.since(request.arrived);
@@ -311,8 +388,7 @@ impl Node {
             .dispatch
             .and_then(|dispatch| dispatch.budget)
             .map(|budget| budget.saturating_sub(in_server));
-        let client = request.client - self.place.first_client;
-        match self.control.start(now, client, in_server, budget) {
+        match self.control.start(now, request.client, in_server, budget) {
             Verdict::Admit if self.walk.is_some() => self.begin(now, key, space),
             Verdict::Admit => Some(Work::Serve(key)),
             Verdict::Shed(reason) | Verdict::Close(reason) => Some(Work::Reject(key, reason)),
@@ -321,10 +397,14 @@ impl Node {
 
     /// A response or reject leaves.
     fn answer(&mut self, now: Instant, key: Key, outcome: Outcome, space: &mut Space) {
-        self.close(now, key, outcome, space);
+        self.settle(now, key, outcome, space);
         let Some(request) = space.request(key, "at answering") else {
             return;
         };
+        if !self.control.hears(request.client, request.connection) {
+            space.abandoned.push(key);
+            return;
+        }
         let served = outcome == Outcome::Served;
         let (until, service) = match (served, &request.task) {
             (true, None) => (request.started, request.service),
@@ -334,23 +414,37 @@ impl Node {
         let waited = until.since(request.arrived);
         let (client, again) = (request.client, request.answer.is_some());
         if again {
-            space.complain(|| format!("client {client}: a request was answered twice"));
+            let what = || format!("client {client}: a request was answered twice");
+            space.complain(Rule::Fates, what);
         }
         let done = Completion { outcome, waited, service };
-        let offer = self.control.done(now, client - self.place.first_client, &done, space);
+        let offer = self.control.done(now, client, &done, space);
         if let Some(request) = space.requests.get_mut(key) {
             request.answer = Some(Answer { outcome, offer, left: now, waited });
         }
         self.counts.tx += 1;
         self.counts.served += u64::from(served);
         space.send_down(now, client, Event::Reply(key));
+        if self.control.is_closing(client) {
+            self.hang_up(now, client, space);
+        }
     }
 
-    fn send_credit(&mut self, now: Instant, client: u32, offer: Offer, space: &mut Space) {
+    fn send_credit(
+        &mut self,
+        now: Instant,
+        client: u32,
+        connection: u16,
+        offer: Offer,
+        space: &mut Space,
+    ) {
         self.counts.tx += 1;
         self.counts.explicit += 1;
-        let client = client + self.place.first_client;
-        let credit = space.credits.insert(Credit { client, offer, stamp: now.stamp() });
+        let stamp = now.stamp();
+        let credit = space.credits.insert(Credit { client, connection, offer, stamp });
         space.send_down(now, client, Event::Credit(credit));
     }
 }
+
+#[cfg(test)]
+mod sabotage;

@@ -1,23 +1,31 @@
 //! One run: the loop over the calendar, and what comes of it.
 
+use crate::checks::{Rule, calls, fates};
 use crate::clients::Clients;
 use crate::fabric::Fabric;
+use crate::faults::Members;
 use crate::node::{Counts, Node};
+use crate::slab::Key;
 use crate::space::{Event, Packet, Space};
-use crate::topology::Topology;
+use crate::topology::{Plan, Topology};
 use crate::trace::{Sample, Trace};
 use crate::world::{Intended, Load, World};
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 use tailwater_control::catalog::Controller;
+use tailwater_control::{Admission, Client};
 use tailwater_core::{Instant, Nanos, Rng};
 use tailwater_stats::result::Run;
 use tailwater_stats::{Tally, TallySpec};
+use tailwater_workload::scenario::{Fault, FaultKind};
 
 /// A rule that every run must obey was broken: a defect of a controller or of the simulator, never a
 /// property of the load.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Broken {
+    /// Which rule.
+    pub rule: Rule,
     /// What was found.
     pub what: String,
     /// When, in virtual time.
@@ -30,10 +38,12 @@ pub struct Broken {
 
 impl fmt::Display for Broken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { what, at, seed, repeat } = self;
+        let Self { rule, what, at, seed, repeat } = self;
         write!(
             f,
-            "simulation broke a rule at {at:?}: {what} (seed {seed}); this is a defect of tailwater"
+            "simulation broke the rule of {} at {at:?}: {what} (seed {seed}); this is a defect of \
+             tailwater",
+            rule.name()
         )?;
         if !repeat.is_empty() {
             write!(f, "; to repeat it, type: {repeat}")?;
@@ -50,43 +60,69 @@ impl std::error::Error for Broken {}
 /// In the returned run everything that a single run knows is filled in; names, capacity, bound and
 /// validity are left to the caller. The trace holds what reports do not show.
 ///
+/// The world must have no tiers: their nodes need controllers of their own. A server that restarts gets
+/// the same controller again, emptied of its sessions. For both see [`simulate_with`].
+///
+/// # Panics
+/// When the world has tiers.
+///
 /// # Errors
-/// When a check finds a broken rule: credits that are not conserved, a client that kept to its
-/// window but was called a violator, a request with no fate or two.
+/// When a [`Rule`] is found broken.
 pub fn simulate(
     world: &World,
     load: Load<'_>,
     controller: &Controller,
 ) -> Result<(Run, Trace), Broken> {
-    simulate_tiers(world, load, controller, &[])
+    assert!(world.tiers.is_empty(), "each node of a tier needs a controller of its own");
+    simulate_with(world, load, &mut |_| controller.clone())
 }
 
-/// The same for a world of several tiers: `tiers` holds a fresh controller for each of their nodes,
-/// tier by tier. The run tells of the front; locks are told of every node.
+/// [`simulate`] for worlds with tiers or restarts. `build` makes a fresh controller for the node of a
+/// number, of which 0 is the front and the tiers' follow, tier by tier; nodes may not share one. It is
+/// asked for the front again after each restart: a new process remembers nothing.
+///
+/// The run tells of the front; locks are told of every node.
+///
+/// # Panics
+/// When a front with tiers is to restart. Scenario files cannot ask for that.
 ///
 /// # Errors
-/// As for [`simulate`], and when there are more or fewer controllers than nodes.
-pub fn simulate_tiers(
+/// When a [`Rule`] is found broken.
+pub fn simulate_with(
     world: &World,
     load: Load<'_>,
-    controller: &Controller,
-    tiers: &[Controller],
+    build: &mut dyn FnMut(usize) -> Controller,
 ) -> Result<(Run, Trace), Broken> {
-    let nodes: u32 = world.tiers.iter().map(|tier| tier.nodes.max(1)).sum();
-    let mut simulation = Simulation::new(world, controller, tiers);
-    if nodes as usize != tiers.len() {
-        simulation.space.complain(|| {
-            format!("the tiers have {nodes} nodes, but {} controllers were given", tiers.len())
-        });
-    }
+    let restarts = world.faults.iter().any(|fault| fault.kind == FaultKind::ServerRestart);
+    assert!(!restarts || world.tiers.is_empty(), "a front that calls tiers cannot restart");
+    let tiers: u32 = world.tiers.iter().map(|tier| tier.nodes.max(1)).sum();
+    let built: Vec<Controller> = (0..=tiers as usize).map(&mut *build).collect();
+    let mut first = built.iter().map(|controller| Arc::clone(&controller.admission));
+    let mut boot = |node| first.next().unwrap_or_else(|| build(node).admission);
+    let client = |node: usize, number: u32| built[node].client(number.into());
+    let to_front = |number| client(0, number);
+    let parts = Parts { boot: &mut boot, client: &client, to_front: &to_front };
+    let mut simulation = Simulation::new(world, parts);
     simulation.run(load);
     simulation.finish(world)
 }
 
-struct Simulation {
+/// What a run is made of beside its world: both ends of the controllers.
+pub(crate) struct Parts<'a> {
+    /// The server's half for a node: of each in order, and of the front after each restart.
+    pub(crate) boot: &'a mut dyn FnMut(usize) -> Arc<dyn Admission>,
+    /// The client's half of a connection to a node.
+    pub(crate) client: &'a dyn Fn(usize, u32) -> Client,
+    /// The same for the front.
+    pub(crate) to_front: &'a dyn Fn(u32) -> Client,
+}
+
+struct Simulation<'a> {
     space: Space,
     topology: Topology,
-    clients: Clients,
+    clients: Clients<'a>,
+    boot: &'a mut dyn FnMut(usize) -> Arc<dyn Admission>,
+    faults: Vec<(Fault, Members)>,
     end: Instant,
     sample: Option<Duration>,
     samples: Vec<Sample>,
@@ -96,11 +132,11 @@ struct Simulation {
     now: Instant,
 }
 
-impl Simulation {
-    fn new(world: &World, controller: &Controller, tiers: &[Controller]) -> Self {
-        let topology = Topology::new(world, controller, tiers);
+impl<'a> Simulation<'a> {
+    fn new(world: &World, mut parts: Parts<'a>) -> Self {
+        let plan = Plan::of(world);
         let rng = Rng::from_seed(world.seed);
-        let mut space = Space::new(Fabric::new(world.link, topology.connections(), &rng));
+        let mut space = Space::new(Fabric::new(world.link, plan.connections(), &rng));
         let (from, to) = world.window();
         space.calendar.at(from, Event::Window(true));
         space.calendar.at(to, Event::Window(false));
@@ -108,10 +144,14 @@ impl Simulation {
             space.calendar.at(Instant::ZERO, Event::Sample);
         }
         let tally = Tally::new(TallySpec { slo: world.slo, from, to, bin: world.bin });
+        let topology = Topology::new(world, plan, &mut parts, &mut space);
+        let first = topology.nodes[0].control().first_window();
         Self {
+            faults: schedule_faults(world, &rng, &mut space),
             space,
             topology,
-            clients: Clients::new(controller, world.clients, world.slo, tally),
+            clients: Clients::new(world, parts.to_front, first, tally),
+            boot: parts.boot,
             end: to + world.drain,
             sample: world.sample,
             samples: Vec::new(),
@@ -137,11 +177,7 @@ impl Simulation {
                 && request.at <= event_at
                 && request.at <= self.end
             {
-                self.now = request.at;
-                self.events += 1;
-                self.space.calendar.advance(request.at);
-                let Intended { at, client, service } = request;
-                self.clients.submit(at, client, service, &mut self.space);
+                self.intend(request);
                 coming = intended.next();
             } else if event_at <= self.end {
                 self.step();
@@ -149,6 +185,14 @@ impl Simulation {
                 return;
             }
         }
+    }
+
+    fn intend(&mut self, request: Intended) {
+        let Intended { at, client, service } = request;
+        self.now = at;
+        self.events += 1;
+        self.space.calendar.advance(at);
+        self.clients.submit(at, client, service, &mut self.space);
     }
 
     fn run_closed(&mut self, in_flight: u32, service: &mut dyn FnMut() -> Duration) {
@@ -169,21 +213,33 @@ impl Simulation {
     /// Handles the next event; returns the client that got an answer by it.
     fn step(&mut self) -> Option<u32> {
         let (now, event) = self.space.calendar.pop()?;
+        self.happen(now, event)
+    }
+
+    fn happen(&mut self, now: Instant, event: Event) -> Option<u32> {
         self.now = now;
         self.events += 1;
+        let answered = self.handle(now, event);
+        if !self.space.abandoned.is_empty() {
+            self.clients.bury(&mut self.space);
+        }
+        answered
+    }
+
+    fn handle(&mut self, now: Instant, event: Event) -> Option<u32> {
         let (space, topology) = (&mut self.space, &mut self.topology);
         match event {
             Event::Packet(packet) => {
                 let node = if topology.is_single() { 0 } else { topology.to(packet.client(space)) };
                 topology.nodes[node].on_packet(now, packet, space);
             }
-            Event::CoreDone(core) => {
+            Event::CoreDone(core, life) => {
                 let node = if topology.is_single() { 0 } else { topology.of_core(core) };
-                topology.nodes[node].on_core_done(now, core, space);
+                topology.nodes[node].on_core_done(now, core, life, space);
             }
             Event::Tick(node) => topology.nodes[usize::from(node)].on_tick(now, space),
             Event::GiveUp(key) => {
-                let client = space.requests.get_mut(key).map(|request| request.client);
+                let client = space.requests.get(key).map(|request| request.client);
                 if let Some(node) = client.map(|client| topology.to(client)) {
                     topology.nodes[node].on_give_up(now, key, space);
                 }
@@ -204,8 +260,47 @@ impl Simulation {
                 self.window[usize::from(!begins)] = topology.nodes[0].counts;
             }
             Event::Sample => self.take_sample(now),
+            Event::Fault(index, begins) => self.strike(now, index, begins),
+            Event::Opened { client, connection } => {
+                self.clients.on_opened(now, client, connection, space);
+            }
+            Event::Lost { client, connection } => {
+                self.clients.on_lost(now, client, connection, space);
+            }
+            Event::Reconnect { client, connection } => {
+                self.clients.on_reconnect(now, client, connection, space);
+            }
         }
         None
+    }
+
+    /// A fault begins or ends. Only clients, their links and the front are struck.
+    fn strike(&mut self, now: Instant, index: u16, begins: bool) {
+        let (fault, members) = self.faults[usize::from(index)];
+        let (space, front) = (&mut self.space, &mut self.topology.nodes[0]);
+        let struck = (0..self.clients.count()).filter(|&client| members.contain(client));
+        match fault.kind {
+            FaultKind::ClientCrash if begins => self.clients.crash(now, &members, space),
+            FaultKind::ClientCrash => self.clients.revive(now, &members, space),
+            FaultKind::ServerRestart if begins => front.die(now, (self.boot)(0), space),
+            FaultKind::ServerRestart => front.boot(now, space),
+            FaultKind::ServerPause if begins => front.pause(now, now + fault.length, space),
+            FaultKind::ServerPause => front.resume(now, space),
+            FaultKind::SlowLink { .. } | FaultKind::LossyLink { .. } if begins => {
+                space.fabric.weather.begin(index, members, fault.kind);
+            }
+            FaultKind::SlowLink { .. } | FaultKind::LossyLink { .. } => {
+                space.fabric.weather.end(index);
+            }
+            FaultKind::Clock { .. } => {}
+            FaultKind::Lie(claim) => {
+                struck.for_each(|client| self.clients.set_claim(client, begins.then_some(claim)));
+            }
+            FaultKind::Flood => struck.for_each(|client| {
+                front.distrust(client);
+                self.clients.set_flood(client, begins);
+            }),
+        }
     }
 
     fn front(&self) -> &Node {
@@ -233,14 +328,27 @@ impl Simulation {
         }
     }
 
-    fn finish(mut self, world: &World) -> Result<(Run, Trace), Broken> {
-        for node in &self.topology.nodes {
-            node.check_locks(&mut self.space);
-            node.control().check_at_rest(&mut self.space);
+    /// What must be true when nothing more happens.
+    fn check_at_end(&mut self) {
+        let (space, nodes) = (&mut self.space, &self.topology.nodes);
+        let at_nodes: Vec<Key> = nodes.iter().flat_map(|node| node.held_requests(space)).collect();
+        let calls: u64 = nodes.iter().map(Node::waiting_calls).sum();
+        let finding = fates::placed(self.clients.waiting() + calls, &at_nodes, space);
+        space.judge(Rule::Fates, finding);
+        for node in nodes {
+            node.check_walk(space);
+            node.control().check_at_rest(self.end, space);
         }
+        let finding = calls::awaited(space);
+        space.judge(Rule::Calls, finding);
+    }
+
+    fn finish(mut self, world: &World) -> Result<(Run, Trace), Broken> {
+        self.check_at_end();
         let (tally, longest_unserved) = self.clients.finish(self.end, &mut self.space);
-        if let Some(what) = self.space.broken {
+        if let Some((rule, what)) = self.space.broken {
             return Err(Broken {
+                rule,
                 what,
                 at: self.now,
                 seed: world.seed,
@@ -261,6 +369,18 @@ impl Simulation {
         };
         Ok((run, trace))
     }
+}
+
+/// Puts the faults into the calendar and chooses whom they strike.
+fn schedule_faults(world: &World, rng: &Rng, space: &mut Space) -> Vec<(Fault, Members)> {
+    let most = usize::from(u16::MAX);
+    let faults = world.faults.iter().take(most).enumerate().map(|(index, fault)| {
+        let at = Instant::ZERO + fault.at;
+        space.calendar.at(at, Event::Fault(index as u16, true));
+        space.calendar.at(at + fault.length, Event::Fault(index as u16, false));
+        (*fault, Members::of(fault, index, world.clients, rng))
+    });
+    faults.collect()
 }
 
 impl Counts {
@@ -285,5 +405,7 @@ impl Counts {
     }
 }
 
+#[cfg(test)]
+mod sabotage;
 #[cfg(test)]
 mod tests;

@@ -11,7 +11,7 @@ pub(crate) struct Slab<T> {
 }
 
 /// Where a value lies: the generation above 32 bits of slot.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Key(u64);
 
 impl Key {
@@ -77,6 +77,13 @@ impl<T> Slab<T> {
         Some(value)
     }
 
+    /// The keys of all values that `wanted` chooses, by slot.
+    pub(crate) fn keys(&self, wanted: impl Fn(&T) -> bool) -> Vec<Key> {
+        let slots = (0_u64..).zip(&self.slots);
+        let chosen = slots.filter(|(_, slot)| slot.value.as_ref().is_some_and(&wanted));
+        chosen.map(|(index, slot)| Key(u64::from(slot.generation) << 32 | index)).collect()
+    }
+
     /// What is there, by slot.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
         self.slots.iter().filter_map(|slot| slot.value.as_ref())
@@ -98,6 +105,8 @@ mod tests {
         assert_eq!(slab.get_mut(first), None);
         assert_eq!(slab.get_mut(second), Some(&mut 'b'));
         assert_eq!(slab.iter().count(), 1);
+        assert_eq!(slab.keys(|value| *value == 'b'), [second]);
+        assert_eq!(slab.keys(|value| *value == 'a'), []);
         assert_eq!(Key::of(second.id()), second);
     }
 }

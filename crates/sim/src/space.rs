@@ -1,6 +1,8 @@
 //! What clients and node share: the calendar, the network between them, and the requests.
 
 use crate::calendar::Calendar;
+use crate::checks::starvation::Spare;
+use crate::checks::{Finding, Rule};
 use crate::fabric::{Fabric, Way};
 use crate::slab::{Key, Slab};
 use crate::task::Task;
@@ -11,10 +13,11 @@ use tailwater_core::{Instant, Stamp};
 /// What can happen. Small and without pointers: millions of them pass through the calendar.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Event {
-    /// A message reaches the node.
+    /// A message reaches its node.
     Packet(Packet),
-    /// A core has finished what it was given. Cores of all nodes are numbered through.
-    CoreDone(u16),
+    /// A core has finished what it was given in its node's life of this number. Cores of all nodes
+    /// are numbered through.
+    CoreDone(u16, u16),
     /// The controller of a node asked to be called.
     Tick(u16),
     /// A waiter's budget ends, if it still waits for the same.
@@ -29,19 +32,38 @@ pub(crate) enum Event {
     Window(bool),
     /// Time for a sample of the trace.
     Sample,
+    /// A fault of the world begins (true) or ends.
+    Fault(u16, bool),
+    /// The node has accepted a client's connection of this number.
+    Opened { client: u32, connection: u16 },
+    /// A client learns that its connection of this number is lost, or was refused.
+    Lost { client: u32, connection: u16 },
+    /// A client has paused for long enough and connects again, unless it has done so meanwhile.
+    Reconnect { client: u32, connection: u16 },
 }
 
-/// A message to the node.
+/// A message to a node.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Packet {
     Request(Key),
     Demand {
         client: u32,
+        connection: u16,
         demand: u32,
         acked: u32,
     },
     Deregister {
         client: u32,
+        connection: u16,
+    },
+    Open {
+        client: u32,
+        connection: u16,
+    },
+    /// The client's system closed the connection.
+    Hangup {
+        client: u32,
+        connection: u16,
     },
     /// Of another node, to a call.
     Reply(Key),
@@ -50,14 +72,17 @@ pub(crate) enum Packet {
 }
 
 impl Packet {
-    /// The connection that it comes on; the first, if what it belongs to has ended.
+    /// Whose it is; the first client's, if what it belongs to has ended.
     pub(crate) fn client(&self, space: &Space) -> u32 {
         match *self {
             Self::Request(key) | Self::Reply(key) => {
                 space.requests.get(key).map_or(0, |request| request.client)
             }
             Self::Credit(key) => space.credits.get(key).map_or(0, |credit| credit.client),
-            Self::Demand { client, .. } | Self::Deregister { client } => client,
+            Self::Demand { client, .. }
+            | Self::Deregister { client, .. }
+            | Self::Open { client, .. }
+            | Self::Hangup { client, .. } => client,
         }
     }
 }
@@ -67,6 +92,10 @@ impl Packet {
 pub(crate) struct Request {
     /// The connection: a client's, or, numbered after those, one between nodes.
     pub(crate) client: u32,
+    /// Sent over the client's connection of this number.
+    pub(crate) connection: u16,
+    /// Sent past the client's control, by one that floods.
+    pub(crate) forced: bool,
     pub(crate) intended: Instant,
     pub(crate) service: Duration,
     /// Set when it leaves the client.
@@ -88,6 +117,8 @@ impl Request {
     pub(crate) const fn new(now: Instant, client: u32, service: Duration) -> Self {
         Self {
             client,
+            connection: 0,
+            forced: false,
             intended: now,
             service,
             sent: now,
@@ -114,6 +145,7 @@ pub(crate) struct Answer {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Credit {
     pub(crate) client: u32,
+    pub(crate) connection: u16,
     pub(crate) offer: Offer,
     pub(crate) stamp: Stamp,
 }
@@ -124,8 +156,12 @@ pub(crate) struct Space {
     pub(crate) fabric: Fabric,
     pub(crate) requests: Slab<Request>,
     pub(crate) credits: Slab<Credit>,
-    /// The first rule that was found broken; ends the run.
-    pub(crate) broken: Option<String>,
+    /// Requests that a lost connection left without an answer, to be counted as lost.
+    pub(crate) abandoned: Vec<Key>,
+    /// How long the front has had a core to spare.
+    pub(crate) spare: Spare,
+    /// The first rule that was found broken, and how; ends the run.
+    pub(crate) broken: Option<(Rule, String)>,
 }
 
 impl Space {
@@ -135,6 +171,8 @@ impl Space {
             fabric,
             requests: Slab::default(),
             credits: Slab::default(),
+            abandoned: Vec::new(),
+            spare: Spare::default(),
             broken: None,
         }
     }
@@ -155,15 +193,34 @@ impl Space {
     pub(crate) fn request(&mut self, key: Key, where_from: &str) -> Option<&mut Request> {
         let found = self.requests.get_mut(key);
         if found.is_none() && self.broken.is_none() {
-            self.broken = Some(format!("{where_from}: the request has ended before"));
+            let what = format!("{where_from}: the request has ended before");
+            self.broken = Some((Rule::Fates, what));
         }
         found
     }
 
     /// Notes a broken rule; the first one stands.
-    pub(crate) fn complain(&mut self, what: impl FnOnce() -> String) {
+    pub(crate) fn complain(&mut self, rule: Rule, what: impl FnOnce() -> String) {
         if self.broken.is_none() {
-            self.broken = Some(what());
+            self.broken = Some((rule, what()));
         }
+    }
+
+    /// Notes what a check found.
+    pub(crate) fn judge(&mut self, rule: Rule, finding: Finding) {
+        if let Some(what) = finding {
+            self.complain(rule, || what);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// With its key of 16 bytes an entry of the calendar takes half a cache line.
+    #[test]
+    fn an_event_takes_sixteen_bytes() {
+        assert_eq!(size_of::<Event>(), 16);
     }
 }

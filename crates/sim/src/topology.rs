@@ -4,21 +4,32 @@ use crate::callers::Callers;
 use crate::control::Control;
 use crate::node::walk::Walk;
 use crate::node::{Node, Place};
+use crate::simulate::Parts;
 use crate::space::{Packet, Space};
 use crate::world::{NodeSpec, World};
+use std::ops::Range;
 use std::sync::Arc;
-use tailwater_control::catalog::Controller;
 use tailwater_core::Rng;
 
 /// The front is node 0; the nodes of the tiers follow, tier by tier.
 pub(crate) struct Topology {
     pub(crate) nodes: Vec<Node>,
     /// Connections below this number are the clients'.
-    pub(crate) clients: u32,
+    clients: u32,
     /// Those between nodes, by number.
     between: Vec<Between>,
     /// The node of each core.
     cores: Vec<u16>,
+}
+
+/// All connections, before there are nodes.
+pub(crate) struct Plan<'a> {
+    specs: Vec<&'a NodeSpec>,
+    /// The tier of each node and its number there; of the front, nothing.
+    places: Vec<Option<(usize, usize)>>,
+    /// The connections that lead to each node.
+    to: Vec<Range<u32>>,
+    between: Vec<Between>,
 }
 
 /// A connection between nodes.
@@ -28,45 +39,92 @@ struct Between {
     to: u16,
 }
 
-impl Topology {
-    /// `controllers` are those of the tiers' nodes, in order.
-    pub(crate) fn new(world: &World, front: &Controller, controllers: &[Controller]) -> Self {
-        let mut topology = Self {
-            nodes: Vec::new(),
-            clients: world.clients,
+impl<'a> Plan<'a> {
+    pub(crate) fn of(world: &'a World) -> Self {
+        let mut plan = Self {
+            specs: vec![&world.node],
+            places: vec![None],
+            to: std::iter::once(0..world.clients).collect(),
             between: Vec::new(),
-            cores: Vec::new(),
         };
-        let mut callers: Vec<Callers> = Vec::new();
-        let first = topology.connect(world, controllers, &mut callers);
-        let rng = Rng::from_seed(world.seed);
-        let tier_of = |tier: usize| (world.tiers[tier].name.as_str(), &world.tiers[tier].node);
-        let places = std::iter::once(("", &world.node)).chain(tiers(world).map(tier_of));
-        let mut controllers = std::iter::once(front).chain(controllers);
-        for ((node, (name, spec)), callers) in (0..).zip(places).zip(callers) {
-            let Some(controller) = controllers.next() else {
-                return topology;
-            };
-            let place = Place {
-                node,
-                first_client: first[usize::from(node)].0,
-                first_core: topology.cores.len() as u16,
-            };
-            topology.cores.extend((0..spec.cores.max(1)).map(|_| node));
-            let seed = rng.split("paths").split(&format!("node {node}")).seed();
-            let paths = spec.paths.as_ref();
-            let walk = paths.map(|paths| Walk::new(Arc::clone(paths), name, callers, seed));
-            let connections = first[usize::from(node)].1;
-            let admission = Arc::clone(&controller.admission);
-            let control = Control::new(admission, spec.shards, connections);
-            topology.nodes.push(Node::new(spec.clone(), control, place, walk));
+        for (tier, spec) in world.tiers.iter().enumerate() {
+            for node in 0..spec.nodes.max(1) as usize {
+                plan.specs.push(&spec.node);
+                plan.places.push(Some((tier, node)));
+            }
         }
-        topology
+        for to in 1..plan.specs.len() {
+            plan.join(world, to);
+        }
+        plan
     }
 
-    /// All connections, the clients' included.
+    /// All of them, the clients' included.
     pub(crate) fn connections(&self) -> u32 {
-        self.clients + self.between.len() as u32
+        self.to[0].end + self.between.len() as u32
+    }
+
+    /// Joins a node to those that call its tier.
+    fn join(&mut self, world: &World, to: usize) {
+        let begin = self.connections();
+        if let Some((tier, _)) = self.places[to] {
+            let calls = |spec: &NodeSpec| spec.paths.as_ref().is_some_and(|p| p.calls(tier));
+            let callers = (0..).zip(&self.specs).filter(|(_, spec)| calls(spec));
+            let count = world.tiers[tier].connections.max(1) as usize;
+            let joined = callers
+                .flat_map(|(from, _)| std::iter::repeat_n(Between { from, to: to as u16 }, count));
+            self.between.extend(joined);
+        }
+        self.to.push(begin..self.connections());
+    }
+
+    /// What `from` calls, over connections on which each node lets through at first what its control
+    /// says.
+    fn callers(&self, from: usize, controls: &[Control], parts: &Parts<'_>) -> Callers {
+        let mut callers = Callers::default();
+        for (number, between) in (self.to[0].end..).zip(&self.between) {
+            let to = usize::from(between.to);
+            if usize::from(between.from) == from
+                && let Some(place) = self.places[to]
+            {
+                let first = controls[to].first_window();
+                callers.connect(place, number, (parts.client)(to, number), first);
+            }
+        }
+        callers
+    }
+}
+
+impl Topology {
+    pub(crate) fn new(
+        world: &World,
+        plan: Plan<'_>,
+        parts: &mut Parts<'_>,
+        space: &mut Space,
+    ) -> Self {
+        let rng = Rng::from_seed(world.seed).split("paths");
+        let mut controls = Vec::new();
+        for (node, spec) in plan.specs.iter().enumerate() {
+            let admission = (parts.boot)(node);
+            controls.push(Control::new(admission, spec.shards, plan.to[node].clone(), space));
+        }
+        let walk = |node: usize| {
+            let paths = Arc::clone(plan.specs[node].paths.as_ref()?);
+            let tier = plan.places[node].map_or("", |(tier, _)| &world.tiers[tier].name);
+            let callers = plan.callers(node, &controls, parts);
+            Some(Walk::new(paths, tier, callers, rng.split(&format!("node {node}")).seed()))
+        };
+        let walks: Vec<Option<Walk>> = (0..plan.specs.len()).map(walk).collect();
+        let mut cores = Vec::new();
+        let mut nodes = Vec::new();
+        for ((node, spec), (control, walk)) in
+            (0..).zip(&plan.specs).zip(controls.into_iter().zip(walks))
+        {
+            let place = Place { node, first_core: cores.len() as u16 };
+            cores.extend((0..spec.cores.max(1)).map(|_| node));
+            nodes.push(Node::new((*spec).clone(), control, place, walk));
+        }
+        Self { nodes, clients: world.clients, between: plan.between, cores }
     }
 
     /// The node that a connection leads to.
@@ -94,39 +152,4 @@ impl Topology {
     pub(crate) fn of_core(&self, core: u16) -> usize {
         usize::from(self.cores[usize::from(core)])
     }
-
-    /// Joins each node to those that call it; returns first connection and number of them by node.
-    fn connect(
-        &mut self,
-        world: &World,
-        controllers: &[Controller],
-        callers: &mut Vec<Callers>,
-    ) -> Vec<(u32, u32)> {
-        let tier_specs = tiers(world).map(|tier| &world.tiers[tier].node);
-        let specs: Vec<&NodeSpec> = std::iter::once(&world.node).chain(tier_specs).collect();
-        callers.resize_with(specs.len(), Callers::default);
-        let mut first = vec![(0, world.clients)];
-        let mut in_tier = (usize::MAX, 0);
-        for ((to, tier), controller) in (1..).zip(tiers(world)).zip(controllers) {
-            in_tier = if in_tier.0 == tier { (tier, in_tier.1 + 1) } else { (tier, 0) };
-            let begin = self.connections();
-            let calls = |spec: &NodeSpec| spec.paths.as_ref().is_some_and(|p| p.calls(tier));
-            for (from, _) in (0..).zip(&specs).filter(|(_, spec)| calls(spec)) {
-                for _ in 0..world.tiers[tier].connections.max(1) {
-                    let number = self.connections();
-                    self.between.push(Between { from, to });
-                    let client = controller.client(u64::from(number));
-                    callers[usize::from(from)].connect(tier, in_tier.1, number, client);
-                }
-            }
-            first.push((begin, self.connections() - begin));
-        }
-        first
-    }
-}
-
-/// The tier of each node behind the front.
-fn tiers(world: &World) -> impl Iterator<Item = usize> {
-    let tiers = world.tiers.iter().enumerate();
-    tiers.flat_map(|(tier, spec)| std::iter::repeat_n(tier, spec.nodes.max(1) as usize))
 }

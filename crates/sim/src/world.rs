@@ -4,6 +4,7 @@ use crate::paths::Paths;
 use std::sync::Arc;
 use std::time::Duration;
 use tailwater_core::Instant;
+use tailwater_workload::scenario::Fault;
 
 /// Everything about a run but its load and its controller.
 #[derive(Clone, Debug)]
@@ -29,6 +30,16 @@ pub struct World {
     /// How often pool, issued credits and queues are sampled for the trace; `None` for never. At
     /// most [`World::SAMPLES_MAX`] samples are kept.
     pub sample: Option<Duration>,
+    /// What goes wrong, each from the run's beginning; 65,535 at most are played. Clients, their links
+    /// and the front are struck; tiers, and the links between nodes, are spared. See
+    /// [`crate::simulate_with`] for a server that restarts.
+    pub faults: Vec<Fault>,
+    /// The bound of [`crate::Rule::Starvation`]; `None` where the controller promises nothing. Too
+    /// short, and a pool that grows a credit at a time is blamed; too long, and nothing is noticed.
+    pub starved_max: Option<Duration>,
+    /// The bound of [`crate::Rule::Queues`] on calls that wait at one client, which the controller's
+    /// settings decide.
+    pub client_queue_max: u32,
     /// Decides everything that is left to chance in network and controller.
     pub seed: u64,
     /// The command that repeats this run, for the message of a failed check.
@@ -55,6 +66,9 @@ impl World {
             drain: Duration::from_millis(20),
             bin: None,
             sample: None,
+            faults: Vec::new(),
+            starved_max: Some(Duration::from_secs(1)),
+            client_queue_max: u32::MAX,
             seed,
             repeat: String::new(),
         }

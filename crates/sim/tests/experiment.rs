@@ -111,3 +111,22 @@ fn a_setting_that_does_not_exist_is_found_before_anything_runs() {
     let line = wrong.lines().position(|line| line.contains("betta")).unwrap() + 1;
     assert!(message.contains("betta") && message.contains(&line.to_string()), "{message}");
 }
+
+/// What goes wrong is played as the file says it, and the file runs to its end for every controller.
+#[test]
+fn the_committed_faults_are_played() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/faults/");
+    for name in ["restart", "network", "clients"] {
+        let text = std::fs::read_to_string(format!("{folder}{name}.toml")).unwrap();
+        let short = scenario(&text).shorten();
+        let found = run(&short, &mut |_, _| {}).unwrap_or_else(|failure| panic!("{failure}"));
+        let mut calm = short;
+        calm.faults.clear();
+        let calm = run(&calm, &mut |_, _| {}).unwrap();
+        for (run, calm) in found.runs.iter().zip(&calm.runs) {
+            let (struck, spared) = (run.fates.ok, calm.fates.ok);
+            // Without control nothing is in time after the restart, whose backlog stays.
+            assert!(struck < spared || run.controller == "none", "{name}: {struck} of {spared}");
+        }
+    }
+}

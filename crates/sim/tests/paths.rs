@@ -1,11 +1,11 @@
 //! Requests with locks and calls: capacity as computed by hand, latency as promised, and repeatable.
 
-use tailwater_control::catalog::{Controller, Spec};
+use tailwater_control::catalog::Spec;
 use tailwater_core::{Rate, Rng};
-use tailwater_sim::experiment::world_of;
-use tailwater_sim::{Intended, Load, Trace, run, simulate_tiers};
+use tailwater_sim::experiment::{intended_of, world_of};
+use tailwater_sim::{Load, Trace, run, simulate_with};
 use tailwater_stats::result::{Experiment, Run};
-use tailwater_workload::{Scenario, Schedule};
+use tailwater_workload::{Scenario, Stream};
 
 const MUTEXES: &str = r#"
 slo = "200us"
@@ -70,17 +70,10 @@ fn single(text: &str, seed: u64) -> (Run, Trace) {
     let world = world_of(&scenario, &configuration, seed);
     let plan = configuration.demand_plan(Rate(0.0));
     let service = &scenario.server.service;
-    let schedule = Schedule::build(&plan, world.clients, service, seed).unwrap();
-    let mut intended = schedule.entries.iter().map(|entry| Intended {
-        at: tailwater_core::Instant::from_nanos(entry.at),
-        client: entry.client,
-        service: std::time::Duration::ZERO,
-    });
-    let nodes: u32 = world.tiers.iter().map(|tier| tier.nodes).sum();
-    let none = |_| Spec::named("none").build(world.slo, 1, 1).unwrap();
-    let none: Vec<Controller> = (0..=nodes).map(none).collect();
-    let load = Load::Open(&mut intended);
-    simulate_tiers(&world, load, &none[0], &none[1..]).unwrap_or_else(|broken| panic!("{broken}"))
+    let stream = Stream::new(&plan, world.clients, service, seed).unwrap();
+    let mut none = |_| Spec::named("none").build(world.slo, 1, 1).unwrap();
+    simulate_with(&world, Load::Open(&mut stream.map(intended_of)), &mut none)
+        .unwrap_or_else(|broken| panic!("{broken}"))
 }
 
 fn by_label<'a>(found: &'a Experiment, label: &str) -> &'a Run {

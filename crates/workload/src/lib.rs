@@ -3,8 +3,8 @@
 //!
 //! Start with [`Scenario::parse`], which turns a file into checked values, then
 //! [`Scenario::configurations`] for its cross product, and [`Schedule::build`] for the requests of one
-//! run. All of it is decided by a seed before the first request is sent, so that the simulator and
-//! the runtime are offered the very same work.
+//! run, or [`Stream`] for the same requests one by one. All of it is decided by a seed before the
+//! first request is sent, so that the simulator and the runtime are offered the very same work.
 //!
 //! This crate never reads a file, a clock or the environment, and knows no controller: the names and
 //! overrides in a scenario stay text, with their place in the file, until the catalog checks them.
@@ -23,5 +23,5 @@ mod words;
 pub use demand::{Arrivals, DemandPlan, Step};
 pub use duration::{DurationError, format_duration, parse_duration};
 pub use scenario::{Configuration, ControllerSpec, Scenario, ScenarioError};
-pub use schedule::{Entry, Schedule, ScheduleError};
+pub use schedule::{Entry, Schedule, ScheduleError, Stream};
 pub use service::{Distribution, Service, Work};

@@ -48,31 +48,82 @@ impl Schedule {
         service: &Service,
         seed: u64,
     ) -> Result<Self, ScheduleError> {
-        check(plan, clients)?;
-        let root = Rng::from_seed(seed);
-        let mut client_rng = root.split("clients");
-        let mut service_rng = root.split("service");
-        let mut gaps = Gaps::new(plan.arrivals, root.split("arrivals"));
-        // Four standard deviations of room: the vector hardly ever grows, and never by much.
+        let stream = Stream::new(plan, clients, service, seed)?;
         let expected = plan.requests();
+        if expected > Self::ENTRIES_MAX as f64 {
+            return Err(ScheduleError::TooMany { expected });
+        }
+        // Four standard deviations of room: the vector hardly ever grows, and never by much.
         let room = (expected + 4.0 * expected.sqrt()) as usize + 16;
         let mut entries = Vec::with_capacity(room.min(Self::ENTRIES_MAX));
-        let mut start_ns = 0_u64;
-        for step in &plan.steps {
-            let mut times = gaps.in_step(step);
-            while let Some(offset_ns) = times.next_ns() {
-                if entries.len() == Self::ENTRIES_MAX {
-                    return Err(ScheduleError::TooMany { expected });
-                }
-                entries.push(Entry {
-                    at: start_ns.saturating_add(offset_ns),
-                    client: client_rng.below(clients),
-                    service_ns: service.draw_ns(&mut service_rng),
-                });
+        for entry in stream {
+            if entries.len() == Self::ENTRIES_MAX {
+                return Err(ScheduleError::TooMany { expected });
             }
-            start_ns = start_ns.saturating_add(step.length.nanos());
+            entries.push(entry);
         }
         Ok(Self { entries })
+    }
+}
+
+/// The entries of [`Schedule::build`] one by one, for who needs no more than the next: its memory
+/// does not grow with the run.
+pub struct Stream {
+    steps: std::vec::IntoIter<Step>,
+    times: Option<StepTimes>,
+    gaps: Gaps,
+    client_rng: Rng,
+    service_rng: Rng,
+    service: Service,
+    clients: u32,
+    /// When the next step begins.
+    next_ns: u64,
+}
+
+impl Stream {
+    /// See [`Schedule::build`], which this equals entry by entry.
+    ///
+    /// # Errors
+    /// When there is no client, or a rate is negative or no number.
+    pub fn new(
+        plan: &DemandPlan,
+        clients: u32,
+        service: &Service,
+        seed: u64,
+    ) -> Result<Self, ScheduleError> {
+        check(plan, clients)?;
+        let root = Rng::from_seed(seed);
+        Ok(Self {
+            steps: plan.steps.clone().into_iter(),
+            times: None,
+            gaps: Gaps::new(plan.arrivals, root.split("arrivals")),
+            client_rng: root.split("clients"),
+            service_rng: root.split("service"),
+            service: *service,
+            clients,
+            next_ns: 0,
+        })
+    }
+}
+
+impl Iterator for Stream {
+    type Item = Entry;
+
+    fn next(&mut self) -> Option<Entry> {
+        loop {
+            if let Some(times) = &mut self.times
+                && let Some(at) = times.next_ns(&mut self.gaps)
+            {
+                return Some(Entry {
+                    at,
+                    client: self.client_rng.below(self.clients),
+                    service_ns: self.service.draw_ns(&mut self.service_rng),
+                });
+            }
+            let step = self.steps.next()?;
+            self.times = Some(StepTimes::new(&step, self.next_ns));
+            self.next_ns = self.next_ns.saturating_add(step.length.nanos());
+        }
     }
 }
 
@@ -123,10 +174,6 @@ fn check(plan: &DemandPlan, clients: u32) -> Result<(), ScheduleError> {
             return Err(ScheduleError::BadRate { step, rate: rate.0 });
         }
     }
-    let expected = plan.requests();
-    if expected > Schedule::ENTRIES_MAX as f64 {
-        return Err(ScheduleError::TooMany { expected });
-    }
     Ok(())
 }
 
@@ -151,36 +198,38 @@ impl Gaps {
             Arrivals::Periodic => 1.0,
         };
     }
-
-    fn in_step(&mut self, step: &Step) -> StepTimes<'_> {
-        StepTimes {
-            gaps: self,
-            per_ns: step.rate.0 / 1e9,
-            length_ns: step.length.nanos() as f64,
-            at_ns: 0.0,
-        }
-    }
 }
 
 /// The arrivals within a step.
-struct StepTimes<'a> {
-    gaps: &'a mut Gaps,
+struct StepTimes {
+    start_ns: u64,
     per_ns: f64,
     length_ns: f64,
     at_ns: f64,
 }
 
-impl StepTimes<'_> {
-    /// The next arrival from the step's start, or nothing when it lies beyond the step's end.
-    fn next_ns(&mut self) -> Option<u64> {
+impl StepTimes {
+    fn new(step: &Step, start_ns: u64) -> Self {
+        Self {
+            start_ns,
+            per_ns: step.rate.0 / 1e9,
+            length_ns: step.length.nanos() as f64,
+            at_ns: 0.0,
+        }
+    }
+
+    /// The next arrival, or nothing when it lies beyond the step's end.
+    fn next_ns(&mut self, gaps: &mut Gaps) -> Option<u64> {
         let room = (self.length_ns - self.at_ns) * self.per_ns;
-        if self.gaps.left >= room {
-            self.gaps.left -= room;
+        if gaps.left >= room {
+            gaps.left -= room;
+            // Whoever asks again finds the step over, and no gap is shortened twice.
+            self.at_ns = self.length_ns;
             return None;
         }
-        self.at_ns += self.gaps.left / self.per_ns;
-        self.gaps.draw();
-        Some(self.at_ns as u64)
+        self.at_ns += gaps.left / self.per_ns;
+        gaps.draw();
+        Some(self.start_ns.saturating_add(self.at_ns as u64))
     }
 }
 

@@ -13,6 +13,9 @@ pub(super) struct Session {
     offered: Offered,
     /// Requests that came and have not been answered.
     pub(super) pending: u32,
+    /// Those of them that were violations. If the next window covered them too, a flood would earn
+    /// credit.
+    pub(super) refused: u32,
     /// Those of them that wait to be started.
     pub(super) waiting: u32,
     /// Requests waiting at the client, as of its last message.
@@ -41,6 +44,13 @@ impl Session {
     /// Credits the client holds and has not used, as far as the server can know.
     pub(super) const fn unused(&self) -> u32 {
         self.window.saturating_sub(self.pending)
+    }
+
+    /// A request is about to be answered. What was refused here a guard may have admitted, so the
+    /// kinds are told apart only as far as they last.
+    pub(super) fn answered(&mut self, as_violation: bool) {
+        self.pending = self.pending.saturating_sub(1);
+        self.refused = self.refused.saturating_sub(u32::from(as_violation)).min(self.pending);
     }
 
     /// Sets a new window under a new sequence number, unless nothing changed.

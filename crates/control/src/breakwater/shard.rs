@@ -121,7 +121,8 @@ impl BreakwaterShard {
         let granted = self.grant(&self.sessions[id.index()]);
         let window_max = self.config().window_max;
         let session = &mut self.sessions[id.index()];
-        session.offer(session.pending.saturating_add(granted).min(window_max));
+        let proper = session.pending - session.refused;
+        session.offer(proper.saturating_add(granted).min(window_max));
         session.shed_since_offer = false;
         self.recount(id);
         self.list_if_stranded(now, id);
@@ -178,6 +179,7 @@ impl BreakwaterShard {
         if config.credits {
             let allowed = session.registered && session.allows(arrival.acked, session.pending);
             if !allowed {
+                session.refused += 1;
                 return if session.suspect() {
                     Verdict::Close(Reason::NoCredit)
                 } else {
@@ -198,6 +200,15 @@ impl BreakwaterShard {
                 Verdict::Shed(Reason::Deadline)
             }
             _ => Verdict::Admit,
+        }
+    }
+
+    /// A request that was admitted waits no longer.
+    fn leave_queue(&mut self, id: SessionId) {
+        let session = &mut self.sessions[id.index()];
+        if session.waiting > 0 {
+            session.waiting -= 1;
+            self.ahead.leave(1);
         }
     }
 
@@ -246,7 +257,7 @@ impl Shard for BreakwaterShard {
         self.unregister(now, id, observer);
         let session = &mut self.sessions[id.index()];
         self.ahead.leave(std::mem::take(&mut session.waiting));
-        session.pending = 0;
+        (session.pending, session.refused) = (0, 0);
         session.open = false;
     }
 
@@ -321,11 +332,7 @@ impl Shard for BreakwaterShard {
         budget: Option<Duration>,
         observer: &mut dyn Observer,
     ) -> Verdict {
-        let session = &mut self.sessions[id.index()];
-        if session.waiting > 0 {
-            session.waiting -= 1;
-            self.ahead.leave(1);
-        }
+        self.leave_queue(id);
         match budget {
             Some(budget) if self.is_hopeless(budget, Duration::ZERO) => {
                 self.sessions[id.index()].shed_since_offer = true;
@@ -349,14 +356,20 @@ impl Shard for BreakwaterShard {
                 Outcome::Shed(_) => meter.on_dropped(),
             }
         }
-        let session = &mut self.sessions[id.index()];
-        session.pending = session.pending.saturating_sub(1);
+        if done.outcome == Outcome::Shed(Reason::QueueFull) {
+            // The driver had no room for what was admitted: it will never start.
+            self.leave_queue(id);
+        }
+        let violation = done.outcome == Outcome::Shed(Reason::NoCredit);
+        self.sessions[id.index()].answered(violation);
         if !self.config().credits {
             return Offer::OPEN;
         }
-        if done.outcome == Outcome::Shed(Reason::NoCredit) {
-            // A violation earns nothing; its client keeps what it had.
+        if violation {
+            // A violation earns nothing; its client keeps what it had, and waits like others if that
+            // is nothing.
             self.recount(id);
+            self.list_if_stranded(now, id);
         } else if self.sessions[id.index()].registered {
             self.distribute(now, id);
         }
@@ -395,7 +408,11 @@ impl Shard for BreakwaterShard {
         loop {
             let entry = self.next_recipient(now)?;
             let room = u32::try_from(self.pool.room().max(1)).unwrap_or(u32::MAX);
-            let Some(session) = self.stranded(entry) else {
+            // From an empty pool only who has nothing gets something: a session with credits on their
+            // way would get one more each time that it announces demand.
+            let empty = self.pool.room() <= 0;
+            let stranded = self.stranded(entry).filter(|it| !empty || it.unused() == 0);
+            let Some(session) = stranded else {
                 let session = &mut self.sessions[entry.session.index()];
                 if session.generation == entry.generation {
                     session.listed = false;
@@ -417,6 +434,86 @@ impl Shard for BreakwaterShard {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::breakwater::Breakwater;
+    use crate::server::Admission;
+    use tailwater_core::Silent;
+
+    const SLO: Duration = Duration::from_micros(200);
+    const ID: SessionId = SessionId(0);
+
+    fn shard() -> Box<dyn Shard> {
+        let server = Breakwater::new(Config::tuned(SLO, 1), 1, 1).expect("the settings are sound");
+        let mut shard = Arc::new(server).shard(0);
+        shard.on_open(Instant::ZERO, ID, &mut Silent);
+        shard
+    }
+
+    fn ask(shard: &mut dyn Shard, us: u64) -> Verdict {
+        let arrival = Arrival { register: true, demand: 9, ..Arrival::default() };
+        let now = Instant::from_nanos(1_000 * us);
+        shard.on_request(now, ID, &arrival, Duration::ZERO, &mut Silent)
+    }
+
+    fn answer(shard: &mut dyn Shard, us: u64, outcome: Outcome) -> Offer {
+        let done = Completion { outcome, waited: Duration::ZERO, service: Duration::ZERO };
+        shard.on_done(Instant::from_nanos(1_000 * us), ID, &done)
+    }
+
+    /// Found by the simulator's random worlds: each overflow of the driver's queue left one more
+    /// request waiting in the books, until everything was shed for a delay that was not there.
+    #[test]
+    fn what_found_no_room_in_the_queue_is_not_waited_for() {
+        let mut shard = shard();
+        for us in 0..1_000 {
+            assert_eq!(ask(&mut *shard, us), Verdict::Admit, "after {us} overflows");
+            if us % 10 == 0 {
+                shard.on_start(
+                    Instant::from_nanos(1_000 * us),
+                    ID,
+                    Duration::ZERO,
+                    None,
+                    &mut Silent,
+                );
+                answer(&mut *shard, us, Outcome::Served);
+            } else {
+                answer(&mut *shard, us, Outcome::Shed(Reason::QueueFull));
+            }
+        }
+    }
+
+    /// Found by the simulator's random worlds: over a slow link a client that announces its demand
+    /// again and again got a credit from an empty pool each time.
+    #[test]
+    fn from_an_empty_pool_only_who_has_nothing_gets_a_credit() {
+        let config = Config { demand: Demand::Synchronised, ..Config::tuned(SLO, 1) };
+        let server = Breakwater::new(config, 1, 1).expect("the settings are sound");
+        let mut shard = Arc::new(server).shard(0);
+        shard.on_open(Instant::ZERO, ID, &mut Silent);
+        ask(&mut *shard, 0);
+        answer(&mut *shard, 1, Outcome::Served);
+        let mut window = 0;
+        for round in 1..20 {
+            let now = Instant::ZERO + round * Duration::from_millis(200);
+            shard.on_demand(now - Duration::from_millis(150), ID, 50, 0);
+            while let Some(Wish::Credit(_, offer)) = shard.poll_wish(now, &mut Silent) {
+                window = offer.window;
+            }
+        }
+        assert!(window <= 1, "a window of {window} from a pool of one");
+    }
+
+    /// Found by the simulator's random worlds: the answer to the one proper request of a flood
+    /// offered a window that covered all the violations behind it.
+    #[test]
+    fn violations_under_way_are_not_covered_by_the_next_window() {
+        let mut shard = shard();
+        assert_eq!(ask(&mut *shard, 0), Verdict::Admit);
+        for _ in 0..20 {
+            assert_eq!(ask(&mut *shard, 1), Verdict::Shed(Reason::NoCredit));
+        }
+        let window = answer(&mut *shard, 2, Outcome::Served).window;
+        assert!(window <= 2, "a window of {window} after a flood");
+    }
 
     #[test]
     fn one_stall_does_not_change_what_is_typical() {

@@ -1,7 +1,7 @@
 use super::*;
 use crate::fabric::Fabric;
 use crate::world::Link;
-use tailwater_control::Outcome;
+use tailwater_control::{Outcome, Reason};
 use tailwater_core::{Observer, RequestId, Rng};
 
 /// Answers as it was told to, whatever happens.
@@ -32,7 +32,7 @@ impl Stub {
 
 impl Shard for Stub {
     fn on_open(&mut self, _: Instant, _: SessionId, _: &mut dyn Observer) -> Offer {
-        self.offer()
+        Offer { window: 1, seq: 0, level: 0 }
     }
     fn on_close(&mut self, _: Instant, _: SessionId, _: &mut dyn Observer) {}
     fn on_deregister(&mut self, _: Instant, _: SessionId, _: &mut dyn Observer) {}
@@ -69,32 +69,35 @@ impl Shard for Stub {
     }
 }
 
-/// Sends `requests` requests of one client through the controller, then answers them all.
-fn complaint(stub: Stub, requests: u32) -> Option<String> {
+/// Sends `requests` requests of one registered client through the controller, then answers them all.
+fn complaint(stub: Stub, requests: u32) -> Option<(Rule, String)> {
     let link = Link { delay: Duration::ZERO, jitter: Duration::ZERO };
     let mut space = Space::new(Fabric::new(link, 1, &Rng::from_seed(1)));
-    let mut control = Control::new(Arc::new(stub), 1, 1);
+    let mut control = Control::new(Arc::new(stub), 1, 0..1, &mut space);
     let now = Instant::ZERO;
-    for id in 0..requests {
-        let dispatch = Dispatch {
-            id: RequestId(u64::from(id)),
-            demand: 0,
-            acked: 1,
-            register: id == 0,
-            echo: None,
-            budget: None,
-            priority: 128,
-        };
-        let zero = Duration::ZERO;
-        control.request(now, 0, &dispatch, zero, zero, &mut space);
-    }
     let done =
         Completion { outcome: Outcome::Served, waited: Duration::ZERO, service: Duration::ZERO };
-    for _ in 0..requests {
-        control.done(now, 0, &done, &mut space);
+    // The first registers, and its answer brings the window that the others have.
+    for (register, count) in [(true, 1), (false, requests)] {
+        for _ in 0..count {
+            let dispatch = Dispatch {
+                id: RequestId(0),
+                demand: 0,
+                acked: 1,
+                register,
+                echo: None,
+                budget: None,
+                priority: 128,
+            };
+            let zero = Duration::ZERO;
+            control.request(now, 0, &dispatch, zero, zero, &mut space);
+        }
+        for _ in 0..count {
+            control.done(now, 0, &done, &mut space);
+        }
     }
     control.tick(now, Duration::ZERO, &mut VecDeque::new(), &mut space);
-    control.check_at_rest(&mut space);
+    control.check_at_rest(now, &mut space);
     space.broken
 }
 
@@ -107,12 +110,17 @@ fn an_honest_controller_passes_every_check() {
 
 #[test]
 fn each_broken_promise_is_noticed() {
-    let found = |stub, requests| complaint(stub, requests).unwrap_or_default();
+    let broken = |stub, requests| complaint(stub, requests).expect("a broken rule");
     let accused = Stub { verdict: Verdict::Shed(Reason::NoCredit), ..HONEST };
-    assert!(found(accused, 1).contains("kept to its window"));
-    assert!(found(HONEST, 3).contains("never exceeded 2"));
     let inflated = Stub { issued: 3, ..HONEST };
-    assert!(found(inflated, 1).contains("3 credits count as issued"));
     let leaking = Stub { issued: 1, ..HONEST };
-    assert!(found(leaking, 1).contains("at rest 1 credits"));
+    for (stub, requests, rule, words) in [
+        (accused, 1, Rule::Honest, "kept to its window"),
+        (HONEST, 3, Rule::Windows, "never exceeded 2"),
+        (inflated, 1, Rule::Credits, "3 credits count as issued"),
+        (leaking, 1, Rule::Credits, "at rest 1 credits"),
+    ] {
+        let (found, what) = broken(stub, requests);
+        assert!(found == rule && what.contains(words), "{found:?}: {what}");
+    }
 }

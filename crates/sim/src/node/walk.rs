@@ -6,8 +6,10 @@
 
 use super::{Node, Work};
 use crate::callers::{Asked, Callers};
-use crate::locks::{LockReport, Locks};
+use crate::checks::{Rule, locks};
+use crate::locks::{Handed, LockReport, Locks};
 use crate::paths::{Acquire, Op, Paths};
+use crate::planted::{Flaw, Planted};
 use crate::slab::Key;
 use crate::space::{Event, Request, Space};
 use crate::task::{Stage, Task};
@@ -25,21 +27,7 @@ pub(crate) struct Walk {
     callers: Callers,
     estimator: Estimator,
     seed: u64,
-    #[cfg(test)]
-    pub(crate) planted: Option<Planted>,
-}
-
-/// Defects for tests, which the checks must find.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Planted {
-    /// A refused request keeps its locks.
-    KeepsLocks,
-    /// The wait for a lock is not deducted.
-    ForgetsWaits,
-    /// Nobody gives up although he should.
-    NeverGivesUp,
-    /// A released lock is not handed over.
-    LosesWakeUps,
+    flaw: Flaw,
 }
 
 /// What comes of a step.
@@ -62,8 +50,7 @@ impl Walk {
             estimator: Estimator::new(paths.target),
             seed,
             paths,
-            #[cfg(test)]
-            planted: None,
+            flaw: Flaw::default(),
         }
     }
 
@@ -77,15 +64,21 @@ impl Walk {
         self.seed ^ request.intended.as_nanos().rotate_left(17) ^ client
     }
 
-    #[cfg(test)]
-    fn is_planted(&self, defect: Planted) -> bool {
-        self.planted == Some(defect)
+    /// A new process: nobody holds anything, and nothing has been measured.
+    pub(super) fn restart(&mut self, now: Instant) {
+        self.locks.restart(now);
+        self.estimator = Estimator::new(self.paths.target);
     }
 
-    #[cfg(not(test))]
-    #[expect(clippy::unused_self, reason = "tests plant defects")]
-    const fn is_planted(&self, _: Planted) -> bool {
-        false
+    /// Calls that wait in this node for permission to be sent.
+    pub(super) fn waiting_calls(&self) -> u64 {
+        self.callers.waiting()
+    }
+
+    #[cfg(test)]
+    pub(crate) fn plant(&mut self, defect: Planted) {
+        self.flaw = Flaw::of(defect);
+        self.callers.flaw = self.flaw;
     }
 }
 
@@ -134,13 +127,12 @@ impl Node {
         };
         if let Stage::Waiting { lock, give_up_at: Some(at), .. } = task.stage
             && at == now
-            && !walk.is_planted(Planted::NeverGivesUp)
+            && !walk.flaw.is(Planted::NeverGivesUp)
         {
             walk.locks.give_up(now, lock, key);
             task.stop_waiting(now);
             task.refuse(Reason::Lock);
-            request.queued = now;
-            self.runnable.push_back(key);
+            self.wake(now, key, space);
             self.assign(now, space);
         }
     }
@@ -148,7 +140,8 @@ impl Node {
     /// An answer or credit of another node was received.
     pub(super) fn heard(&mut self, now: Instant, key: Key, credit: bool, space: &mut Space) {
         let Some(walk) = &mut self.walk else {
-            return space.complain(|| "an answer reached a node that never calls".into());
+            let what = || "an answer reached a node that never calls".into();
+            return space.complain(Rule::Calls, what);
         };
         if credit {
             walk.callers.on_credit(now, key, space);
@@ -160,6 +153,9 @@ impl Node {
 
     /// A deadline of a connection to another node may have come.
     pub(crate) fn on_caller_due(&mut self, now: Instant, number: u32, space: &mut Space) {
+        if self.is_stopped(now) {
+            return;
+        }
         if let Some(walk) = &mut self.walk {
             walk.callers.on_due(now, number, space);
             self.wake_callers(now, space);
@@ -167,8 +163,16 @@ impl Node {
         }
     }
 
+    /// After a pause, in which deadlines of those connections may have come.
+    pub(super) fn drive_callers(&mut self, now: Instant, space: &mut Space) {
+        if let Some(walk) = &mut self.walk {
+            walk.callers.drive_all(now, space);
+            self.wake_callers(now, space);
+        }
+    }
+
     /// What a request that is answered tells: whether its books are right, and how long it took.
-    pub(super) fn close(&mut self, now: Instant, key: Key, outcome: Outcome, space: &mut Space) {
+    pub(super) fn settle(&mut self, now: Instant, key: Key, outcome: Outcome, space: &mut Space) {
         let (Some(walk), Some(request)) = (&mut self.walk, space.requests.get_mut(key)) else {
             return;
         };
@@ -178,9 +182,9 @@ impl Node {
         if outcome == Outcome::Served {
             walk.estimator.on_served(task.computed + task.called);
         }
-        if let Err(what) = task.check(now, request.arrived) {
-            space.complain(|| what);
-        }
+        let (kept, missing) = (locks::let_go(task), task.unaccounted(now, request.arrived));
+        space.judge(Rule::Locks, kept);
+        space.judge(Rule::Budgets, missing);
     }
 
     /// A request that arrived tells of the network.
@@ -192,32 +196,21 @@ impl Node {
         }
     }
 
-    /// Every lock that is held is known to its holder, and the reverse; whoever waits for one knows
-    /// that, and for one that is held.
-    pub(crate) fn check_locks(&self, space: &mut Space) {
+    /// At the end of the run.
+    pub(crate) fn check_walk(&self, space: &mut Space) {
         let Some(walk) = &self.walk else {
             return;
         };
         for (lock, holder, waiters) in walk.locks.audit() {
-            let mut task_of = |key| {
-                let request: Option<&Request> =
-                    space.requests.get_mut(key).map(|request| &*request);
-                request.and_then(|request| request.task.clone())
-            };
-            let held = holder.and_then(&mut task_of).is_some_and(|task| task.held.contains(&lock));
-            let waits = |task: Option<Box<Task>>| {
-                task.is_some_and(
-                    |task| matches!(task.stage, Stage::Waiting { lock: at, .. } if at == lock),
-                )
-            };
-            let wait = waiters.into_iter().all(|key| waits(task_of(key)));
-            if !held || !wait {
-                space.complain(|| {
-                    format!("at the end lock {lock} is held or waited for by a request that is not there")
-                });
-            }
+            let finding = locks::known(lock, holder, &waiters, space);
+            space.judge(Rule::Locks, finding);
         }
         walk.callers.check(space);
+    }
+
+    /// Calls of this node that wait for permission to be sent.
+    pub(crate) fn waiting_calls(&self) -> u64 {
+        self.walk.as_ref().map_or(0, Walk::waiting_calls)
     }
 
     /// What was seen of the locks.
@@ -238,6 +231,7 @@ impl Node {
         match op {
             Op::Compute(service) => run(key, task, service),
             Op::Acquire(acquire) => self.acquire(now, key, task, &acquire, space),
+            Op::Release { .. } if walk.flaw.is(Planted::ForgetsToRelease) => Next::Step,
             Op::Release { undo } => {
                 let lock = self.release(now, key, task, space);
                 task.undo.extend(lock.zip(undo));
@@ -260,7 +254,7 @@ impl Node {
 
     /// A refused request lets go of everything, undoes what it must, and is answered.
     fn step_back(&mut self, now: Instant, key: Key, task: &mut Task, space: &mut Space) -> Next {
-        let keeps = self.walk.as_ref().is_some_and(|walk| walk.is_planted(Planted::KeepsLocks));
+        let keeps = self.walk.as_ref().is_some_and(|walk| walk.flaw.is(Planted::KeepsLocks));
         if !task.held.is_empty() && !keeps {
             if let Some(service) = task.undoing.take() {
                 return run(key, task, service);
@@ -308,6 +302,7 @@ impl Node {
         match walk.locks.enter(now, lock, key, walk.paths.policy, budget) {
             Entry::Take => task.held.push(lock),
             Entry::Refuse => task.refuse(Reason::Lock),
+            Entry::Join { .. } if walk.flaw.is(Planted::TakesTheTaken) => task.held.push(lock),
             Entry::Join { give_up_after } => {
                 let give_up_at = give_up_after.map(|after| now + after);
                 task.stage = Stage::Waiting { lock, since: now, give_up_at };
@@ -330,20 +325,50 @@ impl Node {
     ) -> Option<u32> {
         let (walk, lock) = (self.walk.as_mut()?, task.held.pop()?);
         match walk.locks.release(now, lock, key) {
-            Ok(Some(next)) if !walk.is_planted(Planted::LosesWakeUps) => {
-                let request = space.request(next, "at a lock")?;
-                request.queued = now;
-                let task = request.task.as_mut()?;
-                if walk.is_planted(Planted::ForgetsWaits) {
-                    task.stage = Stage::Ready;
-                }
-                task.granted(now, lock, walk.paths.hand_off);
-                self.runnable.push_back(next);
-            }
-            Ok(_) => {}
-            Err(what) => space.complain(|| what),
+            Ok(handed) => self.hand_over(now, lock, handed, space),
+            Err(what) => space.complain(Rule::Locks, || what),
         }
         Some(lock)
+    }
+
+    fn hand_over(&mut self, now: Instant, lock: u32, handed: Handed, space: &mut Space) {
+        let (Some(walk), Some(next)) = (&self.walk, handed.to) else {
+            return;
+        };
+        space.judge(Rule::Budgets, handed.overdue);
+        if walk.flaw.is(Planted::LosesWakeUps) {
+            return;
+        }
+        let Some(task) = space.request(next, "at a lock").and_then(|next| next.task.as_mut())
+        else {
+            return;
+        };
+        if walk.flaw.is(Planted::ForgetsWaits) {
+            task.stage = Stage::Ready;
+        }
+        task.granted(now, lock, walk.paths.hand_off);
+        self.wake(now, next, space);
+    }
+
+    /// A request that waited goes to the end of the run queue.
+    fn wake(&mut self, now: Instant, key: Key, space: &mut Space) {
+        if let Some(request) = space.request(key, "at waking") {
+            request.queued = now;
+            self.runnable.push_back(key);
+            self.woken += 1;
+        }
+    }
+
+    /// It leaves the run queue.
+    pub(super) fn go_on(&mut self, now: Instant, key: Key, space: &mut Space) -> Option<Work> {
+        self.woken -= 1;
+        let forgets = self.walk.as_ref()?.flaw.is(Planted::ForgetsTheRunQueue);
+        let request = space.request(key, "at going on")?;
+        let waited = now.since(request.queued);
+        if !forgets {
+            request.task.as_mut()?.budget.deduct(waited);
+        }
+        self.walk_on(now, key, space)
     }
 
     fn call(&mut self, now: Instant, asked: Asked, space: &mut Space) {
@@ -355,10 +380,7 @@ impl Node {
 
     fn wake_callers(&mut self, now: Instant, space: &mut Space) {
         while let Some(key) = self.walk.as_mut().and_then(|walk| walk.callers.next_woken()) {
-            if let Some(request) = space.request(key, "at waking") {
-                request.queued = now;
-                self.runnable.push_back(key);
-            }
+            self.wake(now, key, space);
         }
     }
 }

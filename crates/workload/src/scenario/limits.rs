@@ -41,3 +41,9 @@ pub const BINS_MAX: u128 = 100_000;
 pub const OF_CAPACITY_MAX: f64 = 100.0;
 /// Demand and capacity in requests per second.
 pub const PER_SECOND_MAX: f64 = 1e9;
+/// How long a fault lasts, and the longest delay, timeout or clock offset that one brings.
+pub const FAULT_TIME_MAX: Duration = Duration::from_secs(60);
+/// How many times slower a link may become.
+pub const FAULT_FACTOR_MAX: f64 = 1_000_000.0;
+/// The fastest drift of a clock; quartz has tens.
+pub const DRIFT_PPM_MAX: f64 = 100_000.0;

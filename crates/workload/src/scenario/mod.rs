@@ -10,6 +10,7 @@ mod configuration;
 mod controller;
 mod demand;
 mod error;
+mod fault;
 pub mod limits;
 mod item;
 mod lock_order;
@@ -31,6 +32,7 @@ pub use configuration::Configuration;
 pub use controller::{ControllerSpec, Override};
 pub use demand::{Amount, Course, Cycle, CycleStep, Demand};
 pub use error::{Place, Problem, ScenarioError};
+pub use fault::{Claim, Fault, FaultKind};
 pub use locks::{LockPolicy, Locks};
 pub use path::{CallStep, Hot, LockStep, Path, PathStep};
 pub use server::{Placement, Reception, Server, Transport};
@@ -80,10 +82,12 @@ pub struct Scenario {
     pub controllers: Vec<ControllerSpec>,
     /// What the simulator is to assume.
     pub sim: Sim,
+    /// What goes wrong, for clients and front; tiers are spared. Only the simulator can play it.
+    pub faults: Vec<Fault>,
     /// Further nodes, which the server's paths call; those call further ones. Simulator only, as yet.
     pub tiers: Vec<Tier>,
-    /// Where something begins that only the simulator can do.
-    simulator_only: Option<Place>,
+    /// Where something begins that only the simulator can do, and what it is.
+    simulator_only: Option<(Place, &'static str)>,
 }
 
 const KEYS: &[&str] = &[
@@ -100,6 +104,7 @@ const KEYS: &[&str] = &[
     "controller",
     "sim",
     "tier",
+    "fault",
 ];
 
 impl Scenario {
@@ -208,11 +213,9 @@ impl Scenario {
     /// Why only the simulator can run this scenario, or nothing where every driver can.
     #[must_use]
     pub fn needs_simulator(&self) -> Option<ScenarioError> {
-        self.simulator_only.map(|place| {
-            self.error_at(
-                place,
-                "requests with paths run in the simulator only, as yet; type --on sim",
-            )
+        self.simulator_only.map(|(place, what)| {
+            let message = format!("{what} run in the simulator only, as yet; type --on sim");
+            self.error_at(place, message)
         })
     }
 
@@ -220,6 +223,7 @@ impl Scenario {
         let name = stem(file);
         let clients = Clients::read(&section_of(top, "clients", clients::KEYS));
         let demand = Demand::read(&section_of(top, "demand", demand::KEYS));
+        let duration = duration(top, &demand);
         let callees = tier::callees(top);
         let in_server = section_of(top, "server", server::KEYS);
         let server = Server::read(&in_server, &clients, &callees);
@@ -234,18 +238,24 @@ impl Scenario {
             warm_up: top
                 .duration("warm_up", Duration::ZERO..=limits::DURATION_MAX)
                 .unwrap_or(Duration::from_millis(500)),
-            duration: duration(top, &demand),
+            duration,
             repetitions: top.whole("repetitions", 1..=limits::REPETITIONS_MAX).unwrap_or(5),
             tiers: tier::read(top, &callees, &server),
-            simulator_only: in_server.item("path").map(|item| item.place()),
+            simulator_only: simulator_only(top, &in_server),
             server,
             clients,
             demand,
             capacity: Capacity::read(&section_of(top, "capacity", capacity::KEYS)),
             controllers: controller::read(top),
             sim: Sim::read(&section_of(top, "sim", sim::KEYS)),
+            faults: fault::read(top, duration),
         }
     }
+}
+
+fn simulator_only(top: &Section<'_>, in_server: &Section<'_>) -> Option<(Place, &'static str)> {
+    let path = in_server.item("path").map(|item| (item.place(), "requests with paths"));
+    path.or_else(|| top.item("fault").map(|item| (item.place(), "faults")))
 }
 
 fn duration(top: &Section<'_>, demand: &Demand) -> Duration {

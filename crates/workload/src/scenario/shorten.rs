@@ -18,9 +18,15 @@ impl Scenario {
         self.clients.counts.truncate(1);
         self.demand = shorten_demand(self.demand);
         self.warm_up = self.warm_up.min(WARM_UP_MAX);
+        let before = self.duration;
         self.duration = self.duration.min(DURATION_MAX);
         if let Some(cycle) = self.demand.cycle() {
             self.duration = cycle.length();
+        }
+        let scale = self.duration.as_secs_f64() / before.as_secs_f64();
+        for fault in &mut self.faults {
+            fault.at = fault.at.mul_f64(scale);
+            fault.length = fault.length.mul_f64(scale);
         }
         self.capacity.duration = self.capacity.duration.min(WARM_UP_MAX);
         self

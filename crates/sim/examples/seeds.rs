@@ -1,0 +1,43 @@
+//! Plays worlds drawn at random until a rule breaks: `seeds COUNT [FIRST]`, or `seeds --seed SEED` for
+//! one of them.
+
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for people")]
+
+use std::process::ExitCode;
+use tailwater_sim::swarm::Case;
+
+const USAGE: &str = "usage: seeds COUNT [FIRST] | seeds --seed SEED";
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    let number = |text: &str| text.parse::<u64>().ok();
+    let range = match args[..] {
+        ["--seed", seed] => number(seed).map(|seed| (1, seed)),
+        [count] => number(count).map(|count| (count, 1)),
+        [count, first] => number(count).zip(number(first)),
+        _ => None,
+    };
+    let Some((count, first)) = range else {
+        eprintln!("found {args:?}; {USAGE}");
+        return ExitCode::from(2);
+    };
+    if count == 1 {
+        println!("{:#?}", Case::drawn(first));
+    }
+    let (mut events, mut requests, mut broken) = (0_u64, 0_u64, 0_u64);
+    for seed in first..first.saturating_add(count) {
+        match Case::drawn(seed).run() {
+            Ok((run, trace)) => {
+                events += trace.events;
+                requests += run.fates.total();
+            }
+            Err(found) => {
+                broken += 1;
+                eprintln!("{found}");
+            }
+        }
+    }
+    println!("{count} seeds from {first}: {requests} requests, {events} events, {broken} broken");
+    ExitCode::from(u8::from(broken > 0))
+}

@@ -1,0 +1,34 @@
+//! Calls end once, and callers wait for as many as there are.
+
+use super::Finding;
+use crate::space::Space;
+use crate::task::Stage;
+use std::collections::BTreeMap;
+
+/// At the end: what callers have made against what became of it. `left` are those that are still on
+/// their way.
+pub(crate) fn counted(made: u64, ended: u64, left: u64) -> Finding {
+    (made != ended + left)
+        .then(|| format!("{made} calls were made, {ended} ended, {left} are left"))
+}
+
+/// At the end: who waits for calls waits for as many as are on their way for it, and for at least one.
+pub(crate) fn awaited(space: &Space) -> Finding {
+    let mut under_way = BTreeMap::new();
+    let tasks = || space.requests.iter().filter_map(|request| request.task.as_deref());
+    for parent in tasks().filter_map(|task| task.parent) {
+        *under_way.entry(parent).or_insert(0_u32) += 1;
+    }
+    let calling = space.requests.keys(|request| {
+        request.task.as_ref().is_some_and(|task| matches!(task.stage, Stage::Calling { .. }))
+    });
+    calling.into_iter().find_map(|key| {
+        let Stage::Calling { left, .. } = space.requests.get(key)?.task.as_ref()?.stage else {
+            return None;
+        };
+        let found = under_way.get(&key).copied().unwrap_or(0);
+        (left == 0 || left != found).then(|| {
+            format!("a request waits for {left} calls, but {found} are on their way for it")
+        })
+    })
+}

@@ -1,0 +1,106 @@
+//! What every session was told and has at the node, written down beside the controller.
+
+use std::ops::Range;
+use tailwater_control::Offer;
+
+/// All sessions, by client.
+#[derive(Debug, Default)]
+pub(crate) struct Ledger {
+    /// The number of the first.
+    first: u32,
+    told: Vec<Told>,
+    /// Σ over registered sessions of max(window, pending): no accounting may count more as issued.
+    pub(crate) held: u64,
+    pub(crate) registered: u32,
+    /// Some session may send at will, so that nothing is counted.
+    pub(crate) open: bool,
+}
+
+/// One session, seen from outside of the controller.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Told {
+    pub(crate) connected: bool,
+    /// The node is about to close the connection.
+    pub(crate) closing: bool,
+    /// A fault made the client break the rules; it is no longer held to them.
+    pub(crate) rogue: bool,
+    pub(crate) registered: bool,
+    /// Numbers the client's connections.
+    pub(crate) connection: u16,
+    pub(crate) window: u32,
+    pub(crate) seq: u32,
+    pub(crate) largest: u32,
+    pub(crate) pending: u32,
+}
+
+impl Told {
+    fn held(&self) -> u64 {
+        if self.registered { u64::from(self.window.max(self.pending)) } else { 0 }
+    }
+}
+
+impl Ledger {
+    pub(crate) fn new(clients: Range<u32>) -> Self {
+        let told = vec![Told::default(); clients.len()];
+        Self { first: clients.start, told, ..Self::default() }
+    }
+
+    pub(crate) fn clients(&self) -> Range<u32> {
+        self.first..self.first + self.told.len() as u32
+    }
+
+    pub(crate) fn of(&self, client: u32) -> Told {
+        self.told[self.index(client)]
+    }
+
+    /// Sessions are counted from 0.
+    pub(crate) const fn index(&self, client: u32) -> usize {
+        (client - self.first) as usize
+    }
+
+    pub(crate) fn pending(&self) -> u64 {
+        self.told.iter().map(|told| u64::from(told.pending)).sum()
+    }
+
+    pub(crate) fn connect(&mut self, client: u32, connection: u16) {
+        self.change(client, |told| {
+            *told = Told { connected: true, rogue: told.rogue, connection, ..Told::default() };
+        });
+    }
+
+    pub(crate) fn disconnect(&mut self, client: u32) {
+        self.change(client, |told| {
+            let (rogue, connection) = (told.rogue, told.connection);
+            *told = Told { rogue, connection, ..Told::default() };
+        });
+    }
+
+    pub(crate) fn offer(&mut self, client: u32, offer: Offer) {
+        self.open |= offer.window == Offer::OPEN.window;
+        self.change(client, |told| {
+            (told.window, told.seq) = (offer.window, offer.seq);
+            told.largest = told.largest.max(offer.window);
+        });
+    }
+
+    /// A request came; one that registers is its own permission.
+    pub(crate) fn request(&mut self, client: u32, registers: bool) {
+        self.change(client, |told| {
+            if registers && !told.registered {
+                (told.registered, told.window) = (true, 1);
+                told.largest = told.largest.max(1);
+            }
+            told.pending += 1;
+        });
+    }
+
+    pub(crate) fn change(&mut self, client: u32, change: impl FnOnce(&mut Told)) {
+        let index = self.index(client);
+        let told = &mut self.told[index];
+        self.held -= told.held();
+        self.registered -= u32::from(told.registered);
+        change(told);
+        self.held += told.held();
+        self.registered += u32::from(told.registered);
+    }
+}

@@ -1,0 +1,204 @@
+//! Whom a fault strikes, and what it does to links and clocks.
+
+use std::time::Duration;
+use tailwater_core::{Instant, Nanos, Rng};
+use tailwater_workload::scenario::{Fault, FaultKind};
+
+/// A chosen share of the clients. Holds no list: with a multiplier that has no divisor in common with
+/// their number, `client × multiplier + offset` visits every remainder once, and the smallest are
+/// chosen.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Members {
+    clients: u64,
+    chosen: u64,
+    multiplier: u64,
+    offset: u64,
+}
+
+impl Members {
+    /// Those whom the fault numbered `index` strikes.
+    pub(crate) fn of(fault: &Fault, index: usize, clients: u32, rng: &Rng) -> Self {
+        let mut rng = rng.split(&format!("fault {index}"));
+        let clients = u64::from(clients.max(1));
+        let mut multiplier = u64::from(rng.below(u32::MAX)) | 1;
+        while gcd(multiplier, clients) != 1 {
+            multiplier += 1;
+        }
+        let chosen = (fault.share.0.clamp(0.0, 1.0) * clients as f64).ceil() as u64;
+        Self { clients, chosen, multiplier, offset: rng.u64() >> 32 }
+    }
+
+    /// What is numbered beyond the clients is a connection between nodes, which is spared.
+    pub(crate) const fn contain(&self, client: u32) -> bool {
+        (client as u64) < self.clients
+            && (client as u64 * self.multiplier + self.offset) % self.clients < self.chosen
+    }
+}
+
+const fn gcd(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
+/// What the faults of the moment add to a message's way.
+#[derive(Debug, Default)]
+pub(crate) struct Weather {
+    /// By number of the fault.
+    fronts: Vec<(u16, Members, FaultKind)>,
+}
+
+impl Weather {
+    pub(crate) fn begin(&mut self, index: u16, members: Members, kind: FaultKind) {
+        self.fronts.push((index, members, kind));
+    }
+
+    pub(crate) fn end(&mut self, index: u16) {
+        self.fronts.retain(|front| front.0 != index);
+    }
+
+    /// The delay of a message that would take `delay_ns` in calm weather.
+    pub(crate) fn delay(&self, client: u32, delay_ns: u64, rng: &mut Rng) -> u64 {
+        let mut total_ns = delay_ns;
+        for (_, _, kind) in self.fronts.iter().filter(|front| front.1.contain(client)) {
+            match *kind {
+                FaultKind::SlowLink { factor, extra } => {
+                    total_ns = (total_ns as f64 * factor) as u64 + extra.nanos();
+                }
+                FaultKind::LossyLink { loss, timeout } => {
+                    while rng.chance(loss) {
+                        total_ns = total_ns.saturating_add(timeout.nanos());
+                    }
+                }
+                _ => {}
+            }
+        }
+        total_ns
+    }
+}
+
+/// The clients' clocks, as far from the server's as the world says; the same when it says nothing.
+#[derive(Debug, Default)]
+pub(crate) struct Clocks {
+    wrong: Vec<(Members, i64, i64)>,
+}
+
+/// Clocks that may be behind start late enough never to be before their origin.
+const EPOCH_NS: i128 = 3_600_000_000_000;
+/// Drift is counted in billionths.
+const DRIFT_UNIT: i128 = 1_000_000_000;
+
+impl Clocks {
+    pub(crate) fn new(faults: &[Fault], clients: u32, rng: &Rng) -> Self {
+        let clock = |(index, fault): (usize, &Fault)| match fault.kind {
+            FaultKind::Clock { offset, drift_ppm } => {
+                let members = Members::of(fault, index, clients, rng);
+                Some((members, offset.nanos() as i64, (drift_ppm * 1e3) as i64))
+            }
+            _ => None,
+        };
+        Self { wrong: faults.iter().enumerate().filter_map(clock).collect() }
+    }
+
+    /// What the client's clock shows at `now`.
+    pub(crate) fn local(&self, client: u32, now: Instant) -> Instant {
+        if self.wrong.is_empty() {
+            return now;
+        }
+        let (offset_ns, drift) = self.error(client);
+        let now_ns = i128::from(now.as_nanos());
+        let local_ns = EPOCH_NS + offset_ns + now_ns + now_ns * drift / DRIFT_UNIT;
+        Instant::from_nanos(local_ns.clamp(0, i128::from(u64::MAX)) as u64)
+    }
+
+    /// The first instant at which the client's clock shows `local` or more.
+    pub(crate) fn global(&self, client: u32, local: Instant) -> Instant {
+        if self.wrong.is_empty() || local == Instant::FAR_FUTURE {
+            return local;
+        }
+        let (offset_ns, drift) = self.error(client);
+        let elapsed_ns = i128::from(local.as_nanos()) - EPOCH_NS - offset_ns;
+        let guess_ns = elapsed_ns * DRIFT_UNIT / (DRIFT_UNIT + drift);
+        let mut found = Instant::from_nanos((guess_ns - 2).clamp(0, i128::from(u64::MAX)) as u64);
+        while self.local(client, found) < local {
+            found = found + Duration::from_nanos(1);
+        }
+        found
+    }
+
+    /// Offset in ns and drift in billionths, each spread over the clients from minus to plus.
+    fn error(&self, client: u32) -> (i128, i128) {
+        let of_client = self.wrong.iter().filter(|wrong| wrong.0.contain(client));
+        of_client.fold((0, 0), |(offset, drift), &(members, most_ns, most_drift)| {
+            let mut rng = Rng::from_seed(members.offset ^ u64::from(client));
+            let mut spread =
+                |most: i64| i128::from((most as f64 * (2.0 * rng.unit() - 1.0)) as i64);
+            (offset + spread(most_ns), drift + spread(most_drift))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tailwater_core::Ratio;
+
+    fn fault(share: f64, kind: FaultKind) -> Fault {
+        Fault { at: Duration::ZERO, length: Duration::ZERO, share: Ratio(share), kind }
+    }
+
+    #[test]
+    fn a_share_is_rounded_up_and_another_seed_strikes_others() {
+        let half = fault(0.1, FaultKind::Flood);
+        for clients in [1, 2, 7, 100, 1_000, 6_720] {
+            let struck = |seed| -> Vec<u32> {
+                let members = Members::of(&half, 0, clients, &Rng::from_seed(seed));
+                (0..clients).filter(|&client| members.contain(client)).collect()
+            };
+            assert_eq!(struck(1).len() as u32, clients.div_ceil(10), "of {clients}");
+            assert_eq!(struck(1), struck(1));
+            assert!(clients < 100 || struck(1) != struck(2));
+        }
+    }
+
+    #[test]
+    fn clocks_are_wrong_by_what_was_said_and_convert_both_ways() {
+        let (offset, drift_ppm) = (Duration::from_secs(3), 200.0);
+        let wrong = fault(1.0, FaultKind::Clock { offset, drift_ppm });
+        let clocks = Clocks::new(&[wrong], 50, &Rng::from_seed(3));
+        let second = Duration::from_secs(1);
+        let mut spread = (u64::MAX, 0);
+        for client in 0..50 {
+            let start = clocks.local(client, Instant::ZERO);
+            spread = (spread.0.min(start.as_nanos()), spread.1.max(start.as_nanos()));
+            let gained = clocks.local(client, Instant::ZERO + second).nanos_since(start);
+            assert!(gained.abs_diff(1_000_000_000) <= 200_000, "{gained} ns in a second");
+            for ns in [0, 1, 999, 123_456_789, 50_000_000_000] {
+                let at = Instant::from_nanos(ns);
+                let local = clocks.local(client, at);
+                let back = clocks.global(client, local);
+                assert!(back <= at && clocks.local(client, back) >= local);
+            }
+        }
+        assert!((3_000_000_000..6_000_000_000).contains(&(spread.1 - spread.0)), "{spread:?}");
+    }
+
+    #[test]
+    fn weather_slows_whom_it_strikes_until_it_ends() {
+        let mut weather = Weather::default();
+        let mut rng = Rng::from_seed(1);
+        let kind = FaultKind::SlowLink { factor: 3.0, extra: Duration::from_nanos(5) };
+        weather.begin(0, Members::of(&fault(0.5, kind), 0, 2, &rng), kind);
+        let loss = FaultKind::LossyLink { loss: 0.5, timeout: Duration::from_nanos(1_000) };
+        weather.begin(1, Members::of(&fault(1.0, loss), 1, 2, &rng), loss);
+        let mut total = |weather: &Weather, client| -> u64 {
+            (0..10_000).map(|_| weather.delay(client, 10, &mut rng)).sum()
+        };
+        // Half of the messages are lost once, half of those again: once each in the mean.
+        let both = [total(&weather, 0), total(&weather, 1)];
+        let (fast, slow) = (both[0].min(both[1]), both[0].max(both[1]));
+        assert!((9_500_000..10_700_000).contains(&fast), "{fast}");
+        assert!((9_750_000..10_950_000).contains(&slow), "{slow}");
+        weather.end(1);
+        let both = [total(&weather, 0), total(&weather, 1)];
+        assert_eq!((both[0].min(both[1]), both[0].max(both[1])), (100_000, 350_000));
+    }
+}

@@ -1,0 +1,190 @@
+//! What befalls the node: pauses and restarts, connections that come and go.
+
+use super::{Node, Work};
+use crate::slab::Key;
+use crate::space::{Event, Packet, Request, Space};
+use crate::task::Stage;
+use std::sync::Arc;
+use tailwater_control::Admission;
+use tailwater_core::Instant;
+
+impl Node {
+    /// Nothing moves before `until`, and what runs takes so much longer.
+    pub(crate) fn pause(&mut self, now: Instant, until: Instant, space: &mut Space) {
+        let lag = until.since(self.frozen_until.max(now));
+        for (end, work) in self.ends.iter_mut().zip(&self.working) {
+            let Some(work) = work else { continue };
+            *end = *end + lag;
+            if let Some(task) =
+                work.key().and_then(|key| space.requests.get_mut(key)?.task.as_mut())
+            {
+                task.held_up(lag);
+            }
+        }
+        self.frozen_until = self.frozen_until.max(until);
+        self.control.deadline.postpone(until);
+        self.set_spare(now, false, space);
+    }
+
+    /// A pause is over.
+    pub(crate) fn resume(&mut self, now: Instant, space: &mut Space) {
+        if self.is_stopped(now) {
+            return;
+        }
+        self.tick_due = now;
+        self.tick(now, space);
+        self.drive_callers(now, space);
+        self.assign(now, space);
+    }
+
+    /// The process dies, and all that it held with it; connections are refused until [`Node::boot`].
+    /// Its successor will use `admission`.
+    pub(crate) fn die(&mut self, now: Instant, admission: Arc<dyn Admission>, space: &mut Space) {
+        let held = self.held_requests(space);
+        space.abandoned.extend(held);
+        for (_, packet) in std::mem::take(&mut self.packets) {
+            self.refuse_open(now, packet, space);
+        }
+        for work in &mut self.working {
+            if let Some(Work::Parse(_, Packet::Open { client, connection })) = work.take() {
+                space.send_down(now, client, Event::Lost { client, connection });
+            }
+        }
+        self.runnable.clear();
+        self.woken = 0;
+        if let Some(walk) = &mut self.walk {
+            walk.restart(now);
+        }
+        self.outbox.clear();
+        self.idle = (0..self.working.len() as u16).rev().collect();
+        (self.handled_ns, self.turn) = (0, 0);
+        self.armed = Instant::FAR_FUTURE;
+        self.life = self.life.wrapping_add(1);
+        self.down = true;
+        for client in self.control.clients() {
+            let connection = self.control.connection(client);
+            if self.control.hears(client, connection) {
+                space.send_down(now, client, Event::Lost { client, connection });
+            }
+        }
+        self.control.restart(now, admission);
+        self.set_spare(now, false, space);
+    }
+
+    /// The successor runs.
+    pub(crate) fn boot(&mut self, now: Instant, space: &mut Space) {
+        self.down = false;
+        self.resume(now, space);
+    }
+
+    /// The client is to break the rules from now on.
+    pub(crate) fn distrust(&mut self, client: u32) {
+        self.control.distrust(client);
+    }
+
+    /// Every request that is here, and every answer to a call.
+    pub(crate) fn held_requests(&self, space: &Space) -> Vec<Key> {
+        let working = self.working.iter().flatten().filter_map(Work::key);
+        let queued = self.packets.iter().filter_map(|(_, packet)| packet.key());
+        let mut held: Vec<Key> =
+            working.chain(queued).chain(self.runnable.iter().copied()).collect();
+        if self.walk.is_some() {
+            let clients = self.control.clients();
+            let waits = |request: &Request| {
+                let stage = request.task.as_ref().map(|task| task.stage);
+                clients.contains(&request.client)
+                    && matches!(stage, Some(Stage::Waiting { .. } | Stage::Calling { .. }))
+            };
+            held.extend(space.requests.keys(waits));
+        }
+        held
+    }
+
+    /// Whether nothing can run now.
+    pub(super) fn is_stopped(&self, now: Instant) -> bool {
+        self.down || now < self.frozen_until
+    }
+
+    /// Whether a pause keeps the core busy for longer than was thought; then it is asked again.
+    pub(super) fn is_held_up(&self, now: Instant, core: u16, space: &mut Space) -> bool {
+        let end = self.ends[usize::from(core)];
+        let held_up = self.working[usize::from(core)].is_some() && end > now;
+        if held_up {
+            let done = Event::CoreDone(self.place.first_core + core, self.life);
+            space.calendar.at(end, done);
+        }
+        held_up
+    }
+
+    /// Nobody listens.
+    pub(super) fn refuse(&self, now: Instant, packet: Packet, space: &mut Space) {
+        if let Packet::Request(key) = packet {
+            space.abandoned.push(key);
+        }
+        self.refuse_open(now, packet, space);
+    }
+
+    fn refuse_open(&self, now: Instant, packet: Packet, space: &mut Space) {
+        if let Packet::Open { client, connection } = packet {
+            space.send_down(now, client, Event::Lost { client, connection });
+        }
+    }
+
+    pub(super) fn accept(&mut self, now: Instant, client: u32, connection: u16, space: &mut Space) {
+        self.control.open(now, client, connection, space);
+        space.send_down(now, client, Event::Opened { client, connection });
+    }
+
+    /// The connection is gone. Its requests are passed over where they are found; those that have
+    /// begun go on to their end, since nobody else would release what they hold.
+    pub(super) fn close(&mut self, now: Instant, client: u32, space: &mut Space) {
+        self.control.close(now, client);
+        self.outbox.retain(|(recipient, _)| *recipient != client);
+        self.bereft = true;
+        self.drop_dead(space);
+    }
+
+    /// The node closes the connection of a client that keeps breaking the protocol.
+    pub(super) fn hang_up(&mut self, now: Instant, client: u32, space: &mut Space) {
+        let connection = self.control.connection(client);
+        self.close(now, client, space);
+        space.send_down(now, client, Event::Lost { client, connection });
+    }
+
+    /// Takes requests of lost connections off the front of the queue, where their age would pass
+    /// for delay.
+    pub(super) fn drop_dead(&mut self, space: &mut Space) {
+        while self.bereft
+            && let Some(&key) = self.runnable.front()
+            && let Some(request) = space.requests.get(key)
+            && !self.control.hears(request.client, request.connection)
+            && request.task.as_ref().is_none_or(|task| task.stage == Stage::Fresh)
+        {
+            self.runnable.pop_front();
+            space.abandoned.push(key);
+        }
+    }
+}
+
+impl Work {
+    /// The request that it is about.
+    fn key(&self) -> Option<Key> {
+        match self {
+            Self::Parse(_, packet) => packet.key(),
+            Self::Reject(key, _) | Self::Serve(key) | Self::Run(key, _) | Self::Answer(key) => {
+                Some(*key)
+            }
+            Self::Credit(..) => None,
+        }
+    }
+}
+
+impl Packet {
+    /// The request, of a client's or of this node's own, that it brings.
+    const fn key(&self) -> Option<Key> {
+        match self {
+            Self::Request(key) | Self::Reply(key) => Some(*key),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,243 @@
+//! Worlds drawn at random, to find the one in which a rule breaks.
+//!
+//! A seed decides everything: clients, demand, service, network, controller, profile, settings, paths
+//! with locks and further tiers, and faults. Start with [`Case::drawn`] and [`Case::run`]; `cargo run
+//! --release -p tailwater-sim --example seeds` runs many. Cases are small, a few thousand requests, so
+//! that a thousand of them take seconds.
+
+mod dice;
+mod walks;
+
+use crate::experiment::intended_of;
+use crate::simulate::{Broken, simulate_with};
+use crate::trace::Trace;
+use crate::world::{Costs, Intended, Link, Load, NodeSpec, TierSpec, World};
+use dice::{Dice, Micros as _};
+use std::sync::Arc;
+use std::time::Duration;
+use tailwater_control::catalog::{CONTROLLERS, Controller, Spec, profiles_of};
+use tailwater_core::{Nanos, Rate, Ratio, Rng};
+use tailwater_stats::result::Run;
+use tailwater_workload::scenario::{Claim, Fault, FaultKind};
+use tailwater_workload::{Arrivals, DemandPlan, Distribution, Service, Step, Stream};
+
+/// A world, its load and its controller.
+#[derive(Clone, Debug)]
+pub struct Case {
+    /// Node, network, clients and faults.
+    pub world: World,
+    /// The controller of both ends, for every node.
+    pub spec: Spec,
+    /// What is asked.
+    pub plan: DemandPlan,
+    /// What each request costs.
+    pub service: Service,
+}
+
+impl Case {
+    /// The case that `seed` decides.
+    #[must_use]
+    pub fn drawn(seed: u64) -> Self {
+        let mut dice = Dice(Rng::from_seed(seed).split("swarm"));
+        let service = draw_service(&mut dice);
+        let (node, tiers) = draw_nodes(&mut dice, service);
+        let link = Link { delay: dice.time(1, 50), jitter: dice.one_of([0, 0, 5, 20]).us() };
+        let slo = (10 * (service.mean + 2 * link.delay)).max(100.us());
+        let capacity_rps =
+            f64::from(node.cores) / (service.mean + node.costs.per_request()).as_secs_f64();
+        let (plan, measure) = draw_plan(&mut dice, capacity_rps);
+        let faults = draw_faults(&mut dice, measure, !tiers.is_empty());
+        let queue_max = dice.one_of([1, 4, 64, 4_096]);
+        let (spec, starved_max) = draw_spec(&mut dice, queue_max as u32, &faults);
+        let world = World {
+            node,
+            tiers,
+            link,
+            clients: dice.number(1, 64) as u32,
+            slo,
+            warm_up: Duration::ZERO,
+            measure,
+            drain: 5_000.us(),
+            bin: None,
+            sample: None,
+            faults,
+            starved_max,
+            client_queue_max: queue_max as u32,
+            seed,
+            repeat: format!(
+                "cargo run --release -p tailwater-sim --example seeds -- --seed {seed}"
+            ),
+        };
+        Self { world, spec, plan, service }
+    }
+
+    /// A fresh controller for the node of a number; 0 is the front.
+    ///
+    /// # Panics
+    /// Never for a case that was drawn: its settings are sound.
+    #[must_use]
+    pub fn controller(&self, number: usize) -> Controller {
+        let World { slo, node, tiers, seed, .. } = &self.world;
+        let behind = tiers.iter().flat_map(|it| std::iter::repeat_n(&it.node, it.nodes as usize));
+        let spec = std::iter::once(node).chain(behind).nth(number).unwrap_or(node);
+        let built = self.spec.build(*slo, spec.shards as usize, seed.wrapping_add(number as u64));
+        built.expect("every drawn controller is a sound one")
+    }
+
+    /// The requests, one by one.
+    ///
+    /// # Panics
+    /// Never for a case that was drawn: its plan can be played.
+    pub fn intended(&self) -> impl Iterator<Item = Intended> + use<> {
+        let World { clients, seed, .. } = self.world;
+        let stream = Stream::new(&self.plan, clients, &self.service, seed);
+        stream.expect("every drawn plan is a sound one").map(intended_of)
+    }
+
+    /// Plays it.
+    ///
+    /// # Errors
+    /// When a rule is found broken.
+    pub fn run(&self) -> Result<(Run, Trace), Broken> {
+        let mut intended = self.intended();
+        simulate_with(&self.world, Load::Open(&mut intended), &mut |node| self.controller(node))
+    }
+}
+
+fn draw_service(dice: &mut Dice) -> Service {
+    let shapes = [Distribution::Constant, Distribution::Exponential, Distribution::Bimodal];
+    Service { distribution: dice.one_of(shapes), mean: dice.time(1, 100) }
+}
+
+/// The front, and the tiers that its paths call, where it has paths that call any.
+fn draw_nodes(dice: &mut Dice, service: Service) -> (NodeSpec, Vec<TierSpec>) {
+    let front = draw_node(dice);
+    if !dice.chance(0.35) {
+        return (front, Vec::new());
+    }
+    let tiers = dice.one_of([0, 0, 1, 2]);
+    let locks = walks::draw_locks(dice);
+    let paths = walks::draw_paths(dice, service, &locks, tiers);
+    let tier = |number: usize| {
+        let paths = walks::draw_paths(dice, service, &locks, 0);
+        TierSpec {
+            name: format!("tier {number}"),
+            node: NodeSpec { paths: Some(Arc::new(paths)), ..draw_node(dice) },
+            nodes: walks::NODES,
+            connections: dice.number(1, 3) as u32,
+        }
+    };
+    let tiers = (0..tiers).map(tier).collect();
+    (NodeSpec { paths: Some(Arc::new(paths)), ..front }, tiers)
+}
+
+fn draw_node(dice: &mut Dice) -> NodeSpec {
+    let cost = |dice: &mut Dice| Duration::from_nanos(dice.one_of([0, 100, 900, 3_000]));
+    NodeSpec {
+        cores: dice.number(1, 8) as u32,
+        shards: dice.number(1, 3) as u32,
+        costs: Costs { receive: cost(dice), send: cost(dice), shed: cost(dice) },
+        tick: dice.one_of([1, 5, 50]).us(),
+        parse_every: dice.one_of([0, 0, 50]).us(),
+        queue_max: dice.one_of([4, 64, 1 << 20]),
+        paths: None,
+    }
+}
+
+/// Up to four steps of up to three times the capacity, and how long they last in all.
+fn draw_plan(dice: &mut Dice, capacity_rps: f64) -> (DemandPlan, Duration) {
+    let requests = dice.spread(300.0, 6_000.0);
+    let length = Duration::from_secs_f64((requests / capacity_rps).clamp(0.005, 0.2));
+    let count = dice.number(1, 4) as u32;
+    let arrivals = dice.one_of([Arrivals::Poisson, Arrivals::Poisson, Arrivals::Periodic]);
+    // A quiet time shows who was left stranded by the busy one before it.
+    let mut ratio =
+        || if dice.chance(0.2) { dice.spread(0.001, 0.1) } else { dice.spread(0.1, 3.0) };
+    let step = |_| Step { rate: Rate(capacity_rps * ratio()), length: length / count };
+    (DemandPlan { steps: (0..count).map(step).collect(), arrivals }, length)
+}
+
+fn draw_faults(dice: &mut Dice, measure: Duration, tiers: bool) -> Vec<Fault> {
+    let count = dice.one_of([0, 0, 1, 2, 3]);
+    (0..count).map(|_| draw_fault(dice, measure, tiers)).collect()
+}
+
+/// A front that calls tiers cannot restart, and pauses instead.
+fn draw_fault(dice: &mut Dice, measure: Duration, tiers: bool) -> Fault {
+    let longest_us = (measure.nanos() / 3_000).max(101);
+    let kind = match dice.below(8) {
+        0 => FaultKind::ClientCrash,
+        1 if !tiers => FaultKind::ServerRestart,
+        1 | 2 => FaultKind::ServerPause,
+        3 => FaultKind::SlowLink { factor: dice.spread(1.0, 50.0), extra: dice.time(1, 500) },
+        4 => FaultKind::LossyLink { loss: dice.spread(0.001, 0.5), timeout: dice.time(50, 2_000) },
+        5 => FaultKind::Clock {
+            offset: dice.time(1, 10_000_000),
+            drift_ppm: dice.spread(1.0, 10_000.0),
+        },
+        6 => FaultKind::Lie(dice.one_of([Claim::Nothing, Claim::Everything])),
+        _ => FaultKind::Flood,
+    };
+    Fault {
+        at: measure.mul_f64(0.8 * dice.unit()),
+        length: dice.time(100, longest_us),
+        share: Ratio(dice.spread(0.05, 1.0)),
+        kind,
+    }
+}
+
+/// The controller, and how soon it promises credit where it promises anything. Every second one is
+/// Breakwater, which has the most to get wrong.
+fn draw_spec(dice: &mut Dice, queue_max: u32, faults: &[Fault]) -> (Spec, Option<Duration>) {
+    let (any, _) = CONTROLLERS[dice.below(CONTROLLERS.len() as u32) as usize];
+    let name = if dice.chance(0.5) { "breakwater" } else { any };
+    let profiles = profiles_of(name);
+    let any = profiles[dice.below(profiles.len() as u32) as usize];
+    let profile = if dice.chance(0.3) { "default" } else { any };
+    let mut spec = Spec { name: name.into(), profile: profile.into(), overrides: Vec::new() };
+    let mut set = |key: &str, value: String| spec.overrides.push((key.into(), value));
+    set("queue_max", queue_max.to_string());
+    if dice.chance(0.5) {
+        set("expiry", dice.one_of(["never", "never", "10us", "300us"]).into());
+    }
+    if dice.chance(0.3) {
+        set("deregister_after", dice.one_of(["50us", "1ms"]).into());
+    }
+    if dice.chance(0.15) {
+        set("mode", dice.one_of(["dry-run", "off"]).into());
+    }
+    if dice.chance(0.15) {
+        set("shed_cap", dice.one_of(["0", "0.1"]).into());
+    }
+    if name != "breakwater" {
+        return (spec, None);
+    }
+    if dice.chance(0.3) {
+        set("demand", "synchronised".into());
+    }
+    if dice.chance(0.3) {
+        set("window_max", dice.number(1, 16).to_string());
+    }
+    match profile {
+        // The artifact's α of 0.001 would need seconds for one credit to a few clients.
+        "artifact" => set("alpha", "0.05".into()),
+        "default" => set("starvation_limit", "500us".into()),
+        _ => {}
+    }
+    (spec, promise(profile, faults))
+}
+
+/// `default` gives a credit after its starvation limit, here half a millisecond, and an update more;
+/// over a bad link updates may be 10 ms apart and messages late by as much. The others promise
+/// nothing while somebody takes more than his share, and else that the pool grows in time.
+fn promise(profile: &str, faults: &[Fault]) -> Option<Duration> {
+    let any = |wanted: fn(&FaultKind) -> bool| faults.iter().any(|fault| wanted(&fault.kind));
+    let bad_link =
+        any(|kind| matches!(kind, FaultKind::SlowLink { .. } | FaultKind::LossyLink { .. }));
+    let greed = any(|kind| matches!(kind, FaultKind::Lie(_) | FaultKind::Flood));
+    match profile {
+        "default" if !bad_link => Some(3_000.us()),
+        "default" => Some(30_000.us()),
+        _ => (!greed).then_some(30_000.us()),
+    }
+}

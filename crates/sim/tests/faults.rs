@@ -1,0 +1,150 @@
+//! What each fault does to a run, and that the run is as before when it is over.
+
+use std::time::Duration;
+use tailwater_control::catalog::Spec;
+use tailwater_core::{Instant, Rate, Ratio};
+use tailwater_sim::experiment::intended_of;
+use tailwater_sim::{Claim, Costs, Fault, FaultKind, Link, Load, Trace, World, simulate_with};
+use tailwater_stats::result::Run;
+use tailwater_workload::{Arrivals, DemandPlan, Distribution, Service, Stream};
+
+const fn us(micros: u64) -> Duration {
+    Duration::from_micros(micros)
+}
+
+const fn ms(millis: u64) -> Duration {
+    Duration::from_millis(millis)
+}
+
+const SERVICE: Service = Service { distribution: Distribution::Exponential, mean: us(10) };
+/// One core that needs 14.4 µs for each request.
+const CAPACITY_RPS: f64 = 1e6 / 14.4;
+
+fn fault(at: Duration, length: Duration, share: f64, kind: FaultKind) -> Fault {
+    Fault { at, length, share: Ratio(share), kind }
+}
+
+/// Half a second at a share of the capacity with these faults, measured from the beginning.
+fn play(share: f64, profile: &str, faults: &[Fault]) -> (Run, Trace) {
+    let mut world = World {
+        faults: faults.to_vec(),
+        sample: Some(us(100)),
+        clients: 100,
+        slo: us(400),
+        warm_up: Duration::ZERO,
+        measure: ms(500),
+        link: Link { delay: us(15), jitter: us(5) },
+        ..World::paper(20)
+    };
+    world.node.cores = 1;
+    world.node.costs = Costs {
+        receive: Duration::from_nanos(1_700),
+        send: Duration::from_nanos(2_700),
+        shed: Duration::from_nanos(300),
+    };
+    let plan = DemandPlan::constant(Rate(share * CAPACITY_RPS), world.measure, Arrivals::Poisson);
+    let stream = Stream::new(&plan, world.clients, &SERVICE, world.seed).unwrap();
+    let breakwater = Spec { profile: profile.into(), ..Spec::named("breakwater") };
+    let mut build = |_| breakwater.build(world.slo, 1, world.seed).unwrap();
+    simulate_with(&world, Load::Open(&mut stream.map(intended_of)), &mut build)
+        .unwrap_or_else(|broken| panic!("{broken}"))
+}
+
+fn sessions_at(trace: &Trace, at: Duration) -> u32 {
+    let at = Instant::ZERO + at;
+    trace.samples.iter().find(|sample| sample.at >= at).expect("it was sampled").sessions
+}
+
+fn share_in_time(run: &Run) -> f64 {
+    run.fates.ok as f64 / run.fates.total() as f64
+}
+
+#[test]
+fn crashed_clients_lose_what_they_ask_and_come_back_as_strangers() {
+    let crash = fault(ms(200), ms(100), 0.3, FaultKind::ClientCrash);
+    let (run, trace) = play(0.5, "default", &[crash]);
+    // A third of a fifth of all requests, and the few that were under way.
+    let lost = run.fates.lost as f64 / run.fates.total() as f64;
+    assert!((0.055..0.065).contains(&lost), "{lost}");
+    assert_eq!(sessions_at(&trace, ms(190)), 100);
+    assert_eq!(sessions_at(&trace, ms(250)), 70);
+    assert_eq!(sessions_at(&trace, ms(400)), 100);
+    assert!(share_in_time(&run) > 0.92);
+}
+
+#[test]
+fn a_restarted_server_knows_nobody_until_all_have_connected_again() {
+    let restart = fault(ms(200), ms(20), 1.0, FaultKind::ServerRestart);
+    let (run, trace) = play(0.5, "default", &[restart]);
+    assert_eq!(sessions_at(&trace, ms(199)), 100);
+    assert_eq!(sessions_at(&trace, ms(210)), 0);
+    assert_eq!(sessions_at(&trace, ms(400)), 100);
+    assert!(run.fates.lost > 0, "what was under way got no answer");
+    assert!(trace.longest_unserved > ms(20));
+    assert!((0.85..0.96).contains(&share_in_time(&run)), "{}", share_in_time(&run));
+}
+
+#[test]
+fn a_paused_server_answers_nobody_and_goes_on_where_it_was() {
+    let pause = fault(ms(200), ms(50), 1.0, FaultKind::ServerPause);
+    let (run, trace) = play(0.5, "default", &[pause]);
+    assert!(trace.longest_unserved >= ms(50));
+    assert_eq!(run.fates.lost, 0);
+    // A tenth of the time is lost, and little more.
+    assert!((0.85..0.91).contains(&share_in_time(&run)), "{}", share_in_time(&run));
+    assert_eq!(sessions_at(&trace, ms(490)), 100);
+}
+
+#[test]
+fn slow_links_delay_those_they_strike_for_a_while() {
+    let slow = FaultKind::SlowLink { factor: 2.0, extra: ms(1) };
+    let (run, _) = play(0.5, "default", &[fault(ms(200), ms(100), 0.2, slow)]);
+    let (calm, _) = play(0.5, "default", &[]);
+    let late = share_in_time(&calm) - share_in_time(&run);
+    assert!((0.035..0.045).contains(&late), "a fifth of a fifth is late: {late}");
+    assert_eq!(run.fates.lost, 0);
+}
+
+#[test]
+fn lossy_links_hold_messages_up_and_lose_none() {
+    let lossy = FaultKind::LossyLink { loss: 0.01, timeout: ms(5) };
+    let (run, _) = play(0.5, "default", &[fault(ms(100), ms(300), 1.0, lossy)]);
+    assert_eq!(run.fates.lost, 0);
+    let missed = 1.0 - share_in_time(&run);
+    // 2 % of the round trips of three fifths of the time, and what stands behind them.
+    assert!((0.010..0.05).contains(&missed), "{missed}");
+}
+
+/// Stamps come back to the clock that made them, budgets are spans, so nothing depends on what the
+/// clocks show.
+#[test]
+fn clocks_that_are_seconds_off_and_drift_change_nothing_to_speak_of() {
+    for profile in ["paper", "artifact", "default"] {
+        let (right, _) = play(1.2, profile, &[]);
+        let kind = FaultKind::Clock { offset: Duration::from_secs(2_000), drift_ppm: 500.0 };
+        let (wrong, _) = play(1.2, profile, &[fault(Duration::ZERO, Duration::ZERO, 1.0, kind)]);
+        let ratio = wrong.goodput_rps / right.goodput_rps;
+        assert!((0.99..1.01).contains(&ratio), "{profile}: {ratio}");
+    }
+}
+
+#[test]
+fn who_lies_about_his_demand_takes_little_from_the_others() {
+    let (honest, _) = play(1.2, "default", &[]);
+    for claim in [Claim::Nothing, Claim::Everything] {
+        let lie = fault(Duration::ZERO, ms(500), 0.2, FaultKind::Lie(claim));
+        let (run, _) = play(1.2, "default", &[lie]);
+        let ratio = run.goodput_rps / honest.goodput_rps;
+        assert!(ratio > 0.9, "{claim:?}: {ratio} of the goodput");
+    }
+}
+
+#[test]
+fn a_flood_is_refused_and_does_not_stop_the_others() {
+    let (calm, _) = play(1.0, "default", &[]);
+    let (run, _) = play(1.0, "default", &[fault(ms(100), ms(300), 0.1, FaultKind::Flood)]);
+    let refused = run.shed_by_reason.get("no-credit").copied().unwrap_or(0);
+    assert!(refused > 0 && !calm.shed_by_reason.contains_key("no-credit"));
+    let ratio = run.goodput_rps / calm.goodput_rps;
+    assert!(ratio > 0.85, "{ratio} of the goodput");
+}

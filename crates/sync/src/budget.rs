@@ -1,0 +1,180 @@
+//! The budget of the request that the present code works for.
+//!
+//! A thread has one at a time: [`scope`] sets it for a closure, [`enter`] for as long as a guard lives,
+//! which is how an executor sets a task's at each poll ([`follow`] does it on any executor). Threads
+//! and tasks that are started inherit nothing: hand [`current`] over explicitly. Without a budget
+//! nothing is refused.
+
+use std::cell::Cell;
+use std::fmt;
+use std::future::{Future, poll_fn};
+use std::marker::PhantomData;
+use std::pin::pin;
+use std::task::Waker;
+use std::time::Duration;
+
+pub use tailwater_control::asqm::{Asqm, Budget, Policy};
+use tailwater_control::asqm::{Entry, Found};
+
+use crate::Refused;
+
+/// Wakes a task later: the timers of whatever runtime polls it.
+///
+/// Without one, a queued task notices that its budget has ended when it is next polled, which is no
+/// later than when it gets the lock.
+pub trait Alarm: Sync {
+    /// Wakes `waker` once, after so long. It may come late or in vain; a task that has no more use
+    /// for it ignores it, so nothing is cancelled. Called once per wait that may be given up.
+    fn wake_after(&self, after: Duration, waker: &Waker);
+}
+
+/// A request's budget with what belongs to it, kept by whoever runs the request.
+#[derive(Clone, Copy)]
+pub struct TaskBudget(Context);
+
+impl TaskBudget {
+    /// With [`Asqm::DEFAULT`] and without an alarm.
+    #[must_use]
+    pub const fn new(budget: Budget) -> Self {
+        Self(Context { budget: Some(budget), alarm: None, policy: Policy::Asqm(Asqm::DEFAULT) })
+    }
+
+    /// Lets queued tasks give up in time.
+    #[must_use]
+    pub const fn alarm(mut self, alarm: &'static dyn Alarm) -> Self {
+        self.0.alarm = Some(alarm);
+        self
+    }
+
+    /// What to do at a contended lock, for comparisons. Of [`Asqm::ARTIFACT`] one thing is missing: a
+    /// lock that is free is never refused.
+    #[must_use]
+    pub const fn policy(mut self, policy: Policy) -> Self {
+        self.0.policy = policy;
+        self
+    }
+
+    /// As of when it was last left.
+    #[must_use]
+    pub fn budget(&self) -> Budget {
+        self.0.budget.unwrap_or(Budget::new(Duration::ZERO))
+    }
+}
+
+impl fmt::Debug for TaskBudget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("TaskBudget").field(&self.budget()).finish()
+    }
+}
+
+/// Runs `work` with this budget; then the thread's former one is back, as it was.
+pub fn scope<R>(budget: Budget, work: impl FnOnce() -> R) -> R {
+    let mut task = TaskBudget::new(budget);
+    let _entered = enter(&mut task);
+    work()
+}
+
+/// Runs `work` as if outside of any request: nothing in it is refused or deducted.
+pub fn exempt<R>(work: impl FnOnce() -> R) -> R {
+    let _restore = Restore(CONTEXT.replace(Context::NONE));
+    work()
+}
+
+/// Makes this the thread's budget until the guard is dropped, which notes in `task` what was spent and
+/// restores the former one. Guards are dropped in reverse order.
+pub fn enter(task: &mut TaskBudget) -> Entered<'_> {
+    let before = CONTEXT.replace(task.0);
+    Entered { task, _restore: Restore(before), _thread: PhantomData }
+}
+
+/// Polls `work` with this budget set, on whatever executor.
+pub async fn follow<F: Future>(mut task: TaskBudget, work: F) -> F::Output {
+    let mut work = pin!(work);
+    poll_fn(move |context| {
+        let _entered = enter(&mut task);
+        work.as_mut().poll(context)
+    })
+    .await
+}
+
+/// The present budget, to look at or to hand to what is started.
+#[must_use]
+pub fn current() -> Option<Budget> {
+    CONTEXT.get().budget
+}
+
+/// Deducts what the present request waited elsewhere on this server, such as in a run queue.
+pub fn deduct(waited: Duration) {
+    let mut context = CONTEXT.get();
+    if let Some(budget) = &mut context.budget {
+        budget.deduct(waited);
+        CONTEXT.set(context);
+    }
+}
+
+/// See [`enter`].
+#[derive(Debug)]
+pub struct Entered<'a> {
+    task: &'a mut TaskBudget,
+    _restore: Restore,
+    /// It belongs to the thread that made it.
+    _thread: PhantomData<*const ()>,
+}
+
+impl Drop for Entered<'_> {
+    fn drop(&mut self) {
+        self.task.0 = CONTEXT.get();
+    }
+}
+
+/// Sets or clears the thread's budget for good: the C interface has no scopes.
+pub(crate) fn set(budget: Option<Budget>) {
+    CONTEXT.set(budget.map_or(Context::NONE, |budget| TaskBudget::new(budget).0));
+}
+
+/// What to do at a taken lock: how long to queue (`None`: for ever), or to go away.
+pub(crate) fn ask(oldest_wait: Duration) -> Result<Option<Duration>, Refused> {
+    let context = CONTEXT.get();
+    match context.policy.enter(context.budget.as_ref(), Found::Taken { oldest_wait }) {
+        Entry::Take => Ok(None),
+        Entry::Join { give_up_after } => Ok(give_up_after),
+        Entry::Refuse => {
+            let left = context.budget.map_or(Duration::MAX, |budget| budget.left());
+            Err(Refused::OnEntry { oldest_wait, left })
+        }
+    }
+}
+
+pub(crate) fn alarm() -> Option<&'static dyn Alarm> {
+    CONTEXT.get().alarm
+}
+
+#[derive(Clone, Copy)]
+struct Context {
+    budget: Option<Budget>,
+    alarm: Option<&'static dyn Alarm>,
+    policy: Policy,
+}
+
+impl Context {
+    const NONE: Self = Self { budget: None, alarm: None, policy: Policy::Plain };
+}
+
+thread_local! {
+    static CONTEXT: Cell<Context> = const { Cell::new(Context::NONE) };
+}
+
+/// Puts the former context back, panic or not.
+struct Restore(Context);
+
+impl Drop for Restore {
+    fn drop(&mut self) {
+        CONTEXT.set(self.0);
+    }
+}
+
+impl fmt::Debug for Restore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Restore")
+    }
+}

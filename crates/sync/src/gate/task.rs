@@ -1,0 +1,93 @@
+//! A task at a gate: a future that may be dropped at any time.
+
+use super::{Gate, Key, Step, Wait, Wakeup};
+use crate::{Refused, budget, clock};
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+use tailwater_core::Instant;
+
+/// Waits for permits of a strict gate. Joins the queue at its first poll; dropping leaves it.
+pub(crate) struct Acquire<'a> {
+    gate: &'a Gate,
+    need: usize,
+    wait: Wait,
+    queued: Option<Queued>,
+}
+
+#[derive(Clone, Copy)]
+struct Queued {
+    key: Key,
+    since: Instant,
+    give_up_at: Option<Instant>,
+}
+
+impl<'a> Acquire<'a> {
+    pub(crate) const fn new(gate: &'a Gate, need: usize, wait: Wait) -> Self {
+        Self { gate, need, wait, queued: None }
+    }
+
+    /// `None` once it has joined the queue.
+    fn enter(&mut self, waker: &Waker) -> Option<Result<(), Refused>> {
+        if self.gate.try_take(self.need) {
+            return Some(Ok(()));
+        }
+        let since = clock::now();
+        let give_up_after = match self.gate.ask(self.wait, since) {
+            Ok(after) => after,
+            Err(refused) => return Some(Err(refused)),
+        };
+        let Some(key) = self.gate.join(self.need, since, Wakeup::Task(waker.clone())) else {
+            return Some(Ok(()));
+        };
+        let give_up_at = give_up_after.map(|after| since + after);
+        self.queued = Some(Queued { key, since, give_up_at });
+        if let (Some(after), Some(alarm)) = (give_up_after, budget::alarm()) {
+            alarm.wake_after(after, waker);
+        }
+        None
+    }
+
+    /// What is left of the wait until it ends unserved, once it has begun.
+    pub(crate) fn give_up_after(&self) -> Option<Duration> {
+        let at = self.queued?.give_up_at?;
+        Some(at.since(clock::now()))
+    }
+}
+
+impl Future for Acquire<'_> {
+    type Output = Result<(), Refused>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let Some(Queued { key, since, give_up_at }) = self.queued else {
+            return self.enter(context.waker()).map_or(Poll::Pending, Poll::Ready);
+        };
+        let over = give_up_at.is_some_and(|at| clock::now() >= at);
+        let wakeup = Wakeup::Task(context.waker().clone());
+        let step = self.gate.look(key, over, Some(wakeup));
+        let acquired = match step {
+            Step::Wait => return Poll::Pending,
+            Step::Acquired => true,
+            Step::GaveUp => false,
+        };
+        self.queued = None;
+        let waited = self.gate.account(since, clock::now(), acquired);
+        Poll::Ready(if acquired { Ok(()) } else { Err(Refused::GaveUp { waited }) })
+    }
+}
+
+impl Drop for Acquire<'_> {
+    fn drop(&mut self) {
+        if let Some(Queued { key, .. }) = self.queued.take() {
+            self.gate.cancel(key);
+        }
+    }
+}
+
+impl fmt::Debug for Acquire<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Acquire").field("queued", &self.queued.is_some()).finish_non_exhaustive()
+    }
+}

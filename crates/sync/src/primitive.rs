@@ -1,0 +1,120 @@
+//! What the locks are made of: the standard library's parts, or loom's when it models them.
+//!
+//! Threads park with [`std::thread::park`], which is one futex on Linux: no dependency, no unsafe code
+//! here, and loom knows it. A stray token only wakes a waiter once too often.
+
+#[cfg(not(loom))]
+mod real {
+    pub(crate) use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+    pub(crate) use std::sync::{Mutex, MutexGuard};
+    pub(crate) use std::thread::{Thread, current};
+
+    use tailwater_core::Instant;
+
+    /// How often a waiter looks again before it queues: a microsecond or so.
+    pub(crate) const SPINS: u32 = 64;
+
+    /// Sleeps until a wake-up or until then, whichever is first; may also return for no reason.
+    /// True once it is past `until`.
+    pub(crate) fn park(until: Option<Instant>) -> bool {
+        let Some(until) = until else {
+            std::thread::park();
+            return false;
+        };
+        let left = until.since(crate::clock::now());
+        if !left.is_zero() {
+            std::thread::park_timeout(left);
+        }
+        crate::clock::now() >= until
+    }
+
+    /// What a lock protects.
+    #[derive(Debug, Default)]
+    pub(crate) struct UnsafeCell<T>(std::cell::UnsafeCell<T>);
+
+    impl<T> UnsafeCell<T> {
+        pub(crate) const fn new(value: T) -> Self {
+            Self(std::cell::UnsafeCell::new(value))
+        }
+
+        #[inline]
+        pub(crate) fn shared(&self) -> *const T {
+            self.0.get()
+        }
+
+        #[inline]
+        pub(crate) fn unique(&self) -> *mut T {
+            self.0.get()
+        }
+
+        pub(crate) fn into_inner(self) -> T {
+            self.0.into_inner()
+        }
+    }
+}
+
+#[cfg(loom)]
+mod real {
+    pub(crate) use loom::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+    pub(crate) use loom::sync::{Mutex, MutexGuard};
+    pub(crate) use loom::thread::{Thread, current};
+
+    use tailwater_core::Instant;
+
+    /// Looking again is one more interleaving of no interest.
+    pub(crate) const SPINS: u32 = 0;
+
+    /// Time stands still in a model, so that a wait with an end ends after whatever others did.
+    pub(crate) fn park(until: Option<Instant>) -> bool {
+        if until.is_none() {
+            loom::thread::park();
+            return false;
+        }
+        loom::thread::yield_now();
+        true
+    }
+
+    /// What a lock protects; loom checks at each access that it does.
+    #[derive(Debug, Default)]
+    pub(crate) struct UnsafeCell<T>(loom::cell::UnsafeCell<T>);
+
+    impl<T> UnsafeCell<T> {
+        pub(crate) fn new(value: T) -> Self {
+            Self(loom::cell::UnsafeCell::new(value))
+        }
+
+        pub(crate) fn shared(&self) -> *const T {
+            self.0.with(|value| value)
+        }
+
+        pub(crate) fn unique(&self) -> *mut T {
+            self.0.with_mut(|value| value)
+        }
+
+        pub(crate) fn into_inner(self) -> T {
+            self.0.into_inner()
+        }
+    }
+}
+
+pub(crate) use real::*;
+
+/// A constructor: `const` except under loom, whose parts have identities.
+macro_rules! constructor {
+    ($(#[$meta:meta])* $vis:vis fn $name:ident($($arg:ident: $ty:ty),*) -> $ret:ty $body:block) => {
+        #[cfg(not(loom))]
+        $(#[$meta])*
+        #[must_use]
+        $vis const fn $name($($arg: $ty),*) -> $ret $body
+        #[cfg(loom)]
+        $(#[$meta])*
+        #[must_use]
+        $vis fn $name($($arg: $ty),*) -> $ret $body
+    };
+}
+pub(crate) use constructor;
+
+/// The mutex around a queue. Nothing panics while it is held, so poison means nothing.
+pub(crate) fn hold<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}

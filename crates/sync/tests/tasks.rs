@@ -1,0 +1,224 @@
+//! Locks for tasks, polled by hand: order, dropping at any time, budgets without a timer and with one.
+
+#![cfg(not(loom))]
+
+use std::future::Future;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::sync::Mutex as StdMutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll, Wake, Waker};
+use std::time::Duration;
+use tailwater_core::Rng;
+use tailwater_sync::Refused;
+use tailwater_sync::budget::{self, Alarm, Budget, TaskBudget};
+use tailwater_sync::task::{Mutex, RwLock, Semaphore};
+
+const MICRO: Duration = Duration::from_micros(1);
+
+/// Counts its wake-ups.
+#[derive(Default)]
+struct Bell(AtomicUsize);
+
+impl Wake for Bell {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+fn poll<F: Future>(future: Pin<&mut F>, waker: &Waker) -> Poll<F::Output> {
+    future.poll(&mut Context::from_waker(waker))
+}
+
+fn poll_once<F: Future>(future: Pin<&mut F>) -> Poll<F::Output> {
+    poll(future, Waker::noop())
+}
+
+#[test]
+fn first_come_first_served_and_nobody_barges() {
+    let mutex = Mutex::new(Vec::new());
+    let held = mutex.try_lock().unwrap();
+    let bell = Arc::new(Bell::default());
+    let waker = Waker::from(bell.clone());
+    let (mut one, mut two) = (pin!(mutex.lock()), pin!(mutex.lock()));
+    assert!(poll(one.as_mut(), &waker).is_pending());
+    assert!(poll_once(two.as_mut()).is_pending());
+    drop(held);
+    assert_eq!(bell.0.load(Ordering::SeqCst), 1);
+    assert!(mutex.try_lock().is_none(), "it belongs to the first");
+    assert!(poll_once(two.as_mut()).is_pending());
+    let Poll::Ready(mut first) = poll_once(one.as_mut()) else { panic!("handed over") };
+    first.push(1);
+    drop(first);
+    assert!(poll_once(two.as_mut()).is_ready());
+}
+
+#[test]
+fn a_dropped_waiter_passes_on_what_it_was_given() {
+    let mutex = Mutex::new(());
+    let held = mutex.try_lock().unwrap();
+    let bell = Arc::new(Bell::default());
+    let mut next = pin!(mutex.lock());
+    {
+        let mut dropped = pin!(mutex.lock());
+        assert!(poll_once(dropped.as_mut()).is_pending());
+        assert!(poll(next.as_mut(), &Waker::from(bell.clone())).is_pending());
+        drop(held);
+        // It has been granted, and is dropped without having noticed.
+    }
+    assert_eq!(bell.0.load(Ordering::SeqCst), 1);
+    assert!(poll_once(next.as_mut()).is_ready());
+    assert!(mutex.try_lock().is_some());
+}
+
+#[test]
+fn a_writer_that_leaves_lets_the_readers_behind_it_in() {
+    let rwlock = RwLock::new(());
+    let mut reading = pin!(rwlock.read());
+    let Poll::Ready(reader) = poll_once(reading.as_mut()) else { panic!("it is free") };
+    let mut writing = Box::pin(rwlock.write());
+    let mut behind = pin!(rwlock.read());
+    assert!(poll_once(writing.as_mut()).is_pending());
+    assert!(poll_once(behind.as_mut()).is_pending(), "no reader passes a writer");
+    drop(writing);
+    assert!(poll_once(behind.as_mut()).is_ready());
+    drop(reader);
+}
+
+#[test]
+fn ten_thousand_waiters_in_any_order_of_leaving() {
+    let (semaphore, mut rng) = (Semaphore::named("ten-thousand", 2), Rng::from_seed(11));
+    let held = [semaphore.try_acquire().unwrap(), semaphore.try_acquire().unwrap()];
+    let mut waiting: Vec<_> = (0..10_000).map(|_| Box::pin(semaphore.acquire())).collect();
+    for future in &mut waiting {
+        assert!(poll_once(future.as_mut()).is_pending());
+    }
+    waiting.retain(|_| rng.chance(0.5));
+    drop(held);
+    let all = waiting.len();
+    let mut served = 0;
+    for mut future in waiting {
+        // Every other is dropped although it was granted.
+        if rng.chance(0.5) {
+            assert!(poll_once(future.as_mut()).is_ready());
+            served += 1;
+        }
+    }
+    assert!(served > all / 4);
+    assert_eq!(semaphore.available(), 2);
+}
+
+#[test]
+fn a_zero_budget_is_refused_and_none_waits() {
+    let mutex = Mutex::new(());
+    let held = mutex.try_lock().unwrap();
+    let mut free = pin!(mutex.lock_within_budget());
+    assert!(poll_once(free.as_mut()).is_pending());
+    assert_eq!(free.give_up_after(), None);
+    let zero = TaskBudget::new(Budget::new(Duration::ZERO));
+    let mut refused =
+        pin!(budget::follow(zero, async { mutex.lock_within_budget().await.map(drop) }));
+    let answer = poll_once(refused.as_mut());
+    assert!(matches!(answer, Poll::Ready(Err(Refused::OnEntry { .. }))), "{answer:?}");
+    drop(held);
+    assert!(matches!(poll_once(free.as_mut()), Poll::Ready(Ok(_))));
+}
+
+/// What was asked for, to be rung by the test.
+struct Asked(StdMutex<Vec<(Duration, Waker)>>);
+
+impl Alarm for Asked {
+    fn wake_after(&self, after: Duration, waker: &Waker) {
+        self.0.lock().unwrap().push((after, waker.clone()));
+    }
+}
+
+static ASKED: Asked = Asked(StdMutex::new(Vec::new()));
+
+#[test]
+fn an_alarm_is_set_once_and_the_waiter_gives_up_and_pays() {
+    let mutex = Mutex::named("alarmed", ());
+    let held = mutex.try_lock().unwrap();
+    let mut task = TaskBudget::new(Budget::new(MICRO)).alarm(&ASKED);
+    let mut waiting = pin!(mutex.lock_within_budget());
+    let bell = Arc::new(Bell::default());
+    let waker = Waker::from(bell.clone());
+    let refused = loop {
+        let _entered = budget::enter(&mut task);
+        if let Poll::Ready(answer) = poll(waiting.as_mut(), &waker) {
+            break answer.unwrap_err();
+        }
+    };
+    let Refused::GaveUp { waited } = refused else { panic!("{refused}") };
+    assert_eq!(task.budget().waited(), waited);
+    assert!(waited >= MICRO && task.budget().left().is_zero());
+    let asked = std::mem::take(&mut *ASKED.0.lock().unwrap());
+    assert_eq!(asked.iter().map(|one| one.0).collect::<Vec<_>>(), [MICRO]);
+    asked.into_iter().for_each(|(_, waker)| waker.wake());
+    assert_eq!(bell.0.load(Ordering::SeqCst), 1);
+    drop(held);
+    assert!(mutex.try_lock().is_some());
+}
+
+#[test]
+fn a_budget_follows_its_task_and_no_other() {
+    let left = || budget::current().map(|budget| budget.left());
+    let task = TaskBudget::new(Budget::new(3 * MICRO));
+    let mut work = pin!(budget::follow(task, async {
+        budget::deduct(MICRO);
+        let mut polled = false;
+        std::future::poll_fn(|_| {
+            if std::mem::replace(&mut polled, true) { Poll::Ready(()) } else { Poll::Pending }
+        })
+        .await;
+        left()
+    }));
+    assert!(poll_once(work.as_mut()).is_pending());
+    assert_eq!(left(), None);
+    assert_eq!(poll_once(work.as_mut()), Poll::Ready(Some(2 * MICRO)));
+}
+
+#[test]
+fn threads_that_poll_tasks_lose_no_wake_up() {
+    let (mutex, semaphore) = (Mutex::new(0), Semaphore::new(2));
+    std::thread::scope(|scope| {
+        for seed in 0..6 {
+            let (mutex, semaphore) = (&mutex, &semaphore);
+            scope.spawn(move || {
+                let mut rng = Rng::from_seed(seed);
+                for _ in 0..1_000 {
+                    if rng.chance(0.3) {
+                        // Joins the queue, perhaps, and goes away.
+                        drop(poll_once(pin!(mutex.lock())));
+                        continue;
+                    }
+                    block_on(async {
+                        let _permit = semaphore.acquire().await;
+                        *mutex.lock().await += 1;
+                    });
+                }
+            });
+        }
+    });
+    assert_eq!(semaphore.available(), 2);
+    assert!(*mutex.try_lock().unwrap() > 3_000);
+}
+
+struct Unpark(std::thread::Thread);
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
+fn block_on<F: Future>(future: F) -> F::Output {
+    let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
+    let mut future = pin!(future);
+    loop {
+        if let Poll::Ready(output) = poll(future.as_mut(), &waker) {
+            return output;
+        }
+        std::thread::park();
+    }
+}

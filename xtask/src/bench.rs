@@ -1,7 +1,9 @@
 //! `bench`: every scenario file and every program in benches/, by name.
 //!
-//! A scenario runs with the release binary and writes to `out/bench/NAME`; a program in `benches/`
-//! is a workspace of its own, so that what it compares with stays out of the common build.
+//! A scenario runs with the release binary on loopback, writing to `out/bench/NAME`, and in simulation,
+//! writing to `out/bench/NAME-sim`, and the two are compared; one that needs the simulator runs there
+//! only. A program in `benches/` is a workspace of its own, so that what it compares with stays out of the
+//! common build.
 
 use crate::Result;
 use crate::process::{self, SHORT};
@@ -39,36 +41,82 @@ struct Bench {
     name: String,
     /// A scenario file, or the manifest of a program.
     path: String,
+    kind: Kind,
 }
 
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Kind {
+    /// A scenario for both drivers.
+    Both,
+    /// A scenario that only the simulator can play.
+    Sim,
+    /// A program in `benches/`.
+    Program,
+}
+
+/// Sections of a scenario that only the simulator knows.
+const SIM_ONLY: [&str; 3] = ["[[server.path]]", "[[tier]]", "[[fault]]"];
+
 impl Bench {
-    fn command(&self, root: &Path, short: bool) -> Command {
-        let mut command = if self.path.starts_with("scenarios/") {
-            let mut command = Command::new(process::built(root, "release").join("tailwater"));
-            command.args(["run", &self.path, "--out", &format!("out/bench/{}", self.name)]);
-            command
-        } else {
-            let run = ["run", "--release", "--locked", "--manifest-path", &self.path, "--"];
-            let mut command = process::cargo(root, &run);
-            // A target folder of its own, whatever ours is: its workspace locks other versions.
-            command.env_remove("CARGO_TARGET_DIR").args(short.then_some("--short"));
-            command
+    fn commands(&self, root: &Path, short: bool) -> Vec<Command> {
+        let mut commands = match self.kind {
+            Kind::Program => vec![self.program(root, short)],
+            Kind::Sim => vec![self.play(root, "sim")],
+            Kind::Both => vec![self.play(root, "loopback"), self.play(root, "sim")],
         };
-        if short {
-            command.env(SHORT.0, SHORT.1);
+        // A short run has hardly anything to compare.
+        if self.kind == Kind::Both && !short {
+            let result = |driver| format!("{}/result.json", self.out(driver));
+            let mut compare = tailwater(root);
+            compare.args(["compare", &result("loopback"), &result("sim")]);
+            commands.push(compare);
         }
-        command.current_dir(root);
+        for command in &mut commands {
+            if short {
+                command.env(SHORT.0, SHORT.1);
+            }
+            command.current_dir(root);
+        }
+        commands
+    }
+
+    fn program(&self, root: &Path, short: bool) -> Command {
+        let run = ["run", "--release", "--locked", "--manifest-path", &self.path, "--"];
+        let mut command = process::cargo(root, &run);
+        // A target folder of its own, whatever ours is: its workspace locks other versions.
+        command.env_remove("CARGO_TARGET_DIR").args(short.then_some("--short"));
         command
+    }
+
+    fn play(&self, root: &Path, driver: &str) -> Command {
+        let mut command = tailwater(root);
+        command.args(["run", &self.path, "--on", driver, "--out", &self.out(driver)]);
+        command
+    }
+
+    fn out(&self, driver: &str) -> String {
+        match (self.kind, driver) {
+            (Kind::Both, "sim") => format!("out/bench/{}-sim", self.name),
+            _ => format!("out/bench/{}", self.name),
+        }
     }
 }
 
+fn tailwater(root: &Path) -> Command {
+    Command::new(process::built(root, "release").join("tailwater"))
+}
+
 fn list(tree: &Tree) -> Vec<Bench> {
-    let named = |path: &str, name: &str| Bench { name: name.to_owned(), path: path.to_owned() };
-    let scenarios = tree.matching("scenarios/", ".toml").filter_map(|(path, _)| {
-        Some(named(path, path.strip_prefix("scenarios/")?.strip_suffix(".toml")?))
+    let named =
+        |path: &str, name: &str, kind| Bench { name: name.to_owned(), path: path.to_owned(), kind };
+    let scenarios = tree.matching("scenarios/", ".toml").filter_map(|(path, text)| {
+        let sim_only = text.lines().any(|line| SIM_ONLY.contains(&line.trim()));
+        let kind = if sim_only { Kind::Sim } else { Kind::Both };
+        Some(named(path, path.strip_prefix("scenarios/")?.strip_suffix(".toml")?, kind))
     });
     let programs = tree.matching("benches/", "/Cargo.toml").filter_map(|(path, _)| {
-        Some(named(path, path.strip_prefix("benches/")?.strip_suffix("/Cargo.toml")?))
+        let name = path.strip_prefix("benches/")?.strip_suffix("/Cargo.toml")?;
+        Some(named(path, name, Kind::Program))
     });
     scenarios.chain(programs).filter(|bench| !bench.name.contains('/')).collect()
 }
@@ -89,7 +137,9 @@ fn choose<'a>(all: &'a [Bench], names: &[&str]) -> Result<Vec<&'a Bench>> {
 fn run(root: &Path, benches: &[&Bench], short: bool) -> Tally {
     let mut tally = Tally::default();
     for bench in benches {
-        tally.count(&bench.name, process::run(&mut bench.command(root, short)));
+        let mut commands = bench.commands(root, short);
+        let ran = commands.iter_mut().try_for_each(process::run);
+        tally.count(&bench.name, ran);
     }
     tally
 }
@@ -100,7 +150,8 @@ mod tests {
 
     fn tree() -> Tree {
         Tree::from([
-            ("scenarios/overload.toml", ""),
+            ("scenarios/overload.toml", "seed = 1"),
+            ("scenarios/chain.toml", "seed = 1\n[[tier]]\n"),
             ("benches/transport/Cargo.toml", ""),
             ("benches/transport/inner/Cargo.toml", ""),
             ("presets/x.toml", ""),
@@ -111,21 +162,25 @@ mod tests {
     fn scenarios_and_programs_are_benches() {
         let all = list(&tree());
         let names: Vec<&str> = all.iter().map(|bench| bench.name.as_str()).collect();
-        assert_eq!(names, ["overload", "transport"]);
-        assert_eq!(choose(&all, &[]).unwrap().len(), 2);
-        assert_eq!(choose(&all, &["transport"]).unwrap(), [&all[1]]);
+        assert_eq!(names, ["chain", "overload", "transport"]);
+        assert_eq!(all[0].commands(Path::new("."), false).len(), 1, "in simulation only");
+        assert_eq!(all[1].commands(Path::new("."), false).len(), 3, "both, and compared");
+        assert_eq!(choose(&all, &[]).unwrap().len(), 3);
+        assert_eq!(choose(&all, &["transport"]).unwrap(), [&all[2]]);
         assert!(choose(&all, &["none"]).unwrap_err().contains("overload, transport"));
     }
 
     #[test]
     fn short_reaches_both_kinds() {
         for bench in list(&tree()) {
-            let short = bench.command(Path::new("."), true);
-            assert!(short.get_envs().any(|(name, value)| name == SHORT.0 && value.is_some()));
-            let flag = short.get_args().any(|arg| arg == "--short");
-            assert_eq!(flag, bench.name == "transport");
-            let full = bench.command(Path::new("."), false);
-            assert!(!full.get_envs().any(|(name, _)| name == SHORT.0));
+            for short in bench.commands(Path::new("."), true) {
+                assert!(short.get_envs().any(|(name, value)| name == SHORT.0 && value.is_some()));
+                let flag = short.get_args().any(|arg| arg == "--short");
+                assert_eq!(flag, bench.kind == Kind::Program);
+            }
+            for full in bench.commands(Path::new("."), false) {
+                assert!(!full.get_envs().any(|(name, _)| name == SHORT.0));
+            }
         }
     }
 }

@@ -8,7 +8,7 @@ use crate::tally::Tally;
 use crate::{Result, bench, examples, readme, tidy};
 use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 struct Step {
@@ -29,6 +29,7 @@ const STEPS: &[Step] = &[
     Step { name: "release build", run: release, gate: true },
     Step { name: "document commands", run: readme::check, gate: false },
     Step { name: "short benches", run: bench::check, gate: false },
+    Step { name: "short figures", run: figures, gate: false },
 ];
 
 /// `cargo xtask ci`. The last line of output is the count.
@@ -85,6 +86,13 @@ fn models(root: &Path) -> Result<Tally> {
 
 fn release(root: &Path) -> Result<Tally> {
     process::build_release(root).map(|()| Tally { passed: 1, failed: 0 })
+}
+
+/// Every figure of every paper, too short to mean anything. Needs the release binary.
+fn figures(root: &Path) -> Result<Tally> {
+    let mut command = Command::new(process::built(root, "release").join("tailwater"));
+    command.args(["figures", "--short", "--out", "out/figures-short"]).current_dir(root);
+    process::run(&mut command).map(|()| Tally { passed: 1, failed: 0 })
 }
 
 /// Every test, counted one by one from what cargo prints.

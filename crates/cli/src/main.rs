@@ -14,6 +14,7 @@ mod run;
 mod demo;
 mod compare;
 mod profile;
+mod figures;
 mod controllers;
 
 use args::{Arguments, Verb};
@@ -32,6 +33,7 @@ fn main() -> ExitCode {
         Verb::Demo(options) => demo::demo(&options),
         Verb::Compare(options) => compare::compare(&options),
         Verb::Profile { verb } => profile::profile(&verb),
+        Verb::Figures(options) => figures::figures(&options),
         Verb::Controllers => controllers::list(),
         Verb::Completions { shell } => args::completions(shell),
         Verb::Man { verb } => args::manual(verb.as_deref()),

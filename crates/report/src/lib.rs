@@ -21,6 +21,7 @@ mod notes;
 mod sentences;
 
 mod html;
+mod picture;
 mod plots;
 mod svg;
 mod table;
@@ -28,6 +29,7 @@ mod table;
 pub use format::{count, percent, time};
 pub use grid::grid;
 pub use html::html;
+pub use picture::{AxisKind, LineStyle, Picture, PictureAxis, PictureLine, Stated};
 pub use plots::{Plot, plots};
 pub use sentences::line_summary;
 pub use table::{TableStyle, table};

@@ -75,6 +75,15 @@ pub fn run(scenario: &Scenario, progress: &mut dyn FnMut(u64, u64)) -> Result<Ex
     Ok(experiment(scenario, bench.capacities, runs))
 }
 
+/// Requests per second that the scenario's server does for so many clients in a closed loop without
+/// control; what the scenario takes for granted, where it does.
+///
+/// # Errors
+/// See [`Failure`].
+pub fn capacity(scenario: &Scenario, clients: u32) -> Result<Rate, Failure> {
+    Bench::new(scenario).capacity(clients)
+}
+
 /// The world that a scenario describes for one of its configurations.
 #[must_use]
 pub fn world_of(scenario: &Scenario, configuration: &Configuration, seed: u64) -> World {
@@ -114,13 +123,11 @@ struct Rig {
 impl Rig {
     fn check(scenario: &Scenario, said: &ControllerSpec) -> Result<Self, Failure> {
         let spec = tiers::spec_of(said);
-        let locks = said.locks.map(|policy| format!("locks={policy}"));
-        let settings = spec.overrides.iter().map(|(key, value)| format!("{key}={value}"));
-        let settings: Vec<String> = locks.into_iter().chain(settings).collect();
-        let profile = match (&said.label, settings.is_empty()) {
+        let departures = said.departures();
+        let profile = match (&said.label, departures.is_empty()) {
             (Some(label), _) => label.clone(),
             (None, true) => said.profile.clone(),
-            (None, false) => format!("{} ({})", said.profile, settings.join(", ")),
+            (None, false) => format!("{} ({})", said.profile, departures.join(", ")),
         };
         let place = |error: SpecError| {
             let place = said.place_of(&error.culprit);

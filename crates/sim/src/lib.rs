@@ -41,7 +41,7 @@ pub mod world;
 
 pub use calendar::Calendar;
 pub use checks::Rule;
-pub use experiment::{Failure, run};
+pub use experiment::{Failure, capacity, run};
 pub use locks::LockReport;
 pub use paths::Paths;
 pub use simulate::{Broken, simulate, simulate_with};

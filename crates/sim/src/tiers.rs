@@ -72,9 +72,8 @@ pub(crate) fn controllers(
 
 /// A scenario's controller as the catalog takes it.
 pub(crate) fn spec_of(said: &ControllerSpec) -> Spec {
-    let pairs = said.overrides.iter();
-    let overrides = pairs.map(|change| (change.key.clone(), change.value.clone())).collect();
-    Spec { name: said.name.clone(), profile: said.profile.clone(), overrides }
+    let (name, profile) = (said.name.clone(), said.profile.clone());
+    Spec { name, profile, overrides: said.settings() }
 }
 
 fn node(scenario: &Scenario, cores: u32, paths: &[Path], locks: &Locks, slo: Duration) -> NodeSpec {

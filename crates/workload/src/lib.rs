@@ -13,6 +13,8 @@
 
 pub mod scenario;
 
+pub mod preset;
+
 pub mod demand;
 pub mod schedule;
 pub mod service;

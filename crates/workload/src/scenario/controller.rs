@@ -5,6 +5,8 @@ use super::item::Item;
 use super::limits;
 use super::locks::{self, LockPolicy};
 use super::section::Section;
+use crate::preset::presets;
+use crate::words::clip;
 
 /// A controller as the file names it.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -13,6 +15,8 @@ pub struct ControllerSpec {
     pub name: String,
     /// Its profile. Default `default`.
     pub profile: String,
+    /// A publication's settings, which change the profile before the overrides do.
+    pub preset: Option<PresetUse>,
     /// Changes to the profile, in the file's order.
     pub overrides: Vec<Override>,
     /// Tells variants of a controller apart in reports.
@@ -23,6 +27,17 @@ pub struct ControllerSpec {
     pub name_place: Place,
     /// Where the profile stands, or the name when there is none.
     pub profile_place: Place,
+}
+
+/// A preset that a controller names.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PresetUse {
+    /// As in [`presets`].
+    pub name: String,
+    /// What it says of the controller.
+    pub settings: Vec<(String, String)>,
+    /// Where it is named.
+    pub place: Place,
 }
 
 /// A setting that departs from the profile.
@@ -36,23 +51,38 @@ pub struct Override {
     pub place: Place,
 }
 
-const KEYS: &[&str] = &["name", "profile", "override", "label", "locks"];
+const KEYS: &[&str] = &["name", "profile", "preset", "override", "label", "locks"];
 
 impl ControllerSpec {
-    /// How reports call it: its label, or name, profile and overrides.
+    /// How reports call it: its label, or name, profile, preset and overrides.
     #[must_use]
     pub fn title(&self) -> String {
         if let Some(label) = &self.label {
             return label.clone();
         }
-        let mut said = vec![self.profile.clone()];
-        said.extend(self.locks.map(|policy| format!("locks={policy}")));
-        said.extend(self.overrides.iter().map(|o| format!("{}={}", o.key, o.value)));
+        let said = [vec![self.profile.clone()], self.departures()].concat();
         format!("{} ({})", self.name, said.join(", "))
     }
 
-    /// Where an override, the profile or the name of this spelling stands, for the errors of whoever
-    /// knows the catalog; the name when it is none of them.
+    /// How it departs from its profile, as reports say it: `key=value` each.
+    #[must_use]
+    pub fn departures(&self) -> Vec<String> {
+        let locks = self.locks.map(|policy| format!("locks={policy}"));
+        let preset = self.preset.as_ref().map(|preset| format!("preset={}", preset.name));
+        let overrides = self.overrides.iter().map(|o| format!("{}={}", o.key, o.value));
+        locks.into_iter().chain(preset).chain(overrides).collect()
+    }
+
+    /// Setting and value in the order in which they apply: the preset's, then the overrides.
+    #[must_use]
+    pub fn settings(&self) -> Vec<(String, String)> {
+        let preset = self.preset.iter().flat_map(|preset| preset.settings.iter().cloned());
+        let overrides = self.overrides.iter().map(|o| (o.key.clone(), o.value.clone()));
+        preset.chain(overrides).collect()
+    }
+
+    /// Where an override, the preset that has it, the profile or the name of this spelling stands, for
+    /// the errors of whoever knows the catalog; the name when it is none of them.
     #[must_use]
     pub fn place_of(&self, culprit: &str) -> Place {
         if let Some(found) = self.overrides.iter().find(|o| o.key == culprit) {
@@ -60,22 +90,19 @@ impl ControllerSpec {
         } else if self.profile == culprit {
             self.profile_place
         } else {
-            self.name_place
+            let holds = |preset: &&PresetUse| preset.settings.iter().any(|(key, _)| key == culprit);
+            self.preset.as_ref().filter(holds).map_or(self.name_place, |preset| preset.place)
         }
     }
 
     fn is_like(&self, other: &Self) -> bool {
         let same_labels = self.label == other.label;
-        let settings = |spec: &Self| -> Vec<(String, String)> {
-            let pairs = spec.overrides.iter();
-            pairs.map(|o| (o.key.clone(), o.value.clone())).collect()
-        };
         same_labels
             && (self.label.is_some()
                 || (self.name == other.name
                     && self.profile == other.profile
                     && self.locks == other.locks
-                    && settings(self) == settings(other)))
+                    && self.settings() == other.settings()))
     }
 }
 
@@ -114,15 +141,37 @@ fn spec(section: &Section<'_>) -> Option<ControllerSpec> {
     let profile = profile.and_then(|item| Some((item.text()?.to_owned(), item.place())));
     let (profile, profile_place) = profile.unwrap_or_else(|| ("default".into(), name_place));
     let overrides = section.item("override").map(|item| overrides(&item));
+    let preset = section.item("preset").and_then(|item| preset(&item, &name));
     Some(ControllerSpec {
         name,
         profile,
+        preset,
         overrides: overrides.unwrap_or_default(),
         label: section.text("label"),
         locks: section.item("locks").and_then(|item| locks::policy(&item)),
         name_place,
         profile_place,
     })
+}
+
+fn preset(item: &Item<'_>, controller: &str) -> Option<PresetUse> {
+    let name = item.text()?;
+    let all = presets();
+    let Some(preset) = all.iter().find(|preset| preset.name == name) else {
+        let names: Vec<&str> = all.iter().map(|preset| preset.name.as_str()).collect();
+        return item.unknown(name, &names);
+    };
+    let Some(settings) = preset.settings_of(controller) else {
+        let known: Vec<&str> = preset.controllers.iter().map(|(name, _)| name.as_str()).collect();
+        item.problem(format!(
+            "{} is \"{name}\", which says nothing of {}; it has settings for {}",
+            item.name,
+            clip(controller),
+            known.join(", ")
+        ));
+        return None;
+    };
+    Some(PresetUse { name: name.into(), settings: settings.to_vec(), place: item.place() })
 }
 
 fn overrides(item: &Item<'_>) -> Vec<Override> {

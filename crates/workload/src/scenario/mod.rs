@@ -29,7 +29,7 @@ mod tests;
 pub use capacity::Capacity;
 pub use clients::Clients;
 pub use configuration::Configuration;
-pub use controller::{ControllerSpec, Override};
+pub use controller::{ControllerSpec, Override, PresetUse};
 pub use demand::{Amount, Course, Cycle, CycleStep, Demand};
 pub use error::{Place, Problem, ScenarioError};
 pub use fault::{Claim, Fault, FaultKind};

@@ -160,6 +160,20 @@ fn controllers_keep_order_spelling_and_place_of_their_overrides() {
 }
 
 #[test]
+fn a_preset_applies_before_the_overrides_and_is_blamed_for_its_own() {
+    let text = LEAST.replace(
+        "{ name = \"none\" }",
+        "{ name = \"seda\", preset = \"breakwater-osdi20/10us\",\n  override = { adj_i = 4 } }",
+    );
+    let spec = parse(&text).controllers.remove(0);
+    assert_eq!(spec.title(), "seda (default, preset=breakwater-osdi20/10us, adj_i=4)");
+    let steps: Vec<_> = spec.settings().into_iter().filter(|(key, _)| key == "adj_i").collect();
+    assert_eq!(steps, [("adj_i".into(), "40".into()), ("adj_i".into(), "4".into())]);
+    assert_eq!(spec.place_of("adj_i").line, 7);
+    assert_eq!(spec.place_of("adj_d"), Place { line: 6, column: 41 });
+}
+
+#[test]
 fn repetitions_have_seeds_of_their_own_that_the_scenario_seed_decides() {
     let scenario = parse(LEAST);
     let seeds = |scenario: &Scenario| [0, 1, 2].map(|r| scenario.seed_of_repetition(r));

@@ -1,0 +1,91 @@
+//! The golden report: every controller in short simulations of some scenarios, in coarse units, compared
+//! byte for byte, so that a change of behaviour shows in review. The numbers are of runs too short to
+//! quote.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use tailwater_control::catalog::{CONTROLLERS, profiles_of};
+use tailwater_stats::result::Run;
+use tailwater_workload::Scenario;
+
+/// What mends a difference that is wanted.
+const MEND: &str = "TAILWATER_GOLDEN=write cargo test -p tailwater-cli --test golden";
+
+/// One core and ten, long and uneven service, steps, locks.
+const SCENARIOS: &[&str] =
+    &["overload", "service-100us", "bimodal", "spike", "key-value", "paper/fig3"];
+
+#[test]
+fn behaviour_is_as_committed() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let golden = root.join("tests/golden/report.txt");
+    let found = report(&root);
+    if std::env::var_os("TAILWATER_GOLDEN").is_some_and(|value| value == "write") {
+        std::fs::write(&golden, &found).expect("the golden report is written");
+        return;
+    }
+    let committed = std::fs::read_to_string(&golden).unwrap_or_default();
+    let differing = found.lines().zip(committed.lines().chain(std::iter::repeat("")));
+    let first = differing.enumerate().find(|(_, (found, committed))| found != committed);
+    assert!(
+        found == committed,
+        "tests/golden/report.txt differs, first at line {}:\n{}\nIf that is wanted, type: {MEND}",
+        first.map_or(found.lines().count() + 1, |(at, _)| at + 1),
+        first.map_or(String::new(), |(_, (found, committed))| format!("- {committed}\n+ {found}")),
+    );
+}
+
+fn report(root: &Path) -> String {
+    let mut text = format!("Short simulations, not to be quoted. Rewritten by: {MEND}\n");
+    for name in SCENARIOS {
+        of_scenario(&mut text, root, name);
+    }
+    text
+}
+
+fn of_scenario(text: &mut String, root: &Path, name: &str) {
+    let path: PathBuf = root.join(format!("scenarios/{name}.toml"));
+    let file = std::fs::read_to_string(&path).expect("the scenario is there");
+    let mut scenario = Scenario::parse(name, &file).expect("the scenario is sound").shorten();
+    let template = scenario.controllers[0].clone();
+    scenario.controllers = variants()
+        .map(|(name, profile)| {
+            let mut controller = template.clone();
+            (controller.name, controller.profile) = (name.into(), profile.into());
+            (controller.preset, controller.label, controller.locks) = (None, None, None);
+            controller.overrides.clear();
+            controller
+        })
+        .collect();
+    let experiment = tailwater_sim::run(&scenario, &mut |_, _| {}).expect("the scenario runs");
+    let _ = writeln!(text, "\n{name}\n{:<22} {}", "controller", HEADS.join(" "));
+    for run in &experiment.runs {
+        let _ = writeln!(text, "{}", row(run));
+    }
+}
+
+/// Each controller with each profile.
+fn variants() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let names = CONTROLLERS.iter().map(|(name, _)| *name);
+    names.flat_map(|name| profiles_of(name).into_iter().map(move |profile| (name, profile)))
+}
+
+const HEADS: &[&str] =
+    &["demand", "goodput %", "  p50 µs", "   p99 µs", "shed %", "expired %", "late %", "rx/req"];
+
+fn row(run: &Run) -> String {
+    let total = run.fates.total().max(1) as f64;
+    let share = |count: u64| count as f64 / total * 100.0;
+    let goodput = run.goodput_of_capacity * 100.0;
+    format!(
+        "{:<22} {:>6.2} {goodput:>9.0} {:>8.0} {:>9.0} {:>6.0} {:>9.0} {:>6.0} {:>6.1}",
+        format!("{} {}", run.controller, run.profile),
+        run.demand_ratio,
+        run.p50_us,
+        run.p99_us,
+        share(run.fates.shed),
+        share(run.fates.expired),
+        share(run.fates.late),
+        run.rx_per_request,
+    )
+}

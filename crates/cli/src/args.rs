@@ -25,6 +25,8 @@ pub(crate) enum Verb {
     Demo(DemoOptions),
     /// Run a scenario file, on this machine's loopback or in simulation.
     Run(RunOptions),
+    /// Redraw the papers' figures from simulation, and compare with what their texts state.
+    Figures(FiguresOptions),
     /// Serve the synthetic service.
     Serve(ServeOptions),
     /// Send load to a server and report the fate of every request.
@@ -75,6 +77,32 @@ pub(crate) struct RunOptions {
     #[arg(long, value_name = "N")]
     pub(crate) repetitions: Option<u32>,
 }
+
+#[derive(Args, Debug)]
+#[command(after_help = FIGURES_HELP)]
+pub(crate) struct FiguresOptions {
+    /// Only this paper: breakwater or protego.
+    pub(crate) paper: Option<String>,
+    /// Only this figure of it.
+    #[arg(requires = "paper")]
+    pub(crate) number: Option<u32>,
+    /// A short version of every figure, which proves that it works, and nothing else. Also by
+    /// TAILWATER_SHORT=1.
+    #[arg(long)]
+    pub(crate) short: bool,
+    /// Write one SVG for each panel, and what was compared as Markdown and JSON, here.
+    #[arg(long, value_name = "DIR", default_value = "out/figures")]
+    pub(crate) out: PathBuf,
+    /// Print what was compared as one JSON object.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Simulations at a time; left out: one for each core. Each needs up to 300 MB.
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<usize>,
+}
+
+const FIGURES_HELP: &str = "All of Breakwater takes some ten minutes on two cores, --short some \
+    seconds. The same numbers come out whatever the number of cores. docs/figures.md discusses them.";
 
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Driver {

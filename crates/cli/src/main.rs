@@ -12,6 +12,7 @@ mod serve;
 mod load;
 mod run;
 mod demo;
+mod figures;
 mod controllers;
 
 use args::{Arguments, Verb};
@@ -25,6 +26,7 @@ fn main() -> ExitCode {
         Verb::Load(options) => load::load(&options),
         Verb::Run(options) => run::run(&options),
         Verb::Demo(options) => demo::demo(&options),
+        Verb::Figures(options) => figures::figures(&options),
         Verb::Controllers => controllers::list(),
         Verb::Completions { shell } => args::completions(shell),
         Verb::Job => job::from_standard_input(),

@@ -20,11 +20,13 @@ mod notes;
 mod sentences;
 
 mod html;
+mod picture;
 mod plots;
 mod svg;
 mod table;
 
 pub use html::html;
+pub use picture::{AxisKind, LineStyle, Picture, PictureAxis, PictureLine, Stated};
 pub use plots::{Plot, plots};
 pub use sentences::line_summary;
 pub use table::{TableStyle, table};

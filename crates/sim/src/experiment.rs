@@ -68,6 +68,15 @@ pub fn run(scenario: &Scenario, progress: &mut dyn FnMut(u64, u64)) -> Result<Ex
     Ok(experiment(scenario, bench.capacities, runs))
 }
 
+/// Requests per second that the scenario's server does for so many clients in a closed loop without
+/// control; what the scenario takes for granted, where it does.
+///
+/// # Errors
+/// See [`Failure`].
+pub fn capacity(scenario: &Scenario, clients: u32) -> Result<Rate, Failure> {
+    Bench::new(scenario).capacity(clients)
+}
+
 /// The world that a scenario describes for one of its configurations.
 #[must_use]
 pub fn world_of(scenario: &Scenario, configuration: &Configuration, seed: u64) -> World {

@@ -31,7 +31,7 @@ pub mod trace;
 pub mod world;
 
 pub use calendar::Calendar;
-pub use experiment::{Failure, run};
+pub use experiment::{Failure, capacity, run};
 pub use locks::LockReport;
 pub use paths::Paths;
 pub use simulate::{Broken, simulate, simulate_tiers};

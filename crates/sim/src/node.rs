@@ -27,6 +27,8 @@ pub(crate) struct Node {
     /// Bounded by what clients send; each entry belongs to a request or client that is accounted for.
     packets: VecDeque<(Instant, Packet)>,
     runnable: VecDeque<Key>,
+    /// Those that hold a lock and run before all others; empty unless [`Paths::ahead`](crate::Paths).
+    ahead: VecDeque<Key>,
     /// Credits to be sent; at most one per session, since a session that got one is listed no more.
     outbox: VecDeque<(u32, Offer)>,
     working: Vec<Option<Work>>,
@@ -87,6 +89,7 @@ impl Node {
             walk,
             packets: VecDeque::new(),
             runnable: VecDeque::new(),
+            ahead: VecDeque::new(),
             outbox: VecDeque::new(),
             handled_ns: 0,
             turn: 0,
@@ -102,7 +105,7 @@ impl Node {
 
     /// Packets and requests that wait.
     pub(crate) fn queued(&self) -> (usize, usize) {
-        (self.packets.len(), self.runnable.len())
+        (self.packets.len(), self.runnable.len() + self.ahead.len())
     }
 
     /// A message came in: nobody notices before a core is free.
@@ -197,6 +200,11 @@ impl Node {
     fn next_work(&mut self, now: Instant, space: &mut Space) -> Option<Work> {
         if let Some((client, offer)) = self.outbox.pop_front() {
             return Some(Work::Credit(client, offer));
+        }
+        while let Some(key) = self.ahead.pop_front() {
+            if let Some(work) = self.start(now, key, space) {
+                return Some(work);
+            }
         }
         let may_run_on = self.handled_ns < self.spec.parse_every.nanos();
         if self.turn == 0 && (self.runnable.is_empty() || !may_run_on) {

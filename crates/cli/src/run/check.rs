@@ -5,13 +5,13 @@ use tailwater_workload::Scenario;
 use tailwater_workload::scenario::{ControllerSpec, ScenarioError};
 
 /// A scenario's controller as the catalog takes it.
-pub(super) fn spec(controller: &ControllerSpec) -> Spec {
+pub(crate) fn spec(controller: &ControllerSpec) -> Spec {
     let overrides = controller.overrides.iter().map(|o| (o.key.clone(), o.value.clone())).collect();
     Spec { name: controller.name.clone(), profile: controller.profile.clone(), overrides }
 }
 
 /// How results call its profile: the overrides in brackets, or the label.
-pub(super) fn profile(controller: &ControllerSpec) -> String {
+pub(crate) fn profile(controller: &ControllerSpec) -> String {
     let overrides: Vec<String> =
         controller.overrides.iter().map(|o| format!("{}={}", o.key, o.value)).collect();
     match (&controller.label, overrides.is_empty()) {
@@ -22,7 +22,7 @@ pub(super) fn profile(controller: &ControllerSpec) -> String {
 }
 
 /// Builds each controller for each objective, once and for nothing.
-pub(super) fn controllers(scenario: &Scenario) -> Result<(), ScenarioError> {
+pub(crate) fn controllers(scenario: &Scenario) -> Result<(), ScenarioError> {
     for controller in &scenario.controllers {
         for &slo in &scenario.slo {
             if let Err(error) = spec(controller).build(slo, 1, 0) {

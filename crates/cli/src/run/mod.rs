@@ -1,12 +1,12 @@
 //! `tailwater run`: a scenario file on loopback or in simulation, and what is said about it.
 
-mod check;
+pub(crate) mod check;
 mod costs;
 mod loopback;
 mod machine;
-mod output;
+pub(crate) mod output;
 mod process;
-mod progress;
+pub(crate) mod progress;
 mod sim;
 mod steps;
 

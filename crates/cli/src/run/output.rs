@@ -41,7 +41,7 @@ fn write_all(experiment: &Experiment, json: &str, folder: &Path) -> Result<(), F
 }
 
 /// Under another name first: a reader never sees half a file.
-fn write_whole(path: &Path, text: &str) -> std::io::Result<()> {
+pub(crate) fn write_whole(path: &Path, text: &str) -> std::io::Result<()> {
     let draft = path.with_extension(format!("{}.part", std::process::id()));
     let mut file = fs::File::create(&draft)?;
     file.write_all(text.as_bytes())?;

@@ -4,10 +4,10 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal as _;
 
 /// Runs done of runs in all.
-pub(super) struct Progress(ProgressBar);
+pub(crate) struct Progress(ProgressBar);
 
 impl Progress {
-    pub(super) fn new(runs: u64) -> Self {
+    pub(crate) fn new(runs: u64) -> Self {
         let target = if std::io::stderr().is_terminal() {
             ProgressDrawTarget::stderr_with_hz(4)
         } else {
@@ -19,11 +19,11 @@ impl Progress {
         Self(ProgressBar::with_draw_target(Some(runs), target).with_style(style))
     }
 
-    pub(super) fn say(&self, what: &str) {
+    pub(crate) fn say(&self, what: &str) {
         self.0.set_message(what.to_owned());
     }
 
-    pub(super) fn step(&self) {
+    pub(crate) fn step(&self) {
         self.0.inc(1);
     }
 }

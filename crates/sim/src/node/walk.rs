@@ -338,7 +338,8 @@ impl Node {
                     task.stage = Stage::Ready;
                 }
                 task.granted(now, lock, walk.paths.hand_off);
-                self.runnable.push_back(next);
+                let queue = if walk.paths.ahead { &mut self.ahead } else { &mut self.runnable };
+                queue.push_back(next);
             }
             Ok(_) => {}
             Err(what) => space.complain(|| what),

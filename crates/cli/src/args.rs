@@ -105,7 +105,7 @@ pub(crate) struct RunOptions {
 #[derive(Args, Debug)]
 #[command(after_help = FIGURES_HELP)]
 pub(crate) struct FiguresOptions {
-    /// Only this paper: breakwater.
+    /// Only this paper: breakwater or protego.
     pub(crate) paper: Option<String>,
     /// Only this figure of it.
     #[arg(requires = "paper")]

@@ -30,7 +30,9 @@ pub(crate) struct Node {
     /// Bounded by what clients send; each entry belongs to a request or client that is accounted for.
     packets: VecDeque<(Instant, Packet)>,
     runnable: VecDeque<Key>,
-    /// How many of those have begun already and go on; they do not count against the queue's bound,
+    /// Those that hold a lock and run before all others; empty unless [`Paths::ahead`](crate::Paths).
+    ahead: VecDeque<Key>,
+    /// How many of both have begun already and go on; they do not count against the queue's bound,
     /// since whoever let them in cannot send them away.
     woken: usize,
     queue_max: usize,
@@ -109,6 +111,7 @@ impl Node {
             walk,
             packets: VecDeque::new(),
             runnable: VecDeque::new(),
+            ahead: VecDeque::new(),
             outbox: VecDeque::new(),
             handled_ns: 0,
             turn: 0,
@@ -124,7 +127,7 @@ impl Node {
 
     /// Packets and requests that wait.
     pub(crate) fn queued(&self) -> (usize, usize) {
-        (self.packets.len(), self.runnable.len())
+        (self.packets.len(), self.runnable.len() + self.ahead.len())
     }
 
     /// A message came in: nobody notices before a core is free.
@@ -241,7 +244,7 @@ impl Node {
 
     /// Admitted requests that wait to run for the first time.
     fn unbegun(&self) -> usize {
-        self.runnable.len() - self.woken
+        self.runnable.len() + self.ahead.len() - self.woken
     }
 
     /// Credits first, since they are few and someone waits for each; then packets, unless requests
@@ -250,6 +253,11 @@ impl Node {
     fn next_work(&mut self, now: Instant, space: &mut Space) -> Option<Work> {
         if let Some((client, offer)) = self.outbox.pop_front() {
             return Some(Work::Credit(client, self.control.connection(client), offer));
+        }
+        while let Some(key) = self.ahead.pop_front() {
+            if let Some(work) = self.start(now, key, space) {
+                return Some(work);
+            }
         }
         let may_run_on = self.handled_ns < self.spec.parse_every.nanos();
         if self.turn == 0 && (self.runnable.is_empty() || !may_run_on) {

@@ -18,6 +18,8 @@ pub struct Paths {
     pub budget: Option<Duration>,
     /// What waking the next holder of a lock costs it.
     pub hand_off: Duration,
+    /// Who is woken with a lock runs before all else.
+    pub ahead: bool,
     pub(crate) ways: Vec<Way>,
     pub(crate) sets: Vec<LockSet>,
 }
@@ -73,6 +75,7 @@ impl Paths {
             target: locks.target.unwrap_or(target),
             budget: locks.budget,
             hand_off: locks.hand_off,
+            ahead: locks.ahead,
             ways: Vec::new(),
             sets: Vec::new(),
         };

@@ -184,12 +184,12 @@ fn random(rng: &mut Rng) -> String {
         };
         shares.iter().map(path).collect()
     };
-    let tiers = rng.below(3);
+    let (tiers, ahead) = (rng.below(3), rng.chance(0.5));
     let mut text = format!(
         "slo = \"300us\"\nwarm_up = \"1ms\"\nduration = \"4ms\"\nclients.count = 20\n\
          demand.requests_per_second = {rate}\ncontroller = {{ name = \"none\" }}\n\
          sim = {{ cores = {cores}, rtt = \"10us\", jitter = \"3us\" }}\n\
-         [server.locks]\npolicy = \"{policy}\"\n{budget}\n"
+         [server.locks]\npolicy = \"{policy}\"\n{budget}\nahead = {ahead}\n"
     );
     text += &paths(rng, "server", tiers);
     for tier in 0..tiers {

@@ -11,6 +11,7 @@ mod draw;
 mod compare;
 
 mod breakwater;
+mod protego;
 
 use crate::args::FiguresOptions;
 use crate::failure::{Failure, say};
@@ -20,7 +21,8 @@ use results::Results;
 use std::path::Path;
 
 /// Every figure there is, paper by paper.
-const PAPERS: &[(&str, &[Figure])] = &[("breakwater", breakwater::FIGURES)];
+const PAPERS: &[(&str, &[Figure])] =
+    &[("breakwater", breakwater::FIGURES), ("protego", protego::FIGURES)];
 
 pub(crate) fn figures(options: &FiguresOptions) -> Result<(), Failure> {
     let chosen = choose(options)?;

@@ -48,6 +48,17 @@ pub(crate) const DROPS: Quantity = Quantity {
     axis: AxisKind::FromZero,
 };
 
+/// Busy time per received request, times the requests that were sent and not lost.
+pub(crate) const CPU: Quantity = Quantity {
+    label: "cores busy at the server",
+    of: |run| {
+        let total = run.fates.total().max(1) as f64;
+        let received = 1.0 - (run.fates.expired + run.fates.lost) as f64 / total;
+        Some(run.server_cpu_ns_per_request * 1e-9 * run.offered_rps * received)
+    },
+    axis: AxisKind::FromZero,
+};
+
 pub(crate) const RX: Quantity = Quantity {
     label: "messages received by the server per served request",
     of: |run| (run.rx_per_request > 0.0).then_some(run.rx_per_request),

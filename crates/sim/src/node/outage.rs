@@ -51,6 +51,7 @@ impl Node {
             }
         }
         self.runnable.clear();
+        self.ahead.clear();
         self.woken = 0;
         if let Some(walk) = &mut self.walk {
             walk.restart(now);

@@ -132,7 +132,7 @@ impl Node {
             walk.locks.give_up(now, lock, key);
             task.stop_waiting(now);
             task.refuse(Reason::Lock);
-            self.wake(now, key, space);
+            self.wake(now, key, false, space);
             self.assign(now, space);
         }
     }
@@ -347,14 +347,16 @@ impl Node {
             task.stage = Stage::Ready;
         }
         task.granted(now, lock, walk.paths.hand_off);
-        self.wake(now, next, space);
+        let ahead = walk.paths.ahead;
+        self.wake(now, next, ahead, space);
     }
 
-    /// A request that waited goes to the end of the run queue.
-    fn wake(&mut self, now: Instant, key: Key, space: &mut Space) {
+    /// A request that waited goes to the end of the run queue, or before all others.
+    fn wake(&mut self, now: Instant, key: Key, ahead: bool, space: &mut Space) {
         if let Some(request) = space.request(key, "at waking") {
             request.queued = now;
-            self.runnable.push_back(key);
+            let queue = if ahead { &mut self.ahead } else { &mut self.runnable };
+            queue.push_back(key);
             self.woken += 1;
         }
     }
@@ -380,7 +382,7 @@ impl Node {
 
     fn wake_callers(&mut self, now: Instant, space: &mut Space) {
         while let Some(key) = self.walk.as_mut().and_then(|walk| walk.callers.next_woken()) {
-            self.wake(now, key, space);
+            self.wake(now, key, false, space);
         }
     }
 }

@@ -23,7 +23,8 @@ pub(super) fn draw_locks(dice: &mut Dice) -> Locks {
         LockPolicy::AsqmArtifact,
     ]);
     let budget = dice.one_of([None, Some(10.us()), Some(100.us())]);
-    Locks { policy, target: None, budget, hand_off: Duration::from_nanos(dice.one_of([0, 200])) }
+    let hand_off = Duration::from_nanos(dice.one_of([0, 200]));
+    Locks { policy, target: None, budget, hand_off, ahead: dice.one_of([false, true]) }
 }
 
 /// One to three ways of about the length of `service`; the first calls every tier.

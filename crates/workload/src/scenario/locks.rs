@@ -21,6 +21,9 @@ pub struct Locks {
     /// What waking its next holder costs, with the lock held already. Default 200 ns, about a switch
     /// of user-level threads; threads of the kernel take 16 to 40 µs, and queue up behind it.
     pub hand_off: Duration,
+    /// Who is woken with a lock runs before all else that waits for a core. Default false: at the end of
+    /// the run queue, so that full cores make every taken lock stay taken for longer.
+    pub ahead: bool,
 }
 
 /// What a request does that finds a lock taken.
@@ -40,7 +43,7 @@ pub enum LockPolicy {
     AsqmArtifact,
 }
 
-pub(super) const KEYS: &[&str] = &["policy", "target", "budget", "hand_off"];
+pub(super) const KEYS: &[&str] = &["policy", "target", "budget", "hand_off", "ahead"];
 const NAMES: &[(&str, LockPolicy)] = &[
     ("plain", LockPolicy::Plain),
     ("try", LockPolicy::Try),
@@ -79,6 +82,7 @@ impl Locks {
             target: section.duration("target", limits::SLO),
             budget: section.duration("budget", times),
             hand_off: hand_off.unwrap_or(Duration::from_nanos(200)),
+            ahead: section.item("ahead").and_then(|item| item.truth()).unwrap_or(false),
         }
     }
 }

@@ -16,6 +16,8 @@ const REORDERED_TICKS: u64 = 500;
 struct Tools {
     tailwater: PathBuf,
     scenes: PathBuf,
+    /// The scenes in static programs, one at a fixed place in memory and one at any.
+    fixed: [PathBuf; 2],
     guards: PathBuf,
 }
 
@@ -47,17 +49,18 @@ fn tools() -> &'static Tools {
         succeeds(cargo().args(["build", "--quiet", "--locked", "--package", "tailwater-cli"]));
         let tailwater = home.with_file_name("debug").join("tailwater");
         let programs = folder("programs");
-        let build = |compiler: &str, source: &str| {
-            let program = programs.join(source).with_extension("");
+        let build = |compiler: &str, flag: &str, source: &str| {
+            let program = programs.join(source).with_extension(flag.trim_start_matches('-'));
             let mut build = Command::new(&tailwater);
-            let line = format!("${compiler} -O2 -Wall -Werror -o $0 $1");
+            let line = format!("${compiler} {flag} -O2 -Wall -Werror -o $0 $1");
             build.args(["profile", "build", "--", "sh", "-c", &line]).arg(&program);
             build.arg(root.join("crates/profile-rt/tests/programs").join(source));
             succeeds(build.env("TAILWATER_PROFILE_HOME", &home));
             program
         };
-        let (scenes, guards) = (build("CC", "scenes.c"), build("CXX", "guards.cpp"));
-        Tools { tailwater, scenes, guards }
+        let fixed = ["-static", "-static-pie"].map(|flag| build("CC", flag, "scenes.c"));
+        let (scenes, guards) = (build("CC", "", "scenes.c"), build("CXX", "", "guards.cpp"));
+        Tools { tailwater, scenes, fixed, guards }
     })
 }
 
@@ -227,6 +230,35 @@ fn a_waiter_knows_who_held_the_lock_and_in_which_function() {
     let marks = recorded.marks();
     assert_eq!(kinds(&marks), [(7, MarkKind::Start), (7, MarkKind::End)]);
     assert!(marks[0].at <= wait.start && wait.end <= marks[1].at, "the wait was the request's");
+}
+
+#[test]
+fn a_static_program_waits_and_is_recorded_as_any_other() {
+    let _alone = alone();
+    for program in [&tools().scenes].into_iter().chain(&tools().fixed) {
+        let folder = folder("static");
+        succeeds(record_program(&folder, program).args(["relay", "200"]));
+        let recorded = Recorded::read(&folder.join("x.trace"));
+        let waits = recorded.records.iter().filter_map(|record| match record {
+            Record::Wait(wait) => Some(wait.kind),
+            _ => None,
+        });
+        let conditions = waits.filter(|kind| *kind == WaitKind::Condition).count();
+        assert!(conditions > 20, "{}: {conditions} waits", program.display());
+        assert!(recorded.calls("take_turns").count() == 2, "{}", program.display());
+    }
+}
+
+#[test]
+fn every_mark_is_written_or_counted_and_most_are_written() {
+    let _alone = alone();
+    let folder = folder("marks");
+    succeeds(&mut record(&folder, &["marks", "1000000"]));
+    let recorded = Recorded::read(&folder.join("x.trace"));
+    let (written, lost) = (recorded.marks().len() as u64, recorded.lost(LossKind::Marks));
+    assert_eq!(written + lost, 2_000_000);
+    // As fast as this, no ring lasts long; a program that does anything at all is slower.
+    assert!(written > 200_000, "{written} written");
 }
 
 #[test]

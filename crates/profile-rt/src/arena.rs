@@ -12,7 +12,7 @@
 //! is touched. Nothing is ever unmapped, so that a scanner cannot fault.
 
 use crate::abi::{Context, ENTRY_BYTES, Entry};
-use crate::ring::Ring;
+use crate::ring::{Control, Ring, WORDS_FIRST};
 use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
 use rustix::mm::{MapFlags, ProtFlags, mmap, mmap_anonymous};
 use rustix::process::{Resource, getrlimit};
@@ -34,7 +34,8 @@ const PAGE: u64 = 4096;
 /// 8 MiB the shadow stack cannot be the first to end. The largest is tried first; the smaller ones are
 /// for programs that run under a limit of address space.
 const STRIDES: [u64; 4] = [64 << 20, 8 << 20, 1 << 20, 256 << 10];
-const RING_BYTES: u64 = (size_of::<Ring>() as u64).next_multiple_of(PAGE);
+/// A ring takes this part of its region at most.
+const RING_SHARE: u64 = 16;
 
 /// Starts the arena. Written when it is made, except where said.
 #[repr(C)]
@@ -53,6 +54,8 @@ pub(crate) struct Header {
     pub(crate) epoch: AtomicU64,
     /// Threads that found no slot.
     pub(crate) denied: AtomicU64,
+    /// Words by which rings have grown; added to by the threads that they belong to.
+    rings_grown: AtomicU64,
 }
 
 /// A thread's place. The context comes first: its address is the slot's.
@@ -95,7 +98,7 @@ pub(crate) struct Own {
 const SLOT_BYTES: u64 = 1024;
 const _: () = assert!(size_of::<Slot>() as u64 <= SLOT_BYTES);
 const _: () = assert!(SLOTS_AT + THREADS_MAX as u64 * SLOT_BYTES <= REGIONS_AT);
-const _: () = assert!(RING_BYTES + 2 * PAGE < STRIDES[STRIDES.len() - 1]);
+const _: () = assert!(STRIDES[STRIDES.len() - 1] / RING_SHARE >= WORDS_FIRST as u64 * 8);
 
 /// A mapped arena. It is never unmapped, so copies stay valid.
 #[derive(Clone, Copy, Debug)]
@@ -156,14 +159,26 @@ impl Arena {
         (index < THREADS_MAX && offset.is_multiple_of(SLOT_BYTES)).then_some(index)
     }
 
-    pub(crate) fn ring(&self, index: usize) -> &'static Ring {
+    pub(crate) fn ring(&self, index: usize) -> Ring<'static> {
         assert!(index < THREADS_MAX, "no ring {index}");
-        self.at(self.region_at(index))
+        let at = self.region_at(index);
+        let words = (self.stride / RING_SHARE / size_of::<AtomicU64>() as u64) as usize;
+        let first: &'static AtomicU64 = self.at(at + PAGE);
+        // SAFETY: the words lie behind the control's page, inside of the region, and are atomics in a
+        // mapping that outlives all (rules 1 and 2).
+        let words = unsafe { std::slice::from_raw_parts(first, words) };
+        let control: &'static Control = self.at(at);
+        Ring { control, words, grown: &self.header().rings_grown }
+    }
+
+    /// Bytes of a ring and of the page before it.
+    fn ring_bytes(&self) -> u64 {
+        PAGE + self.stride / RING_SHARE
     }
 
     /// Frames that a shadow stack holds.
     pub(crate) fn frames_max(&self) -> u32 {
-        ((self.stride - RING_BYTES - 2 * PAGE) / ENTRY_BYTES) as u32
+        ((self.stride - self.ring_bytes() - 2 * PAGE) / ENTRY_BYTES) as u32
     }
 
     /// Entry `depth` of a thread's stack; at [`Arena::frames_max`] lies the pad.
@@ -188,7 +203,7 @@ impl Arena {
     /// Stacks begin at different lines of a page, so that they do not all fall on the same lines of
     /// a core's cache.
     fn stack_at(&self, index: usize) -> u64 {
-        self.region_at(index) + RING_BYTES + (index as u64 * 320) % PAGE / 64 * 64
+        self.region_at(index) + self.ring_bytes() + (index as u64 * 320) % PAGE / 64 * 64
     }
 
     fn at<T>(&self, offset: u64) -> &'static T {

@@ -1,5 +1,6 @@
 //! What threads push into their rings, as words.
 
+use crate::ring::Ring;
 use tailwater_profile::record::{MarkKind, Ticks, WaitKind};
 
 /// Words of an event.
@@ -47,6 +48,17 @@ impl Event {
         }
     }
 
+    /// As they go through a ring: without the words that a mark has no use for.
+    pub(crate) fn push(self, ring: Ring<'_>) -> bool {
+        let words = self.to_words();
+        ring.push(&words[..length(words[0])])
+    }
+
+    /// The oldest event in a ring; `Some(None)` when what lies there is none.
+    pub(crate) fn pop(ring: Ring<'_>) -> Option<Option<Self>> {
+        Some(Self::from_words(&ring.pop(length)?))
+    }
+
     /// `None` when the words are no event.
     pub(crate) fn from_words(words: &[u64; WORDS]) -> Option<Self> {
         let [tag, subject, at, end, released, function, holder_function, site] = *words;
@@ -69,6 +81,11 @@ impl Event {
         };
         Some(Self::Wait(wait))
     }
+}
+
+/// Words of the event that begins so.
+const fn length(tag: u64) -> usize {
+    if tag & MARK != 0 { 3 } else { WORDS }
 }
 
 /// The kind that C numbers so.

@@ -1,7 +1,7 @@
 //! The thread that writes: what the scanner and the rings bring, into a trace.
 
 use crate::abi::UNUSED;
-use crate::arena::Arena;
+use crate::arena::{Arena, THREADS_MAX};
 use crate::event::{Event, Waited};
 use crate::filter::Filter;
 use crate::names::{Known, Names};
@@ -18,7 +18,7 @@ use tailwater_profile::record::{
 };
 use tailwater_profile::trace::Writer;
 
-/// Between two looks at the rings and the channel: the rings must not fill in that time.
+/// Between two looks at the rings and the channel. A ring that fills in that time grows.
 const NAP: Duration = Duration::from_millis(4);
 /// What a killed process loses of its trace is younger than this, in naps.
 const NAPS_PER_FLUSH: u32 = 25;
@@ -36,15 +36,17 @@ pub(crate) struct Output<W: Write> {
     by_tid: HashMap<u32, ThreadId>,
     modules: Vec<(u64, u64)>,
     denied: u64,
+    /// What had been lost in each slot when that was last told. The counters go on from thread to
+    /// thread, so what one loses before the scanner has found it is told, too.
+    told: Vec<[u64; 3]>,
     /// The first failure; nothing is written after it.
     failed: Option<io::Error>,
 }
 
-/// A thread, and what it had lost when that was last told.
+/// A thread in its slot.
 struct Live {
     id: ThreadId,
     slot: usize,
-    told: [u64; 3],
 }
 
 impl<W: Write> Output<W> {
@@ -57,6 +59,7 @@ impl<W: Write> Output<W> {
             by_tid: HashMap::new(),
             modules: Vec::new(),
             denied: arena.header().denied.load(Relaxed),
+            told: (0..THREADS_MAX).map(|slot| losses(arena, slot)).collect(),
             failed: None,
         }
     }
@@ -83,7 +86,9 @@ impl<W: Write> Output<W> {
             if nap.is_multiple_of(NAPS_PER_FLUSH) && self.failed.is_none() {
                 self.failed = self.writer.flush().err();
             }
-            std::thread::sleep(NAP);
+            if !self.is_behind() {
+                std::thread::sleep(NAP);
+            }
         }
         self.every_second();
         match self.failed {
@@ -145,31 +150,35 @@ impl<W: Write> Output<W> {
         let name = name.map(|name| name.trim_end().to_owned()).unwrap_or_default();
         self.write(&Record::Thread(Thread { id, tid, name }));
         self.by_tid.insert(tid, id);
-        let lost = &self.arena.slot(slot).lost;
-        let told = [&lost.frames, &lost.waits, &lost.marks].map(|count| count.load(Relaxed));
-        self.threads.push(Live { id, slot, told });
+        self.threads.push(Live { id, slot });
     }
 
     fn went(&mut self, id: ThreadId, slot: usize) {
         let Some(at) = self.threads.iter().position(|live| live.id == id) else { return };
         self.empty_ring(id, slot);
-        self.tell_losses(at);
+        self.tell_losses(id, slot);
         self.threads.swap_remove(at);
         self.arena.slot(slot).context.state.store(UNUSED, Release);
     }
 
+    /// A ring has filled up again in the time in which the others were emptied.
+    fn is_behind(&self) -> bool {
+        self.threads.iter().any(|live| self.arena.ring(live.slot).is_filling())
+    }
+
     fn empty_rings(&mut self) {
         for at in 0..self.threads.len() {
-            let Live { id, slot, .. } = self.threads[at];
+            let Live { id, slot } = self.threads[at];
             self.empty_ring(id, slot);
         }
     }
 
     fn empty_ring(&mut self, thread: ThreadId, slot: usize) {
         // A thread that never stops pushing must not hold up the others.
-        for _ in 0..crate::ring::CAPACITY {
-            let Some(words) = self.arena.ring(slot).pop() else { return };
-            match Event::from_words(&words) {
+        let ring = self.arena.ring(slot);
+        for _ in 0..ring.capacity() {
+            let Some(event) = Event::pop(ring) else { return };
+            match event {
                 Some(Event::Wait(waited)) => self.wait(thread, &waited),
                 Some(Event::Mark { kind, request, at }) => {
                     self.write(&Record::Mark(Mark { thread, request, kind, at }));
@@ -208,7 +217,8 @@ impl<W: Write> Output<W> {
     fn every_second(&mut self) {
         self.write(&Record::Clock(clock::read()));
         for at in 0..self.threads.len() {
-            self.tell_losses(at);
+            let Live { id, slot } = self.threads[at];
+            self.tell_losses(id, slot);
         }
         let denied = self.arena.header().denied.load(Relaxed);
         self.lost(None, LossKind::Threads, denied.saturating_sub(self.denied));
@@ -217,11 +227,9 @@ impl<W: Write> Output<W> {
     }
 
     /// Tells what a thread has lost since it was last told.
-    fn tell_losses(&mut self, at: usize) {
-        let Live { id, slot, told } = self.threads[at];
-        let lost = &self.arena.slot(slot).lost;
-        let now = [&lost.frames, &lost.waits, &lost.marks].map(|count| count.load(Relaxed));
-        self.threads[at].told = now;
+    fn tell_losses(&mut self, id: ThreadId, slot: usize) {
+        let now = losses(self.arena, slot);
+        let told = std::mem::replace(&mut self.told[slot], now);
         let kinds = [LossKind::Overflow, LossKind::Waits, LossKind::Marks];
         for (kind, (now, told)) in kinds.into_iter().zip(now.into_iter().zip(told)) {
             self.lost(Some(id), kind, now.saturating_sub(told));
@@ -253,6 +261,12 @@ impl<W: Write> Output<W> {
             self.failed = self.writer.write(record).err();
         }
     }
+}
+
+/// Frames, waits and marks that the threads of a slot have lost so far.
+fn losses(arena: Arena, slot: usize) -> [u64; 3] {
+    let lost = &arena.slot(slot).lost;
+    [&lost.frames, &lost.waits, &lost.marks].map(|count| count.load(Relaxed))
 }
 
 /// The program's path; empty when it cannot be known.

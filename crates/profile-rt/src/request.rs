@@ -122,7 +122,7 @@ fn mark(marks: &[(MarkKind, u64, Option<Ticks>)]) {
     for (kind, request, at) in marks {
         let at = at.unwrap_or_else(clock::ticks);
         let event = Event::Mark { kind: *kind, request: *request, at };
-        if !arena.ring(index).push(&event.to_words()) {
+        if !event.push(arena.ring(index)) {
             let lost = &arena.slot(index).lost.marks;
             lost.store(lost.load(Relaxed) + 1, Relaxed);
         }

@@ -1,50 +1,111 @@
 //! A bounded queue of events from one thread to the output, in shared memory.
+//!
+//! It begins small and grows, within what all rings may take together, after it was found full: a
+//! thread that makes a million marks a second must outlast the moments in which the output does not
+//! run, and a thousand threads that make a few must not take a gigabyte.
 
-use crate::event::WORDS;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
-/// Events that wait to be fetched, at most; further ones are refused, and counted by the caller.
-pub(crate) const CAPACITY: usize = 1024;
+/// Words that a ring holds at first.
+pub(crate) const WORDS_FIRST: usize = 2048;
+/// It grows by this factor.
+const GROWTH: usize = 8;
+/// Words by which all rings together may grow: 64 MiB.
+pub(crate) const GROWTH_WORDS_MAX: u64 = 8 << 20;
 
-/// One thread pushes, one thread pops. Zeroed memory is an empty ring.
+/// How far a ring is written and read. Zeroed memory is an empty ring.
 #[repr(C, align(64))]
-pub(crate) struct Ring {
-    /// Events ever pushed; written by the pushing thread.
+pub(crate) struct Control {
+    /// Words ever pushed; written by the pushing thread, as are the next two.
     pushed: Line,
-    /// Events ever popped; written by the popping thread.
+    /// Words ever popped; written by the popping thread.
     popped: Line,
-    events: [[AtomicU64; WORDS]; CAPACITY],
 }
 
-/// A counter with a cache line to itself.
+/// A counter with a cache line to itself, and what its writer notes beside it.
 #[repr(C, align(64))]
-struct Line(AtomicU32);
+struct Line {
+    count: AtomicU32,
+    /// How often the ring has grown.
+    growths: AtomicU32,
+    /// It was full, and is to grow when it is empty next: only then is no word in the way.
+    wants: AtomicU32,
+}
 
-impl Ring {
-    /// False when it is full.
-    pub(crate) fn push(&self, words: &[u64; WORDS]) -> bool {
-        let pushed = self.pushed.0.load(Relaxed);
-        if pushed.wrapping_sub(self.popped.0.load(Acquire)) as usize >= CAPACITY {
+/// A ring, as both sides see it. One thread pushes, one thread pops.
+#[derive(Clone, Copy)]
+pub(crate) struct Ring<'a> {
+    pub(crate) control: &'a Control,
+    /// As many as it can ever hold, a power of two.
+    pub(crate) words: &'a [AtomicU64],
+    /// Words by which all rings have grown.
+    pub(crate) grown: &'a AtomicU64,
+}
+
+impl Ring<'_> {
+    /// Appends an event. False when it is full.
+    pub(crate) fn push(self, event: &[u64]) -> bool {
+        let Control { pushed: own, popped } = self.control;
+        let pushed = own.count.load(Relaxed);
+        let waiting = pushed.wrapping_sub(popped.count.load(Acquire)) as usize;
+        if waiting == 0 && own.wants.load(Relaxed) != 0 {
+            self.grow();
+        }
+        let capacity = self.capacity();
+        if waiting + event.len() > capacity {
+            own.wants.store(1, Relaxed);
             return false;
         }
-        let place = &self.events[pushed as usize % CAPACITY];
-        for (to, word) in place.iter().zip(words) {
-            to.store(*word, Relaxed);
+        for (at, word) in event.iter().enumerate() {
+            self.words[(pushed as usize).wrapping_add(at) % capacity].store(*word, Relaxed);
         }
-        self.pushed.0.store(pushed.wrapping_add(1), Release);
+        own.count.store(pushed.wrapping_add(event.len() as u32), Release);
         true
     }
 
-    pub(crate) fn pop(&self) -> Option<[u64; WORDS]> {
-        let popped = self.popped.0.load(Relaxed);
-        if popped == self.pushed.0.load(Acquire) {
+    /// Takes the oldest event, padded with zeros. `length` tells by its first word of how many words,
+    /// at most `N`, it is made.
+    pub(crate) fn pop<const N: usize>(self, length: impl Fn(u64) -> usize) -> Option<[u64; N]> {
+        let Control { pushed, popped: own } = self.control;
+        let popped = own.count.load(Relaxed);
+        // The capacity is younger than the events: while there are any, it does not change.
+        let waiting = pushed.count.load(Acquire).wrapping_sub(popped) as usize;
+        if waiting == 0 {
             return None;
         }
-        let place = &self.events[popped as usize % CAPACITY];
-        let words = std::array::from_fn(|i| place[i].load(Relaxed));
-        self.popped.0.store(popped.wrapping_add(1), Release);
-        Some(words)
+        let capacity = self.capacity();
+        let word = |at| self.words[(popped as usize).wrapping_add(at) % capacity].load(Relaxed);
+        let length = length(word(0)).clamp(1, waiting.min(N));
+        let event = std::array::from_fn(|at| if at < length { word(at) } else { 0 });
+        own.count.store(popped.wrapping_add(length as u32), Release);
+        Some(event)
+    }
+
+    /// Words that it holds now.
+    pub(crate) fn capacity(self) -> usize {
+        // Counters wrap at a power of two, and so must the places.
+        let growths = self.control.pushed.growths.load(Relaxed).min(16);
+        GROWTH.saturating_pow(growths).saturating_mul(WORDS_FIRST).min(self.words.len())
+    }
+
+    /// Whether a quarter of it waits: whoever empties it should be back soon.
+    pub(crate) fn is_filling(self) -> bool {
+        let Control { pushed, popped } = self.control;
+        let waiting = pushed.count.load(Relaxed).wrapping_sub(popped.count.load(Relaxed));
+        waiting as usize > self.capacity() / 4
+    }
+
+    #[cold]
+    fn grow(self) {
+        let own = &self.control.pushed;
+        own.wants.store(0, Relaxed);
+        let old = self.capacity();
+        let more = (old.saturating_mul(GROWTH).min(self.words.len()) - old) as u64;
+        let takes = |grown: u64| (grown + more <= GROWTH_WORDS_MAX).then_some(grown + more);
+        if more > 0 && self.grown.fetch_update(Relaxed, Relaxed, takes).is_ok() {
+            own.growths.store(own.growths.load(Relaxed) + 1, Relaxed);
+        }
     }
 }
 
@@ -52,43 +113,101 @@ impl Ring {
 mod tests {
     use super::*;
 
-    fn empty() -> Box<Ring> {
-        Box::new(Ring {
-            pushed: Line(AtomicU32::new(u32::MAX - 5)),
-            popped: Line(AtomicU32::new(u32::MAX - 5)),
-            events: std::array::from_fn(|_| [const { AtomicU64::new(0) }; WORDS]),
-        })
+    const WORDS: usize = 8;
+
+    struct Memory {
+        control: Control,
+        words: Vec<AtomicU64>,
+        grown: AtomicU64,
+    }
+
+    impl Memory {
+        /// An empty ring, shortly before its counters wrap.
+        fn new(words: usize) -> Self {
+            let line = || Line {
+                count: AtomicU32::new(u32::MAX - 5),
+                growths: AtomicU32::new(0),
+                wants: AtomicU32::new(0),
+            };
+            let control = Control { pushed: line(), popped: line() };
+            let words = (0..words).map(|_| AtomicU64::new(0)).collect();
+            Self { control, words, grown: AtomicU64::new(0) }
+        }
+
+        fn ring(&self) -> Ring<'_> {
+            Ring { control: &self.control, words: &self.words, grown: &self.grown }
+        }
+    }
+
+    /// The first word is the length.
+    fn pop(ring: Ring<'_>) -> Option<[u64; WORDS]> {
+        ring.pop(|tag| tag as usize)
+    }
+
+    fn fill(ring: Ring<'_>) -> u64 {
+        (0..).take_while(|value| ring.push(&[3, *value, 0])).count() as u64
     }
 
     #[test]
     fn a_full_ring_refuses_and_keeps_the_order_across_the_wrap() {
-        let ring = empty();
-        for value in 0..CAPACITY as u64 {
-            assert!(ring.push(&[value; WORDS]));
+        let memory = Memory::new(WORDS_FIRST);
+        let ring = memory.ring();
+        let held = fill(ring);
+        assert_eq!(held, WORDS_FIRST as u64 / 3);
+        assert!(ring.is_filling());
+        for value in 0..held {
+            assert_eq!(pop(ring), Some([3, value, 0, 0, 0, 0, 0, 0]));
         }
-        assert!(!ring.push(&[0; WORDS]), "one too many");
-        for value in 0..CAPACITY as u64 {
-            assert_eq!(ring.pop(), Some([value; WORDS]));
-        }
-        assert_eq!(ring.pop(), None);
+        assert_eq!(pop(ring), None);
     }
 
     #[test]
-    fn two_threads_hand_over_everything_whole() {
-        let ring = empty();
+    fn it_grows_once_it_was_full_and_is_empty_until_all_have_enough() {
+        let memory = Memory::new(1 << 19);
+        let ring = memory.ring();
+        for expected in [WORDS_FIRST, WORDS_FIRST * 8, WORDS_FIRST * 64, 1 << 19, 1 << 19] {
+            assert_eq!(fill(ring), expected as u64 / 3);
+            assert_eq!(ring.capacity(), expected);
+            while pop(ring).is_some() {}
+        }
+        let late = Memory::new(1 << 19);
+        late.grown.store(GROWTH_WORDS_MAX, Relaxed);
+        fill(late.ring());
+        while pop(late.ring()).is_some() {}
+        assert_eq!(fill(late.ring()), WORDS_FIRST as u64 / 3, "nothing is left for it");
+    }
+
+    #[test]
+    fn words_that_are_no_event_do_not_lead_out_of_the_ring() {
+        let memory = Memory::new(WORDS_FIRST);
+        let ring = memory.ring();
+        for tag in [0, 1, 7, u64::MAX] {
+            assert!(ring.push(&[tag, 5]));
+        }
+        while pop(ring).is_some() {}
+        assert!(ring.push(&[2, 9]));
+        assert_eq!(pop(ring).map(|event| event[1]), Some(9));
+    }
+
+    #[test]
+    fn two_threads_hand_over_everything_whole_while_it_grows() {
+        let memory = Memory::new(WORDS_FIRST * 64);
         std::thread::scope(|scope| {
             scope.spawn(|| {
-                for value in 1..=20_000u64 {
-                    while !ring.push(&[value; WORDS]) {
+                for value in 1..=60_000u64 {
+                    let event =
+                        [[3, value, value, 0], [4, value, value, value]][value as usize % 2];
+                    while !memory.ring().push(&event[..event[0] as usize]) {
                         std::thread::yield_now();
                     }
                 }
             });
             let mut expected = 1;
-            while expected <= 20_000 {
-                match ring.pop() {
-                    Some(words) => {
-                        assert_eq!(words, [expected; WORDS]);
+            while expected <= 60_000 {
+                match pop(memory.ring()) {
+                    Some([length, value, again, ..]) => {
+                        assert_eq!((value, again), (expected, expected));
+                        assert_eq!(length, 3 + expected % 2);
                         expected += 1;
                     }
                     None => std::thread::yield_now(),

@@ -43,7 +43,7 @@ pub(crate) fn released(object: u64) {
 }
 
 fn push(arena: &Arena, index: usize, wait: Waited) {
-    if !arena.ring(index).push(&Event::Wait(wait).to_words()) {
+    if !Event::Wait(wait).push(arena.ring(index)) {
         let lost = &arena.slot(index).lost.waits;
         lost.store(lost.load(Relaxed) + 1, Relaxed);
     }

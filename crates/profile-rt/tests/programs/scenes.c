@@ -133,6 +133,46 @@ static int locks(void) {
     return 0;
 }
 
+/* ---- relay: two threads take turns by a condition ---- */
+
+static pthread_cond_t turn_changed = PTHREAD_COND_INITIALIZER;
+static unsigned turn;
+
+APART static void take_turns(unsigned mine, unsigned rounds) {
+    for (unsigned round = 0; round < rounds; round++) {
+        pthread_mutex_lock(&mutex);
+        while (turn % 2 != mine)
+            pthread_cond_wait(&turn_changed, &mutex);
+        spin(20);
+        turn++;
+        pthread_cond_signal(&turn_changed);
+        pthread_mutex_unlock(&mutex);
+    }
+}
+
+static void *other_runner(void *rounds) {
+    take_turns(1, (unsigned)(uintptr_t)rounds);
+    return NULL;
+}
+
+static int relay(unsigned rounds) {
+    pthread_t other;
+    pthread_create(&other, NULL, other_runner, (void *)(uintptr_t)rounds);
+    take_turns(0, rounds);
+    pthread_join(other, NULL);
+    return turn == 2 * rounds ? 0 : 1;
+}
+
+/* ---- marks: as fast as they can be made ---- */
+
+static int marks(uint64_t requests) {
+    for (uint64_t request = 0; request < requests; request++) {
+        tw_req_start(request);
+        tw_req_end(request);
+    }
+    return 0;
+}
+
 /* ---- crowd: many threads at a time, then as many again ---- */
 
 APART static void task(void) { spin(50); }
@@ -233,6 +273,10 @@ int main(int argc, char **argv) {
         return refresh(first, second);
     if (!strcmp(scene, "locks"))
         return locks();
+    if (!strcmp(scene, "relay"))
+        return relay((unsigned)first);
+    if (!strcmp(scene, "marks"))
+        return marks(first);
     if (!strcmp(scene, "crowd"))
         return crowd((unsigned)first);
     if (!strcmp(scene, "family"))

@@ -34,6 +34,8 @@ enum Output {
     /// Nothing that can be run: preprocessed text, questions to the compiler, `-r`.
     Other,
     Executable,
+    /// Without a dynamic linker.
+    Static,
     SharedLibrary,
 }
 
@@ -54,6 +56,30 @@ const STOPS: &[&str] = &[
     "--analyze",
     "-emit-ast",
     "-nostdlib",
+];
+/// Flags that leave out the dynamic linker.
+const STATIC: &[&str] = &["-static", "--static", "-static-pie", "--static-pie"];
+/// glibc's own names for what the runtime wraps. A dynamic linker finds the functions behind the
+/// wrappers; a static link brings them in only when it is asked to.
+const REAL: &[&str] = &[
+    "mutex_lock",
+    "mutex_trylock",
+    "mutex_timedlock",
+    "mutex_clocklock",
+    "mutex_unlock",
+    "rwlock_rdlock",
+    "rwlock_tryrdlock",
+    "rwlock_timedrdlock",
+    "rwlock_clockrdlock",
+    "rwlock_wrlock",
+    "rwlock_trywrlock",
+    "rwlock_timedwrlock",
+    "rwlock_clockwrlock",
+    "rwlock_unlock",
+    "cond_wait",
+    "cond_timedwait",
+    "cond_clockwait",
+    "join",
 ];
 /// Flags whose value is the next word: that word is no input.
 const TAKE_VALUE: &[&str] = &[
@@ -124,14 +150,13 @@ fn before(arguments: &[OsString], installed: &Installed) -> Vec<OsString> {
 fn after(output: Output, installed: &Installed) -> Vec<OsString> {
     match output {
         Output::Other => vec![],
-        // Back to binaries, should the last input have been of a declared language.
         Output::Executable => {
-            let mut words: Vec<OsString> = vec!["-x".into(), "none".into()];
-            words.push(installed.object().into());
             // Libraries that are opened later find the executable's copy.
-            words.push("-Wl,--export-dynamic-symbol=tw_*".into());
-            words.extend(["-lpthread", "-ldl", "-lm", "-lc"].map(OsString::from));
-            words
+            with_runtime(vec!["-Wl,--export-dynamic-symbol=tw_*".into()], installed)
+        }
+        Output::Static => {
+            let asks = REAL.iter().map(|name| format!("-Wl,-u,___pthread_{name}").into());
+            with_runtime(asks.collect(), installed)
         }
         Output::SharedLibrary => {
             let library = installed.library();
@@ -144,11 +169,22 @@ fn after(output: Output, installed: &Installed) -> Vec<OsString> {
     }
 }
 
+fn with_runtime(flags: Vec<OsString>, installed: &Installed) -> Vec<OsString> {
+    // Back to binaries, should the last input have been of a declared language.
+    let mut words: Vec<OsString> = vec!["-x".into(), "none".into(), installed.object().into()];
+    words.extend(flags);
+    words.extend(["-lpthread", "-ldl", "-lm", "-lc"].map(OsString::from));
+    words
+}
+
 fn output(arguments: &[OsString]) -> Output {
     if !has_input(arguments) || arguments.iter().any(|word| stops(word)) {
         Output::Other
     } else if arguments.iter().any(|word| word == "-shared") {
         Output::SharedLibrary
+    } else if arguments.iter().any(|word| word.to_str().is_some_and(|word| STATIC.contains(&word)))
+    {
+        Output::Static
     } else {
         Output::Executable
     }
@@ -186,18 +222,16 @@ mod tests {
 
     #[test]
     fn what_is_linked_is_told_from_the_flags() {
-        for line in [
-            "a.c",
-            "-O2 a.o -o a",
-            "-static main.o -lm",
-            "a.o -nodefaultlibs -lc",
-            "-o a @objects",
-            "-x c -",
-            "-pie a.o",
-        ] {
+        for line in
+            ["a.c", "-O2 a.o -o a", "a.o -nodefaultlibs -lc", "-o a @objects", "-x c -", "-pie a.o"]
+        {
             assert_eq!(of(line), Output::Executable, "{line}");
         }
+        for line in ["-static main.o -lm", "-o a a.o -static-pie"] {
+            assert_eq!(of(line), Output::Static, "{line}");
+        }
         assert_eq!(of("-shared -fPIC a.o -o liba.so"), Output::SharedLibrary);
+        assert_eq!(of("-static -c a.c"), Output::Other);
         let others = [
             "-c a.c",
             "-E a.c",

@@ -87,8 +87,8 @@ impl Node {
     pub(crate) fn held_requests(&self, space: &Space) -> Vec<Key> {
         let working = self.working.iter().flatten().filter_map(Work::key);
         let queued = self.packets.iter().filter_map(|(_, packet)| packet.key());
-        let mut held: Vec<Key> =
-            working.chain(queued).chain(self.runnable.iter().copied()).collect();
+        let runnable = self.ahead.iter().chain(&self.runnable).copied();
+        let mut held: Vec<Key> = working.chain(queued).chain(runnable).collect();
         if self.walk.is_some() {
             let clients = self.control.clients();
             let waits = |request: &Request| {

@@ -56,3 +56,19 @@ fn no_check_fires_under_any_policy() {
         assert_eq!(complaint(policy), None, "{policy:?}");
     }
 }
+
+/// Wherever the run ends, who was handed a lock and waits to run before all others is still there.
+#[test]
+fn holders_that_run_first_are_found_at_the_end() {
+    let text =
+        TEXT.replace("cores = 4", "cores = 2").replace("[[fault]]", "ahead = true\n[[fault]]");
+    let scenario = Scenario::parse("x.toml", &text).unwrap();
+    let mut world = world_of(&scenario, &scenario.configurations().remove(0), 1);
+    let controller = Spec::named("none").build(world.slo, 1, 1).unwrap();
+    world.drain = Duration::ZERO;
+    for _ in 0..64 {
+        world.measure += Duration::from_nanos(7_919);
+        let load = Load::Closed { in_flight: 16, service: &mut || Duration::ZERO };
+        assert_eq!(simulate(&world, load, &controller).err(), None, "{:?}", world.measure);
+    }
+}

@@ -72,7 +72,8 @@ pub enum Increase {
     /// The fraction is carried to the next update and lost on a decrease (artifact).
     Carried,
     /// The pool is a real number, both ways. A gentle β works only so: rounded down, every decrease
-    /// takes a whole credit at least, and the pool saws.
+    /// takes a whole credit at least, and the pool saws. It also loses what the server's queue sheds
+    /// beyond 30 % of what comes, which eq. 2 is blind to.
     Fractional,
 }
 

@@ -10,6 +10,8 @@ pub(super) struct Reading {
     pub(super) issued: u32,
     pub(super) sessions: u32,
     pub(super) delay: Duration,
+    /// Requests that the server's queue shed since the last update, beyond what bursts explain.
+    pub(super) wasted: f64,
     /// The pool lags behind the demand: it has never met the target delay yet, or [`CALM`] requests were
     /// served in a row without any.
     pub(super) is_lagging: bool,
@@ -64,8 +66,9 @@ pub(super) fn is_calm(config: &Config, delay: Duration) -> bool {
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to u32")]
 fn fractional(config: &Config, reading: &Reading) -> (u32, f64) {
     let total = f64::from(reading.total) + reading.carry;
-    let next = if reading.delay >= config.target_delay {
-        total * decrease_factor(config, reading)
+    let next = if reading.delay >= config.target_delay || reading.wasted > 0.0 {
+        let kept = total * decrease_factor(config, reading);
+        (kept - reading.wasted).max(total * config.decrease_floor)
     } else if may_grow(config, reading) {
         let step = config.alpha * f64::from(reading.sessions);
         total + if reading.is_lagging { step.max(1.0).max(total * LAG_GROWTH) } else { step }
@@ -97,7 +100,7 @@ fn decrease(config: &Config, reading: &Reading) -> u32 {
 fn decrease_factor(config: &Config, reading: &Reading) -> f64 {
     let target = config.target_delay.as_secs_f64();
     let excess = (reading.delay.as_secs_f64() - target) / target;
-    (1.0 - config.beta * excess).max(config.decrease_floor)
+    (1.0 - config.beta * excess.max(0.0)).max(config.decrease_floor)
 }
 
 /// Between the minimum and what all sessions together could hold.
@@ -116,6 +119,7 @@ mod tests {
             issued: total,
             sessions: 1_000,
             delay: Duration::from_micros(delay_us),
+            wasted: 0.0,
             is_lagging: false,
             held: false,
             carry: 0.0,
@@ -172,6 +176,14 @@ mod tests {
         let close =
             totals.iter().zip(expected).all(|(found, wanted)| (found - wanted).abs() < 1e-3);
         assert!(close, "{totals:?}");
+    }
+
+    #[test]
+    fn credits_that_brought_refusals_only_are_not_issued_again() {
+        let tuned = Config::tuned(Duration::from_micros(400), 1);
+        let refused = Reading { wasted: 30.0, ..reading(400, 0) };
+        assert_eq!(update(&tuned, &refused).0, 370, "though the queue is empty");
+        assert_eq!(update(&tuned, &Reading { wasted: 1e9, ..refused }).0, 200, "by half at most");
     }
 
     #[test]

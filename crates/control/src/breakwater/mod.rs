@@ -15,6 +15,7 @@ mod pool;
 mod session;
 mod shard;
 mod trend;
+mod waste;
 
 pub use client::CreditGate;
 pub use config::{

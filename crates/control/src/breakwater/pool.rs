@@ -7,6 +7,7 @@ use super::config::{Config, Law};
 use super::delay::{self, Reading};
 use super::efficiency::{self, Efficiency};
 use super::meter::Meter;
+use super::waste::{self, Tally};
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64};
 use std::time::Duration;
@@ -27,6 +28,8 @@ pub(super) struct Pool {
     settled: AtomicBool,
     /// Requests served in a row with every update finding the server all but idle.
     calm: AtomicU32,
+    /// The share of requests that the server's queue shed of late, as bits; touched as the fraction is.
+    shed_bits: AtomicU64,
     /// The efficiency law's last word: do not grow.
     held: AtomicBool,
     /// What the efficiency law looks at.
@@ -44,8 +47,8 @@ pub(super) struct Turn {
     pub(super) delay: Duration,
     /// Its time between completions while requests wait.
     pub(super) pace: Duration,
-    /// Requests it has served since it last made an update.
-    pub(super) served: u32,
+    /// What became of its requests since it last made an update.
+    pub(super) tally: Tally,
 }
 
 /// An update that took place.
@@ -66,6 +69,7 @@ impl Pool {
             carry_bits: AtomicU64::new(0),
             settled: AtomicBool::new(false),
             calm: AtomicU32::new(0),
+            shed_bits: AtomicU64::new(0),
             held: AtomicBool::new(false),
             meter: Meter::default(),
             rtt_ns: AtomicU64::new(0),
@@ -213,10 +217,10 @@ impl Pool {
         }
         let next = (now + self.interval(turn.pace)).as_nanos();
         self.due_ns.compare_exchange(due, next, Relaxed, Relaxed).ok()?;
-        Some(self.update(turn.served))
+        Some(self.update(turn.tally))
     }
 
-    fn update(&self, served: u32) -> Resized {
+    fn update(&self, tally: Tally) -> Resized {
         // The slowest loop counts, as the slowest queue does in the paper (§4).
         let delay_ns = self.delays_ns.iter().map(|delay| delay.load(Relaxed)).max().unwrap_or(0);
         let delay = Duration::from_nanos(delay_ns);
@@ -225,9 +229,12 @@ impl Pool {
         }
         let is_calm = delay::is_calm(&self.config, delay);
         // Counted in requests: where nothing comes, the clients may as well have stalled.
-        let calm = self.calm.load(Relaxed).saturating_add(served);
+        let calm = self.calm.load(Relaxed).saturating_add(tally.served);
         let calm = if is_calm { calm } else { 0 };
         self.calm.store(calm, Relaxed);
+        let share =
+            waste::follow(f64::from_bits(self.shed_bits.load(Relaxed)), tally, self.issued());
+        self.shed_bits.store(share.to_bits(), Relaxed);
         let reading = Reading {
             is_lagging: calm >= delay::CALM || !self.settled.load(Relaxed),
             held: self.held.load(Relaxed),
@@ -235,6 +242,7 @@ impl Pool {
             issued: self.issued(),
             sessions: self.sessions(),
             delay,
+            wasted: waste::beyond_bursts(share, tally),
             carry: f64::from_bits(self.carry_bits.load(Relaxed)),
         };
         let (total, carry) = delay::update(&self.config, &reading);

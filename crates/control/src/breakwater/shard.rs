@@ -5,6 +5,7 @@ use super::config::{Config, Demand, Issued, LastCredit, Signal};
 use super::drained::{Drained, Entry};
 use super::pool::{Pool, Turn};
 use super::session::Session;
+use super::waste::Tally;
 use crate::server::{Arrival, Completion, Offer, Outcome, Reason, Shard, Verdict, Wish};
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,8 +18,8 @@ pub(super) struct BreakwaterShard {
     drained: Drained,
     service: TypicalService,
     ahead: Ahead,
-    /// Requests served since this loop last updated the pool.
-    served: u32,
+    /// What became of requests since this loop last updated the pool.
+    tally: Tally,
 }
 
 impl BreakwaterShard {
@@ -31,7 +32,7 @@ impl BreakwaterShard {
             drained,
             service: TypicalService::default(),
             ahead: Ahead::default(),
-            served: 0,
+            tally: Tally::default(),
         }
     }
 
@@ -193,10 +194,13 @@ impl BreakwaterShard {
             Signal::Predicted => self.ahead.wait(),
         };
         if config.drop_threshold.is_some_and(|threshold| delay >= threshold) {
+            self.tally.on_shed(true);
             return Verdict::Shed(Reason::Delay);
         }
+        let spent = arrival.hidden.max(delay);
         match arrival.budget {
-            Some(budget) if self.is_hopeless(budget, arrival.hidden.max(delay)) => {
+            Some(budget) if self.is_hopeless(budget, spent) => {
+                self.tally.on_shed(spent >= config.target_delay);
                 Verdict::Shed(Reason::Deadline)
             }
             _ => Verdict::Admit,
@@ -328,13 +332,14 @@ impl Shard for BreakwaterShard {
         &mut self,
         now: Instant,
         id: SessionId,
-        _waited: Duration,
+        waited: Duration,
         budget: Option<Duration>,
         observer: &mut dyn Observer,
     ) -> Verdict {
         self.leave_queue(id);
         match budget {
             Some(budget) if self.is_hopeless(budget, Duration::ZERO) => {
+                self.tally.on_shed(waited >= self.config().target_delay);
                 self.sessions[id.index()].shed_since_offer = true;
                 observer.on_event(now, &Event::Shed(id, Reason::Deadline.name()));
                 Verdict::Shed(Reason::Deadline)
@@ -347,7 +352,7 @@ impl Shard for BreakwaterShard {
         if done.outcome == Outcome::Served {
             self.service.learn(done.service);
             self.ahead.complete(now);
-            self.served = self.served.saturating_add(1);
+            self.tally.on_served();
         }
         if let Some(meter) = self.pool.meter() {
             match done.outcome {
@@ -382,11 +387,11 @@ impl Shard for BreakwaterShard {
             Signal::OldestAge => delay,
             Signal::Predicted => self.ahead.wait(),
         };
-        let turn = Turn { delay, pace: self.ahead.gap(), served: self.served };
+        let turn = Turn { delay, pace: self.ahead.gap(), tally: self.tally };
         let Some(resized) = self.pool.tick(now, self.index, turn) else {
             return;
         };
-        self.served = 0;
+        self.tally = Tally::default();
         if resized.from != resized.to {
             let event =
                 Event::PoolResized { from: resized.from, to: resized.to, delay: resized.delay };

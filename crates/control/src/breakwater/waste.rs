@@ -1,0 +1,78 @@
+//! Credits whose requests the server can only refuse.
+//!
+//! Where most of what comes is shed, the queue is as short as the AQM keeps it and says little of how far
+//! the pool is too large: eq. 2 then takes hundreds of updates, in which the server does little but
+//! refuse. The share that is shed says it. Ours; `docs/breakwater.md`.
+
+/// What became of the requests that credits brought in, since the last update of the pool.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Tally {
+    pub(super) served: u32,
+    /// Shed because of the server's queue. A client that asks for what was hopeless when it left is not
+    /// in it: it would cost all others their credits.
+    pub(super) shed: u32,
+}
+
+/// The share of requests that a pool of the right size may shed: bursts do that.
+const TOLERATED: f64 = 0.3;
+
+impl Tally {
+    pub(super) const fn on_served(&mut self) {
+        self.served = self.served.saturating_add(1);
+    }
+
+    pub(super) const fn on_shed(&mut self, by_queue: bool) {
+        self.shed = self.shed.saturating_add(by_queue as u32);
+    }
+
+    fn came(self) -> f64 {
+        f64::from(self.served) + f64::from(self.shed)
+    }
+}
+
+/// The share that is shed, smoothed over the requests that all issued credits bring in.
+pub(super) fn follow(share: f64, tally: Tally, issued: u32) -> f64 {
+    let came = tally.came();
+    let memory = f64::from(issued).max(came).max(1.0);
+    ((memory - came) * share + f64::from(tally.shed)) / memory
+}
+
+/// Requests shed since the last update beyond what bursts explain, given the smoothed share. Their
+/// credits are not issued again, so that a pool that is too large by a factor shrinks by it within about
+/// the time in which every credit is used once.
+pub(super) fn beyond_bursts(share: f64, tally: Tally) -> f64 {
+    (share - TOLERATED).max(0.0) * tally.came()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A thousand credits, of which a hundred could be served in each turnover.
+    #[test]
+    fn a_pool_ten_times_too_large_shrinks_within_a_few_turnovers() {
+        let (mut pool, mut share) = (1_000.0, 0.0);
+        for _ in 0..5 * 16 {
+            let came = pool / 16.0;
+            let tally = Tally { served: 6, shed: (came as u32).saturating_sub(6) };
+            share = follow(share, tally, pool as u32);
+            pool -= beyond_bursts(share, tally);
+        }
+        assert!((100.0..250.0).contains(&pool), "{pool}");
+    }
+
+    #[test]
+    fn what_bursts_shed_costs_no_credit() {
+        let mut share = 0.0;
+        for update in 0..1_000 {
+            let tally = Tally { served: 6, shed: if update % 8 == 0 { 8 } else { 0 } };
+            share = follow(share, tally, 100);
+            assert!(beyond_bursts(share, tally) <= 0.0, "at update {update}: {share}");
+        }
+    }
+
+    #[test]
+    fn an_idle_server_forgets_nothing() {
+        assert!((follow(0.5, Tally::default(), 0) - 0.5).abs() < f64::EPSILON);
+    }
+}

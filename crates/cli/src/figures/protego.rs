@@ -1,10 +1,10 @@
-//! Figures 3, 5 to 7 and 9 to 13 of Protego (NSDI '23).
+//! Figures 3 and 5 to 13 of Protego (NSDI '23).
 //!
 //! What counts as the same was written down here after first runs had been seen:
 //! `docs/figures-protego.md` says what that means for the count of numbers that agree.
 
 use super::figure::{Agree, Claim, Drawn, Figure, Mark, Panel, Quantity, source};
-use super::quantity::{CPU, DEMAND, DROPS, GOODPUT, P99, THROUGHPUT};
+use super::quantity::{CPU, DEMAND, DROPS, FAILURES, GOODPUT, P99, RETRIES, THROUGHPUT};
 use super::results::Results;
 use tailwater_report::LineStyle;
 use tailwater_stats::result::Run;
@@ -150,6 +150,82 @@ pub(super) const FIGURES: &[Figure] = &[
                 agree: Agree::Factor(1.5),
                 subjects: SERVING,
                 ours: |results, who| quicker(results, "protego-fig7", who, SEDA_TARGET),
+            },
+        ],
+    },
+    Figure {
+        paper: "protego",
+        number: 8,
+        title: "memcached, VAR, one retry at a replica",
+        scenarios: &[source!("protego-fig8"), source!("protego-fig8-budget")],
+        panels: &[
+            panel("goodput", &["protego-fig8"], &GOODPUT, &[]),
+            panel(
+                "p99",
+                &["protego-fig8"],
+                &P99,
+                &[
+                    Mark { label: "SLO 220 µs (§5.3)", x: (300.0, 1_000.0), y: 220.0 },
+                    Mark { label: "1.7 × below it (§5.3)", x: (300.0, 1_000.0), y: 129.0 },
+                ],
+            ),
+            panel("retries", &["protego-fig8"], &RETRIES, &[]),
+            panel(
+                "failures",
+                &["protego-fig8"],
+                &FAILURES,
+                &[Mark { label: "target 110 µs (§5.3)", x: (300.0, 1_000.0), y: 110.0 }],
+            ),
+            panel("goodput-budget", &["protego-fig8-budget"], &GOODPUT, &[]),
+        ],
+        claims: &[
+            Claim {
+                what: "p99 with a retry over twice the target delay, most of all demands",
+                place: "§5.3",
+                theirs: 1.0,
+                unit: "×",
+                agree: Agree::AtMost,
+                subjects: SERVING,
+                ours: |results, who| over_target(results, "protego-fig8", who),
+            },
+            Claim {
+                what: "SLO over p99 with a retry, least of all demands",
+                place: "§5.3",
+                theirs: 1.7,
+                unit: "×",
+                agree: Agree::Factor(1.25),
+                subjects: SERVING,
+                ours: |results, who| over_target(results, "protego-fig8", who).map(f64::recip),
+            },
+            Claim {
+                what: "p99 of failure messages from the first server, most of all demands",
+                place: "§5.3",
+                theirs: 110.0,
+                unit: "µs",
+                agree: Agree::AtMost,
+                subjects: SERVING,
+                ours: |results, who| most(of(results, "protego-fig8", who).filter_map(failure)),
+            },
+            Claim {
+                what: "the same at 1 M/s over that at its highest: it falls with demand",
+                place: "§5.3",
+                theirs: 1.0,
+                unit: "×",
+                agree: Agree::AtMost,
+                subjects: SERVING,
+                ours: |results, who| {
+                    let last = failure(at(results, "protego-fig8", who, 1_000.0)?)?;
+                    Some(last / most(of(results, "protego-fig8", who).filter_map(failure))?)
+                },
+            },
+            Claim {
+                what: "refused or tried again at 400 k/s, from where server 1 drops",
+                place: "§5.3",
+                theirs: 0.0,
+                unit: "%",
+                agree: Agree::Within(1.0),
+                subjects: SERVING,
+                ours: |results, who| retried(at(results, "protego-fig8", who, 400.0)?),
             },
         ],
     },
@@ -482,6 +558,16 @@ fn most(values: impl Iterator<Item = f64>) -> Option<f64> {
 
 fn drops(run: &Run) -> f64 {
     run.drop_ratio * 100.0
+}
+
+/// How long until a failure at the first replica is known, in µs.
+fn failure(run: &Run) -> Option<f64> {
+    run.retry.map(|retry| retry.failure_p99_us).filter(|&us| us > 0.0)
+}
+
+/// Requests that a second replica was asked for, in per cent.
+fn retried(run: &Run) -> Option<f64> {
+    run.retry.map(|retry| (retry.retried + retry.moved) * 100.0)
 }
 
 /// The highest goodput, in thousands per second.

@@ -37,7 +37,8 @@ impl Counted {
             while tailwater_rt::time::now().since(began) < work {
                 std::hint::spin_loop();
             }
-            let reply = if refuses { Reply::Shed(Reason::Lock) } else { Reply::ok(request.payload) };
+            let reply =
+                if refuses { Reply::Shed(Reason::Lock) } else { Reply::ok(request.payload) };
             async move { reply }
         };
         let server = Server::start(ServerConfig::default(), control.admission.clone(), service)
@@ -168,11 +169,7 @@ fn a_replica_that_goes_away_loses_what_it_had_and_no_more() {
 fn who_finds_no_credit_at_one_replica_goes_to_the_other() {
     let breakwater = controller("breakwater", &[("expiry", "never")]);
     let gate = Arc::new(Gate::default());
-    let busy = Server::start(
-        ServerConfig::default(),
-        breakwater.admission.clone(),
-        router(&gate),
-    );
+    let busy = Server::start(ServerConfig::default(), breakwater.admission.clone(), router(&gate));
     let busy = busy.expect("the test's server starts");
     let control = controller("breakwater", &[("expiry", "never")]);
     let second = Counted::start(&control, false, Duration::ZERO);

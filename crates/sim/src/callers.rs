@@ -69,8 +69,8 @@ pub(crate) struct Asked {
 }
 
 impl Callers {
-    /// Adds a connection to the node of a tier, which is the node `to` of all, over which `first` requests may go before the node
-    /// says more. Numbers must come in order.
+    /// Adds a connection to the node of a tier, which is the node `to` of all, over which `first`
+    /// requests may go before the node says more. Numbers must come in order.
     pub(crate) fn connect(
         &mut self,
         (tier, node): (usize, usize),

@@ -1,7 +1,7 @@
 //! The clients: each the same state machine that the runtime's client drives.
 //!
-//! This file submits, sends and receives; `clients/retries.rs` chooses among replicas; `clients/links.rs` is about connections that are lost and
-//! made again, and about clients that crash.
+//! This file submits, sends and receives; `clients/retries.rs` chooses among replicas; `clients/links.rs`
+//! is about connections that are lost and made again, and about clients that crash.
 
 mod links;
 mod retries;

@@ -134,7 +134,8 @@ impl<'a> Simulation<'a> {
     fn new(world: &World, mut parts: Parts<'a>) -> Self {
         let plan = Plan::of(world);
         let rng = Rng::from_seed(world.seed);
-        let mut space = Space::new(Fabric::new(world.link, plan.connections(), &rng), world.replicas);
+        let mut space =
+            Space::new(Fabric::new(world.link, plan.connections(), &rng), world.replicas);
         let (from, to) = world.window();
         space.calendar.at(from, Event::Window(true));
         space.calendar.at(to, Event::Window(false));

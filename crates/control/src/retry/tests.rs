@@ -89,7 +89,8 @@ fn a_retry_needs_time_for_the_network_and_the_service_of_where_it_goes() {
 #[test]
 fn moving_on_unsent_costs_no_token_and_the_wait_for_credit_ends_with_the_tries() {
     let wait = Some(Duration::from_micros(10));
-    let mut replicas = Replicas::new(RetryConfig { burst: 0, credit_wait: wait, ..config(2) }, 2, 0);
+    let mut replicas =
+        Replicas::new(RetryConfig { burst: 0, credit_wait: wait, ..config(2) }, 2, 0);
     let (_, mut tries) = replicas.first(idle);
     assert_eq!(replicas.credit_wait(tries), wait);
     assert_eq!(

@@ -83,9 +83,8 @@ impl Waiting {
 
     /// The calls that are at this replica now.
     pub(super) fn at(&self, replica: usize) -> Vec<u64> {
-        let there = |caller: &Caller| {
-            caller.again.as_ref().is_some_and(|again| again.replica == replica)
-        };
+        let there =
+            |caller: &Caller| caller.again.as_ref().is_some_and(|again| again.replica == replica);
         let slots = self.slots.iter().filter(|(_, (_, caller))| there(caller));
         slots.map(|(index, (sequence, _))| sequence << 32 | index as u64).collect()
     }
@@ -108,9 +107,7 @@ impl Waiting {
                 (token, failure, reason.into())
             }
             // It fits no replica any better.
-            Event::TooLong { token, most } => {
-                (token, Failure::Lost, CallError::TooLong { most })
-            }
+            Event::TooLong { token, most } => (token, Failure::Lost, CallError::TooLong { most }),
         };
         if self.again(token).is_some() {
             self.failed.push(Failed { token, failure, error });

@@ -26,7 +26,13 @@ impl Callers {
 
     /// A connection is lost, or was refused. What was sent over it ends by itself; what waits waits on
     /// and may expire. Nothing is sent before [`Callers::on_opened`].
-    pub(crate) fn on_lost(&mut self, now: Instant, number: u32, connection: u16, space: &mut Space) {
+    pub(crate) fn on_lost(
+        &mut self,
+        now: Instant,
+        number: u32,
+        connection: u16,
+        space: &mut Space,
+    ) {
         let Some(index) = self.find(number) else {
             return;
         };
@@ -48,7 +54,13 @@ impl Callers {
     }
 
     /// A pause is over, unless something else has happened meanwhile.
-    pub(crate) fn on_reconnect(&self, now: Instant, number: u32, connection: u16, space: &mut Space) {
+    pub(crate) fn on_reconnect(
+        &self,
+        now: Instant,
+        number: u32,
+        connection: u16,
+        space: &mut Space,
+    ) {
         if let Some(index) = self.find(number)
             && self.connections[index].connection == connection
             && !self.connections[index].up

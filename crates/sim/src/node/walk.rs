@@ -46,12 +46,7 @@ enum Next {
 
 impl Walk {
     /// `draws` are the seed of what requests do and the number of clients.
-    pub(crate) fn new(
-        paths: Arc<Paths>,
-        tier: &str,
-        callers: Callers,
-        draws: (u64, u32),
-    ) -> Self {
+    pub(crate) fn new(paths: Arc<Paths>, tier: &str, callers: Callers, draws: (u64, u32)) -> Self {
         let (seed, clients) = draws;
         Self {
             locks: Locks::new(&paths, tier),

@@ -342,7 +342,8 @@ controller = [{ name = "none" }]
 
     /// A server of two replicas, with a tier of three.
     fn tiered(said: &str) -> Result<Vec<Fault>, String> {
-        let path = "path = [{ probability = 1.0, steps = [{ call = \"leaf\" }] }]\nserver.replicas = 2";
+        let path =
+            "path = [{ probability = 1.0, steps = [{ call = \"leaf\" }] }]\nserver.replicas = 2";
         let service = "service = { distribution = \"exponential\", mean = \"10us\" }";
         let text = format!(
             "{}[[tier]]\nname = \"leaf\"\nnodes = 3\nservice = \"5us\"\n\
@@ -373,10 +374,7 @@ controller = [{ name = "none" }]
                 "tier = \"leaf\"\nnode = 0",
                 "x.toml:18:8: fault.node is 0; a whole number from 1 to 3 is needed",
             ),
-            (
-                "tier = \"leaves\"",
-                "x.toml:17:8: fault.tier is \"leaves\"; known are: leaf",
-            ),
+            ("tier = \"leaves\"", "x.toml:17:8: fault.tier is \"leaves\"; known are: leaf"),
         ] {
             assert_eq!(tiered(said).err().unwrap_or_default(), message, "{said}");
         }

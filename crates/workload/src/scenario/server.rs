@@ -64,9 +64,16 @@ pub enum Transport {
     Unix,
 }
 
-pub(super) const KEYS: &[&str] =
-    &[
-    "loops", "cores", "reception", "placement", "transport", "service", "path", "locks", "replicas",
+pub(super) const KEYS: &[&str] = &[
+    "loops",
+    "cores",
+    "reception",
+    "placement",
+    "transport",
+    "service",
+    "path",
+    "locks",
+    "replicas",
 ];
 const SERVICE_KEYS: &[&str] = &["distribution", "mean", "work"];
 const SERVICE_EXAMPLE: &str = "service = { distribution = \"exponential\", mean = \"10us\" }";

@@ -117,8 +117,9 @@ fn play(seed: u64, bug: Option<Bug>) -> Result<(), Broken> {
             _ => sound,
         }
     };
-    let sound: Vec<Controller> =
-        (0..case.world.replicas as usize + 2 * case.world.tiers.len()).map(|node| case.controller(node)).collect();
+    let sound: Vec<Controller> = (0..case.world.replicas as usize + 2 * case.world.tiers.len())
+        .map(|node| case.controller(node))
+        .collect();
     let client = |node: usize, number: u32| sound[node].client(number.into());
     let front = |number: u32| (number / case.world.clients) as usize;
     let to_front = |number| match bug {

@@ -6,6 +6,8 @@
 //! asks a [`Gate`] whether the next may be sent. Facts enter by `on_*(now, …)`, verdicts are
 //! returned, wishes leave by `poll_*`, and `next_deadline` says when to call back.
 //!
+//! [`retry`] decides where a call goes among replicas and whether it is tried again.
+//!
 //! Start with [`catalog::Spec`], which turns a name, a profile and overrides into a controller. This
 //! crate knows no clock, socket or thread: the simulator, the runtime and the tests run the same code.
 
@@ -20,11 +22,13 @@ pub mod dagor;
 pub mod gradient;
 pub mod guard;
 pub mod none;
+pub mod retry;
 pub mod seda;
 pub mod server;
 pub mod window;
 
 pub use client::{Action, Call, Client, ClientConfig, Dispatch, DropReason, Gate, Reply};
+pub use retry::{Replicas, RetryConfig};
 pub use server::{
     Admission, Arrival, Completion, Echo, Gauges, Offer, Outcome, Reason, Shard, Verdict, Wish,
 };

@@ -5,7 +5,9 @@ use crate::simulate::simulate_with;
 use crate::tiers;
 use crate::world::{Load, World};
 use std::time::Duration;
+use tailwater_control::RetryConfig;
 use tailwater_control::catalog::Spec;
+use tailwater_control::retry::First;
 use tailwater_core::{Nanos, Rate, Rng};
 use tailwater_stats::bound::{BoundSpec, Knowledge, bound};
 use tailwater_stats::result::CapacityReading;
@@ -60,6 +62,8 @@ impl<'a> Bench<'a> {
             drain: Duration::ZERO,
             bin: None,
             faults: Vec::new(),
+            // What all replicas do together, whichever clients ask first under control.
+            retry: RetryConfig { first: First::Own, ..RetryConfig::default() },
             ..world_of(scenario, &configuration, scenario.seed)
         };
         let mut rng = Rng::from_seed(scenario.seed).split("closed loop");
@@ -91,8 +95,10 @@ impl<'a> Bench<'a> {
 
     fn bound_at(&mut self, slo: Duration, demand: Rate) -> Rate {
         let front = tiers::front(self.scenario, slo);
+        let replicas = self.scenario.server.replicas;
         if let Some(paths) = &front.paths {
-            return paths.bound(&front, demand);
+            let each = Rate(demand.0 / f64::from(replicas));
+            return Rate(paths.bound(&front, each).0 * f64::from(replicas));
         }
         let known = |entry: &&(Duration, f64, Rate)| entry.0 == slo && entry.1 == demand.0;
         if let Some(&(_, _, found)) = self.bounds.iter().find(known) {
@@ -106,7 +112,7 @@ impl<'a> Bench<'a> {
         let found = bound(BoundSpec {
             service: &mut cost,
             knows: Knowledge::Backlog,
-            cores: sim.cores,
+            cores: sim.cores * replicas,
             demand,
             slo,
             base: sim.rtt + 2 * sim.jitter,

@@ -1,4 +1,8 @@
 //! A node as the client of further nodes: the controllers' client halves on its connections to them.
+//!
+//! This file calls and hears; `callers/links.rs` is about connections that are lost and made again.
+
+mod links;
 
 use crate::checks::honest::Conduct;
 use crate::checks::{Rule, calls};
@@ -9,6 +13,10 @@ use crate::task::{Stage, Task};
 use std::time::Duration;
 use tailwater_control::{Action, Call, Client, Dispatch, DropReason, Outcome, Reason, Reply};
 use tailwater_core::{Instant, Rng};
+
+/// How a call ends whose other end is gone: nobody knows whether it was carried out, and its caller
+/// answers as one that cannot serve.
+const LOST: Outcome = Outcome::Shed(Reason::Draining);
 
 /// All connections of one node to the tiers that it calls.
 #[derive(Default)]
@@ -27,10 +35,17 @@ pub(crate) struct Callers {
 
 struct Connection {
     number: u32,
+    /// The node at its other end.
+    to: usize,
     client: Client,
     conduct: Conduct,
     /// The next [`Event::ClientDue`] that is to be heeded.
     armed: Instant,
+    /// Counts losses; what comes over an earlier one is for nobody.
+    connection: u16,
+    up: bool,
+    /// How often it was tried to connect in vain.
+    attempts: u8,
 }
 
 /// How a tier is reached: indices of connections, by node.
@@ -54,10 +69,15 @@ pub(crate) struct Asked {
 }
 
 impl Callers {
-    /// Adds a connection to the node of a tier, over which `first` requests may go before the node
-    /// says more. Numbers must come in order.
-    pub(crate) fn connect(&mut self, to: (usize, usize), number: u32, client: Client, first: u32) {
-        let ((tier, node), mut client) = (to, client);
+    /// Adds a connection to the node of a tier, which is the node `to` of all, over which `first`
+    /// requests may go before the node says more. Numbers must come in order.
+    pub(crate) fn connect(
+        &mut self,
+        (tier, node): (usize, usize),
+        (number, to): (u32, usize),
+        mut client: Client,
+        first: u32,
+    ) {
         client.on_connected(Instant::ZERO);
         if self.routes.len() <= tier {
             self.routes.resize(tier + 1, Route::default());
@@ -68,18 +88,26 @@ impl Callers {
         }
         nodes[node].push(self.connections.len());
         let (conduct, armed) = (Conduct::new(first), Instant::FAR_FUTURE);
-        self.connections.push(Connection { number, client, conduct, armed });
+        self.connections.push(Connection {
+            number,
+            to,
+            client,
+            conduct,
+            armed,
+            connection: 0,
+            up: true,
+            attempts: 0,
+        });
     }
 
-    /// Asks `fan_out` different nodes of the tier, the first of them at random. What becomes of it
-    /// is told by [`Callers::next_woken`].
+    /// Asks `fan_out` different nodes of the tier, the first of them at random, and those to which no
+    /// connection stands after all others. What becomes of it is told by [`Callers::next_woken`].
     pub(crate) fn call(&mut self, now: Instant, asked: &Asked, space: &mut Space) {
         let mut rng = Rng::from_seed(asked.seed);
-        let count = self.routes[asked.tier].nodes.len();
-        let first = rng.below(count as u32) as usize;
-        for offset in 0..asked.fan_out as usize {
+        let nodes = self.order(asked.tier, &mut rng);
+        for node in nodes.into_iter().take(asked.fan_out as usize) {
             let route = &mut self.routes[asked.tier];
-            let to_node = &route.nodes[(first + offset) % count];
+            let to_node = &route.nodes[node];
             let index = to_node[route.turn % to_node.len()];
             route.turn = route.turn.wrapping_add(1);
             let connection = &mut self.connections[index];
@@ -95,6 +123,15 @@ impl Callers {
         }
     }
 
+    /// The nodes of a tier as a call prefers them.
+    fn order(&self, tier: usize, rng: &mut Rng) -> Vec<usize> {
+        let nodes = &self.routes[tier].nodes;
+        let (count, first) = (nodes.len(), rng.below(nodes.len() as u32) as usize);
+        let mut order: Vec<usize> = (0..count).map(|offset| (first + offset) % count).collect();
+        order.sort_by_key(|&node| !nodes[node].iter().any(|&index| self.connections[index].up));
+        order
+    }
+
     /// An answer was received and parsed.
     pub(crate) fn on_reply(&mut self, now: Instant, key: Key, space: &mut Space) {
         let Some(request) = space.requests.remove(key) else {
@@ -106,6 +143,10 @@ impl Callers {
             return space.complain(Rule::Calls, what);
         };
         let connection = &mut self.connections[index];
+        if request.connection != connection.connection {
+            // The connection that it came over is lost, and the process that asked may be another.
+            return self.end(now, &request, LOST, space);
+        }
         connection.conduct.on_answered(answer.offer);
         let reply = Reply {
             outcome: answer.outcome,
@@ -129,6 +170,9 @@ impl Callers {
             let what = || "a credit message arrived twice, or astray".into();
             return space.complain(Rule::Fates, what);
         };
+        if credit.connection != self.connections[index].connection {
+            return;
+        }
         self.connections[index].conduct.on_offer(credit.offer);
         self.connections[index].client.on_credit(now, credit.offer, credit.stamp);
         self.drive(now, index, space);
@@ -217,12 +261,14 @@ impl Callers {
                     }
                 },
                 Action::Demand { demand, acked } => {
-                    let packet = Packet::Demand { client: number, connection: 0, demand, acked };
+                    let connection = self.connections[index].connection;
+                    let packet = Packet::Demand { client: number, connection, demand, acked };
                     space.send_up(now, number, packet);
                 }
                 Action::Deregister => {
                     self.connections[index].conduct.on_deregistered();
-                    let packet = Packet::Deregister { client: number, connection: 0 };
+                    let connection = self.connections[index].connection;
+                    let packet = Packet::Deregister { client: number, connection };
                     space.send_up(now, number, packet);
                 }
             }
@@ -239,6 +285,7 @@ impl Callers {
         let key = Key::of(dispatch.id);
         if let Some(request) = space.request(key, "at calling") {
             (request.sent, request.dispatch) = (now, Some(dispatch));
+            request.connection = self.connections[index].connection;
             space.send_up(now, number, Packet::Request(key));
         }
     }

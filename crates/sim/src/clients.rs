@@ -1,21 +1,27 @@
 //! The clients: each the same state machine that the runtime's client drives.
 //!
-//! This file submits, sends and receives; `clients/links.rs` is about connections that are lost and
-//! made again, and about clients that crash.
+//! This file submits, sends and receives; `clients/retries.rs` chooses among replicas; `clients/links.rs`
+//! is about connections that are lost and made again, and about clients that crash.
 
 mod links;
+mod retries;
 mod state;
+
+pub(crate) use links::pause;
 
 use crate::checks::{Rule, fates, queues};
 use crate::faults::Clocks;
 use crate::slab::Key;
-use crate::space::{Packet, Request, Space};
+use crate::space::{Event, Packet, Request, Space};
 use crate::world::World;
+use retries::Retries;
 use state::{Link, State};
 use std::time::Duration;
-use tailwater_control::{Action, Call, Client, Dispatch, Outcome, Reply};
+use tailwater_control::retry::Failure;
+use tailwater_control::{Action, Client, Dispatch, Outcome, Reply};
 use tailwater_core::{Instant, Rng};
 use tailwater_stats::Tally;
+use tailwater_stats::result::RetryReport;
 use tailwater_workload::scenario::Claim;
 
 /// The middle priority; workloads do not set one yet.
@@ -23,8 +29,11 @@ const PRIORITY: u8 = 128;
 
 /// All clients, and what became of their requests.
 pub(crate) struct Clients<'a> {
+    /// Connections: all clients' to the first replica, then to the next.
     all: Vec<State>,
-    /// Makes the client of a number, which knows nothing.
+    clients: u32,
+    retries: Retries,
+    /// Makes the control of a connection, which knows nothing.
     make: &'a dyn Fn(u32) -> Client,
     clocks: Clocks,
     /// Spreads the clients' attempts to connect again.
@@ -37,6 +46,15 @@ pub(crate) struct Clients<'a> {
     pub(crate) ended: u64,
 }
 
+/// What became of everything.
+pub(crate) struct Books {
+    pub(crate) tally: Tally,
+    /// The longest time, over all clients, in which one got nothing served.
+    pub(crate) longest_unserved: Duration,
+    /// Where there are replicas.
+    pub(crate) retry: Option<RetryReport>,
+}
+
 impl<'a> Clients<'a> {
     /// Connected clients that have not sent anything and may send `first` requests.
     pub(crate) fn new(
@@ -46,14 +64,17 @@ impl<'a> Clients<'a> {
         tally: Tally,
     ) -> Self {
         let rng = Rng::from_seed(world.seed);
-        let clocks = Clocks::new(&world.faults, world.clients, &rng);
+        let crowd = (world.clients, world.replicas.max(1));
+        let clocks = Clocks::new(&world.faults, crowd, &rng);
         let state = |index| {
             let mut state = State::new(make(index), first);
             state.client.on_connected(clocks.local(index, Instant::ZERO));
             state
         };
         Self {
-            all: (0..world.clients).map(state).collect(),
+            all: (0..crowd.0 * crowd.1).map(state).collect(),
+            clients: crowd.0.max(1),
+            retries: Retries::new(world),
             make,
             clocks,
             rng: rng.split("reconnect"),
@@ -75,22 +96,21 @@ impl<'a> Clients<'a> {
         space: &mut Space,
     ) {
         self.intended += 1;
-        let state = &mut self.all[client as usize];
-        if state.link == Link::Crashed {
+        if self.all[client as usize].link == Link::Crashed {
             // Nobody is there to make it.
             self.ended += 1;
             return self.tally.lost(now);
         }
-        let request =
-            Request { connection: state.connection, ..Request::new(now, client, service) };
-        let key = space.requests.insert(request);
+        let (index, tries) = self.first(client);
+        let state = &self.all[index as usize];
+        let deadline = self.clocks.local(index, now) + self.slo;
+        let connection = state.connection;
+        let request = Request { connection, tries, deadline, ..Request::new(now, index, service) };
         if state.floods && state.link == Link::Up {
-            return self.force(now, client, key, space);
+            let key = space.requests.insert(request);
+            return self.force(now, index, key, space);
         }
-        let local = self.clocks.local(client, now);
-        let call = Call { id: key.id(), deadline: Some(local + self.slo), priority: PRIORITY };
-        self.all[client as usize].client.submit(local, call);
-        self.drive(now, client, space);
+        self.enter(now, request, space);
     }
 
     /// A response or reject is here; returns whose it was.
@@ -100,16 +120,17 @@ impl<'a> Clients<'a> {
             space.complain(Rule::Fates, what);
             return None;
         };
-        self.ended += 1;
-        let client = request.client;
-        let state = &mut self.all[client as usize];
+        let index = request.client;
+        let (client, replica) = self.ends(index);
+        let state = &mut self.all[index as usize];
         let answer = request.answer.filter(|_| request.connection == state.connection);
         let Some(answer) = answer else {
             // It came over a connection that is lost, or to a process that did not ask.
+            self.ended += 1;
             self.tally.lost(request.intended);
             return None;
         };
-        let local = self.clocks.local(client, now);
+        let local = self.clocks.local(index, now);
         if request.forced {
             state.conduct.on_offer(answer.offer);
             state.client.on_credit(local, answer.offer, answer.left.stamp());
@@ -119,22 +140,29 @@ impl<'a> Clients<'a> {
                 outcome: answer.outcome,
                 offer: answer.offer,
                 stamp: answer.left.stamp(),
-                elapsed: local.since(self.clocks.local(client, request.sent)),
+                elapsed: local.since(self.clocks.local(index, request.sent)),
                 sojourn: answer.left.since(request.arrived),
                 waited: answer.waited,
             };
             state.client.on_reply(local, &reply);
+            self.retries.on_reply(client, replica, &reply);
         }
         match answer.outcome {
             Outcome::Served => {
-                state.served(now);
+                self.all[client as usize].served(now);
                 self.tally.served(request.intended, now.since(request.intended));
             }
             Outcome::Shed(reason) => {
+                let failure = Failure::Shed(reason);
+                if !request.forced && self.try_again(now, &request, failure, space) {
+                    self.drive(now, index, space);
+                    return None;
+                }
                 self.tally.shed(request.intended, now.since(request.sent), reason.name());
             }
         }
-        self.drive(now, client, space);
+        self.ended += 1;
+        self.drive(now, index, space);
         Some(client)
     }
 
@@ -162,8 +190,14 @@ impl<'a> Clients<'a> {
         }
     }
 
-    pub(crate) fn count(&self) -> u32 {
+    /// All connections of clients; those of a client to further replicas count too.
+    pub(crate) fn links(&self) -> u32 {
         self.all.len() as u32
+    }
+
+    /// Clients.
+    pub(crate) const fn count(&self) -> u32 {
+        self.clients
     }
 
     /// The client claims something else than its demand, or tells the truth again.
@@ -178,16 +212,17 @@ impl<'a> Clients<'a> {
         (state.floods, state.rogue) = (floods, true);
     }
 
-    /// Counts what lost connections left behind. Those between nodes are never lost.
-    pub(crate) fn bury(&mut self, space: &mut Space) {
-        let clients = self.count();
+    /// Counts what lost connections left behind; of calls between nodes the caller learns.
+    pub(crate) fn bury(&mut self, now: Instant, space: &mut Space) {
+        let links = self.links();
         for key in std::mem::take(&mut space.abandoned) {
-            match space.requests.remove(key) {
-                Some(request) if request.client < clients => {
+            match space.requests.get(key).map(|request| (request.client, request.intended)) {
+                Some((index, intended)) if index < links => {
+                    space.requests.remove(key);
                     self.ended += 1;
-                    self.tally.lost(request.intended);
+                    self.tally.lost(intended);
                 }
-                Some(_) => space.complain(Rule::Calls, || "a call was lost".into()),
+                Some((number, _)) => space.send_down(now, number, Event::CallLost(key)),
                 None => space.complain(Rule::Fates, || "a request was lost twice".into()),
             }
         }
@@ -199,23 +234,31 @@ impl<'a> Clients<'a> {
     }
 
     /// Closes the books: whatever is still out or waiting is lost.
-    pub(crate) fn finish(mut self, now: Instant, space: &mut Space) -> (Tally, Duration) {
+    pub(crate) fn finish(mut self, now: Instant, space: &mut Space) -> Books {
         let mut left = 0;
         // Requests between nodes are no client's.
-        let clients = self.count();
-        for request in space.requests.iter().filter(|request| request.client < clients) {
+        let (links, clients) = (self.links(), self.clients as usize);
+        for request in space.requests.iter().filter(|request| request.client < links) {
             self.tally.lost(request.intended);
             left += 1;
         }
         space.judge(Rule::Fates, fates::counted(self.intended, self.ended + left));
-        let spare_ns = space.spare.reading(now);
-        let mut longest_ns = 0;
-        for state in &mut self.all {
+        for (index, state) in self.all.iter_mut().enumerate() {
+            let spare_ns = space.spare[index / clients].reading(now);
             space.judge(Rule::Starvation, state.check_starvation(spare_ns, self.starved_max));
-            state.served(now);
-            longest_ns = longest_ns.max(state.longest_gap_ns);
         }
-        (self.tally, Duration::from_nanos(longest_ns))
+        // With its first connection the client keeps when it was served by any.
+        let gaps = self.all.iter_mut().take(clients).map(|state| {
+            state.served(now);
+            state.longest_gap_ns
+        });
+        let longest_unserved = Duration::from_nanos(gaps.max().unwrap_or(0));
+        Books { tally: self.tally, longest_unserved, retry: self.retries.report() }
+    }
+
+    #[cfg(test)]
+    pub(crate) const fn plant(&mut self, defect: crate::planted::Planted) {
+        self.retries.flaw = crate::planted::Flaw::of(defect);
     }
 
     /// Carries out what the client decides now, and makes sure to ask again in time.
@@ -225,6 +268,7 @@ impl<'a> Clients<'a> {
             match action {
                 Action::Send(dispatch) => self.send(now, index, dispatch, space),
                 Action::Drop(id, _) => match space.requests.remove(Key::of(id)) {
+                    Some(request) if self.try_again(now, &request, Failure::Unsent, space) => {}
                     Some(request) => {
                         self.ended += 1;
                         self.tally.expired(request.intended);
@@ -251,7 +295,7 @@ impl<'a> Clients<'a> {
         let state = &mut self.all[index as usize];
         let (queued, max) = (state.client.queued() as usize, self.queue_max as usize);
         space.judge(Rule::Queues, queues::bounded("a client's queue", queued, max));
-        let spare_ns = space.spare.reading(now);
+        let spare_ns = space.spare[(index / self.clients) as usize].reading(now);
         space.judge(Rule::Starvation, state.check_starvation(spare_ns, self.starved_max));
         if let Some(deadline) = state.client.next_deadline() {
             state.arm(now, self.clocks.global(index, deadline), index, space);
@@ -297,7 +341,6 @@ impl<'a> Clients<'a> {
 mod tests {
     use super::*;
     use crate::fabric::Fabric;
-    use crate::space::Event;
     use crate::world::Link as Way;
     use tailwater_control::catalog::Spec;
     use tailwater_stats::TallySpec;
@@ -306,7 +349,7 @@ mod tests {
 
     fn space() -> Space {
         let link = Way { delay: Duration::from_micros(5), jitter: Duration::ZERO };
-        Space::new(Fabric::new(link, 1, &Rng::from_seed(1)))
+        Space::new(Fabric::new(link, 1, &Rng::from_seed(1)), 1)
     }
 
     fn make(index: u32) -> Client {
@@ -340,10 +383,12 @@ mod tests {
             }
         }
         assert_eq!(sent.len(), 1);
-        let (tally, longest) = clients.finish(Instant::ZERO + SLO, &mut space);
+        let Books { tally, longest_unserved, retry } =
+            clients.finish(Instant::ZERO + SLO, &mut space);
+        assert!(retry.is_none());
         let fates = tally.finish().fates;
         assert_eq!((fates.expired, fates.lost, fates.total()), (1, 1, 2));
-        assert_eq!(longest, SLO, "never served");
+        assert_eq!(longest_unserved, SLO, "never served");
         assert_eq!(space.broken, None);
     }
 

@@ -90,6 +90,8 @@ pub fn world_of(scenario: &Scenario, configuration: &Configuration, seed: u64) -
     let sim = &scenario.sim;
     World {
         node: tiers::front(scenario, configuration.slo),
+        replicas: scenario.server.replicas,
+        retry: tiers::retry(scenario),
         tiers: tiers::tiers(scenario, configuration.slo),
         link: Link { delay: sim.rtt / 2, jitter: sim.jitter },
         clients: configuration.clients,
@@ -134,7 +136,7 @@ impl Rig {
             Failure::Scenario(scenario.error_at(place, error.message))
         };
         for &slo in &scenario.slo {
-            spec.build(slo, 1, 0).map_err(place)?;
+            spec.build(scenario.target(slo), 1, 0).map_err(place)?;
             tiers::controllers(scenario, &spec, slo, 0)?;
         }
         Ok(Self { spec, profile, locks: said.locks })
@@ -166,10 +168,15 @@ fn run_once(
     let stream =
         Stream::new(&plan, configuration.clients, service, seed).map_err(Failure::Schedule)?;
     let world = rig.world(scenario, configuration, seed);
-    let tiers = tiers::controllers(scenario, &rig.spec, configuration.slo, seed)?;
-    let mut build = |node: usize| match node.checked_sub(1) {
-        Some(behind) => tiers[behind].clone(),
-        None => rig.build(configuration.slo, seed),
+    let behind = || tiers::controllers(scenario, &rig.spec, configuration.slo, seed);
+    let mut tiers: Vec<Option<Controller>> = behind()?.into_iter().map(Some).collect();
+    let (fronts, target) = (world.replicas as usize, scenario.target(configuration.slo));
+    let mut build = |node: usize| match node.checked_sub(fronts) {
+        // The successor of one that was taken is built like it, which went well before.
+        Some(index) => tiers[index].take().unwrap_or_else(|| {
+            behind().expect("the same specs were built before").swap_remove(index)
+        }),
+        None => rig.build(target, seed.wrapping_add((node as u64) << 32)),
     };
     let mut intended = stream.map(intended_of);
     let (mut run, _) = simulate_with(&world, Load::Open(&mut intended), &mut build)?;

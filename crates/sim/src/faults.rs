@@ -10,28 +10,33 @@ use tailwater_workload::scenario::{Fault, FaultKind};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Members {
     clients: u64,
+    /// Connections below this number are clients': one to each replica, the clients in turn.
+    links: u64,
     chosen: u64,
     multiplier: u64,
     offset: u64,
 }
 
 impl Members {
-    /// Those whom the fault numbered `index` strikes.
-    pub(crate) fn of(fault: &Fault, index: usize, clients: u32, rng: &Rng) -> Self {
+    /// Those whom the fault numbered `index` strikes, of so many clients of so many replicas.
+    pub(crate) fn of(fault: &Fault, index: usize, crowd: (u32, u32), rng: &Rng) -> Self {
+        let (clients, replicas) = crowd;
         let mut rng = rng.split(&format!("fault {index}"));
         let clients = u64::from(clients.max(1));
+        let links = clients * u64::from(replicas.max(1));
         let mut multiplier = u64::from(rng.below(u32::MAX)) | 1;
         while gcd(multiplier, clients) != 1 {
             multiplier += 1;
         }
         let chosen = (fault.share.0.clamp(0.0, 1.0) * clients as f64).ceil() as u64;
-        Self { clients, chosen, multiplier, offset: rng.u64() >> 32 }
+        Self { clients, links, chosen, multiplier, offset: rng.u64() >> 32 }
     }
 
-    /// What is numbered beyond the clients is a connection between nodes, which is spared.
-    pub(crate) const fn contain(&self, client: u32) -> bool {
-        (client as u64) < self.clients
-            && (client as u64 * self.multiplier + self.offset) % self.clients < self.chosen
+    /// Whether a client's connection of this number is struck. What is numbered beyond those is one
+    /// between nodes, which is spared.
+    pub(crate) const fn contain(&self, connection: u32) -> bool {
+        (connection as u64) < self.links
+            && (connection as u64 * self.multiplier + self.offset) % self.clients < self.chosen
     }
 }
 
@@ -87,10 +92,10 @@ const EPOCH_NS: i128 = 3_600_000_000_000;
 const DRIFT_UNIT: i128 = 1_000_000_000;
 
 impl Clocks {
-    pub(crate) fn new(faults: &[Fault], clients: u32, rng: &Rng) -> Self {
+    pub(crate) fn new(faults: &[Fault], crowd: (u32, u32), rng: &Rng) -> Self {
         let clock = |(index, fault): (usize, &Fault)| match fault.kind {
             FaultKind::Clock { offset, drift_ppm } => {
-                let members = Members::of(fault, index, clients, rng);
+                let members = Members::of(fault, index, crowd, rng);
                 Some((members, offset.nanos() as i64, (drift_ppm * 1e3) as i64))
             }
             _ => None,
@@ -128,7 +133,9 @@ impl Clocks {
     fn error(&self, client: u32) -> (i128, i128) {
         let of_client = self.wrong.iter().filter(|wrong| wrong.0.contain(client));
         of_client.fold((0, 0), |(offset, drift), &(members, most_ns, most_drift)| {
-            let mut rng = Rng::from_seed(members.offset ^ u64::from(client));
+            // A client has one clock, whatever the replica.
+            let client = u64::from(client) % members.clients;
+            let mut rng = Rng::from_seed(members.offset ^ client);
             let mut spread =
                 |most: i64| i128::from((most as f64 * (2.0 * rng.unit() - 1.0)) as i64);
             (offset + spread(most_ns), drift + spread(most_drift))
@@ -140,9 +147,11 @@ impl Clocks {
 mod tests {
     use super::*;
     use tailwater_core::Ratio;
+    use tailwater_workload::scenario::Struck;
 
     fn fault(share: f64, kind: FaultKind) -> Fault {
-        Fault { at: Duration::ZERO, length: Duration::ZERO, share: Ratio(share), kind }
+        let nodes = Struck::default();
+        Fault { at: Duration::ZERO, length: Duration::ZERO, share: Ratio(share), nodes, kind }
     }
 
     #[test]
@@ -150,10 +159,14 @@ mod tests {
         let half = fault(0.1, FaultKind::Flood);
         for clients in [1, 2, 7, 100, 1_000, 6_720] {
             let struck = |seed| -> Vec<u32> {
-                let members = Members::of(&half, 0, clients, &Rng::from_seed(seed));
+                let members = Members::of(&half, 0, (clients, 3), &Rng::from_seed(seed));
                 (0..clients).filter(|&client| members.contain(client)).collect()
             };
             assert_eq!(struck(1).len() as u32, clients.div_ceil(10), "of {clients}");
+            let members = Members::of(&half, 0, (clients, 3), &Rng::from_seed(1));
+            let same = |client| members.contain(client) == members.contain(client + 2 * clients);
+            assert!((0..clients).all(same), "a client is struck with all its connections");
+            assert!(!members.contain(3 * clients), "between nodes");
             assert_eq!(struck(1), struck(1));
             assert!(clients < 100 || struck(1) != struck(2));
         }
@@ -163,7 +176,7 @@ mod tests {
     fn clocks_are_wrong_by_what_was_said_and_convert_both_ways() {
         let (offset, drift_ppm) = (Duration::from_secs(3), 200.0);
         let wrong = fault(1.0, FaultKind::Clock { offset, drift_ppm });
-        let clocks = Clocks::new(&[wrong], 50, &Rng::from_seed(3));
+        let clocks = Clocks::new(&[wrong], (50, 1), &Rng::from_seed(3));
         let second = Duration::from_secs(1);
         let mut spread = (u64::MAX, 0);
         for client in 0..50 {
@@ -186,9 +199,9 @@ mod tests {
         let mut weather = Weather::default();
         let mut rng = Rng::from_seed(1);
         let kind = FaultKind::SlowLink { factor: 3.0, extra: Duration::from_nanos(5) };
-        weather.begin(0, Members::of(&fault(0.5, kind), 0, 2, &rng), kind);
+        weather.begin(0, Members::of(&fault(0.5, kind), 0, (2, 1), &rng), kind);
         let loss = FaultKind::LossyLink { loss: 0.5, timeout: Duration::from_nanos(1_000) };
-        weather.begin(1, Members::of(&fault(1.0, loss), 1, 2, &rng), loss);
+        weather.begin(1, Members::of(&fault(1.0, loss), 1, (2, 1), &rng), loss);
         let mut total = |weather: &Weather, client| -> u64 {
             (0..10_000).map(|_| weather.delay(client, 10, &mut rng)).sum()
         };

@@ -5,8 +5,9 @@
 //! plays a scenario file, or with [`simulate()`]: a [`World`], a [`Load`] and a controller give one run
 //! in the same result model as a real one. A seed decides everything, to the last byte of the output.
 //!
-//! Faults strike when the world says so ([`Fault`]): clients, their links and the front. Tiers, and the
-//! links between nodes, are spared; a front that calls tiers cannot restart, as yet.
+//! The front may have replicas, among which clients choose, and at which they try again what one refused.
+//! Faults strike when the world says so ([`Fault`]): clients, their links, and nodes. The links between
+//! nodes are spared.
 //!
 //! Checkers run in every simulation ([`Rule`]): credits are conserved, honest clients never exceed their
 //! windows, every request ends in exactly one fate; [`swarm`] draws worlds at random to find where they
@@ -45,6 +46,6 @@ pub use experiment::{Failure, capacity, run};
 pub use locks::LockReport;
 pub use paths::Paths;
 pub use simulate::{Broken, simulate, simulate_with};
-pub use tailwater_workload::scenario::{Claim, Fault, FaultKind};
+pub use tailwater_workload::scenario::{Claim, Fault, FaultKind, Struck};
 pub use trace::{Sample, Trace};
 pub use world::{Costs, Intended, Link, Load, NodeSpec, TierSpec, World};

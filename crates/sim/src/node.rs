@@ -133,7 +133,7 @@ impl Node {
     /// A message came in: nobody notices before a core is free.
     pub(crate) fn on_packet(&mut self, now: Instant, packet: Packet, space: &mut Space) {
         if self.down {
-            return self.refuse(now, packet, space);
+            return outage::refuse(now, packet, space);
         }
         self.packets.push_back((now, packet));
         self.assign(now, space);
@@ -237,8 +237,8 @@ impl Node {
 
     /// Clients are promised credit while the front has a core to spare.
     fn set_spare(&self, now: Instant, spare: bool, space: &mut Space) {
-        if self.place.node == 0 {
-            space.spare.set(now, spare);
+        if let Some(of_front) = space.spare.get_mut(usize::from(self.place.node)) {
+            of_front.set(now, spare);
         }
     }
 

@@ -23,6 +23,20 @@ pub(crate) enum Planted {
     WakesEarly,
     /// The last answer does not wake the caller.
     ForgetsToWake,
+    /// A caller whose connection is lost waits on.
+    MissesTheLoss,
+    /// A caller hears of each loss twice.
+    HearsOfLossTwice,
+    /// A process that dies leaves the calls behind that it had not sent.
+    LeavesCallsBehind,
+    /// A request goes again to where it was refused.
+    TriesTheSame,
+    /// Sheds are tried again whatever the budget.
+    ForgetsTheBudget,
+    /// Whether there is time left is not asked.
+    TriesTooLate,
+    /// A request that should be tried again is forgotten.
+    LosesTheRetried,
 }
 
 /// At most one defect; outside of tests, none.

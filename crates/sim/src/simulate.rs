@@ -60,11 +60,11 @@ impl std::error::Error for Broken {}
 /// In the returned run everything that a single run knows is filled in; names, capacity, bound and
 /// validity are left to the caller. The trace holds what reports do not show.
 ///
-/// The world must have no tiers: their nodes need controllers of their own. A server that restarts gets
+/// The world must have one node: each needs a controller of its own. A server that restarts gets
 /// the same controller again, emptied of its sessions. For both see [`simulate_with`].
 ///
 /// # Panics
-/// When the world has tiers.
+/// When the world has tiers or replicas.
 ///
 /// # Errors
 /// When a [`Rule`] is found broken.
@@ -73,18 +73,16 @@ pub fn simulate(
     load: Load<'_>,
     controller: &Controller,
 ) -> Result<(Run, Trace), Broken> {
-    assert!(world.tiers.is_empty(), "each node of a tier needs a controller of its own");
+    let single = world.tiers.is_empty() && world.replicas <= 1;
+    assert!(single, "each node needs a controller of its own");
     simulate_with(world, load, &mut |_| controller.clone())
 }
 
-/// [`simulate`] for worlds with tiers or restarts. `build` makes a fresh controller for the node of a
-/// number, of which 0 is the front and the tiers' follow, tier by tier; nodes may not share one. It is
-/// asked for the front again after each restart: a new process remembers nothing.
+/// [`simulate`] for worlds with replicas, tiers or restarts. `build` makes a fresh controller for the node
+/// of a number: 0 is the front, its further replicas follow, then the tiers', tier by tier; nodes may not
+/// share one. It is asked for a node again after each restart: a new process remembers nothing.
 ///
-/// The run tells of the front; locks are told of every node.
-///
-/// # Panics
-/// When a front with tiers is to restart. Scenario files cannot ask for that.
+/// The run tells of the front, all replicas together; samples are of its first, locks of every node.
 ///
 /// # Errors
 /// When a [`Rule`] is found broken.
@@ -93,14 +91,13 @@ pub fn simulate_with(
     load: Load<'_>,
     build: &mut dyn FnMut(usize) -> Controller,
 ) -> Result<(Run, Trace), Broken> {
-    let restarts = world.faults.iter().any(|fault| fault.kind == FaultKind::ServerRestart);
-    assert!(!restarts || world.tiers.is_empty(), "a front that calls tiers cannot restart");
+    let fronts = world.replicas.max(1);
     let tiers: u32 = world.tiers.iter().map(|tier| tier.nodes.max(1)).sum();
-    let built: Vec<Controller> = (0..=tiers as usize).map(&mut *build).collect();
+    let built: Vec<Controller> = (0..(fronts + tiers) as usize).map(&mut *build).collect();
     let mut first = built.iter().map(|controller| Arc::clone(&controller.admission));
     let mut boot = |node| first.next().unwrap_or_else(|| build(node).admission);
     let client = |node: usize, number: u32| built[node].client(number.into());
-    let to_front = |number| client(0, number);
+    let to_front = |number| client((number / world.clients.max(1)) as usize, number);
     let parts = Parts { boot: &mut boot, client: &client, to_front: &to_front };
     let mut simulation = Simulation::new(world, parts);
     simulation.run(load);
@@ -109,11 +106,11 @@ pub fn simulate_with(
 
 /// What a run is made of beside its world: both ends of the controllers.
 pub(crate) struct Parts<'a> {
-    /// The server's half for a node: of each in order, and of the front after each restart.
+    /// The server's half for a node: of each in order, and again after each restart.
     pub(crate) boot: &'a mut dyn FnMut(usize) -> Arc<dyn Admission>,
     /// The client's half of a connection to a node.
     pub(crate) client: &'a dyn Fn(usize, u32) -> Client,
-    /// The same for the front.
+    /// The same for the replicas of the front.
     pub(crate) to_front: &'a dyn Fn(u32) -> Client,
 }
 
@@ -122,6 +119,7 @@ struct Simulation<'a> {
     topology: Topology,
     clients: Clients<'a>,
     boot: &'a mut dyn FnMut(usize) -> Arc<dyn Admission>,
+    client: &'a dyn Fn(usize, u32) -> Client,
     faults: Vec<(Fault, Members)>,
     end: Instant,
     sample: Option<Duration>,
@@ -136,7 +134,8 @@ impl<'a> Simulation<'a> {
     fn new(world: &World, mut parts: Parts<'a>) -> Self {
         let plan = Plan::of(world);
         let rng = Rng::from_seed(world.seed);
-        let mut space = Space::new(Fabric::new(world.link, plan.connections(), &rng));
+        let mut space =
+            Space::new(Fabric::new(world.link, plan.connections(), &rng), world.replicas);
         let (from, to) = world.window();
         space.calendar.at(from, Event::Window(true));
         space.calendar.at(to, Event::Window(false));
@@ -152,6 +151,7 @@ impl<'a> Simulation<'a> {
             topology,
             clients: Clients::new(world, parts.to_front, first, tally),
             boot: parts.boot,
+            client: parts.client,
             end: to + world.drain,
             sample: world.sample,
             samples: Vec::new(),
@@ -221,7 +221,7 @@ impl<'a> Simulation<'a> {
         self.events += 1;
         let answered = self.handle(now, event);
         if !self.space.abandoned.is_empty() {
-            self.clients.bury(&mut self.space);
+            self.clients.bury(now, &mut self.space);
         }
         answered
     }
@@ -257,35 +257,55 @@ impl<'a> Simulation<'a> {
                 None => self.clients.on_due(now, client, space),
             },
             Event::Window(begins) => {
-                self.window[usize::from(!begins)] = topology.nodes[0].counts;
+                let fronts = topology.fronts().iter().map(|node| node.counts);
+                self.window[usize::from(!begins)] = fronts.fold(Counts::default(), Counts::plus);
+            }
+            Event::Patience(key) => self.clients.on_patience(now, key, space),
+            Event::CallLost(key) => {
+                let number = space.requests.get(key).map(|request| request.client);
+                if let Some(node) = number.and_then(|number| topology.caller(number)) {
+                    node.on_call_lost(now, key, space);
+                }
             }
             Event::Sample => self.take_sample(now),
             Event::Fault(index, begins) => self.strike(now, index, begins),
-            Event::Opened { client, connection } => {
-                self.clients.on_opened(now, client, connection, space);
-            }
-            Event::Lost { client, connection } => {
-                self.clients.on_lost(now, client, connection, space);
-            }
-            Event::Reconnect { client, connection } => {
-                self.clients.on_reconnect(now, client, connection, space);
-            }
+            Event::Opened { client, connection } => match topology.caller(client) {
+                Some(node) => node.on_caller_opened(now, client, connection, space),
+                None => self.clients.on_opened(now, client, connection, space),
+            },
+            Event::Lost { client, connection } => match topology.caller(client) {
+                Some(node) => node.on_caller_lost(now, client, connection, space),
+                None => self.clients.on_lost(now, client, connection, space),
+            },
+            Event::Reconnect { client, connection } => match topology.caller(client) {
+                Some(node) => node.on_caller_reconnect(now, client, connection, space),
+                None => self.clients.on_reconnect(now, client, connection, space),
+            },
         }
         None
     }
 
-    /// A fault begins or ends. Only clients, their links and the front are struck.
+    /// A fault begins or ends.
     fn strike(&mut self, now: Instant, index: u16, begins: bool) {
         let (fault, members) = self.faults[usize::from(index)];
-        let (space, front) = (&mut self.space, &mut self.topology.nodes[0]);
-        let struck = (0..self.clients.count()).filter(|&client| members.contain(client));
+        let (space, topology) = (&mut self.space, &mut self.topology);
+        let struck = (0..self.clients.links()).filter(|&client| members.contain(client));
         match fault.kind {
             FaultKind::ClientCrash if begins => self.clients.crash(now, &members, space),
             FaultKind::ClientCrash => self.clients.revive(now, &members, space),
-            FaultKind::ServerRestart if begins => front.die(now, (self.boot)(0), space),
-            FaultKind::ServerRestart => front.boot(now, space),
-            FaultKind::ServerPause if begins => front.pause(now, now + fault.length, space),
-            FaultKind::ServerPause => front.resume(now, space),
+            FaultKind::ServerRestart | FaultKind::ServerPause => {
+                for number in topology.struck(fault.nodes) {
+                    let node = &mut topology.nodes[number];
+                    match (fault.kind, begins) {
+                        (FaultKind::ServerRestart, true) => {
+                            node.die(now, (self.boot)(number), self.client, space);
+                        }
+                        (FaultKind::ServerRestart, false) => node.boot(now, space),
+                        (_, true) => node.pause(now, now + fault.length, space),
+                        (_, false) => node.resume(now, space),
+                    }
+                }
+            }
             FaultKind::SlowLink { .. } | FaultKind::LossyLink { .. } if begins => {
                 space.fabric.weather.begin(index, members, fault.kind);
             }
@@ -297,7 +317,8 @@ impl<'a> Simulation<'a> {
                 struck.for_each(|client| self.clients.set_claim(client, begins.then_some(claim)));
             }
             FaultKind::Flood => struck.for_each(|client| {
-                front.distrust(client);
+                let node = topology.to(client);
+                topology.nodes[node].distrust(client);
                 self.clients.set_flood(client, begins);
             }),
         }
@@ -345,7 +366,7 @@ impl<'a> Simulation<'a> {
 
     fn finish(mut self, world: &World) -> Result<(Run, Trace), Broken> {
         self.check_at_end();
-        let (tally, longest_unserved) = self.clients.finish(self.end, &mut self.space);
+        let books = self.clients.finish(self.end, &mut self.space);
         if let Some((rule, what)) = self.space.broken {
             return Err(Broken {
                 rule,
@@ -358,12 +379,13 @@ impl<'a> Simulation<'a> {
         let [from, to] = self.window;
         let of_window = to.since(&from);
         let mut run = Run { clients: world.clients, ..Run::default() };
-        tally.finish().fill(&mut run, Some(of_window.requests));
+        run.retry = books.retry;
+        books.tally.finish().fill(&mut run, Some(of_window.requests));
         of_window.fill(&mut run, world.measure);
         let nodes = self.topology.nodes.into_iter();
         let trace = Trace {
             samples: self.samples,
-            longest_unserved,
+            longest_unserved: books.longest_unserved,
             locks: nodes.flat_map(|node| node.lock_reports(self.end)).collect(),
             events: self.events,
         };
@@ -378,12 +400,23 @@ fn schedule_faults(world: &World, rng: &Rng, space: &mut Space) -> Vec<(Fault, M
         let at = Instant::ZERO + fault.at;
         space.calendar.at(at, Event::Fault(index as u16, true));
         space.calendar.at(at + fault.length, Event::Fault(index as u16, false));
-        (*fault, Members::of(fault, index, world.clients, rng))
+        (*fault, Members::of(fault, index, (world.clients, world.replicas), rng))
     });
     faults.collect()
 }
 
 impl Counts {
+    fn plus(self, other: Self) -> Self {
+        Self {
+            requests: self.requests + other.requests,
+            rx: self.rx + other.rx,
+            tx: self.tx + other.tx,
+            explicit: self.explicit + other.explicit,
+            served: self.served + other.served,
+            busy_ns: self.busy_ns + other.busy_ns,
+        }
+    }
+
     fn since(&self, earlier: &Self) -> Self {
         Self {
             requests: self.requests - earlier.requests,

@@ -1,12 +1,14 @@
 //! What clients and node share: the calendar, the network between them, and the requests.
 
 use crate::calendar::Calendar;
+use crate::checks::retries::Visits;
 use crate::checks::starvation::Spare;
 use crate::checks::{Finding, Rule};
 use crate::fabric::{Fabric, Way};
 use crate::slab::{Key, Slab};
 use crate::task::Task;
 use std::time::Duration;
+use tailwater_control::retry::Tries;
 use tailwater_control::{Dispatch, Offer, Outcome};
 use tailwater_core::{Instant, Stamp};
 
@@ -30,6 +32,10 @@ pub(crate) enum Event {
     ClientDue(u32),
     /// The measured window begins (true) or ends.
     Window(bool),
+    /// A request has waited for credit for long enough, if it still does.
+    Patience(Key),
+    /// A node learns that its call of this number gets no answer: the other end is gone.
+    CallLost(Key),
     /// Time for a sample of the trace.
     Sample,
     /// A fault of the world begins (true) or ends.
@@ -94,6 +100,13 @@ pub(crate) struct Request {
     pub(crate) client: u32,
     /// Sent over the client's connection of this number.
     pub(crate) connection: u16,
+    /// Where it has been, as its client's decision has it, and as the check counts.
+    pub(crate) tries: Tries,
+    pub(crate) visits: Visits,
+    /// When its answer is worthless, by its client's clock.
+    pub(crate) deadline: Instant,
+    /// When it was handed to the control of its connection.
+    pub(crate) entered: Instant,
     /// Sent past the client's control, by one that floods.
     pub(crate) forced: bool,
     pub(crate) intended: Instant,
@@ -118,6 +131,10 @@ impl Request {
         Self {
             client,
             connection: 0,
+            tries: Tries::NONE,
+            visits: Visits::NONE,
+            deadline: Instant::FAR_FUTURE,
+            entered: now,
             forced: false,
             intended: now,
             service,
@@ -158,21 +175,22 @@ pub(crate) struct Space {
     pub(crate) credits: Slab<Credit>,
     /// Requests that a lost connection left without an answer, to be counted as lost.
     pub(crate) abandoned: Vec<Key>,
-    /// How long the front has had a core to spare.
-    pub(crate) spare: Spare,
+    /// How long each replica of the front has had a core to spare.
+    pub(crate) spare: Vec<Spare>,
     /// The first rule that was found broken, and how; ends the run.
     pub(crate) broken: Option<(Rule, String)>,
 }
 
 impl Space {
-    pub(crate) fn new(fabric: Fabric) -> Self {
+    /// For a front of so many replicas.
+    pub(crate) fn new(fabric: Fabric, replicas: u32) -> Self {
         Self {
             calendar: Calendar::default(),
             fabric,
             requests: Slab::default(),
             credits: Slab::default(),
             abandoned: Vec::new(),
-            spare: Spare::default(),
+            spare: vec![Spare::default(); replicas.max(1) as usize],
             broken: None,
         }
     }

@@ -15,10 +15,12 @@ use crate::world::{Costs, Intended, Link, Load, NodeSpec, TierSpec, World};
 use dice::{Dice, Micros as _};
 use std::sync::Arc;
 use std::time::Duration;
+use tailwater_control::RetryConfig;
 use tailwater_control::catalog::{CONTROLLERS, Controller, Spec, profiles_of};
+use tailwater_control::retry::First;
 use tailwater_core::{Nanos, Rate, Ratio, Rng};
 use tailwater_stats::result::Run;
-use tailwater_workload::scenario::{Claim, Fault, FaultKind};
+use tailwater_workload::scenario::{Claim, Fault, FaultKind, Struck};
 use tailwater_workload::{Arrivals, DemandPlan, Distribution, Service, Step, Stream};
 
 /// A world, its load and its controller.
@@ -46,11 +48,18 @@ impl Case {
         let capacity_rps =
             f64::from(node.cores) / (service.mean + node.costs.per_request()).as_secs_f64();
         let (plan, measure) = draw_plan(&mut dice, capacity_rps);
-        let faults = draw_faults(&mut dice, measure, !tiers.is_empty());
+        let (replicas, retry, mut more) = draw_replicas(seed, slo);
+        let faults = draw_faults(&mut dice, measure);
+        let faults: Vec<Fault> = faults
+            .into_iter()
+            .map(|fault| Fault { nodes: draw_struck(&mut more, replicas, tiers.len()), ..fault })
+            .collect();
         let queue_max = dice.one_of([1, 4, 64, 4_096]);
         let (spec, starved_max) = draw_spec(&mut dice, queue_max as u32, &faults);
         let world = World {
             node,
+            replicas,
+            retry,
             tiers,
             link,
             clients: dice.number(1, 64) as u32,
@@ -71,15 +80,16 @@ impl Case {
         Self { world, spec, plan, service }
     }
 
-    /// A fresh controller for the node of a number; 0 is the front.
+    /// A fresh controller for the node of a number; 0 is the front, its further replicas follow.
     ///
     /// # Panics
     /// Never for a case that was drawn: its settings are sound.
     #[must_use]
     pub fn controller(&self, number: usize) -> Controller {
-        let World { slo, node, tiers, seed, .. } = &self.world;
+        let World { slo, node, tiers, seed, replicas, .. } = &self.world;
+        let fronts = std::iter::repeat_n(node, *replicas as usize);
         let behind = tiers.iter().flat_map(|it| std::iter::repeat_n(&it.node, it.nodes as usize));
-        let spec = std::iter::once(node).chain(behind).nth(number).unwrap_or(node);
+        let spec = fronts.chain(behind).nth(number).unwrap_or(node);
         let built = self.spec.build(*slo, spec.shards as usize, seed.wrapping_add(number as u64));
         built.expect("every drawn controller is a sound one")
     }
@@ -157,18 +167,40 @@ fn draw_plan(dice: &mut Dice, capacity_rps: f64) -> (DemandPlan, Duration) {
     (DemandPlan { steps: (0..count).map(step).collect(), arrivals }, length)
 }
 
-fn draw_faults(dice: &mut Dice, measure: Duration, tiers: bool) -> Vec<Fault> {
-    let count = dice.one_of([0, 0, 1, 2, 3]);
-    (0..count).map(|_| draw_fault(dice, measure, tiers)).collect()
+/// The front's replicas and what clients do about them, and a generator that has nothing to do with that
+/// of the rest: what a seed drew before there were replicas it still draws.
+fn draw_replicas(seed: u64, slo: Duration) -> (u32, RetryConfig, Dice) {
+    let mut dice = Dice(Rng::from_seed(seed).split("swarm of replicas"));
+    let replicas = dice.one_of([1, 1, 1, 2, 3]);
+    let retry = RetryConfig {
+        tries: dice.one_of([1, 2, 2, 3]),
+        credit_wait: dice.one_of([None, Some(10.us()), Some(slo / 3)]),
+        share: Ratio(dice.one_of([0.0, 0.1, 0.5, 1.0])),
+        burst: dice.one_of([0, 1, 10]),
+        first: dice.one_of([First::Own, First::Primary, First::LeastLoaded]),
+    };
+    (replicas, retry, dice)
 }
 
-/// A front that calls tiers cannot restart, and pauses instead.
-fn draw_fault(dice: &mut Dice, measure: Duration, tiers: bool) -> Fault {
+/// The front, a tier, or one node of either.
+fn draw_struck(dice: &mut Dice, replicas: u32, tiers: usize) -> Struck {
+    let tier = (dice.below(tiers as u32 + 1) as usize).checked_sub(1);
+    let nodes = if tier.is_some() { walks::NODES } else { replicas };
+    let node = dice.below(nodes);
+    Struck { tier, node: dice.chance(0.5).then_some(node) }
+}
+
+fn draw_faults(dice: &mut Dice, measure: Duration) -> Vec<Fault> {
+    let count = dice.one_of([0, 0, 1, 2, 3]);
+    (0..count).map(|_| draw_fault(dice, measure)).collect()
+}
+
+fn draw_fault(dice: &mut Dice, measure: Duration) -> Fault {
     let longest_us = (measure.nanos() / 3_000).max(101);
     let kind = match dice.below(8) {
         0 => FaultKind::ClientCrash,
-        1 if !tiers => FaultKind::ServerRestart,
-        1 | 2 => FaultKind::ServerPause,
+        1 => FaultKind::ServerRestart,
+        2 => FaultKind::ServerPause,
         3 => FaultKind::SlowLink { factor: dice.spread(1.0, 50.0), extra: dice.time(1, 500) },
         4 => FaultKind::LossyLink { loss: dice.spread(0.001, 0.5), timeout: dice.time(50, 2_000) },
         5 => FaultKind::Clock {
@@ -182,6 +214,7 @@ fn draw_fault(dice: &mut Dice, measure: Duration, tiers: bool) -> Fault {
         at: measure.mul_f64(0.8 * dice.unit()),
         length: dice.time(100, longest_us),
         share: Ratio(dice.spread(0.05, 1.0)),
+        nodes: Struck::default(),
         kind,
     }
 }

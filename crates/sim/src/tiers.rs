@@ -5,17 +5,34 @@ use crate::paths::{Paths, policy_of};
 use crate::world::{Costs, NodeSpec, TierSpec, World};
 use std::sync::Arc;
 use std::time::Duration;
+use tailwater_control::RetryConfig;
 use tailwater_control::catalog::{Controller, Spec, SpecError};
+use tailwater_control::retry::First;
 use tailwater_workload::Scenario;
-use tailwater_workload::scenario::{ControllerSpec, LockPolicy, Locks, Path, Place, Tier};
+use tailwater_workload::scenario::{
+    ControllerSpec, FirstReplica, LockPolicy, Locks, Path, Place, Retry, Tier,
+};
 
 /// The front of a scenario's server.
 pub(crate) fn front(scenario: &Scenario, slo: Duration) -> NodeSpec {
-    node(scenario, scenario.sim.cores, &scenario.server.paths, &scenario.server.locks, slo)
+    let target = scenario.target(slo);
+    node(scenario, scenario.sim.cores, &scenario.server.paths, &scenario.server.locks, target)
+}
+
+/// What its clients do about replicas.
+pub(crate) fn retry(scenario: &Scenario) -> RetryConfig {
+    let Retry { tries, credit_wait, budget, burst, first } = scenario.clients.retry;
+    let first = match first {
+        FirstReplica::Own => First::Own,
+        FirstReplica::Primary => First::Primary,
+        FirstReplica::LeastLoaded => First::LeastLoaded,
+    };
+    RetryConfig { tries: tries as u8, credit_wait, share: budget, burst, first }
 }
 
 /// Its tiers.
 pub(crate) fn tiers(scenario: &Scenario, slo: Duration) -> Vec<TierSpec> {
+    let slo = scenario.target(slo);
     let tier = |tier: &Tier| TierSpec {
         name: tier.name.clone(),
         node: node(
@@ -57,7 +74,7 @@ pub(crate) fn controllers(
     for tier in &scenario.tiers {
         let own = tier.controller.as_ref();
         let spec = own.map_or_else(|| front.clone(), spec_of);
-        let slo = tier.slo.unwrap_or(slo);
+        let slo = tier.slo.unwrap_or_else(|| scenario.target(slo));
         for _ in 0..tier.nodes {
             let number = controllers.len() as u64;
             let built = spec.build(slo, 1, seed.wrapping_add(1 + number));

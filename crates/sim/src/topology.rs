@@ -10,12 +10,16 @@ use crate::world::{NodeSpec, World};
 use std::ops::Range;
 use std::sync::Arc;
 use tailwater_core::Rng;
+use tailwater_workload::scenario::Struck;
 
-/// The front is node 0; the nodes of the tiers follow, tier by tier.
+/// The front is node 0, or its replicas the first; the nodes of the tiers follow, tier by tier.
 pub(crate) struct Topology {
     pub(crate) nodes: Vec<Node>,
-    /// Connections below this number are the clients'.
     clients: u32,
+    /// Connections below this number are the clients', replica by replica.
+    links: u32,
+    /// The nodes of the front, then of each tier.
+    groups: Vec<Range<usize>>,
     /// Those between nodes, by number.
     between: Vec<Between>,
     /// The node of each core.
@@ -25,6 +29,8 @@ pub(crate) struct Topology {
 /// All connections, before there are nodes.
 pub(crate) struct Plan<'a> {
     specs: Vec<&'a NodeSpec>,
+    groups: Vec<Range<usize>>,
+    links: u32,
     /// The tier of each node and its number there; of the front, nothing.
     places: Vec<Option<(usize, usize)>>,
     /// The connections that lead to each node.
@@ -41,19 +47,25 @@ struct Between {
 
 impl<'a> Plan<'a> {
     pub(crate) fn of(world: &'a World) -> Self {
+        let (replicas, clients) = (world.replicas.max(1), world.clients);
+        let fronts = replicas as usize;
         let mut plan = Self {
-            specs: vec![&world.node],
-            places: vec![None],
-            to: std::iter::once(0..world.clients).collect(),
+            specs: vec![&world.node; fronts],
+            groups: std::iter::once(0..fronts).collect(),
+            links: replicas * clients,
+            places: vec![None; fronts],
+            to: (0..replicas).map(|number| number * clients..(number + 1) * clients).collect(),
             between: Vec::new(),
         };
         for (tier, spec) in world.tiers.iter().enumerate() {
+            let first = plan.specs.len();
             for node in 0..spec.nodes.max(1) as usize {
                 plan.specs.push(&spec.node);
                 plan.places.push(Some((tier, node)));
             }
+            plan.groups.push(first..plan.specs.len());
         }
-        for to in 1..plan.specs.len() {
+        for to in fronts..plan.specs.len() {
             plan.join(world, to);
         }
         plan
@@ -61,7 +73,7 @@ impl<'a> Plan<'a> {
 
     /// All of them, the clients' included.
     pub(crate) fn connections(&self) -> u32 {
-        self.to[0].end + self.between.len() as u32
+        self.links + self.between.len() as u32
     }
 
     /// Joins a node to those that call its tier.
@@ -82,13 +94,13 @@ impl<'a> Plan<'a> {
     /// says.
     fn callers(&self, from: usize, controls: &[Control], parts: &Parts<'_>) -> Callers {
         let mut callers = Callers::default();
-        for (number, between) in (self.to[0].end..).zip(&self.between) {
+        for (number, between) in (self.links..).zip(&self.between) {
             let to = usize::from(between.to);
             if usize::from(between.from) == from
                 && let Some(place) = self.places[to]
             {
                 let first = controls[to].first_window();
-                callers.connect(place, number, (parts.client)(to, number), first);
+                callers.connect(place, (number, to), (parts.client)(to, number), first);
             }
         }
         callers
@@ -112,7 +124,10 @@ impl Topology {
             let paths = Arc::clone(plan.specs[node].paths.as_ref()?);
             let tier = plan.places[node].map_or("", |(tier, _)| &world.tiers[tier].name);
             let callers = plan.callers(node, &controls, parts);
-            Some(Walk::new(paths, tier, callers, rng.split(&format!("node {node}")).seed()))
+            // A request does the same at whichever replica it is tried.
+            let drawn_as = if plan.places[node].is_some() { node } else { 0 };
+            let seed = rng.split(&format!("node {drawn_as}")).seed();
+            Some(Walk::new(paths, tier, callers, (seed, world.clients)))
         };
         let walks: Vec<Option<Walk>> = (0..plan.specs.len()).map(walk).collect();
         let mut cores = Vec::new();
@@ -124,18 +139,21 @@ impl Topology {
             cores.extend((0..spec.cores.max(1)).map(|_| node));
             nodes.push(Node::new((*spec).clone(), control, place, walk));
         }
-        Self { nodes, clients: world.clients, between: plan.between, cores }
+        let Plan { links, groups, between, .. } = plan;
+        Self { nodes, clients: world.clients, links, groups, between, cores }
     }
 
     /// The node that a connection leads to.
     pub(crate) fn to(&self, connection: u32) -> usize {
-        let index = connection.checked_sub(self.clients);
-        index.map_or(0, |index| usize::from(self.between[index as usize].to))
+        match connection.checked_sub(self.links) {
+            None => (connection / self.clients.max(1)) as usize,
+            Some(index) => usize::from(self.between[index as usize].to),
+        }
     }
 
     /// The node that a connection comes from; `None` where it is a client's.
     pub(crate) fn caller(&mut self, connection: u32) -> Option<&mut Node> {
-        let index = connection.checked_sub(self.clients)?;
+        let index = connection.checked_sub(self.links)?;
         self.nodes.get_mut(usize::from(self.between.get(index as usize)?.from))
     }
 
@@ -146,7 +164,24 @@ impl Topology {
 
     /// There is nothing but the front.
     pub(crate) fn is_single(&self) -> bool {
-        self.between.is_empty()
+        self.nodes.len() == 1
+    }
+
+    /// Whom a fault of nodes strikes.
+    pub(crate) fn struck(&self, nodes: Struck) -> Range<usize> {
+        let group = self.groups.get(nodes.tier.map_or(0, |tier| tier + 1)).cloned().unwrap_or(0..0);
+        match nodes.node {
+            None => group,
+            Some(node) => {
+                let one = group.start + node as usize;
+                one.min(group.end)..(one + 1).min(group.end)
+            }
+        }
+    }
+
+    /// The replicas of the front.
+    pub(crate) fn fronts(&self) -> &[Node] {
+        &self.nodes[self.groups[0].clone()]
     }
 
     pub(crate) fn of_core(&self, core: u16) -> usize {

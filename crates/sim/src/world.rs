@@ -3,14 +3,20 @@
 use crate::paths::Paths;
 use std::sync::Arc;
 use std::time::Duration;
+use tailwater_control::RetryConfig;
 use tailwater_core::Instant;
 use tailwater_workload::scenario::Fault;
 
 /// Everything about a run but its load and its controller.
 #[derive(Clone, Debug)]
 pub struct World {
-    /// The server.
+    /// The server that clients ask, the front.
     pub node: NodeSpec,
+    /// How many of them there are, each with a controller of its own; every client is connected to all.
+    /// At least one, 32 at most.
+    pub replicas: u32,
+    /// What clients do about replicas; means nothing where there is one.
+    pub retry: RetryConfig,
     /// Further nodes, which the paths of the first, and of each other, call.
     pub tiers: Vec<TierSpec>,
     /// The network between it and every client, and between nodes.
@@ -30,9 +36,8 @@ pub struct World {
     /// How often pool, issued credits and queues are sampled for the trace; `None` for never. At
     /// most [`World::SAMPLES_MAX`] samples are kept.
     pub sample: Option<Duration>,
-    /// What goes wrong, each from the run's beginning; 65,535 at most are played. Clients, their links
-    /// and the front are struck; tiers, and the links between nodes, are spared. See
-    /// [`crate::simulate_with`] for a server that restarts.
+    /// What goes wrong, each from the run's beginning; 65,535 at most are played. The links
+    /// between nodes are spared. See [`crate::simulate_with`] for a server that restarts.
     pub faults: Vec<Fault>,
     /// The bound of [`crate::Rule::Starvation`]; `None` where the controller promises nothing. Too
     /// short, and a pool that grows a credit at a time is blamed; too long, and nothing is noticed.
@@ -57,6 +62,8 @@ impl World {
     pub fn paper(seed: u64) -> Self {
         Self {
             node: NodeSpec::paper(),
+            replicas: 1,
+            retry: RetryConfig::default(),
             tiers: Vec::new(),
             link: Link { delay: Duration::from_micros(5), jitter: Duration::ZERO },
             clients: 1_000,

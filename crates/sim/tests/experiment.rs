@@ -116,7 +116,7 @@ fn a_setting_that_does_not_exist_is_found_before_anything_runs() {
 #[test]
 fn the_committed_faults_are_played() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/faults/");
-    for name in ["restart", "network", "clients"] {
+    for name in ["restart", "network", "clients", "tiers"] {
         let text = std::fs::read_to_string(format!("{folder}{name}.toml")).unwrap();
         let short = scenario(&text).shorten();
         let found = run(&short, &mut |_, _| {}).unwrap_or_else(|failure| panic!("{failure}"));

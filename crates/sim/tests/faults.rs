@@ -4,7 +4,9 @@ use std::time::Duration;
 use tailwater_control::catalog::Spec;
 use tailwater_core::{Instant, Rate, Ratio};
 use tailwater_sim::experiment::intended_of;
-use tailwater_sim::{Claim, Costs, Fault, FaultKind, Link, Load, Trace, World, simulate_with};
+use tailwater_sim::{
+    Claim, Costs, Fault, FaultKind, Link, Load, Struck, Trace, World, simulate_with,
+};
 use tailwater_stats::result::Run;
 use tailwater_workload::{Arrivals, DemandPlan, Distribution, Service, Stream};
 
@@ -21,7 +23,7 @@ const SERVICE: Service = Service { distribution: Distribution::Exponential, mean
 const CAPACITY_RPS: f64 = 1e6 / 14.4;
 
 fn fault(at: Duration, length: Duration, share: f64, kind: FaultKind) -> Fault {
-    Fault { at, length, share: Ratio(share), kind }
+    Fault { at, length, share: Ratio(share), nodes: Struck::default(), kind }
 }
 
 /// Half a second at a share of the capacity with these faults, measured from the beginning.

@@ -10,6 +10,7 @@ use tailwater_workload::scenario::{Amount, Course};
 const GOLDEN: &str = include_str!("golden/two-mutexes.txt");
 const TWO_MUTEXES: &str = include_str!("../../../scenarios/two-mutexes.toml");
 const EVEN: &str = include_str!("../../../scenarios/two-mutexes-even.toml");
+const FIGURE_8: &str = include_str!("../../../scenarios/paper/protego-fig8.toml");
 const FIGURE_9: &str = include_str!("../../../scenarios/paper/protego-fig9.toml");
 const FIGURE_10: &str = include_str!("../../../scenarios/paper/protego-fig10.toml");
 const AHEAD: &str = include_str!("../../../scenarios/paper/protego-fig10-ahead.toml");
@@ -91,6 +92,21 @@ fn efficiency_and_budgets_serve_more_than_seda_where_breakwater_collapses() {
     assert!(breakwater.goodput_rps < 0.1 * ours.goodput_rps, "{}", breakwater.goodput_rps);
     assert!(try_lock.goodput_rps < 0.75 * ours.goodput_rps && try_lock.p99_us < ours.p99_us);
     assert!(try_lock.drop_ratio > 1.5 * ours.drop_ratio, "{}", try_lock.drop_ratio);
+}
+
+/// Figure 8: where one server refuses, the other answers, within twice the target of each. The check on
+/// entry tells of failures too late for that.
+#[test]
+fn a_retry_at_a_replica_stays_within_twice_the_target() {
+    let labels = ["Protego, published code", "tailwater"];
+    let found = only(short(FIGURE_8, &[700_000.0], 100, 100), &labels);
+    let [code, ours] = labels.map(|label| by_label(&found, label));
+    assert!(ours.goodput_rps > 680_000.0, "{} of 700,000", ours.goodput_rps);
+    assert!(ours.p99_us <= 220.0 / 1.5, "{} µs", ours.p99_us);
+    let (late, soon) = (code.retry.unwrap(), ours.retry.unwrap());
+    assert!(soon.failure_p99_us <= 110.0 && late.failure_p99_us > 110.0, "{soon:?} {late:?}");
+    assert!(soon.retried > 0.1, "the first server alone cannot serve them all: {soon:?}");
+    assert!(code.goodput_rps < 0.95 * ours.goodput_rps, "{}", code.goodput_rps);
 }
 
 /// Figure 11: admission control alone keeps nobody in time once a lock is full, and the check on entry

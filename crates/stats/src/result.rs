@@ -156,10 +156,27 @@ pub struct Run {
     /// not judged by: its turns of a few µs show in it before they matter. `None` for steps.
     #[serde(default)]
     pub audit: Option<crate::audit::Audit>,
+    /// What clients of several replicas did when one refused; `None` where there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry: Option<RetryReport>,
     /// Machine noise during the window.
     pub noise: Noise,
     /// Per-bin series, for stepped scenarios.
     pub series: Option<Series>,
+}
+
+/// How often clients went on to another replica, as shares of all requests of the run.
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct RetryReport {
+    /// Tried again after a shed.
+    pub retried: f64,
+    /// Moved on before they were sent.
+    pub moved: f64,
+    /// Sheds that only the budget kept from being tried again.
+    pub over_budget: f64,
+    /// From handing a request to its first replica to knowing that it failed there, 99th percentile
+    /// since the measured window began; 0 when none did.
+    pub failure_p99_us: f64,
 }
 
 /// The fate of every intended request; the five add up to all.

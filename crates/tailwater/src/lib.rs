@@ -18,6 +18,28 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! Where several servers do the same, [`Client::replicas`] keeps a connection to each and tries a call that
+//! one refuses at another, within its deadline and a budget ([`RetryConfig`]).
+//!
+//! ```
+//! use std::time::Duration;
+//! use tailwater::{ChannelConfig, Client, Ratio, Reply, Request, RetryConfig, Server, ServerConfig};
+//!
+//! // Two tries for an objective of 400 µs: each server steers to half of it.
+//! let controllers = [0, 1].map(|_| tailwater::breakwater(Duration::from_micros(200)));
+//! let echo = |request: Request| async move { Reply::ok(request.payload) };
+//! let start = |it: &tailwater::Controller| {
+//!     Server::start(ServerConfig::default(), it.admission.clone(), echo)
+//! };
+//! let servers = [start(&controllers[0])?, start(&controllers[1])?];
+//!
+//! let ends = servers.iter().map(|server| ChannelConfig::new(server.address().clone())).collect();
+//! let retry = RetryConfig { share: Ratio(0.2), ..RetryConfig::default() };
+//! let client = Client::replicas(ends, &controllers[0], retry)?;
+//! assert_eq!(client.call(1, "hello").wait()?.payload, b"hello");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! What is not here is one crate further: `tailwater-control` for controllers of your own,
 //! `tailwater-wire` for the bytes, `tailwater-rt` for everything about sockets.
 
@@ -26,6 +48,8 @@
 pub use tailwater_control::Reason;
 pub use tailwater_control::catalog::{Controller, Spec, SpecError};
 pub use tailwater_control::guard::Mode;
+pub use tailwater_control::retry::{First, REPLICAS_MAX, RetryConfig};
+pub use tailwater_core::Ratio;
 pub use tailwater_rt::client::{Answer, CallError, CallFuture, CallOptions, ChannelConfig, Client};
 pub use tailwater_rt::service::status;
 pub use tailwater_rt::time::sleep;

@@ -120,7 +120,8 @@ pub(crate) struct Claim {
     pub(crate) theirs: f64,
     /// `%`, `µs`, `ms`, `points`, `k/s` or `×`; how both values are printed.
     pub(crate) unit: &'static str,
-    /// When ours counts as the same; fixed before anything was compared.
+    /// When ours counts as the same. Fixed before anything was compared for Breakwater; for Protego
+    /// written down after first runs had been seen, which `docs/figures-protego.md` says too.
     pub(crate) agree: Agree,
     /// Labels that it is asked of, a row each.
     pub(crate) subjects: &'static [&'static str],

@@ -59,6 +59,19 @@ pub(crate) const CPU: Quantity = Quantity {
     axis: AxisKind::FromZero,
 };
 
+/// Of the whole run, warm-up included.
+pub(crate) const RETRIES: Quantity = Quantity {
+    label: "requests that a second replica was asked for (%)",
+    of: |run| run.retry.map(|retry| (retry.retried + retry.moved) * 100.0),
+    axis: AxisKind::FromZero,
+};
+
+pub(crate) const FAILURES: Quantity = Quantity {
+    label: "99th percentile until a failure at the first replica is known",
+    of: |run| run.retry.map(|retry| retry.failure_p99_us).filter(|&us| us > 0.0),
+    axis: AxisKind::LogTime,
+};
+
 pub(crate) const RX: Quantity = Quantity {
     label: "messages received by the server per served request",
     of: |run| (run.rx_per_request > 0.0).then_some(run.rx_per_request),

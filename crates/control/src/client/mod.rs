@@ -170,6 +170,12 @@ impl Client {
         self.queue.remove(id)
     }
 
+    /// The calls that wait for permission, oldest first. For drivers that have somewhere else to send
+    /// them; see [`Client::cancel`].
+    pub fn waiting(&self) -> impl Iterator<Item = RequestId> {
+        self.queue.iter().map(|waiting| waiting.call.id)
+    }
+
     /// The connection stands; calls may go.
     pub fn on_connected(&mut self, now: Instant) {
         self.connected = true;

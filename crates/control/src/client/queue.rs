@@ -29,6 +29,10 @@ impl Queue {
         evicted.map(|waiting| waiting.call)
     }
 
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Waiting> {
+        self.waiting.iter()
+    }
+
     pub(super) fn front(&self) -> Option<&Waiting> {
         self.waiting.front()
     }

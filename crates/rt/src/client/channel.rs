@@ -78,6 +78,8 @@ pub enum Event<'a> {
         elapsed: Duration,
         /// Its time at the server.
         sojourn: Duration,
+        /// The waiting part of it.
+        waited: Duration,
     },
     /// The server refused; `None` for a reason this version does not know.
     Rejected {
@@ -152,17 +154,32 @@ impl Channel {
         }
     }
 
-    /// Hands a call over; `token` comes back in its [`Event`]. Drive afterwards.
-    pub fn submit(&mut self, now: Instant, token: u64, call: NewCall) {
+    /// Hands a call over; `token` comes back in its [`Event`]. Drive afterwards. The number returned is
+    /// for [`Channel::recall`].
+    pub fn submit(&mut self, now: Instant, token: u64, call: NewCall) -> RequestId {
         let (deadline, priority) = (call.deadline, call.priority);
         let id = self.calls.insert(token, call);
         self.control.submit(now, Call { id, deadline, priority });
+        id
+    }
+
+    /// Takes a call back that has not been sent: true if there was such a one, which then ends in no
+    /// [`Event`].
+    pub fn recall(&mut self, id: RequestId) -> bool {
+        self.control.cancel(id) && self.calls.remove(id).is_some()
     }
 
     /// Whether the connection stands.
     #[must_use]
     pub const fn is_up(&self) -> bool {
         matches!(self.link, Link::Up(_))
+    }
+
+    /// Whether the last attempt to connect has failed, or the connection was lost, and the next is not
+    /// under way yet.
+    #[must_use]
+    pub fn is_down(&self) -> bool {
+        matches!(self.link, Link::Resting(until) if until > Instant::ZERO)
     }
 
     /// Calls that have not ended.
@@ -403,6 +420,7 @@ impl Channel {
                     payload: response.payload,
                     elapsed,
                     sojourn: Duration::from_nanos(u64::from(response.head.sojourn_ns)),
+                    waited: Duration::from_nanos(u64::from(response.head.waited_ns)),
                 });
             }
             ServerFrame::Reject(reject) => {

@@ -4,6 +4,7 @@ mod call;
 mod calls;
 mod channel;
 mod reactor;
+mod waiting;
 
 pub use call::{Answer, CallError, CallFuture};
 pub use channel::{Channel, ChannelConfig, Event, NewCall};
@@ -16,9 +17,11 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 use tailwater_control::catalog::{Controller, Spec};
+use tailwater_control::retry::REPLICAS_MAX;
+use tailwater_control::{Replicas, RetryConfig};
 use tailwater_core::MethodId;
 
-/// A connection to one server that many callers share. Cheap to clone.
+/// A connection to one server, or to each of several replicas, that many callers share. Cheap to clone.
 ///
 /// Calls are multiplexed; without credit they wait in a bounded queue and expire there. A lost
 /// connection is tried again with back-off; calls that were on it fail with
@@ -67,8 +70,36 @@ impl Client {
     /// # Errors
     /// As [`Client::connect`].
     pub fn connect_with(config: ChannelConfig, controller: &Controller) -> std::io::Result<Self> {
-        let half = controller.client(config.client_id);
-        let (shared, reactor) = Reactor::new(config, half)?;
+        Self::replicas(vec![config], controller, RetryConfig::default())
+    }
+
+    /// A client of several servers that do the same, all of which run `controller`: a connection with
+    /// its own credits to each. A call that one refuses, or that finds no credit, is tried at another
+    /// as `retry` has it ([`tailwater_control::retry`]), while its deadline leaves time; what may have
+    /// been carried out is never tried again. If no other is left, the caller hears what the last said.
+    ///
+    /// Arguments are kept until the call ends, beside what waits to be sent. The first configuration's
+    /// `client_id` decides which replica is the client's own.
+    ///
+    /// # Errors
+    /// As [`Client::connect`]; or [`std::io::ErrorKind::InvalidInput`] without a server, or with more
+    /// than [`REPLICAS_MAX`].
+    pub fn replicas(
+        servers: Vec<ChannelConfig>,
+        controller: &Controller,
+        retry: RetryConfig,
+    ) -> std::io::Result<Self> {
+        let count = servers.len();
+        if count == 0 || count > REPLICAS_MAX {
+            let message = format!("{count} servers were given; 1 to {REPLICAS_MAX} are needed");
+            return Err(std::io::Error::new(std::io::ErrorKind::InvalidInput, message));
+        }
+        let replicas = Replicas::new(retry, count, servers[0].client_id);
+        let end = |config: ChannelConfig| {
+            let half = controller.client(config.client_id);
+            (config, half)
+        };
+        let (shared, reactor) = Reactor::new(servers.into_iter().map(end).collect(), replicas)?;
         let thread = std::thread::Builder::new()
             .name("tailwater-client".into())
             .spawn(move || reactor.run())?;

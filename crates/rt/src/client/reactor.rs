@@ -1,23 +1,24 @@
-//! The thread behind a [`Client`](super::Client): one channel, and callers that come from anywhere.
+//! The thread behind a [`Client`](super::Client): a channel to each replica, and callers that come from
+//! anywhere.
 
-use super::call::{Answer, CallError, Slot};
-use super::channel::{Channel, ChannelConfig, Event, NewCall};
+use super::call::{CallError, Slot};
+use super::channel::{Channel, ChannelConfig, NewCall};
+use super::waiting::{Again, Failed, Waiting};
 use crate::executor::{Bell as _, Doorbell};
-use crate::poll::{EventBell, Interest, Poller};
+use crate::poll::{EventBell, Interest, Poller, Readiness};
 use crate::time::now;
 use crossbeam_queue::SegQueue;
-use slab::Slab;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::SeqCst;
-use tailwater_control::Client as Control;
+use tailwater_control::retry::{Failure, Next};
+use tailwater_control::{Client as Control, Replicas};
 use tailwater_core::Instant;
 
 const BELL: u64 = u64::MAX;
-const CHANNEL: u64 = 0;
 
 pub(super) struct Command {
     pub(super) call: NewCall,
@@ -47,20 +48,20 @@ impl Shared {
 pub(super) struct Reactor {
     shared: Arc<Shared>,
     poller: Poller,
-    channel: Channel,
+    /// One for each replica; their keys at the poller are their numbers.
+    channels: Vec<Channel>,
+    replicas: Replicas,
     waiting: Waiting,
-}
-
-/// Callers by token, and when their patience ends.
-#[derive(Default)]
-struct Waiting {
-    slots: Slab<(u64, Arc<Slot>)>,
-    deadlines: BinaryHeap<Reverse<(Instant, u64)>>,
-    sequence: u64,
+    /// When calls have waited long enough for credit: with the replica at which they did.
+    patience: BinaryHeap<Reverse<(Instant, u64, usize)>>,
 }
 
 impl Reactor {
-    pub(super) fn new(config: ChannelConfig, control: Control) -> io::Result<(Arc<Shared>, Self)> {
+    /// A reactor with a channel for each configuration, and the controller's half for it.
+    pub(super) fn new(
+        ends: Vec<(ChannelConfig, Control)>,
+        replicas: Replicas,
+    ) -> io::Result<(Arc<Shared>, Self)> {
         let poller = Poller::new()?;
         let bell = EventBell::new()?;
         poller.add(&bell, BELL, Interest::READ)?;
@@ -70,8 +71,15 @@ impl Reactor {
             bell,
             stop: AtomicBool::new(false),
         });
-        let channel = Channel::new(config, CHANNEL, control);
-        let reactor = Self { shared: shared.clone(), poller, channel, waiting: Waiting::default() };
+        let channel = |(key, (config, control))| Channel::new(config, key, control);
+        let reactor = Self {
+            shared: shared.clone(),
+            poller,
+            channels: (0..).zip(ends).map(channel).collect(),
+            replicas,
+            waiting: Waiting::default(),
+            patience: BinaryHeap::new(),
+        };
         Ok((shared, reactor))
     }
 
@@ -80,24 +88,21 @@ impl Reactor {
         let mut scratch = vec![0; 64 << 10];
         while !self.shared.stop.load(SeqCst) {
             let time = now();
-            let waiting = &mut self.waiting;
             while let Some(command) = self.shared.commands.pop() {
-                let token = waiting.add(command.call.deadline, command.slot);
-                self.channel.submit(time, token, command.call);
-                self.channel.drive(time, &self.poller, &mut |event| waiting.end(event));
+                self.begin(time, command);
             }
-            self.channel.drive(time, &self.poller, &mut |event| waiting.end(event));
-            waiting.time_out(time);
+            for replica in 0..self.channels.len() {
+                self.drive(time, replica);
+            }
+            self.settle(time);
+            self.lose_patience(time);
+            self.waiting.time_out(time);
             self.sleep(time, &mut ready);
-            let (time, waiting) = (now(), &mut self.waiting);
+            let time = now();
             for readiness in ready.drain(..) {
-                if readiness.key == BELL {
-                    self.shared.bell.hush();
-                    continue;
-                }
-                let on_event = &mut |event: Event<'_>| waiting.end(event);
-                self.channel.on_ready(time, &self.poller, readiness, &mut scratch, on_event);
+                self.on_ready(time, readiness, &mut scratch);
             }
+            self.settle(time);
         }
         self.waiting.abandon();
         while let Some(command) = self.shared.commands.pop() {
@@ -105,70 +110,140 @@ impl Reactor {
         }
     }
 
-    fn sleep(&mut self, time: Instant, ready: &mut Vec<crate::poll::Readiness>) {
+    /// A new call goes to its first replica.
+    fn begin(&mut self, time: Instant, command: Command) {
+        let Command { call, slot } = command;
+        let channels = &self.channels;
+        let (replica, tries) = self.replicas.first(|replica| channels[replica].unfinished());
+        let keeps = self.channels.len() > 1;
+        let again = || {
+            let id = tailwater_core::RequestId::default();
+            Box::new(Again { call: call.clone(), tries, replica, id, impatient: false })
+        };
+        let token = self.waiting.add(call.deadline, slot, keeps.then(again));
+        self.submit(time, token, replica, call);
+    }
+
+    /// A call is handed to a channel, where it may wait for credit.
+    fn submit(&mut self, time: Instant, token: u64, replica: usize, call: NewCall) {
+        let id = self.channels[replica].submit(time, token, call);
+        if let Some(again) = self.waiting.again(token) {
+            (again.id, again.replica, again.impatient) = (id, replica, false);
+            if let Some(wait) = self.replicas.credit_wait(again.tries) {
+                self.patience.push(Reverse((time + wait, token, replica)));
+            }
+        }
+        self.drive(time, replica);
+    }
+
+    fn drive(&mut self, time: Instant, replica: usize) {
+        let (waiting, replicas) = (&mut self.waiting, &mut self.replicas);
+        self.channels[replica].drive(time, &self.poller, &mut |event| {
+            if let Some(reply) = waiting.end(event) {
+                replicas.on_reply(replica, &reply);
+            }
+        });
+    }
+
+    fn on_ready(&mut self, time: Instant, readiness: Readiness, scratch: &mut [u8]) {
+        if readiness.key == BELL {
+            return self.shared.bell.hush();
+        }
+        let (waiting, replicas) = (&mut self.waiting, &mut self.replicas);
+        let replica = usize::try_from(readiness.key).unwrap_or(usize::MAX);
+        let Some(channel) = self.channels.get_mut(replica) else {
+            return;
+        };
+        channel.on_ready(time, &self.poller, readiness, scratch, &mut |event| {
+            if let Some(reply) = waiting.end(event) {
+                replicas.on_reply(replica, &reply);
+            }
+        });
+    }
+
+    /// Takes calls away from replicas that cannot be reached, and decides about what has failed. Each
+    /// round uses up a try of its call, so it ends.
+    fn settle(&mut self, time: Instant) {
+        let mut more_up = false;
+        for (replica, channel) in self.channels.iter().enumerate() {
+            more_up |= channel.is_up() && !self.replicas.is_up(replica);
+            self.replicas.set_up(replica, channel.is_up());
+        }
+        if self.channels.len() > 1 {
+            for (token, replica) in if more_up { self.waiting.impatient() } else { Vec::new() } {
+                self.leave(time, token, replica);
+            }
+            for replica in (0..self.channels.len()).rev() {
+                if self.channels[replica].is_down() && self.channels[replica].unfinished() > 0 {
+                    for token in self.waiting.at(replica) {
+                        self.leave(time, token, replica);
+                    }
+                }
+            }
+        }
+        while let Some(Failed { token, failure, error }) = self.waiting.next_failed() {
+            match self.next(time, token, failure) {
+                Some(replica) => self.try_again(time, token, replica),
+                None => self.waiting.fill(token, Err(error)),
+            }
+        }
+    }
+
+    /// Calls that have waited for credit for as long as they should go elsewhere, if they can.
+    fn lose_patience(&mut self, time: Instant) {
+        while let Some(&Reverse((at, token, replica))) = self.patience.peek()
+            && at <= time
+        {
+            self.patience.pop();
+            self.leave(time, token, replica);
+            if let Some(again) = self.waiting.again(token) {
+                again.impatient = again.replica == replica;
+            }
+        }
+        self.settle(time);
+    }
+
+    /// A call that has not been sent goes from this replica to another, or stays.
+    fn leave(&mut self, time: Instant, token: u64, replica: usize) {
+        let Some(again) = self.waiting.again(token).filter(|again| again.replica == replica) else {
+            return;
+        };
+        let (id, tries) = (again.id, again.tries);
+        if let Some(next) = self.next(time, token, Failure::Unsent) {
+            if self.channels[replica].recall(id) {
+                self.try_again(time, token, next);
+            } else if let Some(again) = self.waiting.again(token) {
+                // It is on its way: nothing has become of the decision.
+                again.tries = tries;
+            }
+        }
+    }
+
+    fn next(&mut self, time: Instant, token: u64, failure: Failure) -> Option<usize> {
+        let (channels, again) = (&self.channels, self.waiting.again(token)?);
+        let load = |replica: usize| channels[replica].unfinished();
+        let deadline = again.call.deadline;
+        match self.replicas.next(time, deadline, &mut again.tries, failure, load) {
+            Next::Try(replica) => Some(replica),
+            Next::GiveUp(_) => None,
+        }
+    }
+
+    fn try_again(&mut self, time: Instant, token: u64, replica: usize) {
+        if let Some(call) = self.waiting.again(token).map(|again| again.call.clone()) {
+            self.submit(time, token, replica, call);
+        }
+    }
+
+    fn sleep(&mut self, time: Instant, ready: &mut Vec<Readiness>) {
         self.shared.doorbell.lie_down();
         if self.shared.commands.is_empty() && !self.shared.stop.load(SeqCst) {
-            let due = [self.channel.next_deadline(), self.waiting.next()];
-            let timeout = due.into_iter().flatten().min().map(|at| at.since(time));
+            let patience = self.patience.peek().map(|Reverse((at, _, _))| *at);
+            let channels = self.channels.iter().map(Channel::next_deadline);
+            let due = channels.chain([patience, self.waiting.next_deadline()]);
+            let timeout = due.flatten().min().map(|at| at.since(time));
             self.poller.wait(timeout, ready);
         }
         self.shared.doorbell.get_up();
-    }
-}
-
-impl Waiting {
-    /// The token is a slot and a sequence: an answer that comes after the caller was told
-    /// `TimedOut` must not reach another.
-    fn add(&mut self, deadline: Option<Instant>, slot: Arc<Slot>) -> u64 {
-        self.sequence = (self.sequence + 1) & u64::from(u32::MAX);
-        let token = self.sequence << 32 | self.slots.insert((self.sequence, slot)) as u64;
-        if let Some(deadline) = deadline {
-            self.deadlines.push(Reverse((deadline, token)));
-        }
-        token
-    }
-
-    fn take(&mut self, token: u64) -> Option<Arc<Slot>> {
-        let (index, sequence) = ((token & u64::from(u32::MAX)) as usize, token >> 32);
-        self.slots.get(index).filter(|(found, _)| *found == sequence)?;
-        Some(self.slots.remove(index).1)
-    }
-
-    fn end(&mut self, event: Event<'_>) {
-        let (token, answer) = match event {
-            Event::Response { token, status, payload, sojourn, .. } => {
-                (token, Ok(Answer { status, payload: payload.to_vec(), sojourn }))
-            }
-            Event::Rejected { token, reason, .. } => {
-                let reason = reason.unwrap_or(tailwater_control::Reason::Limit);
-                (token, Err(CallError::Shed(reason)))
-            }
-            Event::Dropped { token, reason, .. } => (token, Err(reason.into())),
-            Event::TooLong { token, most } => (token, Err(CallError::TooLong { most })),
-        };
-        if let Some(slot) = self.take(token) {
-            slot.fill(answer);
-        }
-    }
-
-    fn next(&self) -> Option<Instant> {
-        self.deadlines.peek().map(|Reverse((at, _))| *at)
-    }
-
-    fn time_out(&mut self, now: Instant) {
-        while let Some(&Reverse((at, token))) = self.deadlines.peek()
-            && at <= now
-        {
-            self.deadlines.pop();
-            if let Some(slot) = self.take(token) {
-                slot.fill(Err(CallError::TimedOut));
-            }
-        }
-    }
-
-    fn abandon(&mut self) {
-        for (_, slot) in self.slots.drain() {
-            slot.fill(Err(CallError::Disconnected));
-        }
     }
 }

@@ -14,7 +14,9 @@ pub(crate) fn counted(intended: u64, ended: u64) -> Finding {
 /// a node. `waiting` are the calls in queues of clients and callers, `at_nodes` what nodes hold.
 pub(crate) fn placed(waiting: u64, at_nodes: &[Key], space: &Space) -> Finding {
     let under_way = space.calendar.pending().filter_map(|event| match event {
-        Event::Packet(Packet::Request(key)) | Event::Reply(key) => Some(*key),
+        Event::Packet(Packet::Request(key)) | Event::Reply(key) | Event::CallLost(key) => {
+            Some(*key)
+        }
         _ => None,
     });
     let mut keys: Vec<Key> = at_nodes.iter().copied().chain(under_way).collect();

@@ -12,6 +12,7 @@ pub(crate) mod honest;
 pub(crate) mod ledger;
 pub(crate) mod locks;
 pub(crate) mod queues;
+pub(crate) mod retries;
 pub(crate) mod signal;
 pub(crate) mod starvation;
 pub(crate) mod windows;
@@ -52,11 +53,14 @@ pub enum Rule {
     /// A request that calls further nodes waits until all have answered or one has refused, and every
     /// call ends exactly once.
     Calls,
+    /// A request is tried at no replica twice, at as many as it may be, and never anew after its
+    /// deadline; retries after a shed keep to the client's budget.
+    Retries,
 }
 
 impl Rule {
     /// Every rule.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Credits,
         Self::Windows,
         Self::Honest,
@@ -68,6 +72,7 @@ impl Rule {
         Self::Locks,
         Self::Budgets,
         Self::Calls,
+        Self::Retries,
     ];
 
     /// A stable word for messages.
@@ -85,6 +90,7 @@ impl Rule {
             Self::Locks => "locks",
             Self::Budgets => "budgets",
             Self::Calls => "calls",
+            Self::Retries => "retries",
         }
     }
 }

@@ -12,6 +12,14 @@ const PAUSE_FIRST: Duration = Duration::from_millis(1);
 /// The longest.
 const PAUSE_MAX: Duration = Duration::from_millis(100);
 
+/// The pause after so many attempts in vain; `chance` from 0 to 1 spreads it over half of it, or all
+/// clients of a server that restarts would come at once.
+pub(crate) fn pause(attempts: u8, chance: f64) -> Duration {
+    let pause_ns = PAUSE_FIRST.nanos() << attempts.min(16);
+    let pause_ns = pause_ns.min(PAUSE_MAX.nanos()) as f64 * (0.5 + 0.5 * chance);
+    Duration::from_nanos(pause_ns as u64)
+}
+
 impl Clients<'_> {
     /// The node is gone or has closed the connection: what was outstanding gets no answer, and what
     /// waits waits on.
@@ -26,13 +34,14 @@ impl Clients<'_> {
             state.client.on_disconnected();
             state.conduct.on_disconnected();
         }
-        let pause_ns = PAUSE_FIRST.nanos() << state.attempts.min(16);
-        state.attempts = state.attempts.saturating_add(1);
-        // Spread over half of it, or all clients of a server that restarts would come at once.
-        let pause_ns = pause_ns.min(PAUSE_MAX.nanos()) as f64 * (0.5 + 0.5 * self.rng.unit());
+        let attempts = state.attempts;
+        state.attempts = attempts.saturating_add(1);
         let connection = state.connection;
-        let at = now + Duration::from_nanos(pause_ns as u64);
+        let at = now + pause(attempts, self.rng.unit());
         space.calendar.at(at, Event::Reconnect { client: index, connection });
+        let (client, replica) = self.ends(index);
+        self.retries.set_up(client, replica, false);
+        self.leave_all(now, index, space);
         self.drive(now, index, space);
     }
 
@@ -62,14 +71,17 @@ impl Clients<'_> {
         if state.connection == connection && state.link == Link::Down {
             (state.link, state.attempts) = (Link::Up, 0);
             state.client.on_connected(self.clocks.local(index, now));
+            let (client, replica) = self.ends(index);
+            self.retries.set_up(client, replica, true);
             self.drive(now, index, space);
         }
     }
 
     /// The processes of these clients die with all that they knew.
     pub(crate) fn crash(&mut self, now: Instant, members: &Members, space: &mut Space) {
-        for client in (0..self.count()).filter(|&client| members.contain(client)) {
+        for client in (0..self.links()).filter(|&client| members.contain(client)) {
             let fresh = (self.make)(client);
+            let (number, replica) = self.ends(client);
             let state = &mut self.all[client as usize];
             if state.link == Link::Crashed {
                 continue;
@@ -83,6 +95,10 @@ impl Clients<'_> {
             state.client = fresh;
             state.conduct.on_disconnected();
             state.check_starvation(0, None);
+            if replica == 0 {
+                self.retries.forget(number);
+            }
+            self.retries.set_up(number, replica, false);
         }
         // What is under way is found out by its connection; what waited in the client is gone now.
         let waited = space
@@ -93,7 +109,7 @@ impl Clients<'_> {
 
     /// These clients come back and connect.
     pub(crate) fn revive(&mut self, now: Instant, members: &Members, space: &mut Space) {
-        for client in (0..self.count()).filter(|&client| members.contain(client)) {
+        for client in (0..self.links()).filter(|&client| members.contain(client)) {
             let state = &mut self.all[client as usize];
             if state.link == Link::Crashed {
                 (state.link, state.attempts) = (Link::Down, 0);

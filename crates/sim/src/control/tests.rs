@@ -72,7 +72,7 @@ impl Shard for Stub {
 /// Sends `requests` requests of one registered client through the controller, then answers them all.
 fn complaint(stub: Stub, requests: u32) -> Option<(Rule, String)> {
     let link = Link { delay: Duration::ZERO, jitter: Duration::ZERO };
-    let mut space = Space::new(Fabric::new(link, 1, &Rng::from_seed(1)));
+    let mut space = Space::new(Fabric::new(link, 1, &Rng::from_seed(1)), 1);
     let mut control = Control::new(Arc::new(stub), 1, 0..1, &mut space);
     let now = Instant::ZERO;
     let done =

@@ -5,7 +5,7 @@ use crate::slab::Key;
 use crate::space::{Event, Packet, Request, Space};
 use crate::task::Stage;
 use std::sync::Arc;
-use tailwater_control::Admission;
+use tailwater_control::{Admission, Client};
 use tailwater_core::Instant;
 
 impl Node {
@@ -38,23 +38,29 @@ impl Node {
     }
 
     /// The process dies, and all that it held with it; connections are refused until [`Node::boot`].
-    /// Its successor will use `admission`.
-    pub(crate) fn die(&mut self, now: Instant, admission: Arc<dyn Admission>, space: &mut Space) {
+    /// Its successor will use `admission`, and what `make` gives for its connections to other nodes.
+    pub(crate) fn die(
+        &mut self,
+        now: Instant,
+        admission: Arc<dyn Admission>,
+        make: &dyn Fn(usize, u32) -> Client,
+        space: &mut Space,
+    ) {
         let held = self.held_requests(space);
         space.abandoned.extend(held);
         for (_, packet) in std::mem::take(&mut self.packets) {
-            self.refuse_open(now, packet, space);
+            refuse_other(now, packet, space);
         }
         for work in &mut self.working {
-            if let Some(Work::Parse(_, Packet::Open { client, connection })) = work.take() {
-                space.send_down(now, client, Event::Lost { client, connection });
+            if let Some(Work::Parse(_, packet)) = work.take() {
+                refuse_other(now, packet, space);
             }
         }
         self.runnable.clear();
         self.ahead.clear();
         self.woken = 0;
         if let Some(walk) = &mut self.walk {
-            walk.restart(now);
+            walk.restart(now, make, space);
         }
         self.outbox.clear();
         self.idle = (0..self.working.len() as u16).rev().collect();
@@ -75,6 +81,9 @@ impl Node {
     /// The successor runs.
     pub(crate) fn boot(&mut self, now: Instant, space: &mut Space) {
         self.down = false;
+        if let Some(walk) = &self.walk {
+            walk.boot(now, space);
+        }
         self.resume(now, space);
     }
 
@@ -117,20 +126,6 @@ impl Node {
         held_up
     }
 
-    /// Nobody listens.
-    pub(super) fn refuse(&self, now: Instant, packet: Packet, space: &mut Space) {
-        if let Packet::Request(key) = packet {
-            space.abandoned.push(key);
-        }
-        self.refuse_open(now, packet, space);
-    }
-
-    fn refuse_open(&self, now: Instant, packet: Packet, space: &mut Space) {
-        if let Packet::Open { client, connection } = packet {
-            space.send_down(now, client, Event::Lost { client, connection });
-        }
-    }
-
     pub(super) fn accept(&mut self, now: Instant, client: u32, connection: u16, space: &mut Space) {
         self.control.open(now, client, connection, space);
         space.send_down(now, client, Event::Opened { client, connection });
@@ -164,6 +159,25 @@ impl Node {
             self.runnable.pop_front();
             space.abandoned.push(key);
         }
+    }
+}
+
+/// Nobody listens.
+pub(super) fn refuse(now: Instant, packet: Packet, space: &mut Space) {
+    space.abandoned.extend(packet.key());
+    refuse_other(now, packet, space);
+}
+
+/// What becomes of a message that is no request and no answer where nobody listens.
+fn refuse_other(now: Instant, packet: Packet, space: &mut Space) {
+    match packet {
+        Packet::Open { client, connection } => {
+            space.send_down(now, client, Event::Lost { client, connection });
+        }
+        Packet::Credit(key) => {
+            space.credits.remove(key);
+        }
+        _ => {}
     }
 }
 

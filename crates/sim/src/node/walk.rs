@@ -16,7 +16,7 @@ use crate::task::{Stage, Task};
 use std::sync::Arc;
 use std::time::Duration;
 use tailwater_control::asqm::{Budget, Entry, Estimator};
-use tailwater_control::{Echo, Outcome, Reason};
+use tailwater_control::{Client, Echo, Outcome, Reason};
 use tailwater_core::Instant;
 use tailwater_workload::Service;
 
@@ -27,6 +27,8 @@ pub(crate) struct Walk {
     callers: Callers,
     estimator: Estimator,
     seed: u64,
+    /// Connections of the same client to other replicas differ by this.
+    clients: u32,
     flaw: Flaw,
 }
 
@@ -43,12 +45,15 @@ enum Next {
 }
 
 impl Walk {
-    pub(crate) fn new(paths: Arc<Paths>, tier: &str, callers: Callers, seed: u64) -> Self {
+    /// `draws` are the seed of what requests do and the number of clients.
+    pub(crate) fn new(paths: Arc<Paths>, tier: &str, callers: Callers, draws: (u64, u32)) -> Self {
+        let (seed, clients) = draws;
         Self {
             locks: Locks::new(&paths, tier),
             callers,
             estimator: Estimator::new(paths.target),
             seed,
+            clients: clients.max(1),
             paths,
             flaw: Flaw::default(),
         }
@@ -60,14 +65,25 @@ impl Walk {
 
     /// The same request draws the same, whatever the controller and the other requests do.
     fn seed_of(&self, request: &Request) -> u64 {
-        let client = u64::from(request.client).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let client = u64::from(request.client % self.clients).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         self.seed ^ request.intended.as_nanos().rotate_left(17) ^ client
     }
 
-    /// A new process: nobody holds anything, and nothing has been measured.
-    pub(super) fn restart(&mut self, now: Instant) {
+    /// A new process: nobody holds anything, nothing has been measured, and nobody is connected.
+    pub(super) fn restart(
+        &mut self,
+        now: Instant,
+        make: &dyn Fn(usize, u32) -> Client,
+        space: &mut Space,
+    ) {
         self.locks.restart(now);
+        self.callers.die(now, make, space);
         self.estimator = Estimator::new(self.paths.target);
+    }
+
+    /// The new process connects to those that it calls.
+    pub(super) fn boot(&self, now: Instant, space: &mut Space) {
+        self.callers.boot(now, space);
     }
 
     /// Calls that wait in this node for permission to be sent.
@@ -160,6 +176,62 @@ impl Node {
             walk.callers.on_due(now, number, space);
             self.wake_callers(now, space);
             self.assign(now, space);
+        }
+    }
+
+    /// A call of this node gets no answer.
+    pub(crate) fn on_call_lost(&mut self, now: Instant, key: Key, space: &mut Space) {
+        if let Some(walk) = &mut self.walk {
+            walk.callers.on_call_lost(now, key, space);
+            self.wake_callers(now, space);
+            self.assign(now, space);
+        }
+    }
+
+    /// A connection to another node is lost.
+    pub(crate) fn on_caller_lost(
+        &mut self,
+        now: Instant,
+        number: u32,
+        connection: u16,
+        space: &mut Space,
+    ) {
+        if let Some(walk) = &mut self.walk {
+            walk.callers.on_lost(now, number, connection, space);
+        }
+    }
+
+    /// A connection to another node stands again.
+    pub(crate) fn on_caller_opened(
+        &mut self,
+        now: Instant,
+        number: u32,
+        connection: u16,
+        space: &mut Space,
+    ) {
+        if let Some(walk) = &mut self.walk {
+            walk.callers.on_opened(now, number, connection);
+        }
+        if !self.is_stopped(now) {
+            self.drive_callers(now, space);
+            self.assign(now, space);
+        }
+    }
+
+    /// Time to connect to another node again; a paused process does it when it goes on.
+    pub(crate) fn on_caller_reconnect(
+        &mut self,
+        now: Instant,
+        number: u32,
+        connection: u16,
+        space: &mut Space,
+    ) {
+        if now < self.frozen_until {
+            let again = Event::Reconnect { client: number, connection };
+            return space.calendar.at(self.frozen_until, again);
+        }
+        if let Some(walk) = &self.walk {
+            walk.callers.on_reconnect(now, number, connection, space);
         }
     }
 

@@ -1,10 +1,11 @@
 //! `[clients]`: who asks.
 
-use super::section::Section;
+use super::retry::{self, Retry};
+use super::section::{Section, section_of};
 use super::{limits, pinning};
 
 /// Logical clients and the generator that plays them.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Clients {
     /// How many, each with a connection and control state of its own; each number is a
     /// configuration. The more share the same demand, the staler each one's view of the server, and
@@ -14,12 +15,15 @@ pub struct Clients {
     pub cores: Vec<u32>,
     /// Threads of the generator. Default 1.
     pub threads: u32,
+    /// What they do when one of several replicas refuses.
+    pub retry: Retry,
 }
 
-pub(super) const KEYS: &[&str] = &["count", "cores", "threads"];
+pub(super) const KEYS: &[&str] = &["count", "cores", "threads", "retry"];
 
 impl Clients {
-    pub(super) fn read(section: &Section<'_>) -> Self {
+    /// `replicas` are those of the server.
+    pub(super) fn read(section: &Section<'_>, replicas: u32) -> Self {
         let counts: Vec<u32> = section.needed("count", "count = 100", |item| {
             item.each_distinct(|item| item.whole(1..=limits::CLIENTS_MAX))
         });
@@ -36,6 +40,17 @@ impl Clients {
             counts,
             cores: pinning::cores(section, &[(threads, "one for each thread")]),
             threads,
+            retry: retry(section, replicas),
         }
     }
+}
+
+fn retry(section: &Section<'_>, replicas: u32) -> Retry {
+    if let (1, Some(item)) = (replicas, section.item("retry")) {
+        item.problem(format!(
+            "{} is given, but server.replicas is 1; two or more are needed, or leave it out",
+            item.name
+        ));
+    }
+    Retry::read(&section_of(section, "retry", retry::KEYS), replicas)
 }

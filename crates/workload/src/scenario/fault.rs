@@ -1,10 +1,11 @@
 //! `[[fault]]`: what goes wrong, when, and for whom. The simulator alone can play it.
 //!
-//! Faults strike clients, the links to them, and the server that they ask. Further tiers, and the
-//! links between nodes, are spared.
+//! Faults strike clients, the links to them, and nodes: the server that clients ask, its replicas, and
+//! those of the tiers. Links between nodes are spared.
 
 use super::item::Item;
 use super::limits;
+use super::path::Callee;
 use super::section::Section;
 use crate::duration::format_duration;
 use std::time::Duration;
@@ -21,8 +22,20 @@ pub struct Fault {
     /// The share of the clients that it strikes, rounded up to whole clients; the seed decides which.
     /// Default all. What befalls the server befalls everybody.
     pub share: Ratio,
+    /// Which nodes a fault of the server strikes; means nothing to the others.
+    pub nodes: Struck,
     /// What goes wrong.
     pub kind: FaultKind,
+}
+
+/// The nodes that a restart or pause strikes. Default: the server that clients ask, with all its
+/// replicas.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Struck {
+    /// A tier, by its number in the file from 0; `None`: the server that clients ask.
+    pub tier: Option<usize>,
+    /// One node of it, or one replica, from 0 (in a file from 1); `None`: all.
+    pub node: Option<u32>,
 }
 
 /// See [`Fault::kind`].
@@ -31,11 +44,10 @@ pub enum FaultKind {
     /// The client's process dies with all that it knew; its connection is closed by its system, and
     /// what it would have asked meanwhile is lost.
     ClientCrash,
-    /// The server's process dies with all that it knew and comes back; until then connections are
-    /// refused. Clients connect anew with growing pauses in between. Not where the server calls
-    /// tiers, as yet.
+    /// The process of each node that is struck dies with all that it knew and comes back; until then
+    /// connections are refused. Who was connected connects anew with growing pauses in between.
     ServerRestart,
-    /// The server stands still and so does whatever runs there; messages pile up.
+    /// Nodes stand still and so does whatever runs there; messages pile up.
     ServerPause,
     /// Every message takes `factor` times its delay and `extra` more.
     SlowLink {
@@ -80,6 +92,8 @@ const KEYS: &[&str] = &[
     "for",
     "kind",
     "share",
+    "tier",
+    "node",
     "factor",
     "extra",
     "loss",
@@ -91,8 +105,8 @@ const KEYS: &[&str] = &[
 /// Every kind with the keys that mean something to it, beside `kind`.
 const KINDS: &[(&str, &[&str])] = &[
     ("client-crash", &["at", "for", "share"]),
-    ("server-restart", &["at", "for"]),
-    ("server-pause", &["at", "for"]),
+    ("server-restart", &["at", "for", "tier", "node"]),
+    ("server-pause", &["at", "for", "tier", "node"]),
     ("slow-link", &["at", "for", "share", "factor", "extra"]),
     ("lossy-link", &["at", "for", "share", "loss", "timeout"]),
     ("clock", &["share", "offset", "drift_ppm"]),
@@ -118,17 +132,25 @@ impl FaultKind {
     }
 }
 
-/// All faults of a file, whose measured window lasts `window`.
-pub(super) fn read(top: &Section<'_>, window: Duration) -> Vec<Fault> {
+/// What faults befall.
+pub(super) struct Stage<'a> {
+    /// How long the measured window lasts.
+    pub(super) window: Duration,
+    /// Of the server.
+    pub(super) replicas: u32,
+    pub(super) tiers: &'a [Callee],
+}
+
+/// All faults of a file.
+pub(super) fn read(top: &Section<'_>, stage: &Stage<'_>) -> Vec<Fault> {
     let faults = top.item("fault").map(|item| {
-        let tiers = top.item("tier").is_some();
-        let read = |item: &Item<'_>| fault(&item.section(KEYS)?, window, tiers);
+        let read = |item: &Item<'_>| fault(&item.section(KEYS)?, stage);
         item.one_or_list().iter().filter_map(read).collect()
     });
     faults.unwrap_or_default()
 }
 
-fn fault(section: &Section<'_>, window: Duration, tiers: bool) -> Option<Fault> {
+fn fault(section: &Section<'_>, stage: &Stage<'_>) -> Option<Fault> {
     let (name, known) = section.needed("kind", "kind = \"client-crash\"", |item| {
         let names: Vec<(&str, usize)> =
             KINDS.iter().enumerate().map(|(index, (name, _))| (*name, index)).collect();
@@ -143,24 +165,37 @@ fn fault(section: &Section<'_>, window: Duration, tiers: bool) -> Option<Fault> 
         }
     }
     let kind = kind(section, name)?;
-    if tiers
-        && kind == FaultKind::ServerRestart
-        && let Some(item) = section.item("kind")
-    {
-        item.problem(format!(
-            "{} is \"{name}\", but a server that calls a [[tier]] cannot restart, as yet; another kind \
-             is needed, or no tier",
-            item.name
-        ));
-    }
     let timed = known.contains(&"at");
     let share = section.item("share").and_then(|item| item.number(0.0..=1.0));
     Some(Fault {
-        at: if timed { at(section, window)? } else { Duration::ZERO },
+        at: if timed { at(section, stage.window)? } else { Duration::ZERO },
         length: if timed { needed_span(section, "for", "for = \"20ms\"")? } else { Duration::ZERO },
         share: Ratio(share.unwrap_or(1.0)),
+        nodes: struck(section, stage)?,
         kind,
     })
+}
+
+fn struck(section: &Section<'_>, stage: &Stage<'_>) -> Option<Struck> {
+    let names: Vec<(&str, usize)> =
+        stage.tiers.iter().enumerate().map(|(number, tier)| (&*tier.0, number)).collect();
+    let tier = match section.item("tier") {
+        Some(item) if names.is_empty() => {
+            item.problem(format!(
+                "{} is given, but there is no [[tier]]; leave it out: the server is meant",
+                item.name
+            ));
+            return None;
+        }
+        Some(item) => Some(item.choice(&names)?),
+        None => None,
+    };
+    let count = tier.map_or(stage.replicas, |tier| stage.tiers[tier].1).max(1);
+    let node = match section.item("node") {
+        Some(item) => Some(item.whole::<u32>(1..=count.into())? - 1),
+        None => None,
+    };
+    Some(Struck { tier, node })
 }
 
 fn kind(section: &Section<'_>, name: &str) -> Option<FaultKind> {
@@ -305,22 +340,48 @@ controller = [{ name = "none" }]
         }
     }
 
+    /// A server of two replicas, with a tier of three.
+    fn tiered(said: &str) -> Result<Vec<Fault>, String> {
+        let path =
+            "path = [{ probability = 1.0, steps = [{ call = \"leaf\" }] }]\nserver.replicas = 2";
+        let service = "service = { distribution = \"exponential\", mean = \"10us\" }";
+        let text = format!(
+            "{}[[tier]]\nname = \"leaf\"\nnodes = 3\nservice = \"5us\"\n\
+             [[fault]]\nkind = \"server-restart\"\nat = \"1ms\"\nfor = \"1ms\"\n{said}\n",
+            LEAST.replace(service, path)
+        );
+        let parsed = Scenario::parse("x.toml", &text).map_err(|error| error.to_string());
+        parsed.map(|scenario| scenario.faults)
+    }
+
     #[test]
-    fn a_server_that_calls_tiers_may_pause_but_not_restart() {
-        let with_tier = |kind: &str| {
-            let path = "path = [{ probability = 1.0, steps = [{ call = \"leaf\" }] }]";
-            let service = "service = { distribution = \"exponential\", mean = \"10us\" }";
-            let text = format!(
-                "{}[[tier]]\nname = \"leaf\"\nservice = \"5us\"\n\
-                 [[fault]]\nkind = \"{kind}\"\nat = \"1ms\"\nfor = \"1ms\"\n",
-                LEAST.replace(service, path)
-            );
-            Scenario::parse("x.toml", &text).err().map(|error| error.to_string())
-        };
-        assert_eq!(with_tier("server-pause"), None);
-        let message = "x.toml:12:8: fault.kind is \"server-restart\", but a server that calls a [[tier]] \
-                       cannot restart, as yet; another kind is needed, or no tier";
-        assert_eq!(with_tier("server-restart").as_deref(), Some(message));
+    fn a_restart_strikes_the_server_or_what_it_names() {
+        for (said, tier, node) in [
+            ("", None, None),
+            ("node = 2", None, Some(1)),
+            ("tier = \"leaf\"", Some(0), None),
+            ("tier = \"leaf\"\nnode = 3", Some(0), Some(2)),
+        ] {
+            assert_eq!(tiered(said).unwrap()[0].nodes, Struck { tier, node }, "{said}");
+        }
+    }
+
+    #[test]
+    fn a_node_that_is_not_there_cannot_be_struck() {
+        for (said, message) in [
+            ("node = 3", "x.toml:17:8: fault.node is 3; a whole number from 1 to 2 is needed"),
+            (
+                "tier = \"leaf\"\nnode = 0",
+                "x.toml:18:8: fault.node is 0; a whole number from 1 to 3 is needed",
+            ),
+            ("tier = \"leaves\"", "x.toml:17:8: fault.tier is \"leaves\"; known are: leaf"),
+        ] {
+            assert_eq!(tiered(said).err().unwrap_or_default(), message, "{said}");
+        }
+        let said = "kind = \"server-pause\"\nat = \"1ms\"\nfor = \"1ms\"\ntier = \"leaf\"";
+        let message = "x.toml:12:8: fault.tier is given, but there is no [[tier]]; leave it out: the \
+                       server is meant";
+        assert_eq!(complaints(said), message);
     }
 
     #[test]

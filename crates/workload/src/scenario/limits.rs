@@ -33,6 +33,10 @@ pub const COST_MAX: Duration = Duration::from_secs(1);
 pub const LOCKS_MAX: u64 = 1_000_000;
 /// Locks that a request holds at once.
 pub const NESTING_MAX: usize = 8;
+/// Replicas of the server.
+pub const REPLICAS_MAX: u64 = 32;
+/// Retries that may come at once.
+pub const RETRY_BURST_MAX: u64 = 1_000_000;
 /// Nodes of a tier, all of which one request may ask.
 pub const NODES_MAX: u64 = 64;
 /// Bins of the series of one run.

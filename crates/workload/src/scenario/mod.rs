@@ -17,6 +17,7 @@ mod lock_order;
 mod locks;
 mod path;
 mod pinning;
+mod retry;
 mod section;
 mod server;
 mod shorten;
@@ -32,9 +33,10 @@ pub use configuration::Configuration;
 pub use controller::{ControllerSpec, Override, PresetUse};
 pub use demand::{Amount, Course, Cycle, CycleStep, Demand};
 pub use error::{Place, Problem, ScenarioError};
-pub use fault::{Claim, Fault, FaultKind};
+pub use fault::{Claim, Fault, FaultKind, Struck};
 pub use locks::{LockPolicy, Locks};
 pub use path::{CallStep, Hot, LockStep, Path, PathStep};
+pub use retry::{FirstReplica, Retry};
 pub use server::{Placement, Reception, Server, Transport};
 pub use sim::Sim;
 pub use tier::Tier;
@@ -82,7 +84,7 @@ pub struct Scenario {
     pub controllers: Vec<ControllerSpec>,
     /// What the simulator is to assume.
     pub sim: Sim,
-    /// What goes wrong, for clients and front; tiers are spared. Only the simulator can play it.
+    /// What goes wrong, for clients, server and tiers. Only the simulator can play it.
     pub faults: Vec<Fault>,
     /// Further nodes, which the server's paths call; those call further ones. Simulator only, as yet.
     pub tiers: Vec<Tier>,
@@ -171,6 +173,13 @@ impl Scenario {
         Rng::from_seed(self.seed).split(&format!("repetition {repetition}")).seed()
     }
 
+    /// What each server's controller is built for: the objective, divided by the replicas that a call
+    /// may be tried at (Protego §3.3).
+    #[must_use]
+    pub fn target(&self, slo: Duration) -> Duration {
+        if self.server.replicas > 1 { slo / self.clients.retry.tries.max(1) } else { slo }
+    }
+
     /// How many runs there are in all.
     #[must_use]
     pub fn runs(&self) -> u64 {
@@ -221,12 +230,13 @@ impl Scenario {
 
     fn read(file: &str, top: &Section<'_>) -> Self {
         let name = stem(file);
-        let clients = Clients::read(&section_of(top, "clients", clients::KEYS));
+        let in_server = section_of(top, "server", server::KEYS);
+        let replicas = in_server.whole("replicas", 1..=limits::REPLICAS_MAX).unwrap_or(1);
+        let clients = Clients::read(&section_of(top, "clients", clients::KEYS), replicas);
         let demand = Demand::read(&section_of(top, "demand", demand::KEYS));
         let duration = duration(top, &demand);
         let callees = tier::callees(top);
-        let in_server = section_of(top, "server", server::KEYS);
-        let server = Server::read(&in_server, &clients, &callees);
+        let server = Server::read(&in_server, replicas, &clients, &callees);
         Self {
             name: name.into(),
             file: file.into(),
@@ -248,14 +258,15 @@ impl Scenario {
             capacity: Capacity::read(&section_of(top, "capacity", capacity::KEYS)),
             controllers: controller::read(top),
             sim: Sim::read(&section_of(top, "sim", sim::KEYS)),
-            faults: fault::read(top, duration),
+            faults: fault::read(top, &fault::Stage { window: duration, replicas, tiers: &callees }),
         }
     }
 }
 
 fn simulator_only(top: &Section<'_>, in_server: &Section<'_>) -> Option<(Place, &'static str)> {
     let path = in_server.item("path").map(|item| (item.place(), "requests with paths"));
-    path.or_else(|| top.item("fault").map(|item| (item.place(), "faults")))
+    let replicas = in_server.item("replicas").map(|item| (item.place(), "replicas"));
+    path.or(replicas).or_else(|| top.item("fault").map(|item| (item.place(), "faults")))
 }
 
 fn duration(top: &Section<'_>, demand: &Demand) -> Duration {

@@ -30,6 +30,9 @@ pub struct Server {
     pub paths: Vec<Path>,
     /// What it does at locks.
     pub locks: Locks,
+    /// Servers of this kind, each with a controller of its own; every client is connected to all.
+    /// Default 1. Simulator only, as yet.
+    pub replicas: u32,
 }
 
 /// How a loop waits for requests.
@@ -61,14 +64,28 @@ pub enum Transport {
     Unix,
 }
 
-pub(super) const KEYS: &[&str] =
-    &["loops", "cores", "reception", "placement", "transport", "service", "path", "locks"];
+pub(super) const KEYS: &[&str] = &[
+    "loops",
+    "cores",
+    "reception",
+    "placement",
+    "transport",
+    "service",
+    "path",
+    "locks",
+    "replicas",
+];
 const SERVICE_KEYS: &[&str] = &["distribution", "mean", "work"];
 const SERVICE_EXAMPLE: &str = "service = { distribution = \"exponential\", mean = \"10us\" }";
 const TRANSPORTS: &[(&str, Transport)] = &[("tcp", Transport::Tcp), ("unix", Transport::Unix)];
 
 impl Server {
-    pub(super) fn read(section: &Section<'_>, clients: &Clients, callees: &[Callee]) -> Self {
+    pub(super) fn read(
+        section: &Section<'_>,
+        replicas: u32,
+        clients: &Clients,
+        callees: &[Callee],
+    ) -> Self {
         let loops = section.whole("loops", 1..=limits::THREADS_MAX).unwrap_or(1);
         let placement = section.item("placement").and_then(|item| placement(&item));
         let placement = placement.unwrap_or(Placement::Inline);
@@ -98,6 +115,7 @@ impl Server {
             work,
             paths: paths.unwrap_or_default(),
             locks: Locks::read(&section_of(section, "locks", locks::KEYS)),
+            replicas,
         }
     }
 }

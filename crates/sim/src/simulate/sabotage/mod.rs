@@ -27,6 +27,7 @@ enum Bug {
     Gate(GateBug),
     Driver(DriverBug),
     Walk(Planted),
+    Retry(Planted),
 }
 
 /// Each planted bug and the rule that must find it.
@@ -70,6 +71,13 @@ const BUGS: &[(Rule, Bug)] = &[
     (Rule::Calls, Bug::Walk(Planted::LosesAnswers)),
     (Rule::Calls, Bug::Walk(Planted::WakesEarly)),
     (Rule::Calls, Bug::Walk(Planted::ForgetsToWake)),
+    (Rule::Calls, Bug::Walk(Planted::MissesTheLoss)),
+    (Rule::Calls, Bug::Walk(Planted::HearsOfLossTwice)),
+    (Rule::Fates, Bug::Walk(Planted::LeavesCallsBehind)),
+    (Rule::Retries, Bug::Retry(Planted::TriesTheSame)),
+    (Rule::Retries, Bug::Retry(Planted::ForgetsTheBudget)),
+    (Rule::Retries, Bug::Retry(Planted::TriesTooLate)),
+    (Rule::Fates, Bug::Retry(Planted::LosesTheRetried)),
 ];
 
 /// Within so many random worlds each bug must be found.
@@ -109,18 +117,23 @@ fn play(seed: u64, bug: Option<Bug>) -> Result<(), Broken> {
             _ => sound,
         }
     };
-    let sound: Vec<Controller> =
-        (0..1 + 2 * case.world.tiers.len()).map(|node| case.controller(node)).collect();
+    let sound: Vec<Controller> = (0..case.world.replicas as usize + 2 * case.world.tiers.len())
+        .map(|node| case.controller(node))
+        .collect();
     let client = |node: usize, number: u32| sound[node].client(number.into());
+    let front = |number: u32| (number / case.world.clients) as usize;
     let to_front = |number| match bug {
-        Some(Bug::Gate(bug)) => gates::client(&case, bug, client(0, number)),
-        _ => client(0, number),
+        Some(Bug::Gate(bug)) => gates::client(&case, bug, client(front(number), number)),
+        _ => client(front(number), number),
     };
     let parts = Parts { boot: &mut boot, client: &client, to_front: &to_front };
     let mut simulation = Simulation::new(&case.world, parts);
     if let Some(Bug::Walk(defect)) = bug {
         let walks = simulation.topology.nodes.iter_mut().filter_map(|node| node.walk.as_mut());
         walks.for_each(|walk| walk.plant(defect));
+    }
+    if let Some(Bug::Retry(defect)) = bug {
+        simulation.clients.plant(defect);
     }
     let mut meddle = |simulation: &mut Simulation<'_>, now, event| match bug {
         Some(Bug::Driver(bug)) => bug.meddle(simulation, now, event),

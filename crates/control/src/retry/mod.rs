@@ -1,0 +1,273 @@
+//! Where a call goes among replicas, and whether it is tried again when one refuses.
+//!
+//! A refusal comes early so that the client can send the call to another replica and still meet the
+//! objective (Protego, NSDI '23, §3.3 and §5.3: one retry, after a shed or after 10 µs without credit).
+//! [`Replicas`] decides that for one client: a call goes on to a replica that it has not seen, while it
+//! has tries left and its deadline leaves time for an answer. Retries multiply load just when there is
+//! too much of it, so those after a shed are paid from a *retry budget*, as is usual: 10 % of a client's
+//! requests in Google's services (Beyer et al., Site Reliability Engineering, ch. 21), ten tokens and a
+//! tenth per success in gRPC's retry throttling (proposal A6), 20 % in Finagle's `RetryBudget`. A call
+//! that was never sent has cost nobody anything and moves on without paying.
+//!
+//! It only decides. The driver keeps one [`Client`](crate::Client) for each replica, with its own
+//! session, credits and queue, sends where it is told to, and says how each try ended.
+
+mod budget;
+mod estimate;
+#[cfg(test)]
+mod tests;
+
+use crate::client::Reply;
+use crate::server::Reason;
+use budget::Budget;
+use estimate::Estimate;
+use std::time::Duration;
+use tailwater_core::{Instant, Ratio};
+
+/// Most replicas that one client knows.
+pub const REPLICAS_MAX: usize = 32;
+
+/// How calls are tried again.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct RetryConfig {
+    /// Most replicas that one call is tried at; default 2, a retry. 1: never again. More than two
+    /// divide the objective further, since each try may take as long as a server's target delay.
+    pub tries: u8,
+    /// How long a call waits for credit before it goes to another replica, while it can; `None`, the
+    /// default: until its client gives it up. About a round trip: shorter, and calls leave a replica
+    /// that would have taken them next; longer, and the objective is spent on waiting.
+    pub credit_wait: Option<Duration>,
+    /// The retry budget: retries after a shed for each call; default 0.1. At 0 only the burst is left;
+    /// at 1 sheds of a fleet that is full double its load.
+    pub share: Ratio,
+    /// Retries that may come at once, and all that is ever saved up; default 10. At 0 nothing is tried
+    /// again after a shed.
+    pub burst: u32,
+    /// Where calls go first.
+    pub first: First,
+}
+
+/// Which replica a call is tried at first. The next are those that follow, or again the least loaded.
+/// A replica whose connection is down comes last.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum First {
+    /// The client's own: clients are divided over the replicas by their numbers. The default.
+    Own,
+    /// Always that of number 0: the others stand by (Protego §5.3).
+    Primary,
+    /// Where this client has the fewest calls that have not ended; the client's own among equals.
+    LeastLoaded,
+}
+
+impl Default for RetryConfig {
+    fn default() -> Self {
+        Self { tries: 2, credit_wait: None, share: Ratio(0.1), burst: 10, first: First::Own }
+    }
+}
+
+/// How a try ended without an answer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Failure {
+    /// The server refused; it did not begin, or undid what it had begun.
+    Shed(Reason),
+    /// The call was not sent: no credit came, its queue was full, or the connection was lost before.
+    Unsent,
+    /// It was sent, and the connection was lost: whether it was carried out is unknown.
+    Lost,
+}
+
+/// What becomes of a call whose try has failed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Next {
+    /// It goes to this replica.
+    Try(usize),
+    /// The failure stands.
+    GiveUp(Refusal),
+}
+
+/// Why a call is not tried again.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Refusal {
+    /// It may have been carried out.
+    MayBeDone,
+    /// It has had all its tries.
+    Tries,
+    /// No other replica is there that it has not seen.
+    Replicas,
+    /// An answer would come too late.
+    Deadline,
+    /// Too many sheds were retried lately.
+    Budget,
+}
+
+/// Where a call has been. Small: every call on its way has one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Tries {
+    seen: u32,
+}
+
+impl Tries {
+    /// Nowhere yet.
+    pub const NONE: Self = Self { seen: 0 };
+
+    /// How many replicas it has been tried at.
+    #[must_use]
+    pub const fn count(self) -> u32 {
+        self.seen.count_ones()
+    }
+
+    const fn has_seen(self, replica: usize) -> bool {
+        self.seen >> replica & 1 == 1
+    }
+}
+
+/// What was decided so far.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct RetryCounts {
+    /// Calls.
+    pub calls: u64,
+    /// Sheds that were answered by a retry.
+    pub retried: u64,
+    /// Calls that moved on before they were sent.
+    pub moved: u64,
+    /// Sheds that only the budget kept from being tried again.
+    pub over_budget: u64,
+}
+
+/// One client's view of the replicas of a server.
+#[derive(Clone, Debug)]
+pub struct Replicas {
+    config: RetryConfig,
+    budget: Budget,
+    all: Vec<Replica>,
+    home: usize,
+    counts: RetryCounts,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Replica {
+    up: bool,
+    estimate: Estimate,
+}
+
+impl Replicas {
+    /// `count` replicas, all of them up, from 1 to [`REPLICAS_MAX`]; what is beyond is never used.
+    /// `client` is the client's number, which decides where it is at home.
+    #[must_use]
+    pub fn new(config: RetryConfig, count: usize, client: u64) -> Self {
+        let count = count.clamp(1, REPLICAS_MAX);
+        let home = match config.first {
+            First::Primary => 0,
+            #[expect(clippy::cast_possible_truncation, reason = "below the count")]
+            First::Own | First::LeastLoaded => (client % count as u64) as usize,
+        };
+        let fresh = Replica { up: true, estimate: Estimate::default() };
+        let budget = Budget::new(config.share, config.burst);
+        Self { config, budget, all: vec![fresh; count], home, counts: RetryCounts::default() }
+    }
+
+    /// A new call: where it goes. `load` says how many calls of this client a replica has.
+    pub fn first(&mut self, load: impl Fn(usize) -> usize) -> (usize, Tries) {
+        self.counts.calls += 1;
+        self.budget.on_call();
+        let replica = self.pick(Tries::default(), load).unwrap_or(self.home);
+        (replica, Tries { seen: 1 << replica })
+    }
+
+    /// A try has failed: where the call goes now. `tries` is changed only if it goes somewhere, and a
+    /// token is spent only then. `deadline` is when the answer is worthless.
+    pub fn next(
+        &mut self,
+        now: Instant,
+        deadline: Option<Instant>,
+        tries: &mut Tries,
+        failure: Failure,
+        load: impl Fn(usize) -> usize,
+    ) -> Next {
+        let replica = match self.candidate(now, deadline, *tries, failure, load) {
+            Ok(replica) => replica,
+            Err(refusal) => return Next::GiveUp(refusal),
+        };
+        if let Failure::Shed(_) = failure {
+            if !self.budget.take() {
+                self.counts.over_budget += 1;
+                return Next::GiveUp(Refusal::Budget);
+            }
+            self.counts.retried += 1;
+        } else {
+            self.counts.moved += 1;
+        }
+        tries.seen |= 1 << replica;
+        Next::Try(replica)
+    }
+
+    /// After how long without credit the driver shall ask [`Replicas::next`] whether the call moves on,
+    /// with [`Failure::Unsent`]; if it does not, it waits on where it is. `None`: it need not ask.
+    #[must_use]
+    pub fn credit_wait(&self, tries: Tries) -> Option<Duration> {
+        let more = tries.count() < u32::from(self.config.tries) && self.all.len() > 1;
+        self.config.credit_wait.filter(|_| more)
+    }
+
+    /// An answer or reject came from a replica: it tells how long answers take.
+    pub fn on_reply(&mut self, replica: usize, reply: &Reply) {
+        self.all[replica].estimate.on_reply(reply);
+    }
+
+    /// Whether the connection to a replica stands.
+    pub fn set_up(&mut self, replica: usize, up: bool) {
+        self.all[replica].up = up;
+    }
+
+    /// As it was last set; true at first.
+    #[must_use]
+    pub fn is_up(&self, replica: usize) -> bool {
+        self.all[replica].up
+    }
+
+    /// How many replicas there are.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.all.len()
+    }
+
+    /// What was decided so far.
+    #[must_use]
+    pub const fn counts(&self) -> RetryCounts {
+        self.counts
+    }
+
+    fn candidate(
+        &self,
+        now: Instant,
+        deadline: Option<Instant>,
+        tries: Tries,
+        failure: Failure,
+        load: impl Fn(usize) -> usize,
+    ) -> Result<usize, Refusal> {
+        if failure == Failure::Lost {
+            return Err(Refusal::MayBeDone);
+        }
+        if tries.count() >= u32::from(self.config.tries) {
+            return Err(Refusal::Tries);
+        }
+        // One that is down would only be waited for, which the call can do where it is.
+        let replica = self.pick(tries, load).filter(|&replica| self.all[replica].up);
+        let replica = replica.ok_or(Refusal::Replicas)?;
+        let least = self.all[replica].estimate.least();
+        let late = |deadline| now >= deadline || now + least > deadline;
+        if deadline.is_some_and(late) { Err(Refusal::Deadline) } else { Ok(replica) }
+    }
+
+    /// The best of those that a call has not seen.
+    fn pick(&self, tries: Tries, load: impl Fn(usize) -> usize) -> Option<usize> {
+        let count = self.all.len();
+        let in_turn = (0..count).map(|offset| (self.home + offset) % count);
+        let unseen = in_turn.filter(|&replica| !tries.has_seen(replica));
+        // The first of equals stays: the order above is the client's own.
+        unseen.min_by_key(|&replica| {
+            let loaded = self.config.first == First::LeastLoaded;
+            (!self.all[replica].up, if loaded { load(replica) } else { 0 })
+        })
+    }
+}

@@ -1,0 +1,218 @@
+//! Random courses of calls against books kept beside the decision, and planted bugs that these find.
+
+use super::*;
+use crate::server::{Offer, Outcome};
+use std::collections::BTreeSet;
+use tailwater_core::{Rng, Stamp};
+
+fn at(us: u64) -> Instant {
+    Instant::from_nanos(us * 1_000)
+}
+
+fn idle(_: usize) -> usize {
+    0
+}
+
+const SHED: Failure = Failure::Shed(Reason::Lock);
+
+fn config(tries: u8) -> RetryConfig {
+    RetryConfig { tries, ..RetryConfig::default() }
+}
+
+#[test]
+fn clients_are_divided_over_the_replicas_and_go_on_in_turn() {
+    for client in 0..6 {
+        let mut replicas = Replicas::new(config(3), 3, client);
+        let (first, mut tries) = replicas.first(idle);
+        assert_eq!(first, client as usize % 3);
+        for step in 1..3 {
+            let next = replicas.next(at(0), None, &mut tries, SHED, idle);
+            assert_eq!(next, Next::Try((first + step) % 3));
+        }
+        let next = replicas.next(at(0), None, &mut tries, SHED, idle);
+        assert_eq!(next, Next::GiveUp(Refusal::Tries));
+    }
+}
+
+#[test]
+fn the_primary_comes_first_for_everybody_and_the_least_loaded_where_that_is_asked() {
+    let primary = RetryConfig { first: First::Primary, ..config(2) };
+    assert_eq!(Replicas::new(primary, 4, 7).first(idle).0, 0);
+    let least = RetryConfig { first: First::LeastLoaded, ..config(2) };
+    let mut replicas = Replicas::new(least, 4, 3);
+    assert_eq!(replicas.first(|replica| [5, 2, 2, 4][replica]).0, 1, "after 3 come 0 and 1");
+    assert_eq!(replicas.first(idle).0, 3, "its own among equals");
+}
+
+#[test]
+fn a_replica_that_is_down_is_neither_first_nor_next() {
+    let mut replicas = Replicas::new(config(2), 2, 0);
+    replicas.set_up(0, false);
+    let (first, mut tries) = replicas.first(idle);
+    assert_eq!(first, 1);
+    let next = replicas.next(at(0), None, &mut tries, SHED, idle);
+    assert_eq!(next, Next::GiveUp(Refusal::Replicas));
+    replicas.set_up(1, false);
+    assert_eq!(replicas.first(idle).0, 0, "with all down it waits for its own");
+}
+
+#[test]
+fn what_may_have_been_carried_out_is_not_tried_again() {
+    let mut replicas = Replicas::new(config(2), 2, 0);
+    let (_, mut tries) = replicas.first(idle);
+    let next = replicas.next(at(0), None, &mut tries, Failure::Lost, idle);
+    assert_eq!(next, Next::GiveUp(Refusal::MayBeDone));
+}
+
+#[test]
+fn a_retry_needs_time_for_the_network_and_the_service_of_where_it_goes() {
+    let mut replicas = Replicas::new(config(2), 2, 0);
+    let us = Duration::from_micros;
+    let reply = Reply {
+        outcome: Outcome::Served,
+        offer: Offer::OPEN,
+        stamp: Stamp(0),
+        elapsed: us(100),
+        sojourn: us(90),
+        waited: us(70),
+    };
+    replicas.on_reply(1, &reply);
+    let (_, tries) = replicas.first(idle);
+    let mut ask = |now| {
+        let mut tries = tries;
+        replicas.next(at(now), Some(at(200)), &mut tries, SHED, idle)
+    };
+    assert_eq!(ask(170), Next::Try(1), "10 of network and 20 of service are left");
+    assert_eq!(ask(171), Next::GiveUp(Refusal::Deadline));
+}
+
+#[test]
+fn moving_on_unsent_costs_no_token_and_the_wait_for_credit_ends_with_the_tries() {
+    let wait = Some(Duration::from_micros(10));
+    let mut replicas =
+        Replicas::new(RetryConfig { burst: 0, credit_wait: wait, ..config(2) }, 2, 0);
+    let (_, mut tries) = replicas.first(idle);
+    assert_eq!(replicas.credit_wait(tries), wait);
+    assert_eq!(
+        replicas.next(at(0), None, &mut tries.clone(), SHED, idle),
+        Next::GiveUp(Refusal::Budget)
+    );
+    assert_eq!(replicas.next(at(0), None, &mut tries, Failure::Unsent, idle), Next::Try(1));
+    assert_eq!(replicas.credit_wait(tries), None, "there it waits as its client has it");
+    let counts = RetryCounts { calls: 1, retried: 0, moved: 1, over_budget: 1 };
+    assert_eq!(replicas.counts(), counts);
+}
+
+/// A driver or decision that does nearly what it should.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Bug {
+    /// A shed is passed off as a call that was not sent.
+    PaysNothing,
+    /// Each call is counted twice.
+    SavesDouble,
+    /// Where the call has been is forgotten.
+    ForgetsWhere,
+    /// Off by one.
+    OneTryMore,
+    /// Nobody looks at the deadline.
+    ForgetsTheDeadline,
+    /// The deadline is looked at without the time that an answer takes.
+    ForgetsTheAnswersTime,
+    /// What was lost is sent again.
+    RepeatsTheLost,
+}
+
+/// What one course of calls breaks, by books of its own.
+fn play(seed: u64, bug: Option<Bug>) -> Result<u64, String> {
+    let mut rng = Rng::from_seed(seed).split("retry");
+    let said = RetryConfig {
+        tries: 1 + rng.below(4) as u8,
+        credit_wait: None,
+        share: Ratio(f64::from(rng.below(11)) / 10.0),
+        burst: rng.below(6),
+        first: [First::Own, First::Primary, First::LeastLoaded][rng.below(3) as usize],
+    };
+    let count = 1 + rng.below(6) as usize;
+    let used = RetryConfig { tries: said.tries + u8::from(bug == Some(Bug::OneTryMore)), ..said };
+    let mut replicas = Replicas::new(used, count, rng.u64());
+    let least = Duration::from_micros(30);
+    let (mut calls, mut retried, mut time) = (0_u64, 0_u64, 0);
+    for _ in 0..400 {
+        time += u64::from(rng.below(20));
+        if rng.chance(0.05) {
+            replicas.set_up(rng.below(count as u32) as usize, rng.chance(0.6));
+        }
+        calls += 1;
+        if bug == Some(Bug::SavesDouble) {
+            let _ = replicas.first(idle);
+        }
+        let load = rng.below(9) as usize;
+        let (first, mut tries) = replicas.first(|replica| replica * load % 5);
+        let deadline = at(time + u64::from(rng.below(200)));
+        let mut seen = BTreeSet::from([first]);
+        while rng.chance(0.9) {
+            time += u64::from(rng.below(60));
+            let failure = [SHED, SHED, Failure::Unsent, Failure::Lost][rng.below(4) as usize];
+            let told = match (bug, failure) {
+                (Some(Bug::PaysNothing), Failure::Shed(_))
+                | (Some(Bug::RepeatsTheLost), Failure::Lost) => Failure::Unsent,
+                _ => failure,
+            };
+            let judged = match bug {
+                Some(Bug::ForgetsTheDeadline) => None,
+                Some(Bug::ForgetsTheAnswersTime) => Some(deadline + least),
+                _ => Some(deadline),
+            };
+            if bug == Some(Bug::ForgetsWhere) {
+                tries.seen = 1 << rng.below(count as u32);
+            }
+            let next = replicas.next(at(time), judged, &mut tries, told, idle);
+            let Next::Try(replica) = next else { break };
+            if !seen.insert(replica) {
+                return Err(format!("{seed}: replica {replica} was tried twice"));
+            }
+            if seen.len() > usize::from(said.tries) || replica >= count {
+                return Err(format!("{seed}: {} tries of {}", seen.len(), said.tries));
+            }
+            if at(time) >= deadline {
+                return Err(format!("{seed}: tried after its deadline"));
+            }
+            if failure == Failure::Lost {
+                return Err(format!("{seed}: tried again though it may have been carried out"));
+            }
+            retried += u64::from(failure == SHED);
+            let most = f64::from(said.burst) + said.share.0 * calls as f64;
+            if retried as f64 > most + 1e-6 {
+                return Err(format!("{seed}: {retried} retries, {most} at most"));
+            }
+        }
+    }
+    Ok(retried)
+}
+
+const SEEDS: std::ops::Range<u64> = 0..300;
+
+#[test]
+fn no_course_of_calls_breaks_a_promise() {
+    let mut retried = 0;
+    for seed in SEEDS {
+        retried += play(seed, None).unwrap_or_else(|what| panic!("{what}"));
+    }
+    assert!(retried > 1_000, "only {retried} retries were seen");
+}
+
+#[test]
+fn every_planted_bug_breaks_one() {
+    use Bug::*;
+    for bug in [
+        PaysNothing,
+        SavesDouble,
+        ForgetsWhere,
+        OneTryMore,
+        ForgetsTheDeadline,
+        ForgetsTheAnswersTime,
+        RepeatsTheLost,
+    ] {
+        assert!(SEEDS.into_iter().any(|seed| play(seed, Some(bug)).is_err()), "{bug:?}");
+    }
+}

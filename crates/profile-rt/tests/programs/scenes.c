@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <time.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #define APART __attribute__((noinline))
@@ -253,6 +254,59 @@ static int deep(uint64_t depth) {
     return result ? 0 : 1;
 }
 
+/* ---- fibers: two stacks that one thread switches between, a frame of each on top of the other's ---- */
+
+static ucontext_t home, away[2];
+static struct tw_fiber *fibers[2];
+
+/* Neither returns where it was called. */
+APART static void leave(unsigned mine) {
+    tw_fiber_switch(NULL);
+    swapcontext(&away[mine], &home);
+}
+
+APART static void visit(unsigned mine) {
+    tw_fiber_switch(fibers[mine]);
+    swapcontext(&home, &away[mine]);
+}
+
+APART static void ping_inner(void) { spin(300); leave(0); spin(300); sink++; }
+APART static void ping_outer(unsigned rounds) {
+    for (; rounds; rounds--) { ping_inner(); sink++; }
+}
+APART static void pong_inner(void) { spin(300); leave(1); spin(300); sink++; }
+APART static void pong_outer(unsigned rounds) {
+    for (; rounds; rounds--) { pong_inner(); sink++; }
+}
+
+TW_PROFILE_SKIP static void fiber(unsigned mine, unsigned rounds) {
+    if (mine == 0)
+        ping_outer(rounds);
+    else
+        pong_outer(rounds);
+    tw_fiber_switch(NULL);
+}
+
+static int switches(unsigned rounds) {
+    static char stacks[2][64 << 10];
+    for (unsigned mine = 0; mine < 2; mine++) {
+        fibers[mine] = tw_fiber_create();
+        getcontext(&away[mine]);
+        away[mine].uc_stack.ss_sp = stacks[mine];
+        away[mine].uc_stack.ss_size = sizeof stacks[mine];
+        away[mine].uc_link = &home;
+        makecontext(&away[mine], (void (*)(void))fiber, 2, mine, rounds);
+    }
+    /* Each goes on where it had left, in the middle of its inner function. */
+    for (unsigned round = 0; round <= rounds; round++) {
+        visit(0);
+        visit(1);
+    }
+    for (unsigned mine = 0; mine < 2; mine++)
+        tw_fiber_destroy(fibers[mine]);
+    return 0;
+}
+
 /* ---- killed: in the middle of its work ---- */
 
 static int killed(uint64_t ms) {
@@ -283,6 +337,8 @@ int main(int argc, char **argv) {
         return family(argv[0]);
     if (!strcmp(scene, "deep"))
         return deep(first);
+    if (!strcmp(scene, "fibers"))
+        return switches((unsigned)first);
     if (!strcmp(scene, "killed"))
         return killed(first);
     fprintf(stderr, "no scene '%s'\n", scene);

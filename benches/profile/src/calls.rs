@@ -48,12 +48,13 @@ fn line(work: &str, at: usize, tool: Tool, runs: &[Vec<Shape>]) -> Line {
         Spread::of(&runs.iter().map(|shapes| shapes[at].1[number]).collect::<Vec<_>>())
     };
     let names = COLUMNS.iter().enumerate();
+    let is_judged = work == "empty" && tool == Tool::Unscanned;
     Line {
         work: work.to_owned(),
         tool: tool.name().to_owned(),
         runs: runs.len(),
         of: names.map(|(number, (name, _))| (*name, of(number))).collect::<BTreeMap<_, _>>(),
-        goal: (work == "empty" && tool == Tool::Unscanned).then_some((COLUMNS[2].0, GOAL_NS)),
+        goals: if is_judged { vec![(COLUMNS[2].0, GOAL_NS)] } else { vec![] },
     }
 }
 

@@ -71,7 +71,7 @@ fn line(work: String, budget: &str, runs: &[Run], bases: &[Run]) -> Line {
         with(&|run, _| run.bytes_per_call),
     ];
     let of: BTreeMap<_, _> = COLUMNS.iter().map(|(name, _)| *name).zip(spreads).collect();
-    Line { work, tool: format!("budget {budget}"), runs: runs.len(), of, goal: None }
+    Line { work, tool: format!("budget {budget}"), runs: runs.len(), of, goals: vec![] }
 }
 
 fn run(place: &Place, program: &Path, budget: Option<&str>, us: u32, ms: u32) -> Result<Run> {

@@ -1,8 +1,8 @@
 //! `profile`: what the profiler costs a program and what it finds, beside the tools that do the like,
 //! on the same work in one interleaved run.
 //!
-//! Each part ([`calls`], [`programs`], [`granularity`], [`memcached`]) yields one [`table::Section`].
-//! [`tool`] lists the tools, [`place`] knows where everything lies and builds it.
+//! Each part ([`calls`], [`programs`], [`granularity`], [`truth`], [`memcached`]) yields one
+//! [`table::Section`]. [`tool`] lists the tools, [`place`] knows where everything lies and builds it.
 
 #![forbid(unsafe_code)]
 
@@ -15,6 +15,7 @@ mod place;
 mod programs;
 mod table;
 mod tool;
+mod truth;
 mod turns;
 
 use clap::{Parser, Subcommand, ValueEnum};
@@ -63,14 +64,16 @@ enum Part {
     Programs,
     /// What the scanner finds of calls of a known length, and what that costs.
     Granularity,
+    /// The same of calls that are timed inside the program, and how far off their times are.
+    Truth,
     /// memcached's CPU time per request.
     Memcached,
     /// How fast traces of memcached grow, and how fast they are read.
     Traces,
 }
 
-const PARTS: [Part; 5] =
-    [Part::Calls, Part::Programs, Part::Granularity, Part::Memcached, Part::Traces];
+const PARTS: [Part; 6] =
+    [Part::Calls, Part::Programs, Part::Granularity, Part::Truth, Part::Memcached, Part::Traces];
 
 /// How much is to be done.
 #[derive(Clone, Copy, Debug)]
@@ -131,6 +134,7 @@ fn run(part: Part, place: &Place, effort: Effort) -> Result<Section> {
         Part::Calls => calls::measure(place, effort),
         Part::Programs => programs::measure(place, effort),
         Part::Granularity => granularity::measure(place, effort),
+        Part::Truth => truth::measure(place, effort),
         Part::Memcached => memcached::measure(place, effort),
         Part::Traces => memcached::traces(place, effort),
     }

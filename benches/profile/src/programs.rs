@@ -150,7 +150,7 @@ fn compare(
             tool: tool.name().to_owned(),
             runs: ms.len(),
             of: BTreeMap::from([(COLUMNS[0].0, Spread::of(&ms)), (COLUMNS[1].0, factor)]),
-            goal: goal.map(|goal| (COLUMNS[1].0, goal)),
+            goals: goal.map(|goal| (COLUMNS[1].0, goal)).into_iter().collect(),
         })
     };
     Ok(tools.iter().enumerate().filter_map(line).collect())

@@ -29,8 +29,8 @@ pub(crate) struct Line {
     pub(crate) runs: usize,
     /// By the name of the column.
     pub(crate) of: BTreeMap<&'static str, Spread>,
-    /// Column and largest median that is aimed at.
-    pub(crate) goal: Option<(&'static str, f64)>,
+    /// Columns and the largest medians that are aimed at.
+    pub(crate) goals: Vec<(&'static str, f64)>,
 }
 
 impl Section {
@@ -71,11 +71,27 @@ impl Section {
             let cell = line.of.get(name).map(|spread| show(*spread, *decimals));
             cells.push(cell.unwrap_or_else(|| "–".to_owned()));
         }
-        cells.push(line.goal.map_or(String::new(), |(column, most)| {
-            let met = line.of.get(column).is_some_and(|spread| spread.median <= most);
-            format!("≤ {most:.2}: {}", if met { "met" } else { "missed" })
-        }));
+        cells.push(judged(line));
         cells
+    }
+}
+
+/// One goal as it is, several by those that were missed.
+fn judged(line: &Line) -> String {
+    let is_met = |(column, most): &&(&str, f64)| {
+        line.of.get(column).is_some_and(|spread| spread.median <= *most)
+    };
+    match &line.goals[..] {
+        [] => String::new(),
+        [goal @ (_, most)] => {
+            format!("≤ {most:.2}: {}", if is_met(&goal) { "met" } else { "missed" })
+        }
+        goals => {
+            let missed = goals.iter().filter(|goal| !is_met(goal));
+            let missed: Vec<String> =
+                missed.map(|(column, most)| format!("{column} ≤ {most}")).collect();
+            if missed.is_empty() { "met".into() } else { format!("missed: {}", missed.join(", ")) }
+        }
     }
 }
 
@@ -118,7 +134,7 @@ mod tests {
             tool: "x".into(),
             runs: 3,
             of: of.clone(),
-            goal: Some(("extra ns", goal)),
+            goals: vec![("extra ns", goal)],
         };
         section.lines = vec![line(1.0), line(0.5)];
         section.left_out = vec!["perf: found none".into()];
@@ -130,6 +146,9 @@ mod tests {
         );
         assert!(!lines[5].contains("empty") && lines[5].ends_with("missed"), "{text}");
         assert_eq!(lines[6], "left out: perf: found none");
+        section.lines[0].goals.push(("factor", 2.0));
+        let text = section.text();
+        assert!(text.lines().nth(4).unwrap().ends_with("missed: factor ≤ 2"), "{text}");
         let value: serde_json::Value =
             serde_json::from_str(&json(&[section], true).unwrap()).unwrap();
         assert_eq!(value["sections"][0]["lines"][0]["of"]["extra ns"]["max"], 1.5);

@@ -63,7 +63,7 @@ pub(crate) fn measure(place: &Place, effort: Effort) -> Result<Section> {
             tool: tool.name().to_owned(),
             runs: found[at].len(),
             of: BTreeMap::from([(CPU[0].0, Spread::of(&found[at])), (CPU[1].0, factor)]),
-            goal: (*tool == Tool::Unscanned).then_some((CPU[1].0, GOAL)),
+            goals: if *tool == Tool::Unscanned { vec![(CPU[1].0, GOAL)] } else { vec![] },
         });
     }
     Ok(section)
@@ -103,7 +103,7 @@ pub(crate) fn traces(place: &Place, effort: Effort) -> Result<Section> {
         tool: Tool::Scanned.name().to_owned(),
         runs: runs[0].len(),
         of: names.zip(runs.iter().map(|run| Spread::of(run))).collect(),
-        goal: Some((TRACES[0].0, GOAL_MB)),
+        goals: vec![(TRACES[0].0, GOAL_MB)],
     });
     let words = ["profile", "report", "--locks", "--min-count", "100", "--limit", "8"];
     section.quoted = Some(output(place.tailwater().args(words).arg(server::trace(place)))?);

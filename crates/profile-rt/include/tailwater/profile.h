@@ -52,8 +52,9 @@ void tw_req_finish(uint64_t request);
  *     tw_fiber_switch(NULL); swapcontext(&it, &here);     back to what the thread runs without a fiber
  *     tw_fiber_destroy(frames);                          when it will not run again, from outside of it
  *
- * A fiber may go on in another thread. The function that it begins with, and any that returns on
- * another stack than it was called on, must be marked TW_PROFILE_SKIP. A trace has each fiber as a
+ * A fiber may go on in another thread. Functions that call tw_fiber_switch get no frame of their own;
+ * the function that a fiber begins with, and any that returns on another stack than it was called on,
+ * must be marked TW_PROFILE_SKIP. A trace has each fiber as a
  * thread; while it is switched away, time goes by for its functions as in any wait. Fibers count towards
  * the 4096 threads at a time; beyond, they run unrecorded. */
 struct tw_fiber;

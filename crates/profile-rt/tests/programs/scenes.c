@@ -204,21 +204,21 @@ static int crowd(unsigned count) {
 
 /* ---- family: fork, exec, and life after it ---- */
 
-APART static void child_work(void) { spin(3000); }
-APART static void parent_work(void) { spin(3000); }
+APART static void child_work(uint64_t ms) { spin(1000 * ms); }
+APART static void parent_work(uint64_t ms) { spin(1000 * ms); }
 
 APART static pid_t split(void) { return fork(); }
 
-static int family(char *self) {
+static int family(char *self, uint64_t ms) {
     pid_t child = split();
     if (child == 0) {
-        child_work();
+        child_work(ms);
         /* Frames pushed before the fork are left behind it. */
         _exit(tw_profile_stop() == 0 ? 11 : 12);
     }
     int status;
     waitpid(child, &status, 0);
-    parent_work();
+    parent_work(ms);
     pid_t other = split();
     if (other == 0) {
         execl(self, self, "truth", "3", (char *)NULL);
@@ -226,7 +226,7 @@ static int family(char *self) {
     }
     int second;
     waitpid(other, &second, 0);
-    parent_work();
+    parent_work(ms);
     return WEXITSTATUS(status) == 11 && WEXITSTATUS(second) == 0 ? 0 : 1;
 }
 
@@ -259,7 +259,7 @@ static int deep(uint64_t depth) {
 static ucontext_t home, away[2];
 static struct tw_fiber *fibers[2];
 
-/* Neither returns where it was called. */
+/* Both switch before they leave, and have no frames for that. */
 APART static void leave(unsigned mine) {
     tw_fiber_switch(NULL);
     swapcontext(&away[mine], &home);
@@ -334,7 +334,7 @@ int main(int argc, char **argv) {
     if (!strcmp(scene, "crowd"))
         return crowd((unsigned)first);
     if (!strcmp(scene, "family"))
-        return family(argv[0]);
+        return family(argv[0], first);
     if (!strcmp(scene, "deep"))
         return deep(first);
     if (!strcmp(scene, "fibers"))

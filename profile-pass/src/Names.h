@@ -14,6 +14,8 @@ inline constexpr llvm::StringLiteral DescriptorSection = "tw_desc";
 inline constexpr llvm::StringLiteral RuntimePrefix = "tw_profile_";
 /// The runtime's Rust crate, as it appears within mangled names.
 inline constexpr llvm::StringLiteral RuntimeCrate = "tailwater_profile_rt";
+/// What a program calls where it goes on in another fiber.
+inline constexpr llvm::StringLiteral SwitchName = "tw_fiber_switch";
 /// `__attribute__((annotate(…)))`, behind TW_PROFILE_SKIP.
 inline constexpr llvm::StringLiteral SkipAnnotation = "tailwater_skip";
 

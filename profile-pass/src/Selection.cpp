@@ -58,6 +58,16 @@ bool isRuntime(const Function &F) {
   return F.getName().starts_with(RuntimePrefix) || F.getName().contains(RuntimeCrate);
 }
 
+/// What it pushed would be taken from another fiber's stack: it leaves, by a tail call most often, after it
+/// has switched.
+bool switchesFibers(const Function &F) {
+  for (const Instruction &I : instructions(F))
+    if (auto *Call = dyn_cast<CallBase>(&I))
+      if (auto *Callee = Call->getCalledFunction(); Callee && Callee->getName() == SwitchName)
+        return true;
+  return false;
+}
+
 /// Conventions under which there is no machine stack, or no room for a call on entry.
 bool hasForeignConvention(const Function &F) {
   CallingConv::ID Convention = F.getCallingConv();
@@ -81,5 +91,5 @@ Selection::Selection(Module &M, const Filter &Names) : Names(Names) {
 
 bool Selection::includes(const Function &F) const {
   return canCarryFrame(F) && !F.hasFnAttribute(Done) && !isRuntime(F) && !Excluded.contains(&F) &&
-         Names.includes(F);
+         !switchesFibers(F) && Names.includes(F);
 }

@@ -84,7 +84,9 @@ impl Bench {
         let run = ["run", "--release", "--locked", "--manifest-path", &self.path, "--"];
         let mut command = process::cargo(root, &run);
         // A target folder of its own, whatever ours is: its workspace locks other versions.
-        command.env_remove("CARGO_TARGET_DIR").args(short.then_some("--short"));
+        // Some run what lies in ours.
+        command.env_remove("CARGO_TARGET_DIR").env("TAILWATER_TARGET", process::built(root, ""));
+        command.args(short.then_some("--short"));
         command
     }
 

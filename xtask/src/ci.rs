@@ -5,7 +5,7 @@
 
 use crate::process::{self, cargo};
 use crate::tally::Tally;
-use crate::{Result, bench, examples, readme, tidy};
+use crate::{Result, bench, examples, pass, readme, tidy};
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -30,6 +30,7 @@ const STEPS: &[Step] = &[
     Step { name: "release build", run: release, gate: true },
     Step { name: "document commands", run: readme::check, gate: false },
     Step { name: "short benches", run: bench::check, gate: false },
+    Step { name: "profiled program", run: profiled, gate: false },
     Step { name: "short figures", run: figures, gate: false },
 ];
 
@@ -120,6 +121,20 @@ fn sanitized(root: &Path) -> Result<Tally> {
 
 fn release(root: &Path) -> Result<Tally> {
     process::build_release(root).map(|()| Tally { passed: 1, failed: 0 })
+}
+
+/// memcached from Debian's sources under the profiler, for a second; passed over, with a line that says
+/// so, where what it is built from is not installed. Needs the release binary.
+fn profiled(root: &Path) -> Result<Tally> {
+    let needed = ["/usr/include/event.h", "/usr/bin/apt-get", "/usr/bin/dpkg-source"];
+    if !needed.iter().all(|path| Path::new(path).exists()) {
+        println!("passed over: it needs Debian and apt-get install libevent-dev dpkg-dev");
+        return Ok(Tally::default());
+    }
+    pass::main(root, &[])?;
+    let mut command = Command::new("sh");
+    command.args(["examples/profiling/memcached.sh", "1"]).current_dir(root);
+    process::run(command.env("PATH", readme::path(root)?)).map(|()| Tally { passed: 1, failed: 0 })
 }
 
 /// Every figure of every paper, too short to mean anything. Needs the release binary.

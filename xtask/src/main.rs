@@ -14,6 +14,7 @@ mod markdown;
 mod pass;
 mod process;
 mod readme;
+mod source;
 mod tally;
 mod tidy;
 mod tree;
@@ -40,6 +41,7 @@ const VERBS: &[Verb] = &[
     },
     Verb { name: "examples", help: "run the examples of the façade crate", run: examples::main },
     Verb { name: "pass", help: "build the profiler's plugin and runtime", run: pass::main },
+    Verb { name: "source", help: "PACKAGE: fetch a Debian source package", run: source::main },
     Verb { name: "bench", help: "[--list] [--short] [NAME…]: run benches", run: bench::main },
     Verb { name: "fuzz", help: "SECONDS [TARGET…]: fuzz each target that long", run: fuzz::main },
 ];

@@ -86,7 +86,7 @@ impl DocCommand {
     }
 }
 
-fn path(root: &Path) -> Result<std::ffi::OsString> {
+pub(crate) fn path(root: &Path) -> Result<std::ffi::OsString> {
     let old = std::env::var_os("PATH").unwrap_or_default();
     let folders = [process::built(root, "release")].into_iter().chain(std::env::split_paths(&old));
     std::env::join_paths(folders)

@@ -93,6 +93,8 @@ pub(crate) struct Own {
     pub(crate) pending: [[AtomicU64; crate::event::WORDS]; PENDING_MAX],
     pub(crate) active: [AtomicU64; ACTIVE_MAX],
     pub(crate) active_len: AtomicU32,
+    /// Of `pending`, while no thread runs this fiber; a running one's count is its thread's.
+    pub(crate) pending_len: AtomicU32,
 }
 
 const SLOT_BYTES: u64 = 1024;

@@ -1,5 +1,6 @@
 //! The C functions: the public ones of `tailwater/profile.h`, and those that the C part calls.
 
+use crate::abi::Context;
 use crate::event::{Waited, wait_kind};
 use std::ffi::{CStr, OsStr, c_char};
 use std::io;
@@ -75,6 +76,24 @@ extern "C" fn tw_req_end_all() {
 #[unsafe(no_mangle)]
 extern "C" fn tw_req_finish(request: u64) {
     crate::request::leave(request, MarkKind::EndAll);
+}
+
+/// A fiber begins; see `tailwater/profile.h`.
+#[unsafe(no_mangle)]
+extern "C" fn tw_fiber_create() -> *const Context {
+    crate::register::new_fiber()
+}
+
+/// This thread goes on in a fiber; see `tailwater/profile.h`.
+#[unsafe(no_mangle)]
+extern "C" fn tw_fiber_switch(to: *const Context) {
+    crate::register::switch_to(to);
+}
+
+/// A fiber has ended; see `tailwater/profile.h`.
+#[unsafe(no_mangle)]
+extern "C" fn tw_fiber_destroy(fiber: *const Context) {
+    crate::register::end_of_fiber(fiber);
 }
 
 #[unsafe(no_mangle)]

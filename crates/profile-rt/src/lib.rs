@@ -27,7 +27,7 @@ mod names;
 mod filter;
 mod settings;
 mod clock;
-mod handover;
+mod calibrate;
 mod session;
 mod shim;
 mod exports;

@@ -146,10 +146,14 @@ impl<W: Write> Output<W> {
 
     fn came(&mut self, id: ThreadId, slot: usize) {
         let tid = self.arena.slot(slot).context.tid.load(Relaxed);
-        let name = std::fs::read_to_string(format!("/proc/self/task/{tid}/comm"));
-        let name = name.map(|name| name.trim_end().to_owned()).unwrap_or_default();
+        let name = if tid == 0 {
+            "fiber".to_owned()
+        } else {
+            let name = std::fs::read_to_string(format!("/proc/self/task/{tid}/comm"));
+            self.by_tid.insert(tid, id);
+            name.map(|name| name.trim_end().to_owned()).unwrap_or_default()
+        };
         self.write(&Record::Thread(Thread { id, tid, name }));
-        self.by_tid.insert(tid, id);
         self.threads.push(Live { id, slot });
     }
 

@@ -4,7 +4,7 @@
 //! and UNUSED again once a scanner has taken its last events; without a scanner an ENDED slot is
 //! as good as an UNUSED one.
 
-use crate::abi::{ENDED, ENTRY_BYTES, LIVE, UNUSED};
+use crate::abi::{Context, ENDED, ENTRY_BYTES, LIVE, UNUSED};
 use crate::arena::{Arena, Slot, THREADS_MAX};
 use crate::shim::{self, Stage};
 use crate::{clock, session};
@@ -51,10 +51,7 @@ pub(crate) fn end_of_thread() {
         let Some(arena) = session::arena() else { return };
         let Some(index) = arena.index_of(context) else { return };
         shim::set_pending(0);
-        let slot = arena.slot(index);
-        slot.life.ended.store(clock::ticks(), Relaxed);
-        slot.context.state.store(ENDED, Release);
-        arena.header().epoch.fetch_add(1, Release);
+        close(&arena, index);
     });
 }
 
@@ -74,21 +71,71 @@ fn claim(arena: &Arena) -> Option<usize> {
 const CLAIMED: u32 = 3;
 
 fn enter(arena: &Arena, index: usize) {
+    open(arena, index, rustix::thread::gettid().as_raw_nonzero().get().cast_unsigned());
+    shim::set_pending(0);
+    shim::set_context(Some(&arena.slot(index).context));
+}
+
+/// Sets up a slot that was won; `tid` is zero for a fiber.
+fn open(arena: &Arena, index: usize, tid: u32) {
     let Slot { context, life, own, .. } = arena.slot(index);
     let (base, pad) = arena.stack(index);
     context.base.store(base, Relaxed);
     context.position.store(base, Relaxed);
-    context.tid.store(rustix::thread::gettid().as_raw_nonzero().get().cast_unsigned(), Relaxed);
+    context.tid.store(tid, Relaxed);
     life.first_generation.store(context.generation.load(Relaxed), Relaxed);
     life.started.store(clock::ticks(), Relaxed);
     life.incarnation.fetch_add(1, Relaxed);
     own.active_len.store(0, Relaxed);
+    own.pending_len.store(0, Relaxed);
     context.limit.store(pad, Relaxed);
     context.state.store(LIVE, Release);
     arena.header().slots_used.fetch_max(index as u32 + 1, Release);
     arena.header().epoch.fetch_add(1, Release);
-    shim::set_pending(0);
-    shim::set_context(Some(context));
+}
+
+/// Says that nobody will push there any more.
+fn close(arena: &Arena, index: usize) {
+    let slot = arena.slot(index);
+    slot.life.ended.store(clock::ticks(), Relaxed);
+    slot.context.state.store(ENDED, Release);
+    arena.header().epoch.fetch_add(1, Release);
+}
+
+/// A stack of frames for a fiber; one that nobody reads where there is no room.
+pub(crate) fn new_fiber() -> &'static Context {
+    let place = session::arena().and_then(|arena| Some((arena, claim(&arena)?)));
+    let Some((arena, index)) = place else {
+        if let Some(arena) = session::arena() {
+            arena.header().denied.fetch_add(1, Relaxed);
+        }
+        return shim::spare();
+    };
+    open(&arena, index, 0);
+    &arena.slot(index).context
+}
+
+/// The calling thread runs a fiber from now on; null: what it runs without one. The waits whose locks
+/// are still held stay with who waited.
+pub(crate) fn switch_to(fiber: *const Context) {
+    let Some(arena) = session::arena() else { return };
+    if let Some(left) = arena.index_of(shim::context()) {
+        arena.slot(left).own.pending_len.store(shim::pending(), Relaxed);
+    }
+    let entered = arena.index_of(fiber).map(|index| &arena.slot(index).context);
+    shim::switch(entered.or_else(|| (!fiber.is_null()).then(shim::spare)));
+    let pending = arena
+        .index_of(shim::context())
+        .map_or(0, |index| arena.slot(index).own.pending_len.load(Relaxed));
+    shim::set_pending(pending);
+}
+
+/// The fiber is done, and no thread runs it.
+pub(crate) fn end_of_fiber(fiber: *const Context) {
+    let Some(arena) = session::arena() else { return };
+    if let Some(index) = arena.index_of(fiber) {
+        close(&arena, index);
+    }
 }
 
 /// What a fork's child needs of its only thread.

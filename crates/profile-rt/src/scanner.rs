@@ -3,10 +3,11 @@
 use crate::abi::{ENDED, ENTRY_BYTES, LIVE};
 use crate::arena::{Arena, Slot, THREADS_MAX};
 use crate::clock::ticks;
-use crate::scan::{Costs, Ended, Gaps, Glimpse, Head, Pace, Probe, Watch, Window};
+use crate::scan::{Costs, Ended, Gaps, Glimpse, Head, Pace, Probe, WHOLE, Watch, Window};
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError};
+use std::time::Duration;
 use tailwater_profile::record::{Gap, ThreadId, Ticks};
 
 /// Something for the output, in the order in which it happened.
@@ -41,12 +42,15 @@ const THREADS_EAGER: usize = 8;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Times {
     pub(crate) us: Ticks,
-    /// A cache line's way from one core to another.
-    pub(crate) handover: Ticks,
+    /// What looking costs the threads.
+    pub(crate) costs: Costs,
     /// Share of the program's time, in 65536ths.
     pub(crate) budget: u64,
     /// When recording began: nobody has looked since.
     pub(crate) began: Ticks,
+    /// There is one core for the program and the scanner: while the scanner runs, there is nothing to
+    /// see.
+    pub(crate) shares_core: bool,
 }
 
 /// Looks until it is told to stop.
@@ -67,6 +71,8 @@ pub(crate) struct Scanner {
     posted: Ticks,
     told_losses: Ticks,
     began: Ticks,
+    /// Between two rounds, where the scanner shares a core with what it looks at.
+    nap: Option<Duration>,
 }
 
 struct Watched {
@@ -85,9 +91,9 @@ impl Scanner {
     ) -> Self {
         let us = times.us;
         let pace = Pace {
-            costs: Costs::of_handover(times.handover),
+            costs: times.costs,
             budget: times.budget,
-            settle: us / 40,
+            settle: times.costs.change,
             force: us * 7,
         };
         let now = ticks();
@@ -109,6 +115,7 @@ impl Scanner {
             posted: now,
             told_losses: now,
             began: times.began,
+            nap: times.shares_core.then(|| nap(times.budget)),
         }
     }
 
@@ -123,14 +130,28 @@ impl Scanner {
                 self.post(now);
             }
             if self.watched.is_empty() {
-                std::thread::sleep(std::time::Duration::from_micros(100));
+                std::thread::sleep(Duration::from_micros(100));
                 now = ticks();
+            } else if let Some(nap) = self.nap {
+                // The program stands still: the second look finds it at rest, and walks.
+                now = self.round(now);
+                now = self.doze(now, nap);
             }
         }
         // Whoever came last may have left marks.
         self.adopt(now);
         now = self.round(now);
         self.finish(now);
+    }
+
+    /// Lets the program run. That is no absence: calls are known to within a nap, and say so.
+    fn doze(&mut self, before: Ticks, nap: Duration) -> Ticks {
+        std::thread::sleep(nap);
+        let after = ticks();
+        if after.saturating_sub(before) > self.us * nap.as_micros() as Ticks * 3 {
+            self.gaps.note(before, after);
+        }
+        after
     }
 
     /// Looks at every thread that is due.
@@ -260,6 +281,12 @@ impl Scanner {
         // The output empties the channel until it is closed; if it is gone, so is the file.
         let _ = self.to.send(self.batch);
     }
+}
+
+/// Waking up takes the program up to 25 µs in a virtual machine: as long a nap as makes that its share.
+fn nap(budget: u64) -> Duration {
+    const WAKING_US: u64 = 25;
+    Duration::from_micros((WAKING_US * WHOLE / budget.max(1)).clamp(25, 10_000))
 }
 
 /// Looks at a thread of this process.

@@ -1,15 +1,17 @@
 //! A process's recording: from start to stop, across forks, to the exit.
 
 use crate::arena::Arena;
-use crate::handover::Ball;
+use crate::calibrate::Rig;
 use crate::output::{self, Output};
+use crate::scan::Costs;
 use crate::scanner::{BATCHES_MAX, Scanner, Times};
 use crate::settings::Settings;
 use crate::shim::{self, Stage};
 use crate::{clock, register};
-use rustix::thread::{sched_getaffinity, sched_getcpu, sched_setaffinity};
+use rustix::thread::{sched_getaffinity, sched_getcpu, sched_setaffinity, set_current_timer_slack};
 use std::fs::{File, OpenOptions};
 use std::io;
+use std::num::NonZeroU64;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
@@ -157,23 +159,28 @@ fn launch(arena: Arena, path: &Path, settings: &Settings, pid: u32) -> io::Resul
         clock: clock::read(),
     };
     let output = Output::new(arena, Writer::new(file, &header)?, settings.filter.clone());
-    let (stop, ball) = (Arc::new(AtomicBool::new(false)), Arc::new(Ball::default()));
+    let (stop, rig) = (Arc::new(AtomicBool::new(false)), Arc::new(Rig::default()));
     let (to, from) = sync_channel(BATCHES_MAX);
     let (empty, emptied) = sync_channel(BATCHES_MAX);
-    let (stop_too, ball_too) = (stop.clone(), ball.clone());
+    let (stop_too, rig_too) = (stop.clone(), rig.clone());
     let (budget, began) = (settings.budget, header.clock.ticks);
     let busy = sched_getcpu();
+    let shares_core = sched_getaffinity(None).is_ok_and(|allowed| allowed.count() == 1);
     let scan = move || {
         move_off(busy);
-        let handover = ball.throw(us);
-        Scanner::new(arena, Times { us, handover, budget, began }, to, emptied).run(&stop_too);
+        let costs = if shares_core { Costs::NONE } else { rig_too.measure(us) };
+        // Or naps would be half as long again. Best effort.
+        let _ = set_current_timer_slack(NonZeroU64::new(1));
+        Scanner::new(arena, Times { us, costs, budget, began, shares_core }, to, emptied)
+            .run(&stop_too);
     };
-    let write = move || {
-        ball_too.catch();
-        output.run(&from, &empty)
-    };
+    let write = move || output.run(&from, &empty);
     let scanner = own_thread("tw-scanner", scan)?;
     let output = own_thread("tw-output", write).inspect_err(|_| stop.store(true, Relaxed))?;
+    if !shares_core {
+        // A few milliseconds, from the core that the program runs on.
+        rig.look(us);
+    }
     RECORDING.store(true, Relaxed);
     shim::set_lock_threshold((settings.lock_ns.saturating_mul(us) / 1000).min(u64::MAX - 1));
     Ok(Running { pid, stop, scanner, output })

@@ -37,6 +37,8 @@ unsafe extern "C" {
     safe fn tw_shim_stage() -> u32;
     safe fn tw_shim_set_stage(stage: u32);
     fn tw_shim_set_context(context: *const Context);
+    fn tw_shim_switch(fiber: *const Context);
+    safe fn tw_shim_spare() -> *const Context;
     safe fn tw_shim_pending_at() -> *mut u32;
     safe fn tw_shim_set_lock_threshold(ticks: u64);
     fn tw_shim_block_signals(before: *mut SignalSet);
@@ -54,6 +56,18 @@ pub(crate) fn context() -> *const Context {
 pub(crate) fn set_context(context: Option<&'static Context>) {
     // SAFETY: contexts live for ever.
     unsafe { tw_shim_set_context(context.map_or(std::ptr::null(), |context| context)) }
+}
+
+/// What the calling thread calls from now on is a fiber's; `None`: its own again.
+pub(crate) fn switch(fiber: Option<&'static Context>) {
+    // SAFETY: contexts live for ever.
+    unsafe { tw_shim_switch(fiber.map_or(std::ptr::null(), |fiber| fiber)) }
+}
+
+/// The context of all fibers for which there was no room.
+pub(crate) fn spare() -> &'static Context {
+    // SAFETY: a static of the C part, made of words that may be read and written at any time.
+    unsafe { &*tw_shim_spare() }
 }
 
 /// Where unregistered threads push.

@@ -54,6 +54,15 @@ define void @tw_profile_own() {
   ret void
 }
 
+; CHECK-LABEL: define void @goes_on_in_a_fiber(ptr %fiber)
+; CHECK-NEXT: call void @tw_fiber_switch(ptr %fiber)
+; CHECK-NEXT: tail call void @resolved_elsewhere()
+define void @goes_on_in_a_fiber(ptr %fiber) {
+  call void @tw_fiber_switch(ptr %fiber)
+  tail call void @resolved_elsewhere()
+  ret void
+}
+
 ; CHECK-LABEL: define linkonce_odr void @grouped() #{{.*}} comdat
 ; CHECK: load atomic
 ; CHECK: call preserve_mostcc i64 @tw_profile_slow()
@@ -62,6 +71,9 @@ define void @tw_profile_own() {
 define linkonce_odr void @grouped() comdat {
   ret void
 }
+
+declare void @tw_fiber_switch(ptr)
+declare void @resolved_elsewhere()
 
 !llvm.module.flags = !{!0}
 !0 = !{i32 8, !"PIC Level", i32 2}

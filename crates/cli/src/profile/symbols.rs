@@ -3,11 +3,14 @@
 use object::{Object as _, ObjectSymbol as _, SymbolKind};
 use std::collections::BTreeMap;
 use std::path::Path;
-use tailwater_profile::names::Names;
+use tailwater_profile::names::{Names, clipped, demangled};
 use tailwater_profile::record::Module;
 
 /// Larger files are not read.
 const FILE_MAX: u64 = 4 << 30;
+
+/// Of the name of an inlined function, in characters.
+const INLINED_WIDTH: usize = 64;
 
 /// Looks addresses up; each file is read once, when first asked about.
 pub(super) struct Symbols<'a> {
@@ -28,13 +31,30 @@ impl<'a> Symbols<'a> {
         Self { names, files: BTreeMap::new(), changed: Vec::new() }
     }
 
-    /// File and line of the call that returns to `site`.
+    /// File and line of the call that returns to `site`, in the function itself, and through which
+    /// inlined functions it went.
     pub(super) fn line(&mut self, site: u64) -> Option<String> {
         let (program, bias) = self.program(site)?;
         // The return address may belong to the next line already.
         let at = site.wrapping_sub(bias).wrapping_sub(1);
-        let location = program.lines.as_ref()?.find_location(at).ok()??;
-        Some(format!("{}:{}", location.file?, location.line?))
+        let mut frames = program.lines.as_ref()?.find_frames(at).ok()?;
+        // The innermost comes first, and the function that was called last.
+        let (mut place, mut inlined) = (None, vec![]);
+        while let Ok(Some(frame)) = frames.next() {
+            let name =
+                frame.function.as_ref().and_then(|name| Some(name.raw_name().ok()?.into_owned()));
+            inlined.push(name.unwrap_or_else(|| "?".to_owned()));
+            let location = frame.location.and_then(|one| Some((one.file?.to_owned(), one.line?)));
+            place = location.or(place);
+        }
+        let (file, line) = place?;
+        inlined.pop();
+        let names = inlined.iter().rev().map(|name| clipped(&demangled(name), INLINED_WIDTH));
+        let names: Vec<String> = names.collect();
+        match &names[..] {
+            [] => Some(format!("{file}:{line}")),
+            names => Some(format!("{file}:{line}, inlined {}", names.join(", "))),
+        }
     }
 
     /// The variable at an address, with the offset in it.
@@ -81,7 +101,7 @@ impl<'a> Symbols<'a> {
         let mut variables: Vec<_> = symbols
             .filter(|symbol| symbol.kind() == SymbolKind::Data && symbol.size() > 0)
             .filter_map(|symbol| {
-                let name = tailwater_profile::names::demangled(symbol.name().ok()?);
+                let name = demangled(symbol.name().ok()?);
                 Some((symbol.address(), symbol.size(), name))
             })
             .collect();
@@ -135,6 +155,34 @@ mod tests {
         let site = symbol.expect("it is in the program").address() + 4;
         let line = Symbols::new(&names).line(site).expect("tests have debug information");
         assert!(line.contains(".rs:"), "{line}");
+    }
+
+    #[inline(always)]
+    fn tailwater_test_inlined(of: u64) -> u64 {
+        std::hint::black_box(of) + 1
+    }
+
+    #[inline(never)]
+    fn tailwater_test_holder(of: u64) -> u64 {
+        tailwater_test_inlined(of) * 3
+    }
+
+    #[test]
+    fn an_inlined_function_is_named_and_the_line_is_that_of_its_caller() {
+        assert_eq!(tailwater_test_holder(1), 6);
+        let names = own(Vec::new());
+        let bytes = std::fs::read(std::env::current_exe().expect("a file")).expect("readable");
+        let file = object::File::parse(&*bytes).expect("a program");
+        let named = |name: &str| name.contains("tailwater_test_holder");
+        let symbol = file.symbols().find(|one| one.name().is_ok_and(named));
+        let symbol = symbol.expect("it is in the program");
+        let mut symbols = Symbols::new(&names);
+        let sites = symbol.address() + 1..=symbol.address() + symbol.size();
+        let lines: Vec<String> = sites.filter_map(|site| symbols.line(site)).collect();
+        let with = lines.iter().find(|line| line.contains("tailwater_test_inlined"));
+        let (place, _) = with.expect("in the debug information").split_once(", inlined ").unwrap();
+        assert!(place.contains("symbols.rs:"), "{place}");
+        assert!(lines.iter().any(|line| !line.contains("inlined ")), "{lines:?}");
     }
 
     #[test]

@@ -44,6 +44,24 @@ void tw_req_end_all(void);
 /* The request as a whole is done, whichever threads worked for it. */
 void tw_req_finish(uint64_t request);
 
+/* Fibers: stacks that a program switches between by itself (swapcontext, boost.context). Each needs
+ * frames of its own, or those of all fibers lie on one heap and are charged to one another.
+ *
+ *     struct tw_fiber *frames = tw_fiber_create();       where the fiber is made
+ *     tw_fiber_switch(frames); swapcontext(&here, &it);   in one function, whichever way it goes
+ *     tw_fiber_switch(NULL); swapcontext(&it, &here);     back to what the thread runs without a fiber
+ *     tw_fiber_destroy(frames);                          when it will not run again, from outside of it
+ *
+ * A fiber may go on in another thread. Functions that call tw_fiber_switch get no frame of their own;
+ * the function that a fiber begins with, and any that returns on another stack than it was called on,
+ * must be marked TW_PROFILE_SKIP. A trace has each fiber as a
+ * thread; while it is switched away, time goes by for its functions as in any wait. Fibers count towards
+ * the 4096 threads at a time; beyond, they run unrecorded. */
+struct tw_fiber;
+struct tw_fiber *tw_fiber_create(void);
+void tw_fiber_switch(struct tw_fiber *to);
+void tw_fiber_destroy(struct tw_fiber *fiber);
+
 /* Begins to record into a new file at `path` (or beside it, with the process's number appended, when
  * that exists). 0: done; EALREADY: it does record; otherwise an errno. */
 int tw_profile_start(const char *path);
@@ -62,6 +80,10 @@ static inline void tw_req_block(uint64_t request) { (void)request; }
 static inline void tw_req_end(uint64_t request) { (void)request; }
 static inline void tw_req_end_all(void) {}
 static inline void tw_req_finish(uint64_t request) { (void)request; }
+struct tw_fiber;
+static inline struct tw_fiber *tw_fiber_create(void) { return (struct tw_fiber *)0; }
+static inline void tw_fiber_switch(struct tw_fiber *to) { (void)to; }
+static inline void tw_fiber_destroy(struct tw_fiber *fiber) { (void)fiber; }
 static inline int tw_profile_start(const char *path) { (void)path; return 0; }
 static inline int tw_profile_stop(void) { return 0; }
 static inline uint64_t tw_profile_now(void) { return 0; }

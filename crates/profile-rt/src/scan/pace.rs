@@ -9,18 +9,22 @@ use tailwater_profile::record::Ticks;
 /// What one look may cost.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Costs {
-    /// For the thread's head, when it had changed.
+    /// For the thread's head, when it calls all the time.
     pub(crate) head: Ticks,
+    /// For the thread's head, when it has changed after a rest: the rest is where the thread catches up.
+    pub(crate) change: Ticks,
     /// For a line of its stack.
     pub(crate) line: Ticks,
 }
 
 impl Costs {
-    /// From the time in which a line goes from one core to another: the thread waits for it to come
-    /// back, and what it wanted to store meanwhile waits behind it. Half of this was found to be too
-    /// little: programs then lost twice the budget.
-    pub(crate) const fn of_handover(handover: Ticks) -> Self {
-        Self { head: handover * 3, line: handover + handover / 2 }
+    /// Where the thread cannot run while it is looked at.
+    pub(crate) const NONE: Self = Self { head: 0, change: 0, line: 0 };
+
+    /// What was found on several machines, for where it cannot be measured. Rather too much: the
+    /// program then pays less than it was said to, and fewer calls are found.
+    pub(crate) const fn usual(us: Ticks) -> Self {
+        Self { head: us * 240 / 1000, change: us * 120 / 1000, line: us * 40 / 1000 }
     }
 }
 
@@ -30,7 +34,8 @@ pub(crate) struct Pace {
     pub(crate) costs: Costs,
     /// The share of a thread's time that scanning may take, in 65536ths.
     pub(crate) budget: u64,
-    /// A stack counts as quiet when it stood still for this long.
+    /// A stack counts as quiet when it stood still for this long: what a thread needs to go on after
+    /// a look has stopped it. Sooner, the same burst of calls would be stopped again.
     pub(crate) settle: Ticks,
     /// A stack that is never quiet is walked after this time.
     pub(crate) force: Ticks,
@@ -56,6 +61,12 @@ impl Purse {
         Self { money: 0, filled: now }
     }
 
+    /// Whether little was left when it was last paid from. Looking without pause then finds the first
+    /// call of a burst, and the thread is stopped in the middle of it; with pauses mostly after it.
+    pub(crate) const fn is_poor(&self, pace: &Pace) -> bool {
+        self.money < (pace.costs.head * (BURST_HEADS / 2) * WHOLE) as i64
+    }
+
     /// Pays, and says from when on one may look again.
     pub(crate) fn spend(&mut self, pace: &Pace, now: Ticks, cost: Ticks) -> Ticks {
         // The longest wait that matters fits: a quiet minute fills any purse.
@@ -75,7 +86,7 @@ mod tests {
     use super::*;
 
     const PACE: Pace =
-        Pace { costs: Costs::of_handover(200), budget: WHOLE / 20, settle: 60, force: 20_000 };
+        Pace { costs: Costs::usual(2600), budget: WHOLE / 20, settle: 60, force: 20_000 };
 
     #[test]
     fn a_busy_thread_pays_its_share_and_no_more() {

@@ -177,7 +177,7 @@ impl Probe for Eye<'_> {
     }
 }
 
-const COSTS: Costs = Costs { head: 30, line: 15 };
+const COSTS: Costs = Costs { head: 30, change: 20, line: 15 };
 const PACE: Pace = Pace { costs: COSTS, budget: WHOLE, settle: 5, force: 300 };
 const GAP: Ticks = 500;
 /// Before anything happens in any world.

@@ -171,6 +171,11 @@ impl ThreadScan {
         (after, lines)
     }
 
+    /// Whether all of the stack was known, as of the last look.
+    pub(crate) const fn is_whole(&self) -> bool {
+        self.whole
+    }
+
     /// The thread went at `at`, and left `last` behind.
     pub(crate) fn end(&mut self, at: Ticks, last: Head, gaps: &Gaps, out: &mut Vec<Ended>) {
         self.last = last;

@@ -10,7 +10,10 @@ use tailwater_profile::record::Ticks;
 const IDLE_SHARE: u64 = 64;
 
 /// The pause after news doubles with each look that finds more, this often.
-const NEWS_MAX: u32 = 5;
+const NEWS_MAX: u32 = 4;
+
+/// From so many on, it calls all the time, and not in bursts with rests.
+const NEWS_BUSY: u32 = 2;
 
 /// One thread under the scanner's eyes.
 #[derive(Debug)]
@@ -63,12 +66,17 @@ impl Watch {
         if seen == Seen::Nothing {
             self.news = 0;
             let still = now.saturating_sub(self.changed_at);
-            self.next = now + (still / IDLE_SHARE).min(idle_max);
+            let pause = if self.purse.is_poor(pace) { pace.settle } else { 0 };
+            self.next = now + (still / IDLE_SHARE).min(idle_max).max(pause);
             return now;
         }
         self.changed_at = now;
         let since = *self.unknown_since.get_or_insert(now);
-        let head = if seen == Seen::Quiet { 0 } else { pace.costs.head };
+        let head = match seen {
+            Seen::Quiet => 0,
+            _ if self.news < NEWS_BUSY => pace.costs.change,
+            _ => pace.costs.head,
+        };
         let walks = match seen {
             Seen::Quiet => true,
             Seen::Changed => now.saturating_sub(since) >= pace.force,
@@ -99,7 +107,7 @@ impl Watch {
         let (now, lines) = self.scan.walk(before, probe, gaps, out);
         self.next = self.purse.spend(pace, now, head + lines * pace.costs.line);
         self.settling = false;
-        self.news = 0;
+        self.news = if self.scan.is_whole() { 0 } else { self.news.max(NEWS_BUSY) };
         self.unknown_since = None;
         now
     }

@@ -17,6 +17,13 @@ static struct {
 __thread struct tw_context *tw_profile_context = &nobody.context;
 /* 0 may be registered, 1 is being registered, 2 never will be (again). */
 static __thread uint32_t stage;
+/* The thread's own context, while it runs a fiber too; null while it has none. */
+static __thread struct tw_context *own;
+/* Fibers for which there was no room. */
+static struct {
+    struct tw_context context;
+    struct tw_entry pad;
+} spare;
 __thread uint32_t tw_shim_pending;
 uint64_t tw_shim_lock_threshold = UINT64_MAX;
 
@@ -33,6 +40,8 @@ static __thread int slow;
  * in one piece with the rest), its slow path comes back here: that ends on a pad. */
 uint64_t tw_shim_slow(void) {
     const struct tw_context *context = tw_profile_context;
+    if (context == &spare.context)
+        return (uint64_t)&spare.pad;
     if (slow || (stage != 0 && !context->limit))
         return context->limit ? context->limit : (uint64_t)&nobody.pad;
     slow = 1;
@@ -47,9 +56,17 @@ void tw_shim_set_stage(uint32_t value) { stage = value; }
 /* A null context is nobody's. */
 void tw_shim_set_context(struct tw_context *context) {
     tw_profile_context = context ? context : &nobody.context;
+    own = context;
     if (context && has_key)
         pthread_setspecific(thread_end, context);
 }
+
+/* What this thread calls from now on is a fiber's, or its own again where that is null. */
+void tw_shim_switch(struct tw_context *fiber) {
+    tw_profile_context = fiber ? fiber : own ? own : &nobody.context;
+}
+
+struct tw_context *tw_shim_spare(void) { return &spare.context; }
 
 void tw_shim_set_lock_threshold(uint64_t ticks) {
     __atomic_store_n(&tw_shim_lock_threshold, ticks, __ATOMIC_RELAXED);
@@ -120,7 +137,8 @@ void tw_shim_modules(on_module each, void *to) {
 }
 
 static void end_of_thread(void *context) {
-    (void)context;
+    /* Should it end in the middle of a fiber. */
+    tw_profile_context = context;
     tw_rt_thread_end();
 }
 

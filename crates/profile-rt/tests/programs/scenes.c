@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <time.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #define APART __attribute__((noinline))
@@ -203,21 +204,21 @@ static int crowd(unsigned count) {
 
 /* ---- family: fork, exec, and life after it ---- */
 
-APART static void child_work(void) { spin(3000); }
-APART static void parent_work(void) { spin(3000); }
+APART static void child_work(uint64_t ms) { spin(1000 * ms); }
+APART static void parent_work(uint64_t ms) { spin(1000 * ms); }
 
 APART static pid_t split(void) { return fork(); }
 
-static int family(char *self) {
+static int family(char *self, uint64_t ms) {
     pid_t child = split();
     if (child == 0) {
-        child_work();
+        child_work(ms);
         /* Frames pushed before the fork are left behind it. */
         _exit(tw_profile_stop() == 0 ? 11 : 12);
     }
     int status;
     waitpid(child, &status, 0);
-    parent_work();
+    parent_work(ms);
     pid_t other = split();
     if (other == 0) {
         execl(self, self, "truth", "3", (char *)NULL);
@@ -225,7 +226,7 @@ static int family(char *self) {
     }
     int second;
     waitpid(other, &second, 0);
-    parent_work();
+    parent_work(ms);
     return WEXITSTATUS(status) == 11 && WEXITSTATUS(second) == 0 ? 0 : 1;
 }
 
@@ -251,6 +252,59 @@ static int deep(uint64_t depth) {
         return 1;
     pthread_join(thread, &result);
     return result ? 0 : 1;
+}
+
+/* ---- fibers: two stacks that one thread switches between, a frame of each on top of the other's ---- */
+
+static ucontext_t home, away[2];
+static struct tw_fiber *fibers[2];
+
+/* Both switch before they leave, and have no frames for that. */
+APART static void leave(unsigned mine) {
+    tw_fiber_switch(NULL);
+    swapcontext(&away[mine], &home);
+}
+
+APART static void visit(unsigned mine) {
+    tw_fiber_switch(fibers[mine]);
+    swapcontext(&home, &away[mine]);
+}
+
+APART static void ping_inner(void) { spin(300); leave(0); spin(300); sink++; }
+APART static void ping_outer(unsigned rounds) {
+    for (; rounds; rounds--) { ping_inner(); sink++; }
+}
+APART static void pong_inner(void) { spin(300); leave(1); spin(300); sink++; }
+APART static void pong_outer(unsigned rounds) {
+    for (; rounds; rounds--) { pong_inner(); sink++; }
+}
+
+TW_PROFILE_SKIP static void fiber(unsigned mine, unsigned rounds) {
+    if (mine == 0)
+        ping_outer(rounds);
+    else
+        pong_outer(rounds);
+    tw_fiber_switch(NULL);
+}
+
+static int switches(unsigned rounds) {
+    static char stacks[2][64 << 10];
+    for (unsigned mine = 0; mine < 2; mine++) {
+        fibers[mine] = tw_fiber_create();
+        getcontext(&away[mine]);
+        away[mine].uc_stack.ss_sp = stacks[mine];
+        away[mine].uc_stack.ss_size = sizeof stacks[mine];
+        away[mine].uc_link = &home;
+        makecontext(&away[mine], (void (*)(void))fiber, 2, mine, rounds);
+    }
+    /* Each goes on where it had left, in the middle of its inner function. */
+    for (unsigned round = 0; round <= rounds; round++) {
+        visit(0);
+        visit(1);
+    }
+    for (unsigned mine = 0; mine < 2; mine++)
+        tw_fiber_destroy(fibers[mine]);
+    return 0;
 }
 
 /* ---- killed: in the middle of its work ---- */
@@ -280,9 +334,11 @@ int main(int argc, char **argv) {
     if (!strcmp(scene, "crowd"))
         return crowd((unsigned)first);
     if (!strcmp(scene, "family"))
-        return family(argv[0]);
+        return family(argv[0], first);
     if (!strcmp(scene, "deep"))
         return deep(first);
+    if (!strcmp(scene, "fibers"))
+        return switches((unsigned)first);
     if (!strcmp(scene, "killed"))
         return killed(first);
     fprintf(stderr, "no scene '%s'\n", scene);

@@ -1,7 +1,8 @@
-/* What the pass costs per call: empty functions that are not inlined, called in a loop.
+/* What a tool costs per call: empty functions that are not inlined, called in a loop.
  *
- * Compiled twice, with the pass and without, into one program (see calls.sh): what is compared runs
- * by turns in one process, so that frequency and neighbours are the same for both. */
+ * Compiled twice, with the tool and without, into one program: what is compared runs by turns in one
+ * process, so that frequency and neighbours are the same for both. Each loop says how many calls it
+ * made. */
 #define JOIN_(a, b) a##b
 #define JOIN(a, b) JOIN_(a, b)
 #define NAME(name) JOIN(name, VARIANT)
@@ -13,15 +14,19 @@ __attribute__((noinline)) void NAME(outer)(void) {
 }
 
 /* Loops are aligned alike, lest their place decides. */
-__attribute__((aligned(64))) void NAME(flat)(long calls) {
-    for (long i = 0; i < calls; i++)
+__attribute__((aligned(64))) long NAME(flat)(long calls) {
+    long done = 0;
+    for (; done < calls; done++)
         NAME(empty)();
+    return done;
 }
 
 /* Two calls a turn. */
-__attribute__((aligned(64))) void NAME(nested)(long calls) {
-    for (long i = 0; i < calls; i += 2)
+__attribute__((aligned(64))) long NAME(nested)(long calls) {
+    long done = 0;
+    for (; done < calls; done += 2)
         NAME(outer)();
+    return done;
 }
 
 /* A call tree, recursion with a branch, until there were as many calls. */
@@ -32,7 +37,9 @@ __attribute__((noinline)) static long NAME(tree)(long depth) {
     return NAME(tree)(depth - 1) + NAME(tree)(depth - 1) + 1;
 }
 
-__attribute__((aligned(64))) void NAME(recursive)(long calls) {
-    for (long done = 0; done < calls;)
+__attribute__((aligned(64))) long NAME(recursive)(long calls) {
+    long done = 0;
+    while (done < calls)
         done += NAME(tree)(10);
+    return done;
 }

@@ -1,0 +1,141 @@
+//! `profile`: what the profiler costs a program and what it finds, beside the tools that do the like,
+//! on the same work in one interleaved run.
+//!
+//! Each part ([`calls`], [`programs`], [`granularity`], [`truth`], [`memcached`]) yields one
+//! [`table::Section`]. [`tool`] lists the tools, [`place`] knows where everything lies and builds it.
+
+#![forbid(unsafe_code)]
+
+mod calls;
+mod command;
+mod granularity;
+mod make;
+mod memcached;
+mod place;
+mod programs;
+mod table;
+mod tool;
+mod truth;
+mod turns;
+
+use clap::{Parser, Subcommand, ValueEnum};
+use place::Place;
+use std::process::ExitCode;
+use table::Section;
+
+/// What was answered, or what was found, what was needed and what to do.
+type Result<T = ()> = std::result::Result<T, String>;
+
+/// What the profiler costs and finds, beside XRay, uftrace, gcc -pg, rdtsc hooks and perf.
+#[derive(Parser)]
+#[command(version, args_conflicts_with_subcommands = true)]
+struct Args {
+    #[command(subcommand)]
+    verb: Option<Verb>,
+    /// One repetition of next to nothing, without the tools of others and without memcached: shows
+    /// only that everything works.
+    #[arg(long)]
+    short: bool,
+    /// Print the result as one JSON object.
+    #[arg(long)]
+    json: bool,
+    /// Build everything and measure nothing.
+    #[arg(long)]
+    build_only: bool,
+    /// Measure only this; may be given several times.
+    #[arg(long, value_enum)]
+    only: Vec<Part>,
+    /// Runs of each contender; 0: what suits the part.
+    #[arg(long, default_value_t = 0)]
+    repetitions: usize,
+}
+
+#[derive(Subcommand)]
+enum Verb {
+    /// Load a memcached with SET requests, as the last part does, and check every answer.
+    Load(memcached::LoadArgs),
+}
+
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+enum Part {
+    /// Extra time per call of an empty function.
+    Calls,
+    /// CPU time of whole programs.
+    Programs,
+    /// What the scanner finds of calls of a known length, and what that costs.
+    Granularity,
+    /// The same of calls that are timed inside the program, and how far off their times are.
+    Truth,
+    /// memcached's CPU time per request.
+    Memcached,
+    /// How fast traces of memcached grow, and how fast they are read.
+    Traces,
+}
+
+const PARTS: [Part; 6] =
+    [Part::Calls, Part::Programs, Part::Granularity, Part::Truth, Part::Memcached, Part::Traces];
+
+/// How much is to be done.
+#[derive(Clone, Copy, Debug)]
+struct Effort {
+    short: bool,
+    build_only: bool,
+    /// 0: what suits the part.
+    repetitions: usize,
+}
+
+impl Effort {
+    /// Of each contender, where `usual` suits the part.
+    fn repetitions(self, usual: usize) -> usize {
+        match (self.short, self.repetitions) {
+            (true, _) => 1,
+            (false, 0) => usual,
+            (false, said) => said,
+        }
+    }
+}
+
+fn main() -> ExitCode {
+    let args = Args::parse();
+    let done = match &args.verb {
+        Some(Verb::Load(load)) => memcached::load(load),
+        None => measure(&args),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("profile: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn measure(args: &Args) -> Result {
+    let place = Place::prepare()?;
+    let effort =
+        Effort { short: args.short, build_only: args.build_only, repetitions: args.repetitions };
+    let chosen = |part: &Part| args.only.is_empty() || args.only.contains(part);
+    let mut sections = vec![];
+    for part in PARTS.iter().filter(|part| chosen(part)) {
+        let section = run(*part, &place, effort)?;
+        if !args.json && !args.build_only {
+            println!("{}", section.text());
+        }
+        sections.push(section);
+    }
+    if args.json && !args.build_only {
+        println!("{}", table::json(&sections, args.short)?);
+    }
+    Ok(())
+}
+
+fn run(part: Part, place: &Place, effort: Effort) -> Result<Section> {
+    match part {
+        Part::Calls => calls::measure(place, effort),
+        Part::Programs => programs::measure(place, effort),
+        Part::Granularity => granularity::measure(place, effort),
+        Part::Truth => truth::measure(place, effort),
+        Part::Memcached => memcached::measure(place, effort),
+        Part::Traces => memcached::traces(place, effort),
+    }
+}

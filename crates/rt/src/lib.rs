@@ -23,7 +23,7 @@ pub mod service;
 pub mod time;
 mod worker;
 
-pub use config::{Placement, Reception, ServerConfig};
+pub use config::{LockRules, Placement, Reception, ServerConfig};
 pub use counters::Totals;
 pub use net::Address;
 pub use server::{Server, StartError};

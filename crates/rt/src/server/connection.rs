@@ -1,5 +1,6 @@
 //! One client's connection: its socket, its buffers, and when its requests were really sent.
 
+use super::introspect::Questions;
 use crate::net::{Stream, Transfer};
 use crate::poll::Interest;
 use tailwater_control::Offer;
@@ -41,6 +42,8 @@ pub(super) struct Connection {
     /// The newest offer, repeated on answers that the controller does not see.
     pub(super) offer: Offer,
     pub(super) sending: SendClock,
+    /// Asked for the server's counts.
+    pub(super) questions: Questions,
     /// When its HELLO, its reading or its leaving is overdue.
     pub(super) overdue_at: Option<Instant>,
 }
@@ -75,6 +78,7 @@ impl Connection {
             tenant: 0,
             offer: Offer { window: 0, seq: 0, level: 0 },
             sending: SendClock::default(),
+            questions: Questions::default(),
             overdue_at: Some(overdue),
         }
     }

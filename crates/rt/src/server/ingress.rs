@@ -1,6 +1,7 @@
 //! From bytes to admitted jobs.
 
 use super::Job;
+use super::budgets::Budgets;
 use super::connection::{KEPT_CAPACITY, Phase};
 use super::event_loop::EventLoop;
 use crate::net::Transfer;
@@ -21,7 +22,7 @@ enum Next {
     Stop,
 }
 
-impl<F: Future<Output = Reply>> EventLoop<F> {
+impl<F: Future<Output: Into<Reply>>> EventLoop<F> {
     /// Reads what a socket has, once: level-triggered polling brings the rest back.
     pub(super) fn read<S: Service<Future = F>>(&mut self, key: u32, service: &S) {
         let mut scratch = std::mem::take(&mut self.scratch);
@@ -197,6 +198,9 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
             echo: request.echo.map(|echo| Echo { stamp: echo.stamp, hold: echo.hold() }),
             hidden,
         };
+        if let Some(budgets) = &mut self.budgets {
+            budgets.on_echo(arrived, arrival.echo);
+        }
         let delay = self.delay().max(hidden);
         let verdict =
             self.shard.on_request(self.now, SessionId(key), &arrival, delay, &mut self.observer);
@@ -237,6 +241,7 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
             generation: connection.generation,
             id: request.id,
             arrived,
+            budget: self.budgets.as_ref().map(Budgets::assign),
             request: Request {
                 method: request.method,
                 payload: request.payload.to_vec(),

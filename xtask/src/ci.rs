@@ -25,6 +25,7 @@ const STEPS: &[Step] = &[
     Step { name: "docs", run: docs, gate: false },
     Step { name: "tests", run: tests, gate: false },
     Step { name: "lock models", run: models, gate: false },
+    Step { name: "thread sanitizer", run: sanitized, gate: false },
     Step { name: "examples", run: examples::check, gate: false },
     Step { name: "release build", run: release, gate: true },
     Step { name: "document commands", run: readme::check, gate: false },
@@ -82,6 +83,39 @@ fn models(root: &Path) -> Result<Tally> {
     let mut command = cargo(root, &args);
     process::run(command.env("RUSTFLAGS", "--cfg loom").env("CARGO_TARGET_DIR", target))
         .map(|()| Tally { passed: 1, failed: 0 })
+}
+
+/// Every lock under many threads with the thread sanitizer watching, which only nightly compilers have;
+/// passed over, with a line that says so, where there is none.
+fn sanitized(root: &Path) -> Result<Tally> {
+    let nightly = |args: &[&str]| {
+        let mut command = Command::new("rustup");
+        command.args(["run", "nightly", "cargo"]).args(args).current_dir(root);
+        command
+    };
+    let there = nightly(&["--version"]).output().is_ok_and(|output| output.status.success());
+    if !there {
+        println!("passed over: it needs a nightly compiler: rustup toolchain install nightly");
+        return Ok(Tally::default());
+    }
+    // The target is named so that the flags spare build scripts.
+    let target = "x86_64-unknown-linux-gnu";
+    let suppressions = root.join("crates/sync/tests/tsan.supp");
+    let mut command = nightly(&[
+        "test",
+        "--locked",
+        "-p",
+        "tailwater-sync",
+        "--target",
+        target,
+        "--test",
+        "stress",
+    ]);
+    command
+        .env("CARGO_TARGET_DIR", process::built(root, "tsan"))
+        .env("RUSTFLAGS", "--cfg tsan -Zsanitizer=thread -Cunsafe-allow-abi-mismatch=sanitizer")
+        .env("TSAN_OPTIONS", format!("suppressions={}", suppressions.display()));
+    process::run(&mut command).map(|()| Tally { passed: 1, failed: 0 })
 }
 
 fn release(root: &Path) -> Result<Tally> {

@@ -5,7 +5,10 @@
 
 #[cfg(not(loom))]
 mod real {
+    #[cfg(tsan)]
+    pub(crate) use super::watched::{Mutex, MutexGuard};
     pub(crate) use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+    #[cfg(not(tsan))]
     pub(crate) use std::sync::{Mutex, MutexGuard};
     pub(crate) use std::thread::{Thread, current};
 
@@ -93,6 +96,60 @@ mod real {
 
         pub(crate) fn into_inner(self) -> T {
             self.0.into_inner()
+        }
+    }
+}
+
+/// The mutex around a queue where the thread sanitizer looks on: it does not see into the standard
+/// library's, which is not built with it, and would call everything behind it a race.
+#[cfg(tsan)]
+mod watched {
+    use std::cell::UnsafeCell;
+    use std::ops::{Deref, DerefMut};
+    use std::sync::LockResult;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    #[derive(Debug, Default)]
+    pub(crate) struct Mutex<T>(AtomicBool, UnsafeCell<T>);
+
+    // SAFETY: the flag lets one thread at a time have the value.
+    unsafe impl<T: Send> Sync for Mutex<T> {}
+
+    #[derive(Debug)]
+    pub(crate) struct MutexGuard<'a, T>(&'a Mutex<T>);
+
+    impl<T> Mutex<T> {
+        pub(crate) const fn new(value: T) -> Self {
+            Self(AtomicBool::new(false), UnsafeCell::new(value))
+        }
+
+        pub(crate) fn lock(&self) -> LockResult<MutexGuard<'_, T>> {
+            while self.0.swap(true, Ordering::Acquire) {
+                std::thread::yield_now();
+            }
+            Ok(MutexGuard(self))
+        }
+    }
+
+    impl<T> Drop for MutexGuard<'_, T> {
+        fn drop(&mut self) {
+            self.0.0.store(false, Ordering::Release);
+        }
+    }
+
+    impl<T> Deref for MutexGuard<'_, T> {
+        type Target = T;
+
+        fn deref(&self) -> &T {
+            // SAFETY: whoever has the guard has the value to itself.
+            unsafe { &*self.0.1.get() }
+        }
+    }
+
+    impl<T> DerefMut for MutexGuard<'_, T> {
+        fn deref_mut(&mut self) -> &mut T {
+            // SAFETY: as above.
+            unsafe { &mut *self.0.1.get() }
         }
     }
 }

@@ -10,7 +10,12 @@ use tailwater_workload::Scenario;
 use tailwater_workload::scenario::{LockPolicy, Place, ScenarioError};
 
 /// Every application. The first two are what `server.service` and `server.path` mean.
-pub(crate) const KINDS: &[Kind] = &[work::KIND, paths::KIND, tailwater_search::application::KIND];
+pub(crate) const KINDS: &[Kind] = &[
+    work::KIND,
+    paths::KIND,
+    tailwater_keyvalue::application::KIND,
+    tailwater_search::application::KIND,
+];
 
 /// The text of a scenario file; `-` is standard input.
 pub(crate) fn read_scenario(file: &Path) -> Result<String, Failure> {

@@ -84,7 +84,7 @@ pub(crate) struct CompareOptions {
 pub(crate) struct LocksOptions {
     /// The server's address, such as 127.0.0.1:7000 or unix:/run/my.sock.
     pub(crate) address: Address,
-    /// Print the locks as a JSON list.
+    /// Print budgets and locks as one JSON object.
     #[arg(long)]
     pub(crate) json: bool,
 }

@@ -5,7 +5,7 @@ use crate::failure::{Failure, say};
 use std::time::Duration;
 use tailwater_control::catalog::Spec;
 use tailwater_core::MethodId;
-use tailwater_load::counts::{Counts, LockCounts};
+use tailwater_load::counts::{BudgetCounts, Counts, LockCounts};
 use tailwater_report::{grid, time};
 use tailwater_rt::client::{CallOptions, ChannelConfig, Client};
 
@@ -16,7 +16,12 @@ pub(crate) fn locks(options: &LocksOptions) -> Result<(), Failure> {
     let counts = ask(options)?;
     if options.json {
         let readings: Vec<_> = counts.locks.iter().map(of_json).collect();
-        return say(&serde_json::to_string_pretty(&readings).map_err(Failure::work)?);
+        let all =
+            serde_json::json!({ "budgets": counts.budgets.map(budgets_json), "locks": readings });
+        return say(&serde_json::to_string_pretty(&all).map_err(Failure::work)?);
+    }
+    if let Some(budgets) = counts.budgets {
+        say(&sentence(budgets))?;
     }
     if counts.locks.is_empty() {
         return say(
@@ -56,6 +61,27 @@ fn of_json(lock: &LockCounts) -> serde_json::Value {
         value[key] = (time_ns as f64 / 1e3).into();
     }
     value
+}
+
+fn budgets_json(budgets: BudgetCounts) -> serde_json::Value {
+    let micros = |time_ns: u64| time_ns as f64 / 1e3;
+    serde_json::json!({
+        "budget_us": micros(budgets.budget_ns),
+        "target_us": micros(budgets.target_ns),
+        "service_p99_us": micros(budgets.service_p99_ns),
+        "network_p99_us": micros(budgets.network_p99_ns),
+    })
+}
+
+fn sentence(budgets: BudgetCounts) -> String {
+    let micros = |time_ns: u64| time(time_ns as f64 / 1e3);
+    format!(
+        "A request may queue for {} now (target {}; p99 of service {}, of the network {}).\n",
+        micros(budgets.budget_ns),
+        micros(budgets.target_ns),
+        micros(budgets.service_p99_ns),
+        micros(budgets.network_p99_ns)
+    )
 }
 
 /// The lock with the most waiting first, as the server tells them.

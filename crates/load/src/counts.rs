@@ -26,6 +26,22 @@ pub struct Counts {
     /// The locks that were waited for longest.
     #[serde(default)]
     pub locks: Vec<LockCounts>,
+    /// The budgets that requests get now; nothing from a server that gives none.
+    #[serde(default)]
+    pub budgets: Option<BudgetCounts>,
+}
+
+/// What a server's loop, the one that was asked, gives its requests for queueing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize)]
+pub struct BudgetCounts {
+    /// What a request may queue that arrives now.
+    pub budget_ns: u64,
+    /// Within this the server shall answer or refuse.
+    pub target_ns: u64,
+    /// What service takes of it: the 99th percentile; zero before there are 128 samples.
+    pub service_p99_ns: u64,
+    /// What the network takes of it, likewise.
+    pub network_p99_ns: u64,
 }
 
 /// What a server tells of the locks of one name.
@@ -74,6 +90,7 @@ impl Counts {
             handler_ns: self.handler_ns - earlier.handler_ns,
             shed: shed.collect(),
             locks: self.locks.iter().map(|lock| lock.since(&earlier.locks)).collect(),
+            budgets: self.budgets,
         }
     }
 

@@ -142,3 +142,123 @@ fn release(held: &mut Vec<(u32, MutexGuard<'_, ()>)>) {
         drop(guard);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tailwater_control::asqm::{Asqm, Policy};
+    use tailwater_control::catalog::Spec;
+    use tailwater_rt::client::{CallError, ChannelConfig, Client};
+    use tailwater_rt::{LockRules, Placement, Server, ServerConfig};
+    use tailwater_workload::Scenario;
+
+    const NANO: Duration = Duration::from_nanos(1);
+    const HOUR: Duration = Duration::from_secs(3600);
+
+    /// All that a path may do without a second server; B is held across a timer inside of A.
+    const TEXT: &str = r#"
+slo = "1s"
+clients.count = 1
+demand.of_capacity = 1.0
+controller = { name = "none" }
+[[server.path]]
+probability = 0.5
+steps = [{ compute = "1us" }, { lock = "A", undo = "1us", steps = [{ compute = "1us" }] },
+         { lock = "B", steps = [{ wait = "20ms" }] }]
+[[server.path]]
+probability = 0.5
+steps = [{ lock = "A", steps = [{ lock = "B", steps = [{ wait = "20ms" }] }] },
+         { lock = "C", hold = "1us", among = 10, must = true }]
+"#;
+
+    fn application() -> Arc<dyn Application> {
+        let scenario = Scenario::parse("x.toml", TEXT).unwrap();
+        let server = &scenario.server;
+        KIND.make(&[], server.service, server.work, &server.paths).unwrap()
+    }
+
+    /// Twenty requests at once, then one alone: served, and refused for a lock.
+    fn crowd(placement: Placement, policy: Policy, budget: Duration) -> (usize, usize) {
+        let application = application();
+        let locks = Some(LockRules { policy, target: HOUR, budget: Some(budget) });
+        let place = Place { loops: 1, workers: 0, locks, spinner: Spinner::of_speed(1.0) };
+        let controller = Spec::named("none").build(Duration::from_secs(60), 1, 1).unwrap();
+        let config = ServerConfig { locks, placement, ..ServerConfig::default() };
+        let router = application.router(&place).unwrap();
+        let server = Server::start(config, controller.admission.clone(), router).unwrap();
+        let config = ChannelConfig::new(server.address().clone());
+        let client = Client::connect_with(config, &controller).unwrap();
+        let call = |tag: u32| {
+            let service = NANO;
+            let Ask { method, payload } =
+                application.ask(&Order { seed: tag.into(), service, tag });
+            client.call(method.0, payload)
+        };
+        let calls: Vec<_> = (0..20).map(|tag| (tag, call(tag))).collect();
+        let (mut served, mut refused) = (0, 0);
+        for (tag, call) in calls {
+            match call.wait() {
+                Ok(answer) => {
+                    assert!(application.is_answer(answer.status, &answer.payload, tag));
+                    assert!(!application.is_answer(answer.status, &answer.payload, tag + 1));
+                    served += 1;
+                }
+                Err(error) => {
+                    assert_eq!(error, CallError::Shed(Reason::Lock));
+                    refused += 1;
+                }
+            }
+        }
+        // Whoever was refused has released everything.
+        assert!(call(99).wait().is_ok(), "{policy:?}: a free lock");
+        (served, refused)
+    }
+
+    #[test]
+    fn every_policy_walks_and_refuses_as_it_says() {
+        for placement in [Placement::Inline, Placement::Workers(2)] {
+            for (policy, budget) in [
+                (Policy::Plain, NANO),
+                (Policy::Timed(HOUR), NANO),
+                (Policy::Asqm(Asqm::DEFAULT), HOUR),
+                (Policy::Asqm(Asqm::PAPER), HOUR),
+                (Policy::Asqm(Asqm::ARTIFACT), HOUR),
+            ] {
+                assert_eq!(crowd(placement, policy, budget), (20, 0), "{policy:?}, {placement}");
+            }
+            for (policy, budget) in [
+                (Policy::Try, HOUR),
+                (Policy::Timed(1_000_000 * NANO), HOUR),
+                (Policy::Asqm(Asqm::DEFAULT), 30_000_000 * NANO),
+                (Policy::Asqm(Asqm::PAPER), NANO),
+            ] {
+                let (served, refused) = crowd(placement, policy, budget);
+                assert!(
+                    served > 0 && refused > 0,
+                    "{policy:?}: {served} served, {refused} refused"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn requests_that_no_generator_sends_are_answered_with_what_is_needed() {
+        let walker = Arc::new(Walker::new(Ways::default(), Spinner::of_speed(1.0)));
+        for length in [0, 11, 13] {
+            let request = Request {
+                method: WALK,
+                payload: vec![0; length],
+                deadline: None,
+                priority: 128,
+                tenant: 0,
+            };
+            let mut walking = Box::pin(walk(walker.clone(), request));
+            let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+            let polled = walking.as_mut().poll(&mut context);
+            let std::task::Poll::Ready(Reply::Response { status, .. }) = polled else {
+                panic!("{polled:?}");
+            };
+            assert_eq!(status, 400);
+        }
+    }
+}

@@ -11,6 +11,7 @@
 
 #![forbid(unsafe_code)]
 
+mod buffer;
 pub mod client;
 pub mod config;
 mod counters;

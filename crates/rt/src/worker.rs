@@ -108,6 +108,7 @@ impl Pool {
     }
 
     /// Hands a job over; gives it back when the ring has filled meanwhile.
+    #[expect(clippy::result_large_err, reason = "a job that does not fit goes back to its queue")]
     pub(crate) fn push(&self, home: usize, job: Job) -> Result<(), Job> {
         self.ring.push((home, job)).map_err(|(_, job)| job)?;
         // One sleeper per job is enough; busy workers look at the ring by themselves.

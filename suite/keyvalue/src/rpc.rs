@@ -123,7 +123,10 @@ fn short(status: u16, mut request: Vec<u8>) -> Reply {
 }
 
 fn malformed() -> Reply {
-    Reply::failure(MALFORMED, "tag, method, key length, key are needed; for SET, flags and value too")
+    Reply::failure(
+        MALFORMED,
+        "tag, method, key length, key are needed; for SET, flags and value too",
+    )
 }
 
 /// The store's clock: never zero, which means never.

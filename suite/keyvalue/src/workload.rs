@@ -54,11 +54,8 @@ impl Mix {
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "below keys")]
         let popular = ((f64::from(keys) * self.popular_keys) as u32).max(1);
         let is_popular = popular == keys || chance.chance(self.popular_requests);
-        let key = if is_popular {
-            chance.below(popular)
-        } else {
-            popular + chance.below(keys - popular)
-        };
+        let key =
+            if is_popular { chance.below(popular) } else { popular + chance.below(keys - popular) };
         Drawn { key, is_get: chance.chance(self.gets) }
     }
 
@@ -72,7 +69,9 @@ impl Mix {
             Sizes::Var => 20 + chance.below(45) as usize,
         };
         let end = out.len() + len;
-        out.extend((0..8).rev().map(|digit| b"0123456789abcdef"[(number >> (4 * digit)) as usize % 16]));
+        out.extend(
+            (0..8).rev().map(|digit| b"0123456789abcdef"[(number >> (4 * digit)) as usize % 16]),
+        );
         out.resize(end, b'k');
     }
 

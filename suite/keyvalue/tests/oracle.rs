@@ -43,7 +43,8 @@ impl Model {
         let (now, flush_at) = (self.now, self.flush_at);
         self.items.retain(|_, known| {
             let expired = known.expires != 0 && known.expires <= now;
-            !expired && !(flush_at != 0 && flush_at <= now && known.stored < flush_at)
+            let flushed = flush_at != 0 && flush_at <= now && known.stored < flush_at;
+            !expired && !flushed
         });
     }
 
@@ -88,7 +89,7 @@ fn name(key: u8) -> Vec<u8> {
 
 /// Some values are numbers, so that adding to them succeeds.
 fn content(key: u8, len: usize) -> Vec<u8> {
-    if len % 3 == 0 {
+    if len.is_multiple_of(3) {
         len.to_string().into_bytes()
     } else {
         (0..len).map(|at| key.wrapping_mul(31).wrapping_add(at as u8)).collect()

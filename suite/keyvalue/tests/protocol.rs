@@ -142,6 +142,7 @@ fn silence_is_kept_where_it_is_asked_for() {
         get a => END
         flush_all noreply
         flush_all 0 noreply
+        verbosity noreply
         verbosity 1 noreply
         verbosity 1 => OK
         ",
@@ -185,7 +186,10 @@ fn limits_are_exact() {
     assert_eq!(set(250, 1 << 20), "STORED");
     assert_eq!(set(251, 1), "CLIENT_ERROR bad command line format");
     assert_eq!(set(1, (1 << 20) + 1), "SERVER_ERROR object too large for cache");
-    let long = vec![b'k'; 40_000];
+    // Tools ask for all of their keys at once.
+    let many = [&b"get"[..], &b" missing".repeat(100_000), b"\r\n"].concat();
+    assert_eq!(converse(&front, &many, 16 << 10), b"END\r\n");
+    let long = vec![b'k'; 1 << 20];
     assert_eq!(converse(&front, &long, 1_000), b"CLIENT_ERROR line too long\r\n");
 }
 

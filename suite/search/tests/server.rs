@@ -20,7 +20,8 @@ const WAIT: Duration = Duration::from_secs(60);
 /// How many of [`CALLS`] requests at once are answered, rightly, and how many refused at a lock. Each
 /// holds the only segment for 5 ms at least.
 fn answered_and_refused(policy: Policy) -> (usize, usize) {
-    let settings = [("text", "generated"), ("documents", "500"), ("segments", "1"), ("read", "5ms")];
+    let settings =
+        [("text", "generated"), ("documents", "500"), ("segments", "1"), ("read", "5ms")];
     let settings = settings.map(|(key, value)| (key.to_owned(), value.to_owned()));
     let service = Service { distribution: Distribution::Constant, mean: Duration::ZERO };
     let search = KIND.make(&settings, service, Work::Spin, &[]).expect("an application");

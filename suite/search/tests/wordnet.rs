@@ -1,7 +1,6 @@
 //! With the real text, where Debian's package wordnet-base is installed; its absence is said and passes.
 
-#![expect(clippy::print_stderr, reason = "a test that did not run must say so")]
-
+use std::io::Write as _;
 use std::path::Path;
 use tailwater_search::corpus::WORDNET;
 use tailwater_search::workload::{Questions, Workload};
@@ -10,7 +9,8 @@ use tailwater_search::{Corpus, Index, Mode, Query, Source};
 #[test]
 fn a_sailing_boat_is_found_among_the_glosses() {
     if !Path::new(WORDNET).is_dir() {
-        eprintln!("not tested: {WORDNET} is not there (apt-get install wordnet-base)");
+        // Past the harness, which shows what tests that pass have printed to nobody.
+        let _ = writeln!(std::io::stderr(), "SKIPPED: no {WORDNET}: apt-get install wordnet-base");
         return;
     }
     let corpus = Corpus::load(&Source::WordNet(WORDNET.into()), None).expect("it is installed");

@@ -1,6 +1,7 @@
 //! One client's connection: its socket, its buffers, and when its requests were really sent.
 
 use super::introspect::Questions;
+use crate::buffer::give_back;
 use crate::net::{Stream, Transfer};
 use crate::poll::Interest;
 use tailwater_control::Offer;
@@ -113,9 +114,7 @@ impl Connection {
         }
         self.output.clear();
         self.output_sent = 0;
-        if self.output.capacity() > KEPT_CAPACITY {
-            self.output = Vec::new();
-        }
+        give_back(&mut self.output);
         Flush::Done
     }
 
@@ -125,10 +124,6 @@ impl Connection {
         self.output_sent = 0;
     }
 }
-
-/// Buffers larger than this are given back when they are empty: ten thousand idle connections should
-/// not each keep the buffer of their largest call.
-pub(super) const KEPT_CAPACITY: usize = 16 << 10;
 
 /// Tells how long a request waited in the socket, from the client's own stamps.
 ///

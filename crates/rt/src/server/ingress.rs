@@ -2,8 +2,9 @@
 
 use super::Job;
 use super::budgets::Budgets;
-use super::connection::{KEPT_CAPACITY, Phase};
+use super::connection::Phase;
 use super::event_loop::EventLoop;
+use crate::buffer::give_back;
 use crate::net::Transfer;
 use crate::service::{Reply, Request, Service};
 use crate::time::now;
@@ -56,9 +57,7 @@ impl<F: Future<Output: Into<Reply>>> EventLoop<F> {
             input.extend_from_slice(fresh);
             if let Some(used) = self.parse(key, &input, service) {
                 input.drain(..used);
-                if input.is_empty() && input.capacity() > KEPT_CAPACITY {
-                    input = Vec::new();
-                }
+                give_back(&mut input);
                 self.connections[key as usize].input = input;
             }
         }

@@ -64,6 +64,10 @@ impl<F: Future<Output: Into<Reply>>> EventLoop<F> {
         self.shared.counters[self.index()].store(&self.totals);
         let mut json = self.shared.totals().to_json(&self.shared.admission.gauges());
         json.truncate(json.trim_end_matches('}').len());
+        if let Some(budgets) = &self.budgets {
+            json.push_str(",\"budgets\":");
+            json.push_str(&budgets.to_json());
+        }
         json.push_str(",\"locks\":[");
         for (index, lock) in tailwater_sync::report().iter().take(LOCKS_TOLD).enumerate() {
             json.push_str(if index == 0 { "" } else { "," });

@@ -120,9 +120,10 @@ impl<L: Blocking> Front<L> {
             }
             Command::Add { key, delta, up, noreply } => match self.add(key, delta, up, now)? {
                 Ok(number) => {
-                    return Ok(if !noreply {
-                        line(out, &number.to_string())
-                    });
+                    if !noreply {
+                        line(out, &number.to_string());
+                    }
+                    return Ok(());
                 }
                 Err(answer) => (answer, noreply),
             },
@@ -134,7 +135,10 @@ impl<L: Blocking> Front<L> {
                 ("OK", noreply)
             }
             Command::Verbosity { noreply } => ("OK", noreply),
-            Command::Stats { topic } => return Ok(stats::write(self, topic, out)),
+            Command::Stats { topic } => {
+                stats::write(self, topic, out);
+                return Ok(());
+            }
             // Clients read the number as the version of the protocol that is spoken.
             Command::Version => {
                 (concat!("VERSION 1.4.0-tailwater-", env!("CARGO_PKG_VERSION")), false)

@@ -1,7 +1,7 @@
 //! Bytes to commands of memcached's text protocol. Borrows from the input; never panics, never copies.
 
-/// Longest command line: over a hundred of the longest keys in one `get`.
-pub(super) const LINE_MAX: usize = 32 << 10;
+/// Longest command line: some thousands of the longest keys in one `get`.
+pub(super) const LINE_MAX: usize = 1 << 20;
 
 use crate::store::{KEY_MAX, VALUE_MAX};
 
@@ -161,14 +161,19 @@ fn parse_line<'a>(verb: &[u8], mut words: Words<'a>) -> Result<Command<'a>, &'st
             Ok(Command::FlushAll { delay, noreply: noreply(words)? })
         }
         b"verbosity" => {
-            let _level = words.next().ok_or("ERROR")?;
-            Ok(Command::Verbosity { noreply: noreply(words)? })
+            let level = words.next().ok_or("ERROR")?;
+            Ok(Command::Verbosity { noreply: level == b"noreply" || noreply(words)? })
         }
         b"stats" => Ok(Command::Stats { topic: words.next().unwrap_or_default() }),
-        b"version" => Ok(Command::Version),
-        b"quit" => Ok(Command::Quit),
+        b"version" => last(words, Command::Version),
+        b"quit" => last(words, Command::Quit),
         _ => Err("ERROR"),
     }
+}
+
+/// memcached 1.4, whose protocol this is, has these commands take no words; later ones ignore them.
+fn last<'a>(mut words: Words<'_>, command: Command<'a>) -> Result<Command<'a>, &'static str> {
+    words.next().map_or(Ok(command), |_| Err("ERROR"))
 }
 
 /// A storage command with its value; `None` if `verb` is no such command.
@@ -294,6 +299,8 @@ mod tests {
         assert_eq!(bad_answer(b"set k 0 0 2000000\r\n"), (TOO_LARGE, 2_000_021));
         assert_eq!(bad_answer(b"set k 0 0 2\r\nabc\r\n").0, BAD_CHUNK);
         assert_eq!(bad_answer(b"incr k x\r\n").0, BAD_DELTA);
+        assert_eq!(bad_answer(b"version of\r\n"), ("ERROR", 12));
+        assert_eq!(bad_answer(b"quit it\r\n"), ("ERROR", 9));
         assert_eq!(bad_answer(&[b'g'; LINE_MAX]).0, "CLIENT_ERROR line too long");
         let long = [b"get ", &[b'k'; KEY_MAX + 1][..], b"\r\n"].concat();
         assert_eq!(bad_answer(&long).0, BAD_LINE);

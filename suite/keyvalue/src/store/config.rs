@@ -32,13 +32,7 @@ pub struct Config {
 
 impl Default for Config {
     fn default() -> Self {
-        Self {
-            memory: 64 << 20,
-            chunk_min: 48,
-            factor: 1.25,
-            hash_power: None,
-            lock_power: None,
-        }
+        Self { memory: 64 << 20, chunk_min: 48, factor: 1.25, hash_power: None, lock_power: None }
     }
 }
 

@@ -1,7 +1,7 @@
 //! A chunk in a request's hands: given back whatever becomes of the request.
 
 use super::Store;
-use super::item::Item;
+use super::item::{Chain, Item};
 use super::slabs::Slabs;
 use crate::locks::{Lock as _, Locks};
 use std::sync::atomic::AtomicBool;
@@ -53,7 +53,7 @@ impl<L: Locks> Drop for Lease<'_, L> {
 #[derive(Debug, Default)]
 pub(super) struct Orphans {
     any: AtomicBool,
-    items: Mutex<Vec<Box<Item>>>,
+    items: Mutex<Chain>,
 }
 
 impl Orphans {
@@ -66,7 +66,9 @@ impl Orphans {
         if self.any.load(Acquire) {
             self.any.store(false, Release);
             let mut items = self.items.lock().unwrap_or_else(PoisonError::into_inner);
-            items.drain(..).for_each(|item| slabs.give(item));
+            while let Some(item) = items.pop() {
+                slabs.give(item);
+            }
         }
     }
 }

@@ -30,7 +30,7 @@ fn without_patience<R: Send>(work: impl FnOnce() -> R + Send) -> R {
 #[test]
 fn a_set_is_refused_at_the_slabs_lock_before_it_changes_anything() {
     let store = store::<Threads>();
-    let slabs = at_once(store.slabs.lock());
+    let slabs = store.slabs.lock();
     let refused = without_patience(|| at_once(store.put(put(b"value"), 2)));
     assert!(matches!(refused, Err(Failure::Refused(_))), "{refused:?}");
     drop(slabs);
@@ -41,7 +41,7 @@ fn a_set_is_refused_at_the_slabs_lock_before_it_changes_anything() {
 fn a_set_that_is_refused_at_the_item_lock_frees_what_it_allocated() {
     let store = store::<Threads>();
     at_once(store.put(put(b"old"), 2)).expect("stored");
-    let stripe = at_once(store.stripe(store.hasher.hash_one(&b"key"[..])).lock());
+    let stripe = store.stripe(store.hasher.hash_one(&b"key"[..])).lock();
     let refused = without_patience(|| at_once(store.put(put(b"new"), 2)));
     assert!(matches!(refused, Err(Failure::Refused(_))), "{refused:?}");
     drop(stripe);
@@ -54,14 +54,17 @@ fn a_set_that_is_refused_at_the_lru_lock_leaves_the_old_value() {
     let store = store::<Threads>();
     at_once(store.put(put(b"old"), 2)).expect("stored");
     for lru in &store.lrus {
-        let lru = at_once(lru.lock());
+        let lru = lru.lock();
         let refused = without_patience(|| at_once(store.put(put(b"new"), 2)));
         let deleted = without_patience(|| at_once(store.delete(b"key", 2)));
         drop(lru);
         if refused.is_err() {
             assert!(deleted.is_err(), "an item that is not deleted is there");
             assert_eq!(used_chunks(&store), 1);
-            assert_eq!(at_once(store.get(b"key", 2, |found| found.value == b"old")), Ok(Some(true)));
+            assert_eq!(
+                at_once(store.get(b"key", 2, |found| found.value == b"old")),
+                Ok(Some(true))
+            );
             return;
         }
         at_once(store.put(put(b"old"), 2)).expect("stored");
@@ -73,12 +76,12 @@ fn a_set_that_is_refused_at_the_lru_lock_leaves_the_old_value() {
 fn gets_and_touches_are_refused_at_the_item_lock_only() {
     let store = store::<Threads>();
     at_once(store.put(put(b"value"), 2)).expect("stored");
-    let held = (at_once(store.slabs.lock()), at_once(store.lrus[0].lock()));
+    let held = (store.slabs.lock(), store.lrus[0].lock());
     // Long after it was stored, so that it ought to move to the front of its LRU.
     assert_eq!(without_patience(|| at_once(store.get(b"key", 900, |_| ()))), Ok(Some(())));
     assert_eq!(without_patience(|| at_once(store.touch(b"key", 0, 900))), Ok(true));
     drop(held);
-    let stripe = at_once(store.stripe(store.hasher.hash_one(&b"key"[..])).lock());
+    let stripe = store.stripe(store.hasher.hash_one(&b"key"[..])).lock();
     assert!(without_patience(|| at_once(store.get(b"key", 900, |_| ()))).is_err());
     assert!(without_patience(|| at_once(store.touch(b"key", 0, 900))).is_err());
     drop(stripe);

@@ -9,6 +9,7 @@ use tailwater_control::catalog::Spec;
 use tailwater_rt::{Address, Placement, Reception};
 use tailwater_workload::Distribution;
 use tailwater_workload::duration::parse_duration;
+use tailwater_workload::scenario::LockPolicy;
 
 /// Overload control, honest load and deterministic simulation for RPC services.
 #[derive(Parser, Debug)]
@@ -32,6 +33,8 @@ pub(crate) enum Verb {
     Serve(ServeOptions),
     /// Send load to a server and report the fate of every request.
     Load(LoadOptions),
+    /// List the locks of a running server, the one that requests waited for longest first.
+    Locks(LocksOptions),
     /// Hold two results of one scenario against each other, such as loopback's and the simulator's.
     Compare(CompareOptions),
     /// See where the time of a program's slowest requests goes.
@@ -73,6 +76,15 @@ pub(crate) struct CompareOptions {
     /// The other.
     pub(crate) second: PathBuf,
     /// Print the comparison as one JSON object.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct LocksOptions {
+    /// The server's address, such as 127.0.0.1:7000 or unix:/run/my.sock.
+    pub(crate) address: Address,
+    /// Print budgets and locks as one JSON object.
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -171,6 +183,14 @@ pub(crate) struct ServeOptions {
     /// What requests may ask for.
     #[arg(long, value_enum, default_value_t = Offered::All)]
     pub(crate) service: Offered,
+    /// Serve what the [server] of this scenario describes instead: its application or paths, with its
+    /// rules for locks; "-" reads standard input. Everything else is said by flags.
+    #[arg(long, value_name = "FILE", conflicts_with = "service")]
+    pub(crate) scenario: Option<PathBuf>,
+    /// What requests do at a taken lock, instead of what the scenario says: plain, try, timed:50us,
+    /// asqm, asqm:paper or asqm:artifact.
+    #[arg(long, value_name = "POLICY", requires = "scenario", value_parser = lock_policy)]
+    pub(crate) locks: Option<LockPolicy>,
     #[command(flatten)]
     pub(crate) controller: ControllerOptions,
     /// Event loops, each a thread.
@@ -216,6 +236,9 @@ pub(crate) struct LoadOptions {
     /// Requests per second of all clients together; left out: find the capacity in closed loop.
     #[arg(long, value_name = "RPS")]
     pub(crate) rate: Option<f64>,
+    /// Ask for what the clients of this scenario ask for, instead of service times.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["mean", "distribution", "sleep"])]
+    pub(crate) scenario: Option<PathBuf>,
     /// Mean service time.
     #[arg(long, default_value = "10us", value_parser = duration)]
     pub(crate) mean: Duration,
@@ -270,6 +293,11 @@ impl From<Shape> for Distribution {
 
 fn duration(text: &str) -> Result<Duration, String> {
     parse_duration(text).map_err(|error| error.to_string())
+}
+
+fn lock_policy(text: &str) -> Result<LockPolicy, String> {
+    LockPolicy::parse(text)
+        .ok_or_else(|| format!("'{text}' found, one of {} is needed", LockPolicy::SPELLINGS))
 }
 
 fn key_value(text: &str) -> Result<(String, String), String> {

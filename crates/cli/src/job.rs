@@ -1,17 +1,24 @@
 //! One piece of load as data: what `tailwater load` and the orchestrator ask the generator to do.
 
+use crate::applications;
 use crate::failure::{Failure, say};
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 use std::time::Duration;
 use tailwater_control::catalog::{Controller, Spec};
-use tailwater_core::{Nanos, Rate};
+use tailwater_core::{Nanos, Rate, Rng};
 use tailwater_load::closed::ClosedPlan;
-use tailwater_load::{Fleet, OpenPlan, closed, open, work};
+use tailwater_load::counts::LockCounts;
+use tailwater_load::open::Seeds;
+use tailwater_load::work::ServiceTime;
+use tailwater_load::{Application, Fleet, OpenPlan, closed, open};
 use tailwater_rt::Address;
 use tailwater_rt::time::now;
 use tailwater_stats::result::Run;
 use tailwater_stats::{Audit, AuditSpec, audit};
-use tailwater_workload::{Arrivals, DemandPlan, Distribution, Schedule, Service, Step};
+use tailwater_workload::{
+    Arrivals, DemandPlan, Distribution, Scenario, Schedule, Service, Step, Work,
+};
 
 /// What the generator is to do. Times are in nanoseconds.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -23,11 +30,20 @@ pub(crate) struct Job {
     pub(crate) controller: Spec,
     pub(crate) slo_ns: u64,
     pub(crate) seed: u64,
-    pub(crate) service: ServiceJob,
+    pub(crate) asks: Asks,
     pub(crate) server_pid: u32,
     /// The server spins: its CPU time says nothing, its busy time does.
     pub(crate) server_spins: bool,
     pub(crate) kind: Kind,
+}
+
+/// What requests ask for.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) enum Asks {
+    /// A service time, as flags say.
+    Service(ServiceJob),
+    /// What the application of this scenario is asked: file and text.
+    Scenario(String, String),
 }
 
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -99,8 +115,22 @@ impl ServiceJob {
         Service { distribution, mean: Duration::from_nanos(self.mean_ns) }
     }
 
-    const fn method(&self) -> tailwater_core::MethodId {
-        if self.sleeps { work::SLEEP } else { work::SPIN }
+    const fn application(self) -> ServiceTime {
+        ServiceTime { work: if self.sleeps { Work::Sleep } else { Work::Spin } }
+    }
+}
+
+impl Asks {
+    /// Whose requests they are, and how long these take if nothing else decides.
+    fn application(&self) -> Result<(Arc<dyn Application>, Service), Failure> {
+        match self {
+            Self::Service(service) => Ok((Arc::new(service.application()), service.service())),
+            Self::Scenario(file, text) => {
+                let scenario = Scenario::parse(file, text).map_err(Failure::usage)?;
+                let application = applications::of(&scenario).map_err(Failure::usage)?;
+                Ok((application, scenario.server.service))
+            }
+        }
     }
 }
 
@@ -149,19 +179,15 @@ impl Job {
         self.pin(0)?;
         let mut fleet =
             Fleet::connect(&self.address()?, self.clients, controller).map_err(Failure::work)?;
-        let plan = ClosedPlan {
-            method: self.service.method(),
-            service: self.service.service(),
-            in_flight,
-            measure,
-            seed: self.seed,
-        };
+        let (application, service) = self.asks.application()?;
+        let plan = ClosedPlan { application, service, in_flight, measure, seed: self.seed };
         let capacity = closed::run(&mut fleet, &plan).map_err(Failure::work)?;
         Ok(Outcome::Closed { points: capacity.points, plateau_rps: capacity.plateau_rps })
     }
 
     fn open(&self, job: &OpenJob, controller: &Controller) -> Result<Outcome, Failure> {
-        let schedule = self.schedule(job)?;
+        let (application, service) = self.asks.application()?;
+        let schedule = self.schedule(job, &service)?;
         let parts = split(&schedule, self.clients, self.threads);
         let address = self.address()?;
         let mut fleets = Vec::new();
@@ -171,19 +197,21 @@ impl Job {
         }
         // A moment for the connections to come to rest and the threads to start.
         let start = now() + Duration::from_millis(30);
+        let threads = u32::try_from(parts.len()).unwrap_or(u32::MAX);
         let mut findings = Vec::new();
         std::thread::scope(|scope| {
-            let threads: Vec<_> = (0..)
+            let running: Vec<_> = (0..)
                 .zip(fleets.iter_mut().zip(parts))
                 .map(|(index, (fleet, (_, schedule)))| {
-                    let plan = self.open_plan(job, schedule);
+                    let seeds = Seeds { run: self.request_seed(), threads, thread: index };
+                    let plan = self.open_plan(job, schedule, application.clone(), seeds);
                     scope.spawn(move || {
                         self.pin(index)?;
                         Ok(open::run(fleet, &plan, start))
                     })
                 })
                 .collect();
-            for thread in threads {
+            for thread in running {
                 let result = thread.join().map_err(|_| Failure::work("the generator panicked"));
                 findings.push(result.and_then(|result| result));
             }
@@ -192,21 +220,32 @@ impl Job {
         self.conclude(job, findings)
     }
 
-    fn schedule(&self, job: &OpenJob) -> Result<Schedule, Failure> {
+    /// As the simulator's front has it.
+    fn request_seed(&self) -> u64 {
+        Rng::from_seed(self.seed).split("paths").split("node 0").seed()
+    }
+
+    fn schedule(&self, job: &OpenJob, service: &Service) -> Result<Schedule, Failure> {
         let steps = job
             .steps
             .iter()
             .map(|&(rate, length)| Step { rate: Rate(rate), length: Duration::from_nanos(length) });
         let arrivals = if job.periodic { Arrivals::Periodic } else { Arrivals::Poisson };
         let plan = DemandPlan { steps: steps.collect(), arrivals };
-        Schedule::build(&plan, self.clients, &self.service.service(), self.seed)
-            .map_err(Failure::usage)
+        Schedule::build(&plan, self.clients, service, self.seed).map_err(Failure::usage)
     }
 
-    fn open_plan(&self, job: &OpenJob, schedule: Schedule) -> OpenPlan {
+    fn open_plan(
+        &self,
+        job: &OpenJob,
+        schedule: Schedule,
+        application: Arc<dyn Application>,
+        seeds: Seeds,
+    ) -> OpenPlan {
         OpenPlan {
             schedule,
-            method: self.service.method(),
+            application,
+            seeds,
             slo: Duration::from_nanos(self.slo_ns),
             warm_up: Duration::from_nanos(job.warm_up_ns),
             measure: Duration::from_nanos(job.measure_ns),
@@ -248,6 +287,7 @@ impl Job {
             run.rx_per_request = per_served(counts.frames_in);
             run.tx_per_request = per_served(counts.frames_out);
             run.explicit_credits_rps = counts.credit_frames as f64 / seconds;
+            run.locks = counts.locks.iter().map(LockCounts::reading).collect();
             let cpu = first.window.server_cpu.nanos();
             let spent = if self.server_spins { counts.busy_ns } else { cpu };
             run.server_cpu_ns_per_request = spent as f64 / counts.received.max(1) as f64;

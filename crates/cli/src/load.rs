@@ -1,8 +1,9 @@
 //! `tailwater load`: load on any server, from flags.
 
+use crate::applications::read_scenario;
 use crate::args::LoadOptions;
 use crate::failure::{Failure, say};
-use crate::job::{Job, Kind, OpenJob, Outcome, ServiceJob};
+use crate::job::{Asks, Job, Kind, OpenJob, Outcome, ServiceJob};
 use std::time::Duration;
 use tailwater_control::catalog::Spec;
 use tailwater_core::Nanos;
@@ -49,15 +50,22 @@ fn job(options: &LoadOptions) -> Result<Job, Failure> {
         controller,
         slo_ns: options.controller.slo.nanos(),
         seed: options.seed,
-        service: ServiceJob {
-            shape: Distribution::from(options.distribution).into(),
-            mean_ns: options.mean.nanos(),
-            sleeps: options.sleep,
-        },
+        asks: asks(options)?,
         server_pid: options.server_pid.unwrap_or(0),
         server_spins: options.server_pid.is_none(),
         kind,
     })
+}
+
+fn asks(options: &LoadOptions) -> Result<Asks, Failure> {
+    let Some(file) = &options.scenario else {
+        return Ok(Asks::Service(ServiceJob {
+            shape: Distribution::from(options.distribution).into(),
+            mean_ns: options.mean.nanos(),
+            sleeps: options.sleep,
+        }));
+    };
+    Ok(Asks::Scenario(file.display().to_string(), read_scenario(file)?))
 }
 
 fn capacity(options: &LoadOptions, points: &[(u32, f64)], plateau: f64) -> Result<(), Failure> {

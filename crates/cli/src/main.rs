@@ -7,9 +7,11 @@
 
 mod args;
 mod failure;
+mod applications;
 mod job;
 mod serve;
 mod load;
+mod locks;
 mod run;
 mod demo;
 mod compare;
@@ -29,6 +31,7 @@ fn main() -> ExitCode {
     let result = match arguments.verb {
         Verb::Serve(options) => serve::serve(&options),
         Verb::Load(options) => load::load(&options),
+        Verb::Locks(options) => locks::locks(&options),
         Verb::Run(options) => run::run(&options),
         Verb::Demo(options) => demo::demo(&options),
         Verb::Compare(options) => compare::compare(&options),

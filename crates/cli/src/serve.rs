@@ -1,13 +1,17 @@
-//! `tailwater serve`: the synthetic service behind a real server, until a signal drains it.
+//! `tailwater serve`: the synthetic service, or a scenario's application, behind a real server, until a
+//! signal drains it.
 
+use crate::applications;
 use crate::args::{Offered, ServeOptions};
 use crate::failure::{Failure, say};
 use crate::job::allow_many_descriptors;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::time::Duration;
+use tailwater_load::application::Place;
 use tailwater_load::work::{self, Spinner};
-use tailwater_rt::{Reply, Request, Server, ServerConfig};
+use tailwater_rt::{LockRules, Placement, Reply, Request, Router, Server, ServerConfig};
+use tailwater_workload::Scenario;
 
 /// How long a drain may take.
 const DRAIN_LIMIT: Duration = Duration::from_secs(5);
@@ -18,29 +22,19 @@ pub(crate) fn serve(options: &ServeOptions) -> Result<(), Failure> {
     let spec = options.controller.spec();
     let slo = options.controller.slo;
     let controller = spec.build(slo, options.loops, 1).map_err(Failure::usage)?;
-    let config = ServerConfig {
-        listen: options.listen.clone(),
-        loops: options.loops,
-        cores: options.cores.clone(),
-        reception: options.reception,
-        placement: options.placement,
-        connections_max: options.connections_max,
-        slo,
-        ..ServerConfig::default()
-    };
     let admission = controller.admission;
-    let spinner = match options.calibration {
-        None => Spinner::calibrate(),
-        Some(rounds) if rounds > 0.0 && rounds.is_finite() => Spinner::of_speed(rounds),
-        Some(rounds) => {
-            return Err(Failure::usage(format!("--calibration is {rounds}; above 0 is needed")));
+    let server = match (scenario(options)?, options.service) {
+        (Some(scenario), _) => {
+            let locks = locks(options, &scenario);
+            let router = router(options, &scenario, locks)?;
+            Server::start(ServerConfig { locks, ..config(options) }, admission, router)
         }
-    };
-    let server = match options.service {
-        Offered::All => Server::start(config, admission, work::service(spinner)),
-        Offered::Echo => {
+        (None, Offered::All) => {
+            Server::start(config(options), admission, work::service(spinner(options)?))
+        }
+        (None, Offered::Echo) => {
             let echo = |request: Request| async { Reply::ok(request.payload) };
-            Server::start(config, admission, echo)
+            Server::start(config(options), admission, echo)
         }
     }
     .map_err(Failure::usage)?;
@@ -49,4 +43,62 @@ pub(crate) fn serve(options: &ServeOptions) -> Result<(), Failure> {
     signals.forever().next();
     server.drain(DRAIN_LIMIT);
     Ok(())
+}
+
+fn config(options: &ServeOptions) -> ServerConfig {
+    ServerConfig {
+        listen: options.listen.clone(),
+        loops: options.loops,
+        cores: options.cores.clone(),
+        reception: options.reception,
+        placement: options.placement,
+        connections_max: options.connections_max,
+        slo: options.controller.slo,
+        ..ServerConfig::default()
+    }
+}
+
+fn spinner(options: &ServeOptions) -> Result<Spinner, Failure> {
+    match options.calibration {
+        None => Ok(Spinner::calibrate()),
+        Some(rounds) if rounds > 0.0 && rounds.is_finite() => Ok(Spinner::of_speed(rounds)),
+        Some(rounds) => {
+            Err(Failure::usage(format!("--calibration is {rounds}; above 0 is needed")))
+        }
+    }
+}
+
+fn scenario(options: &ServeOptions) -> Result<Option<Scenario>, Failure> {
+    let Some(file) = &options.scenario else {
+        return Ok(None);
+    };
+    let text = applications::read_scenario(file)?;
+    let scenario = Scenario::parse(&file.display().to_string(), &text).map_err(Failure::usage)?;
+    scenario.needs_simulator().map_or(Ok(Some(scenario)), |why| Err(Failure::usage(why)))
+}
+
+/// Nothing for a service that takes no locks.
+fn locks(options: &ServeOptions, scenario: &Scenario) -> Option<LockRules> {
+    let server = &scenario.server;
+    let takes_locks = server.application.is_some() || !server.paths.is_empty();
+    takes_locks.then(|| LockRules {
+        policy: applications::policy(options.locks.unwrap_or(server.locks.policy)),
+        target: server.locks.target.unwrap_or(options.controller.slo),
+        budget: server.locks.budget,
+    })
+}
+
+fn router(
+    options: &ServeOptions,
+    scenario: &Scenario,
+    locks: Option<LockRules>,
+) -> Result<Router, Failure> {
+    let workers = match options.placement {
+        Placement::Inline => 0,
+        Placement::Workers(count) => count,
+    };
+    let (loops, spinner) = (options.loops, spinner(options)?);
+    let place = Place { loops, workers, locks, spinner };
+    let application = applications::of(scenario).map_err(Failure::usage)?;
+    application.router(&place).map_err(Failure::usage)
 }

@@ -61,19 +61,6 @@ fn complaint(folder: &Folder, good: &str, bad: &str) -> String {
 }
 
 #[test]
-fn paths_on_loopback_are_refused_with_what_to_type() {
-    let folder = Folder::new("paths");
-    let service = "service = { distribution = \"constant\", mean = \"10us\", work = \"sleep\" }";
-    let paths = "path = [{ probability = 1.0, steps = [{ lock = \"A\", hold = \"1us\" }] }]";
-    let file = folder.write("paths.toml", &TINY.replace(service, paths));
-    let output = run(&file, &["--on", "loopback"]);
-    let said = String::from_utf8(output.stderr).expect("text");
-    assert_eq!(output.status.code(), Some(2), "{said}");
-    assert!(said.contains("paths.toml:9:8: ") && said.contains("--on sim"), "{said}");
-    assert!(run(&file, &["--on", "sim"]).status.success());
-}
-
-#[test]
 fn a_bad_file_is_refused_with_file_line_found_and_needed() {
     let folder = Folder::new("bad-scenario");
     let cases = [

@@ -10,11 +10,16 @@ use tailwater_control::Reason;
 use tailwater_core::MethodId;
 use tailwater_load::work;
 use tailwater_rt::client::{CallError, CallFuture, CallOptions, Client};
+use tailwater_rt::service::status;
 
+/// Zero to who asks too often.
 fn received(client: &Client) -> u64 {
     let answer = client.call(MethodId::INTROSPECT.0, "").wait();
-    let json = answer.expect("the server tells its counts").payload;
-    let counts: serde_json::Value = serde_json::from_slice(&json).expect("JSON");
+    let answer = answer.expect("the server tells its counts");
+    if answer.status == status::TOO_OFTEN {
+        return 0;
+    }
+    let counts: serde_json::Value = serde_json::from_slice(&answer.payload).expect("JSON");
     counts["received"].as_u64().expect("a number")
 }
 

@@ -1,9 +1,11 @@
 //! Closed loop: a fixed number of requests in flight, each answer starting the next. For capacity.
 
+use crate::application::{Application, Order};
 use crate::fleet::{self, Fleet};
-use crate::work;
+use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
-use tailwater_core::{MethodId, Rng};
+use tailwater_core::Rng;
 use tailwater_rt::client::Event;
 use tailwater_rt::time::now;
 use tailwater_workload::Service;
@@ -19,18 +21,24 @@ pub struct Capacity {
 }
 
 /// What to ask.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct ClosedPlan {
-    /// How the server is asked to spend the service time.
-    pub method: MethodId,
+    /// What is asked for.
+    pub application: Arc<dyn Application>,
     /// The service times.
     pub service: Service,
     /// Requests in flight, one point each.
     pub in_flight: Vec<u32>,
     /// Length of each point.
     pub measure: Duration,
-    /// Decides the service times.
+    /// Decides the service times and all else about the requests.
     pub seed: u64,
+}
+
+impl fmt::Debug for ClosedPlan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ClosedPlan").field("in_flight", &self.in_flight).finish_non_exhaustive()
+    }
 }
 
 impl ClosedPlan {
@@ -54,8 +62,8 @@ pub enum ClosedError {
     Refused(u64),
 }
 
-impl std::fmt::Display for ClosedError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Display for ClosedError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::WrongAnswers(count) => write!(
                 f,
@@ -98,7 +106,7 @@ fn point(
     rng: &mut Rng,
 ) -> Result<f64, ClosedError> {
     let mut turns = Turns { next: 0, clients: fleet.clients(), tag: 0 };
-    let mut round = Round::default();
+    let mut round = Round::new(plan);
     for _ in 0..in_flight {
         turns.call(fleet, plan, rng, &mut round);
     }
@@ -141,9 +149,10 @@ struct Turns {
 }
 
 impl Turns {
-    fn call(&mut self, fleet: &mut Fleet, plan: &ClosedPlan, rng: &mut Rng, round: &mut Round) {
+    fn call(&mut self, fleet: &mut Fleet, plan: &ClosedPlan, rng: &mut Rng, round: &mut Round<'_>) {
         let service = Duration::from_nanos(u64::from(plan.service.draw_ns(rng)));
-        let call = fleet::call(plan.method, service, self.tag, None);
+        let order = Order { seed: rng.u64(), service, tag: self.tag };
+        let call = fleet::call(plan.application.ask(&order), None);
         let token = u64::from(self.tag);
         self.tag = self.tag.wrapping_add(1);
         let client = self.next;
@@ -154,21 +163,25 @@ impl Turns {
     }
 }
 
-#[derive(Default)]
-struct Round {
+struct Round<'a> {
+    application: &'a dyn Application,
     right: u64,
     wrong: u64,
     refused: u64,
     freed: u32,
 }
 
-impl Round {
+impl<'a> Round<'a> {
+    fn new(plan: &'a ClosedPlan) -> Self {
+        Self { application: &*plan.application, right: 0, wrong: 0, refused: 0, freed: 0 }
+    }
+
     fn on_event(&mut self, event: Event<'_>) {
         self.freed += 1;
         match event {
             #[expect(clippy::cast_possible_truncation, reason = "tokens are tags here")]
-            Event::Response { token, status: 0, payload, .. }
-                if work::is_answer(payload, token as u32) =>
+            Event::Response { token, status, payload, .. }
+                if self.application.is_answer(status, payload, token as u32) =>
             {
                 self.right += 1;
             }

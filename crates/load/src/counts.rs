@@ -2,6 +2,7 @@
 
 use serde::Deserialize;
 use std::collections::BTreeMap;
+use tailwater_stats::result::LockReading;
 
 /// What [`tailwater_core::MethodId::INTROSPECT`] answers. Unknown fields are newer than this.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -22,6 +23,46 @@ pub struct Counts {
     pub handler_ns: u64,
     /// Sheds by reason.
     pub shed: BTreeMap<String, u64>,
+    /// The locks that were waited for longest.
+    #[serde(default)]
+    pub locks: Vec<LockCounts>,
+    /// The budgets that requests get now; nothing from a server that gives none.
+    #[serde(default)]
+    pub budgets: Option<BudgetCounts>,
+}
+
+/// What a server's loop, the one that was asked, gives its requests for queueing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize)]
+pub struct BudgetCounts {
+    /// What a request may queue that arrives now.
+    pub budget_ns: u64,
+    /// Within this the server shall answer or refuse.
+    pub target_ns: u64,
+    /// What service takes of it: the 99th percentile; zero before there are 128 samples.
+    pub service_p99_ns: u64,
+    /// What the network takes of it, likewise.
+    pub network_p99_ns: u64,
+}
+
+/// What a server tells of the locks of one name.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Deserialize)]
+pub struct LockCounts {
+    /// Its name.
+    pub name: String,
+    /// Waits in the queue, however they ended.
+    pub contended: u64,
+    /// Refused on entry.
+    pub refused: u64,
+    /// Waits that ended without the lock.
+    pub gave_up: u64,
+    /// All waits together.
+    pub wait_ns: u64,
+    /// The median wait since the server started.
+    pub wait_p50_ns: u64,
+    /// The 99th percentile of waits since the server started.
+    pub wait_p99_ns: u64,
+    /// The longest wait since the server started.
+    pub wait_max_ns: u64,
 }
 
 impl Counts {
@@ -48,6 +89,8 @@ impl Counts {
             busy_ns: self.busy_ns - earlier.busy_ns,
             handler_ns: self.handler_ns - earlier.handler_ns,
             shed: shed.collect(),
+            locks: self.locks.iter().map(|lock| lock.since(&earlier.locks)).collect(),
+            budgets: self.budgets,
         }
     }
 
@@ -55,5 +98,56 @@ impl Counts {
     #[must_use]
     pub fn shed_total(&self) -> u64 {
         self.shed.values().sum()
+    }
+}
+
+impl LockCounts {
+    /// What was counted since; quantiles stay those since the start, which do not subtract.
+    fn since(&self, earlier: &[Self]) -> Self {
+        let none = Self::default();
+        let before = earlier.iter().find(|lock| lock.name == self.name).unwrap_or(&none);
+        Self {
+            contended: self.contended - before.contended.min(self.contended),
+            refused: self.refused - before.refused.min(self.refused),
+            gave_up: self.gave_up - before.gave_up.min(self.gave_up),
+            wait_ns: self.wait_ns - before.wait_ns.min(self.wait_ns),
+            ..self.clone()
+        }
+    }
+
+    /// As results tell it.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "times of seconds")]
+    pub fn reading(&self) -> LockReading {
+        LockReading {
+            tier: String::new(),
+            lock: self.name.clone(),
+            contended: self.contended,
+            refused: self.refused,
+            gave_up: self.gave_up,
+            waited_us: self.wait_ns as f64 / 1e3,
+            longest_wait_us: self.wait_max_ns as f64 / 1e3,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waits_are_subtracted_by_name_and_new_locks_count_from_zero() {
+        let lock = |name: &str, contended, wait_ns| LockCounts {
+            name: name.into(),
+            contended,
+            wait_ns,
+            ..LockCounts::default()
+        };
+        let counts = |locks| Counts { locks, ..Counts::default() };
+        let before = counts(vec![lock("slabs", 10, 1_000)]);
+        let after = counts(vec![lock("item", 3, 30), lock("slabs", 15, 9_000)]);
+        let found: Vec<_> = after.since(&before).locks.iter().map(LockCounts::reading).collect();
+        assert_eq!((found[0].contended, found[1].contended), (3, 5));
+        assert!((found[1].waited_us - 8.0).abs() < 1e-9);
     }
 }

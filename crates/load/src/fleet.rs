@@ -1,12 +1,12 @@
 //! Thousands of logical clients on one thread: connections, control state, and their timers.
 
-use crate::work;
+use crate::application::Ask;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::fmt;
 use std::time::Duration;
 use tailwater_control::catalog::Controller;
-use tailwater_core::{Instant, MethodId, Nanos};
+use tailwater_core::{Instant, MethodId};
 use tailwater_rt::Address;
 use tailwater_rt::client::{Channel, ChannelConfig, Event, NewCall};
 use tailwater_rt::poll::{Poller, Readiness};
@@ -220,9 +220,8 @@ impl Fleet {
     }
 }
 
-/// A call of the synthetic service.
+/// A request of an application as a call.
 #[must_use]
-pub fn call(method: MethodId, service: Duration, tag: u32, deadline: Option<Instant>) -> NewCall {
-    debug_assert!(service.nanos() <= work::SERVICE_MAX.nanos());
-    NewCall { method, payload: work::payload(service, tag), deadline, priority: 128, tenant: 0 }
+pub fn call(ask: Ask, deadline: Option<Instant>) -> NewCall {
+    NewCall { method: ask.method, payload: ask.payload, deadline, priority: 128, tenant: 0 }
 }

@@ -2,18 +2,22 @@
 //!
 //! Start with [`open::run`] for a schedule (open loop) and [`closed::run`] for capacity. A
 //! [`fleet::Fleet`] is thousands of logical clients on one thread, each with a connection and
-//! control state of its own. Latency counts from the intended time; what the generator itself did
+//! control state of its own. What they ask for, and what a server answers it with, is an
+//! [`Application`]. Latency counts from the intended time; what the generator itself did
 //! wrong (lateness, stalls, gaps that are not exponential) is reported beside every result.
 
 #![forbid(unsafe_code)]
 
+pub mod application;
 pub mod open;
 pub mod counts;
 pub mod closed;
 pub mod fleet;
 pub mod meter;
 pub mod work;
+pub mod paths;
 
+pub use application::Application;
 pub use closed::Capacity;
 pub use fleet::{Fleet, FleetError};
 pub use open::{Findings, OpenPlan};

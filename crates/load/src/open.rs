@@ -1,24 +1,28 @@
 //! Open loop: requests start when the schedule says, whatever became of those before them.
 
+use crate::application::{Application, Order};
 use crate::counts::Counts;
 use crate::fleet::{self, Fleet};
 use crate::meter::{Reading, Window};
-use crate::work;
+use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 use tailwater_control::DropReason;
-use tailwater_core::{Instant, MethodId, Nanos};
+use tailwater_core::{Instant, Nanos};
 use tailwater_rt::client::Event;
 use tailwater_rt::time::now;
 use tailwater_stats::{Tally, TallySpec};
-use tailwater_workload::Schedule;
+use tailwater_workload::{Entry, Schedule};
 
 /// What to send and what to look at.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct OpenPlan {
     /// All intended requests; the first `warm_up` of them is not counted.
     pub schedule: Schedule,
-    /// How the server is asked to spend the service time.
-    pub method: MethodId,
+    /// What is asked for.
+    pub application: Arc<dyn Application>,
+    /// What requests draw is decided by.
+    pub seeds: Seeds,
     /// Deadline of each request, from its intended time, and what goodput counts against.
     pub slo: Duration,
     /// Time before the measured window.
@@ -31,6 +35,30 @@ pub struct OpenPlan {
     pub bin: Option<Duration>,
     /// The server's process, for its CPU time.
     pub server_pid: u32,
+}
+
+impl fmt::Debug for OpenPlan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OpenPlan").field("measure", &self.measure).finish_non_exhaustive()
+    }
+}
+
+/// Seeds of requests, the same however many threads share the clients.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Seeds {
+    /// Of the run.
+    pub run: u64,
+    /// The generator's threads; each has every so many'th client.
+    pub threads: u32,
+    /// Which of them this is, from 0.
+    pub thread: u32,
+}
+
+impl Seeds {
+    fn of(&self, entry: &Entry) -> u64 {
+        let client = entry.client * self.threads + self.thread;
+        tailwater_workload::request_seed(self.run, client, entry.at)
+    }
 }
 
 /// What an open-loop run found.
@@ -191,7 +219,9 @@ impl<'a> Record<'a> {
         #[expect(clippy::cast_possible_truncation, reason = "a tag is any 32 bits")]
         let tag = index as u32;
         let service = Duration::from_nanos(u64::from(entry.service_ns));
-        let call = fleet::call(self.plan.method, service, tag, Some(intended + self.plan.slo));
+        let order = Order { seed: self.plan.seeds.of(&entry), service, tag };
+        let ask = self.plan.application.ask(&order);
+        let call = fleet::call(ask, Some(intended + self.plan.slo));
         let on_event = &mut |_: usize, event: Event<'_>| self.on_event(event);
         fleet.submit(entry.client as usize, time, index as u64, call, on_event);
     }
@@ -211,7 +241,7 @@ impl<'a> Record<'a> {
             Event::Response { token, status, payload, .. } => {
                 let (index, intended) = self.end(token);
                 #[expect(clippy::cast_possible_truncation, reason = "as when it was sent")]
-                let right = status == 0 && work::is_answer(payload, index as u32);
+                let right = self.plan.application.is_answer(status, payload, index as u32);
                 self.wrong_answers += u64::from(!right);
                 let latency = now().since(intended);
                 self.tally.served(intended, latency);

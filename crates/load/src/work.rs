@@ -1,10 +1,46 @@
 //! The synthetic service: a request says how long it takes, and the server takes that long.
 
+use crate::application::{Application, Ask, Kind, Order, Place};
 use std::hint::black_box;
+use std::sync::Arc;
 use std::time::Duration;
 use tailwater_core::{MethodId, Nanos};
 use tailwater_rt::time::now;
 use tailwater_rt::{Reply, Request, Router};
+use tailwater_workload::Work;
+
+/// The application of scenarios with `server.service`.
+pub const KIND: Kind = Kind {
+    name: "service-time",
+    about: "takes as long as server.service says",
+    settings: &[],
+    build: |given| Ok(Arc::new(ServiceTime { work: given.work })),
+};
+
+/// Requests say how long they take.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ServiceTime {
+    /// How the server spends that time.
+    pub work: Work,
+}
+
+impl Application for ServiceTime {
+    fn router(&self, place: &Place) -> Result<Router, String> {
+        Ok(service(place.spinner))
+    }
+
+    fn ask(&self, order: &Order) -> Ask {
+        let method = match self.work {
+            Work::Spin => SPIN,
+            Work::Sleep => SLEEP,
+        };
+        Ask { method, payload: payload(order.service, order.tag) }
+    }
+
+    fn is_answer(&self, status: u16, payload: &[u8], tag: u32) -> bool {
+        status == 0 && is_answer(payload, tag)
+    }
+}
 
 /// Answers with the request's payload.
 pub const ECHO: MethodId = MethodId(1);

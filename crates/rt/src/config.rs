@@ -4,6 +4,7 @@ use crate::net::Address;
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
+use tailwater_control::asqm::Policy;
 
 /// How a loop waits for something to do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -76,6 +77,19 @@ impl fmt::Display for Placement {
     }
 }
 
+/// How long requests may queue, and what they do at locks that are taken (Protego §3.2).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LockRules {
+    /// What `lock_within_budget` of `tailwater-sync` does for a request.
+    pub policy: Policy,
+    /// Within this the server shall answer or refuse. Budgets are what the 99th percentiles of service
+    /// and network leave of it. Above the objective, requests wait in vain; near the service time, they
+    /// are refused at the first lock that is taken.
+    pub target: Duration,
+    /// The budget of every request as a constant, where it is not to be measured.
+    pub budget: Option<Duration>,
+}
+
 /// Everything a server needs besides its service and its controller.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ServerConfig {
@@ -118,6 +132,8 @@ pub struct ServerConfig {
     pub patience: Duration,
     /// Longest frame, in bytes; default 1 MiB.
     pub frame_max: u32,
+    /// Budgets of queueing delay for requests; default none: nobody is refused at a lock.
+    pub locks: Option<LockRules>,
 }
 
 impl Default for ServerConfig {
@@ -139,6 +155,7 @@ impl Default for ServerConfig {
             output_max: 4 << 20,
             patience: Duration::from_secs(10),
             frame_max: tailwater_wire::Limits::DEFAULT,
+            locks: None,
         }
     }
 }

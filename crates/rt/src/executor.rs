@@ -5,6 +5,7 @@
 //! wakers carry no generation. Wakes may come from any thread: they mark the slot and, if its
 //! owner sleeps, ring its bell.
 
+use crate::time::now;
 use crossbeam_queue::SegQueue;
 use std::cell::RefCell;
 use std::cmp::Reverse;
@@ -13,10 +14,12 @@ use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::Ordering::{AcqRel, Release, SeqCst};
+use std::sync::atomic::Ordering::{AcqRel, Relaxed, Release, SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::task::{Context, Poll, Wake, Waker};
-use tailwater_core::Instant;
+use std::time::Duration;
+use tailwater_core::{Instant, Nanos as _};
+use tailwater_sync::budget::{self, Alarm, TaskBudget};
 
 /// Ends a thread's sleep.
 pub(crate) trait Bell: Send + Sync {
@@ -62,11 +65,15 @@ impl Doorbell {
 pub(crate) struct Ready {
     slots: SegQueue<u32>,
     doorbell: Arc<Doorbell>,
+    /// Wake-ups are stamped, so that what a woken task waits for its turn can be deducted.
+    stamps: bool,
 }
 
 struct SlotWaker {
     slot: u32,
     queued: AtomicBool,
+    /// When it was woken, in nanoseconds; kept only where wake-ups are stamped.
+    woken_ns: AtomicU64,
     ready: Arc<Ready>,
 }
 
@@ -77,6 +84,9 @@ impl Wake for SlotWaker {
 
     fn wake_by_ref(self: &Arc<Self>) {
         if !self.queued.swap(true, AcqRel) {
+            if self.ready.stamps {
+                self.woken_ns.store(now().as_nanos(), Relaxed);
+            }
             self.ready.slots.push(self.slot);
             self.ready.doorbell.notify();
         }
@@ -97,6 +107,12 @@ pub(crate) struct Panicked;
 /// A task's end, or `None` while it waits.
 pub(crate) type Finished<M, F> = Option<(M, Result<<F as Future>::Output, Panicked>)>;
 
+/// What travels with a task and may hold its budget.
+pub(crate) trait Meta {
+    /// The budget that is set while the task is polled.
+    fn budget(&mut self) -> Option<&mut TaskBudget>;
+}
+
 /// Tasks of one thread. `M` travels with each task and comes back with its output.
 pub(crate) struct Executor<F, M> {
     slots: Vec<Slot<F, M>>,
@@ -105,10 +121,11 @@ pub(crate) struct Executor<F, M> {
     max: usize,
 }
 
-impl<F: Future, M> Executor<F, M> {
-    /// At most `max` tasks at a time; the caller asks [`Executor::has_room`] first.
-    pub(crate) fn new(doorbell: Arc<Doorbell>, max: usize) -> Self {
-        let ready = Arc::new(Ready { slots: SegQueue::new(), doorbell });
+impl<F: Future, M: Meta> Executor<F, M> {
+    /// At most `max` tasks at a time; the caller asks [`Executor::has_room`] first. `budgets`: tasks
+    /// may have them, so that wake-ups are stamped.
+    pub(crate) fn new(doorbell: Arc<Doorbell>, max: usize, budgets: bool) -> Self {
+        let ready = Arc::new(Ready { slots: SegQueue::new(), doorbell, stamps: budgets });
         Self { slots: Vec::new(), free: Vec::new(), ready, max }
     }
 
@@ -121,15 +138,19 @@ impl<F: Future, M> Executor<F, M> {
     }
 
     /// Makes a task and polls it once. `Some` when it finished at once.
-    pub(crate) fn start(&mut self, meta: M, make: impl FnOnce() -> F) -> Finished<M, F> {
-        let Ok(future) = catch_unwind(AssertUnwindSafe(make)) else {
+    pub(crate) fn start(&mut self, mut meta: M, make: impl FnOnce() -> F) -> Finished<M, F> {
+        let made = {
+            let _entered = meta.budget().map(budget::enter);
+            catch_unwind(AssertUnwindSafe(make))
+        };
+        let Ok(future) = made else {
             return Some((meta, Err(Panicked)));
         };
         let index = self.free.pop().unwrap_or_else(|| self.add_slot());
         let slot = &mut self.slots[index as usize];
         slot.future.as_mut().set(Some(future));
         slot.meta = Some(meta);
-        self.poll(index)
+        self.poll(index, Duration::ZERO)
     }
 
     /// Whether a woken task waits.
@@ -141,24 +162,34 @@ impl<F: Future, M> Executor<F, M> {
     pub(crate) fn poll_next(&mut self) -> Option<Finished<M, F>> {
         let index = self.ready.slots.pop()?;
         let slot = &self.slots[index as usize];
+        let woken_ns = slot.wake.woken_ns.load(Relaxed);
         // Cleared before the poll, so that a wake-up during it queues the slot again.
         slot.wake.queued.store(false, Release);
         if slot.meta.is_none() {
             return Some(None);
         }
-        Some(self.poll(index))
+        let stamps = self.ready.stamps;
+        let waited = if stamps { now().as_nanos().saturating_sub(woken_ns) } else { 0 };
+        Some(self.poll(index, Duration::from_nanos(waited)))
     }
 
-    /// A panic ends the task that panicked and no other.
-    fn poll(&mut self, index: u32) -> Finished<M, F> {
-        let slot = &mut self.slots[index as usize];
-        let mut context = Context::from_waker(&slot.waker);
-        let future = slot.future.as_mut().as_pin_mut()?;
-        let output = match catch_unwind(AssertUnwindSafe(|| future.poll(&mut context))) {
+    /// A panic ends the task that panicked and no other. `waited` it has in the run queue since it was
+    /// woken.
+    fn poll(&mut self, index: u32, waited: Duration) -> Finished<M, F> {
+        let Slot { future, meta, waker, .. } = &mut self.slots[index as usize];
+        let entered = meta.as_mut().and_then(M::budget).map(budget::enter);
+        if entered.is_some() && !waited.is_zero() {
+            budget::deduct(waited);
+        }
+        let mut context = Context::from_waker(waker);
+        let running = future.as_mut().as_pin_mut()?;
+        let output = match catch_unwind(AssertUnwindSafe(|| running.poll(&mut context))) {
             Ok(Poll::Pending) => return None,
             Ok(Poll::Ready(output)) => Ok(output),
             Err(_) => Err(Panicked),
         };
+        drop(entered);
+        let slot = &mut self.slots[index as usize];
         slot.future.as_mut().set(None);
         let meta = slot.meta.take()?;
         self.free.push(index);
@@ -167,8 +198,12 @@ impl<F: Future, M> Executor<F, M> {
 
     fn add_slot(&mut self) -> u32 {
         let slot = u32::try_from(self.slots.len()).expect("bounded by max");
-        let wake =
-            Arc::new(SlotWaker { slot, queued: AtomicBool::new(false), ready: self.ready.clone() });
+        let wake = Arc::new(SlotWaker {
+            slot,
+            queued: AtomicBool::new(false),
+            woken_ns: AtomicU64::new(0),
+            ready: self.ready.clone(),
+        });
         let waker = Waker::from(wake.clone());
         self.slots.push(Slot { future: Box::pin(None), meta: None, waker, wake });
         slot
@@ -247,10 +282,34 @@ pub(crate) fn current_timers(add: impl FnOnce(&Timers)) {
     });
 }
 
+/// Lets a task that queues for a lock give up in time: wakes it by the timers of the thread that polls it.
+pub(crate) static LOCK_ALARM: LockAlarm = LockAlarm;
+
+pub(crate) struct LockAlarm;
+
+impl Alarm for LockAlarm {
+    fn wake_after(&self, after: Duration, waker: &Waker) {
+        let at = Instant::from_nanos(now().as_nanos().saturating_add(after.nanos()));
+        current_timers(|timers| timers.add(at, waker.clone()));
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::sync::atomic::AtomicU32;
+
+    impl Meta for u32 {
+        fn budget(&mut self) -> Option<&mut TaskBudget> {
+            None
+        }
+    }
+
+    impl Meta for TaskBudget {
+        fn budget(&mut self) -> Option<&mut TaskBudget> {
+            Some(self)
+        }
+    }
 
     struct Count(Arc<AtomicU32>);
     impl Bell for Count {
@@ -259,10 +318,10 @@ mod tests {
         }
     }
 
-    fn executor<F: Future>(max: usize) -> (Executor<F, u32>, Arc<Doorbell>, Arc<AtomicU32>) {
+    fn executor<F: Future, M: Meta>(max: usize) -> (Executor<F, M>, Arc<Doorbell>, Arc<AtomicU32>) {
         let rung = Arc::new(AtomicU32::new(0));
         let doorbell = Arc::new(Doorbell::new(Box::new(Count(rung.clone()))));
-        (Executor::new(doorbell.clone(), max), doorbell, rung)
+        (Executor::new(doorbell.clone(), max, true), doorbell, rung)
     }
 
     /// Waits until `rounds` polls have passed, waking itself each time.
@@ -276,7 +335,7 @@ mod tests {
     #[test]
     fn a_task_that_never_waits_finishes_at_once_and_its_slot_is_reused() {
         let (mut executor, _, _) = executor(4);
-        for id in 0..100 {
+        for id in 0..100_u32 {
             assert_eq!(executor.start(id, || rounds(0)), Some((id, Ok(0))));
         }
         assert_eq!(executor.slots.len(), 1);
@@ -286,7 +345,7 @@ mod tests {
     #[test]
     fn waiting_tasks_finish_in_turn_and_keep_their_meta() {
         let (mut executor, _, _) = executor(4);
-        assert_eq!(executor.start(1, || rounds(2)), None);
+        assert_eq!(executor.start(1_u32, || rounds(2)), None);
         assert_eq!(executor.start(2, || rounds(1)), None);
         assert_eq!(executor.live(), 2);
         let mut done = Vec::new();
@@ -303,17 +362,46 @@ mod tests {
             crate::time::yield_now().await;
             assert!(!panics, "a test wants this panic");
         };
-        executor.start(1, || task(true));
+        executor.start(1_u32, || task(true));
         executor.start(2, || task(false));
         assert_eq!(executor.poll_next(), Some(Some((1, Err(Panicked)))));
         assert_eq!(executor.poll_next(), Some(Some((2, Ok(())))));
         assert_eq!(executor.live(), 0);
     }
 
+    /// Ten tasks, each of which deducts a second, on one thread whose own context has no budget.
+    #[test]
+    fn each_task_has_the_budget_it_came_with_at_every_poll() {
+        let (mut executor, _, _) = executor(10);
+        let second = Duration::from_secs(1);
+        let spend = async |seconds: u32| {
+            for _ in 0..seconds {
+                budget::deduct(second);
+                crate::time::yield_now().await;
+            }
+            budget::current().map(|budget| budget.left())
+        };
+        for seconds in 0..10 {
+            let budget = TaskBudget::new(budget::Budget::new(100 * second));
+            executor.start(budget, || spend(seconds));
+        }
+        let mut finished = 0;
+        while let Some(polled) = executor.poll_next() {
+            if let Some((meta, output)) = polled {
+                finished += 1;
+                assert_eq!(output, Ok(Some(meta.budget().left())));
+                // What it waited for its turns is deducted too, and is no second here.
+                let spent = meta.budget().waited().as_secs();
+                assert_eq!(spent, finished, "seconds");
+            }
+        }
+        assert_eq!((finished, budget::current()), (9, None));
+    }
+
     #[test]
     fn room_is_bounded() {
         let (mut executor, _, _) = executor(2);
-        executor.start(1, || rounds(1));
+        executor.start(1_u32, || rounds(1));
         assert!(executor.has_room());
         executor.start(2, || rounds(1));
         assert!(!executor.has_room());
@@ -331,7 +419,7 @@ mod tests {
             }
             Poll::Ready(())
         });
-        assert_eq!(executor.start(7, || hand_out), None);
+        assert_eq!(executor.start(7_u32, || hand_out), None);
         let waker = receive.recv().unwrap();
         doorbell.lie_down();
         std::thread::spawn(move || {

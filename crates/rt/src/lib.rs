@@ -11,6 +11,7 @@
 
 #![forbid(unsafe_code)]
 
+mod buffer;
 pub mod client;
 pub mod config;
 mod counters;
@@ -23,7 +24,7 @@ pub mod service;
 pub mod time;
 mod worker;
 
-pub use config::{Placement, Reception, ServerConfig};
+pub use config::{LockRules, Placement, Reception, ServerConfig};
 pub use counters::Totals;
 pub use net::Address;
 pub use server::{Server, StartError};

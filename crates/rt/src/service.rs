@@ -5,6 +5,7 @@ use std::future::Future;
 use std::pin::Pin;
 use tailwater_control::Reason;
 use tailwater_core::{Instant, MethodId};
+use tailwater_sync::Refused;
 
 /// A call as the handler sees it.
 #[derive(Debug)]
@@ -49,14 +50,29 @@ impl Reply {
     }
 }
 
-/// A service: any `Fn(Request) -> impl Future<Output = Reply>`, or a [`Router`] of several.
+/// A lock that does not fit the request's budget: it is answered at once with the reason.
+impl From<Refused> for Reply {
+    fn from(refused: Refused) -> Self {
+        Self::Shed(refused.reason())
+    }
+}
+
+/// What makes `?` work in handlers: with `Result<Reply, Reply>` on all that becomes a reply.
+impl<E: Into<Self>> From<Result<Self, E>> for Reply {
+    fn from(result: Result<Self, E>) -> Self {
+        result.unwrap_or_else(Into::into)
+    }
+}
+
+/// A service: any `Fn(Request)` that returns a future of a [`Reply`] or of what becomes one, such as
+/// `Result<Reply, Refused>`; or a [`Router`] of several.
 ///
 /// The future runs on one thread from start to end, so it need not be `Send`. It may wait for
 /// timers ([`crate::time::sleep`]) and other calls without holding the thread; what it computes
 /// between two waits holds its loop, and the delay signal counts that.
 pub trait Service: Send + Sync + 'static {
     /// The running handler.
-    type Future: Future<Output = Reply> + 'static;
+    type Future: Future<Output: Into<Reply>> + 'static;
 
     /// Starts a handler.
     fn call(&self, request: Request) -> Self::Future;
@@ -65,7 +81,7 @@ pub trait Service: Send + Sync + 'static {
 impl<F, T> Service for F
 where
     F: Fn(Request) -> T + Send + Sync + 'static,
-    T: Future<Output = Reply> + 'static,
+    T: Future<Output: Into<Reply>> + 'static,
 {
     type Future = T;
 
@@ -80,6 +96,8 @@ pub mod status {
     pub const UNKNOWN_METHOD: u16 = 404;
     /// The answer is longer than the client accepts.
     pub const ANSWER_TOO_LONG: u16 = 413;
+    /// The server's counts were asked for too often.
+    pub const TOO_OFTEN: u16 = 429;
     /// The handler panicked.
     pub const PANICKED: u16 = 500;
 }
@@ -106,7 +124,10 @@ impl Router {
     #[must_use]
     pub fn route<S: Service>(mut self, method: u16, service: S) -> Self {
         assert!(!MethodId(method).is_reserved(), "method {method:#x}: 0xff00 and up are reserved");
-        let route = Box::new(move |request| Box::pin(service.call(request)) as Boxed);
+        let route = Box::new(move |request| {
+            let running = service.call(request);
+            Box::pin(async move { running.await.into() }) as Boxed
+        });
         assert!(self.routes.insert(method, route).is_none(), "method {method} is routed twice");
         self
     }

@@ -3,7 +3,7 @@
 //! The run queue stays with the loop, so that delay signal, AQM and order are the same as in-line;
 //! only as many requests as there are workers are handed over ahead of time.
 
-use crate::executor::{Bell, Doorbell, Executor, Panicked, install_timers};
+use crate::executor::{Bell, Doorbell, Executor, Finished, Meta, Panicked, install_timers};
 use crate::server::{Inbox, Job};
 use crate::service::{Reply, Service};
 use crate::time::now;
@@ -14,11 +14,14 @@ use std::sync::{Arc, OnceLock};
 use std::thread::{JoinHandle, Thread};
 use std::time::Duration;
 use tailwater_core::Instant;
+use tailwater_sync::budget::TaskBudget;
 
 /// A handler's answer on its way back to the loop that owns the connection.
 pub(crate) struct Done {
     pub(crate) ticket: Ticket,
     pub(crate) reply: Result<Reply, Panicked>,
+    /// When the handler ended, where budgets are measured: on its way back it may wait for the loop.
+    pub(crate) ended: Option<Instant>,
 }
 
 /// What identifies a running request.
@@ -31,11 +34,34 @@ pub(crate) struct Ticket {
     pub(crate) bytes: usize,
     pub(crate) arrived: Instant,
     pub(crate) started: Instant,
+    /// What is left of its queueing delay, as of its last poll.
+    pub(crate) budget: Option<TaskBudget>,
+}
+
+impl Meta for Ticket {
+    fn budget(&mut self) -> Option<&mut TaskBudget> {
+        self.budget.as_mut()
+    }
 }
 
 struct Task {
     ticket: Ticket,
     home: usize,
+}
+
+impl Meta for Task {
+    fn budget(&mut self) -> Option<&mut TaskBudget> {
+        self.ticket.budget()
+    }
+}
+
+/// What is the same for every worker's executor.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    /// Most handlers of a worker that wait for something at once.
+    pub(crate) tasks: usize,
+    /// Requests have budgets of queueing delay.
+    pub(crate) budgets: bool,
 }
 
 /// The pool's shared half.
@@ -51,7 +77,7 @@ impl Pool {
     /// Starts `count` workers that answer to `inboxes`.
     pub(crate) fn start<S: Service>(
         count: usize,
-        tasks_max: usize,
+        limits: Limits,
         service: Arc<S>,
         inboxes: Arc<[Inbox]>,
     ) -> std::io::Result<(Arc<Self>, Vec<JoinHandle<()>>)> {
@@ -70,7 +96,7 @@ impl Pool {
             let (pool, service, inboxes) = (pool.clone(), service.clone(), inboxes.clone());
             let thread = std::thread::Builder::new()
                 .name(format!("tailwater-work-{index}"))
-                .spawn(move || Worker::new(pool, index, tasks_max, inboxes).run(&*service))?;
+                .spawn(move || Worker::new(pool, index, limits, inboxes).run(&*service))?;
             bell.0.set(thread.thread().clone()).expect("each bell is set once");
             threads.push(thread);
         }
@@ -82,6 +108,7 @@ impl Pool {
     }
 
     /// Hands a job over; gives it back when the ring has filled meanwhile.
+    #[expect(clippy::result_large_err, reason = "a job that does not fit goes back to its queue")]
     pub(crate) fn push(&self, home: usize, job: Job) -> Result<(), Job> {
         self.ring.push((home, job)).map_err(|(_, job)| job)?;
         // One sleeper per job is enough; busy workers look at the ring by themselves.
@@ -121,10 +148,10 @@ struct Worker<F> {
     inboxes: Arc<[Inbox]>,
 }
 
-impl<F: Future<Output = Reply>> Worker<F> {
-    fn new(pool: Arc<Pool>, index: usize, tasks_max: usize, inboxes: Arc<[Inbox]>) -> Self {
+impl<F: Future<Output: Into<Reply>>> Worker<F> {
+    fn new(pool: Arc<Pool>, index: usize, limits: Limits, inboxes: Arc<[Inbox]>) -> Self {
         let doorbell = pool.workers[index].clone();
-        let executor = Executor::new(doorbell.clone(), tasks_max);
+        let executor = Executor::new(doorbell.clone(), limits.tasks, limits.budgets);
         Self { pool, doorbell, executor, inboxes }
     }
 
@@ -165,10 +192,11 @@ impl<F: Future<Output = Reply>> Worker<F> {
         true
     }
 
-    fn deliver(&self, finished: Option<(Task, Result<Reply, Panicked>)>) {
+    fn deliver(&self, finished: Finished<Task, F>) {
         if let Some((task, reply)) = finished {
             let inbox = &self.inboxes[task.home];
-            inbox.done.push(Done { ticket: task.ticket, reply });
+            let ended = task.ticket.budget.map(|_| now());
+            inbox.done.push(Done { ticket: task.ticket, reply: reply.map(Into::into), ended });
             inbox.doorbell.notify();
         }
     }

@@ -17,6 +17,10 @@ async fn echo(request: Request) -> Reply {
     Reply::ok(request.payload)
 }
 
+async fn panics(_: Request) -> Reply {
+    panic!("a test wants this panic")
+}
+
 fn controller(name: &str) -> Controller {
     Spec::named(name).build(Duration::from_millis(100), 2, 1).unwrap()
 }
@@ -123,7 +127,7 @@ fn a_handler_may_call_another_server() {
 fn statuses_panics_and_refusals_reach_the_caller() {
     let router = Router::new()
         .route(1, |_: Request| async { Reply::failure(7, "no such key") })
-        .route(2, |_: Request| async { panic!("a test wants this panic") })
+        .route(2, panics)
         .route(3, |_: Request| async { Reply::Shed(tailwater_control::Reason::Lock) })
         .route(4, |_: Request| async { Reply::ok(vec![0; 2 << 20]) });
     let (server, client) = start(ServerConfig::default(), "none", router);

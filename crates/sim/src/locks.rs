@@ -7,6 +7,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 use tailwater_control::asqm::{Budget, Entry, Found, Policy};
 use tailwater_core::{Instant, Nanos};
+use tailwater_stats::result::LockReading;
 
 /// All locks of a node. First come, first served: who releases hands over.
 pub(crate) struct Locks {
@@ -64,15 +65,30 @@ pub struct LockReport {
     pub longest_wait: Duration,
 }
 
+impl LockReport {
+    /// As results tell it.
+    pub(crate) fn reading(&self) -> LockReading {
+        LockReading {
+            tier: self.tier.clone(),
+            lock: self.lock.clone(),
+            contended: self.contended,
+            refused: self.refused,
+            gave_up: self.gave_up,
+            waited_us: self.waited.nanos() as f64 / 1e3,
+            longest_wait_us: self.longest_wait.nanos() as f64 / 1e3,
+        }
+    }
+}
+
 impl Locks {
     pub(crate) fn new(paths: &Paths, tier: &str) -> Self {
-        let report = |set: &crate::paths::LockSet| {
+        let report = |set: &tailwater_workload::ways::LockSet| {
             let (tier, lock, among) = (tier.to_owned(), set.name.clone(), set.among);
             (set.first, LockReport { tier, lock, among, ..LockReport::default() })
         };
         Self {
-            locks: vec![Lock::default(); paths.locks() as usize],
-            reports: paths.sets.iter().map(report).collect(),
+            locks: vec![Lock::default(); paths.ways.locks() as usize],
+            reports: paths.ways.sets.iter().map(report).collect(),
         }
     }
 

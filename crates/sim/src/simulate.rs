@@ -4,6 +4,7 @@ use crate::checks::{Rule, calls, fates};
 use crate::clients::Clients;
 use crate::fabric::Fabric;
 use crate::faults::Members;
+use crate::locks::LockReport;
 use crate::node::{Counts, Node};
 use crate::slab::Key;
 use crate::space::{Event, Packet, Space};
@@ -244,6 +245,12 @@ impl<'a> Simulation<'a> {
                     topology.nodes[node].on_give_up(now, key, space);
                 }
             }
+            Event::Resume(key) => {
+                let client = space.requests.get(key).map(|request| request.client);
+                if let Some(node) = client.map(|client| topology.to(client)) {
+                    topology.nodes[node].on_resume(now, key, space);
+                }
+            }
             Event::Reply(key) => match topology.caller_of(Packet::Reply(key), space) {
                 Some(node) => node.on_packet(now, Packet::Reply(key), space),
                 None => return self.clients.on_reply(now, key, space),
@@ -383,10 +390,12 @@ impl<'a> Simulation<'a> {
         books.tally.finish().fill(&mut run, Some(of_window.requests));
         of_window.fill(&mut run, world.measure);
         let nodes = self.topology.nodes.into_iter();
+        let locks: Vec<_> = nodes.flat_map(|node| node.lock_reports(self.end)).collect();
+        run.locks = locks.iter().map(LockReport::reading).collect();
         let trace = Trace {
             samples: self.samples,
             longest_unserved: books.longest_unserved,
-            locks: nodes.flat_map(|node| node.lock_reports(self.end)).collect(),
+            locks,
             events: self.events,
         };
         Ok((run, trace))

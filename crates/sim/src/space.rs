@@ -24,6 +24,8 @@ pub(crate) enum Event {
     Tick(u16),
     /// A waiter's budget ends, if it still waits for the same.
     GiveUp(Key),
+    /// A request's pause on its path is over.
+    Resume(Key),
     /// A response or reject reaches its client.
     Reply(Key),
     /// A credit message reaches its client.

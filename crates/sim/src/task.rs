@@ -31,6 +31,7 @@ pub(crate) struct Task {
     /// What being woken cost, to be added to its next computing.
     pub(crate) owed: Duration,
     pub(crate) computed: Duration,
+    /// What it waited for other nodes, and for nobody.
     pub(crate) called: Duration,
     /// The request that waits for this one at another node.
     pub(crate) parent: Option<Key>,
@@ -45,6 +46,8 @@ pub(crate) enum Stage {
     Ready,
     /// It waits for a lock.
     Waiting { lock: u32, since: Instant, give_up_at: Option<Instant> },
+    /// It waits for nobody, until a time.
+    Pausing { since: Instant },
     /// It waits for the answers of so many calls.
     Calling { since: Instant, left: u32 },
 }
@@ -71,7 +74,7 @@ impl Task {
 
     /// Chooses its path. `waited` was spent in the node's queues before it could run.
     pub(crate) fn begin(&mut self, paths: &Paths, budget: Budget, waited: Duration) {
-        self.way = paths.choose(&mut self.rng);
+        self.way = paths.ways.choose(&mut self.rng);
         self.budget = budget;
         self.budget.deduct(waited);
         self.stage = Stage::Ready;
@@ -88,7 +91,9 @@ impl Task {
     pub(crate) fn stop_waiting(&mut self, now: Instant) {
         match self.stage {
             Stage::Waiting { since, .. } => self.budget.deduct(now.since(since)),
-            Stage::Calling { since, .. } => self.called += now.since(since),
+            Stage::Calling { since, .. } | Stage::Pausing { since } => {
+                self.called += now.since(since);
+            }
             Stage::Fresh | Stage::Ready => {}
         }
         self.stage = Stage::Ready;

@@ -80,7 +80,7 @@ impl<'a> Plan<'a> {
     fn join(&mut self, world: &World, to: usize) {
         let begin = self.connections();
         if let Some((tier, _)) = self.places[to] {
-            let calls = |spec: &NodeSpec| spec.paths.as_ref().is_some_and(|p| p.calls(tier));
+            let calls = |spec: &NodeSpec| spec.paths.as_ref().is_some_and(|p| p.ways.calls(tier));
             let callers = (0..).zip(&self.specs).filter(|(_, spec)| calls(spec));
             let count = world.tiers[tier].connections.max(1) as usize;
             let joined = callers

@@ -163,6 +163,29 @@ pub struct Run {
     pub noise: Noise,
     /// Per-bin series, for stepped scenarios.
     pub series: Option<Series>,
+    /// What was waited at named locks; empty where there are none. On loopback in the measured window,
+    /// in simulation in the whole run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub locks: Vec<LockReading>,
+}
+
+/// What was seen of the locks of one name.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct LockReading {
+    /// Whose they are: a tier's name; empty for the front.
+    pub tier: String,
+    /// Their name.
+    pub lock: String,
+    /// How often one had to be waited for.
+    pub contended: u64,
+    /// How often a request was refused on entry.
+    pub refused: u64,
+    /// How often a waiter gave up.
+    pub gave_up: u64,
+    /// For how long they were waited for, added up.
+    pub waited_us: f64,
+    /// The longest wait, on loopback since the server started.
+    pub longest_wait_us: f64,
 }
 
 /// How often clients went on to another replica, as shares of all requests of the run.

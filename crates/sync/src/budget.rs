@@ -36,7 +36,7 @@ impl TaskBudget {
     /// With [`Asqm::DEFAULT`] and without an alarm.
     #[must_use]
     pub const fn new(budget: Budget) -> Self {
-        Self(Context { budget: Some(budget), alarm: None, policy: Policy::Asqm(Asqm::DEFAULT) })
+        Self(Context { budget: Some(budget), policy: Policy::Asqm(Asqm::DEFAULT), ..Context::NONE })
     }
 
     /// Lets queued tasks give up in time.
@@ -103,11 +103,28 @@ pub fn current() -> Option<Budget> {
     CONTEXT.get().budget
 }
 
-/// Deducts what the present request waited elsewhere on this server, such as in a run queue.
+/// Deducts what the present request waited elsewhere on this server, such as in a run queue. A task that
+/// was in the queue of a lock meanwhile is not charged twice.
 pub fn deduct(waited: Duration) {
     let mut context = CONTEXT.get();
     if let Some(budget) = &mut context.budget {
         budget.deduct(waited);
+        context.elsewhere = context.elsewhere.saturating_add(waited);
+        CONTEXT.set(context);
+    }
+}
+
+/// All that the present request waited elsewhere, so far.
+pub(crate) fn elsewhere() -> Duration {
+    CONTEXT.get().elsewhere
+}
+
+/// Deducts a wait at a lock, which began when so much had been waited [`elsewhere`].
+pub(crate) fn deduct_wait(waited: Duration, elsewhere_before: Duration) {
+    let mut context = CONTEXT.get();
+    if let Some(budget) = &mut context.budget {
+        let charged = context.elsewhere.saturating_sub(elsewhere_before);
+        budget.deduct(waited.saturating_sub(charged));
         CONTEXT.set(context);
     }
 }
@@ -154,10 +171,13 @@ struct Context {
     budget: Option<Budget>,
     alarm: Option<&'static dyn Alarm>,
     policy: Policy,
+    /// What was deducted for waiting elsewhere than at locks.
+    elsewhere: Duration,
 }
 
 impl Context {
-    const NONE: Self = Self { budget: None, alarm: None, policy: Policy::Plain };
+    const NONE: Self =
+        Self { budget: None, alarm: None, policy: Policy::Plain, elsewhere: Duration::ZERO };
 }
 
 thread_local! {

@@ -335,10 +335,17 @@ impl Gate {
         true
     }
 
-    /// What every wait ends with, however it ended.
-    fn account(&self, since: Instant, now: Instant, acquired: bool) -> Duration {
+    /// What every wait ends with, however it ended. `elsewhere` is what the request had waited elsewhere
+    /// when it began.
+    fn account(
+        &self,
+        since: Instant,
+        now: Instant,
+        elsewhere: Duration,
+        acquired: bool,
+    ) -> Duration {
         let waited = now.since(since);
-        budget::deduct(waited);
+        budget::deduct_wait(waited, elsewhere);
         if let Some(stats) = self.stats {
             stats.waited(waited.nanos(), acquired);
         }

@@ -178,6 +178,28 @@ fn a_budget_follows_its_task_and_no_other() {
     assert_eq!(poll_once(work.as_mut()), Poll::Ready(Some(2 * MICRO)));
 }
 
+/// An executor deducts what a woken task waited for its turn; its wait for the lock spans that time.
+#[test]
+fn a_wait_in_the_run_queue_is_not_charged_to_the_lock_again() {
+    let mutex = Mutex::new(());
+    let held = mutex.try_lock().unwrap();
+    let mut task = TaskBudget::new(Budget::new(Duration::from_secs(3600)));
+    let mut waiting = pin!(mutex.lock_within_budget());
+    {
+        let _entered = budget::enter(&mut task);
+        assert!(poll_once(waiting.as_mut()).is_pending());
+    }
+    drop(held);
+    let queued = Duration::from_secs(60);
+    {
+        let _entered = budget::enter(&mut task);
+        budget::deduct(queued);
+        assert!(poll_once(waiting.as_mut()).is_ready());
+    }
+    // The wait itself took less than the minute that is said to have been in the run queue.
+    assert_eq!(task.budget().waited(), queued);
+}
+
 #[test]
 fn threads_that_poll_tasks_lose_no_wake_up() {
     let (mutex, semaphore) = (Mutex::new(0), Semaphore::new(2));

@@ -19,11 +19,14 @@ pub mod demand;
 pub mod schedule;
 pub mod service;
 
+pub mod ways;
+
 pub mod duration;
 mod words;
 
 pub use demand::{Arrivals, DemandPlan, Step};
 pub use duration::{DurationError, format_duration, parse_duration};
 pub use scenario::{Configuration, ControllerSpec, Scenario, ScenarioError};
-pub use schedule::{Entry, Schedule, ScheduleError, Stream};
+pub use schedule::{Entry, Schedule, ScheduleError, Stream, request_seed};
 pub use service::{Distribution, Service, Work};
+pub use ways::Ways;

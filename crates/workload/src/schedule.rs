@@ -66,6 +66,15 @@ impl Schedule {
     }
 }
 
+/// Decides all that a request draws beside its service time: the same request, by client and intended
+/// time in nanoseconds from the start, draws the same on every driver, whatever the controller does.
+/// `seed` is the run's.
+#[must_use]
+pub fn request_seed(seed: u64, client: u32, intended_ns: u64) -> u64 {
+    let client = u64::from(client).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    seed ^ intended_ns.rotate_left(17) ^ client
+}
+
 /// The entries of [`Schedule::build`] one by one, for who needs no more than the next: its memory
 /// does not grow with the run.
 pub struct Stream {

@@ -7,7 +7,7 @@ use super::process::{ServerProcess, perform};
 use super::progress::Progress;
 use super::steps::{Steps, note_demand};
 use crate::failure::Failure;
-use crate::job::{Job, Kind, OpenJob, OpenOutcome, Outcome, ServiceJob};
+use crate::job::{Asks, Job, Kind, OpenJob, OpenOutcome, Outcome};
 use std::collections::BTreeMap;
 use std::time::Duration;
 use tailwater_control::catalog::Spec;
@@ -16,9 +16,9 @@ use tailwater_load::work::Spinner;
 use tailwater_stats::result::{CapacityReading, Discard, Experiment, Run, Spread};
 use tailwater_stats::{BoundSpec, Knowledge, Rules, bound, discard, judge, summarise};
 use tailwater_workload::scenario::{
-    Configuration, ControllerSpec, Placement, Reception, Transport,
+    Configuration, ControllerSpec, LockPolicy, Placement, Reception, Transport,
 };
-use tailwater_workload::{Arrivals, Scenario, Work, duration::format_duration};
+use tailwater_workload::{Arrivals, Scenario, Ways, duration::format_duration};
 
 /// A run that noise set aside is tried so often; the last try stands, as invalid if it must.
 const TRIES: u32 = 3;
@@ -124,7 +124,7 @@ impl<'a> Orchestrator<'a> {
             return Ok(fixed.0);
         }
         let spec = Spec::named("none");
-        let server = self.start_server(&spec, self.scenario.slo[0])?;
+        let server = self.start_server(&spec, self.scenario.slo[0], Some(LockPolicy::Plain))?;
         let kind = Kind::Closed {
             in_flight: self.scenario.capacity.sweep(clients),
             measure_ns: self.scenario.capacity.duration.nanos(),
@@ -181,7 +181,7 @@ impl<'a> Orchestrator<'a> {
         capacity: f64,
     ) -> Result<OpenOutcome, Failure> {
         let spec = check::spec(controller);
-        let server = self.start_server(&spec, configuration.slo)?;
+        let server = self.start_server(&spec, configuration.slo, controller.locks)?;
         let plan = configuration.demand_plan(Rate(capacity));
         let kind = Kind::Open(OpenJob {
             steps: plan.steps.iter().map(|step| (step.rate.0, step.length.nanos())).collect(),
@@ -227,9 +227,18 @@ impl<'a> Orchestrator<'a> {
         self.experiment.runs.push(outcome.run);
     }
 
-    fn start_server(&mut self, spec: &Spec, slo: Duration) -> Result<ServerProcess, Failure> {
+    fn start_server(
+        &mut self,
+        spec: &Spec,
+        slo: Duration,
+        locks: Option<LockPolicy>,
+    ) -> Result<ServerProcess, Failure> {
         self.sockets += 1;
-        ServerProcess::start(&flags(self.scenario, spec, slo, self.calibration, self.sockets))
+        let mut flags = flags(self.scenario, spec, slo, self.calibration, self.sockets);
+        if let Some(policy) = locks {
+            flags.extend(["--locks".into(), policy.to_string()]);
+        }
+        ServerProcess::start(&flags, &self.scenario.text)
     }
 
     fn job(
@@ -250,11 +259,7 @@ impl<'a> Orchestrator<'a> {
             controller,
             slo_ns: slo.nanos(),
             seed,
-            service: ServiceJob {
-                shape: wanted.service.distribution.into(),
-                mean_ns: wanted.service.mean.nanos(),
-                sleeps: wanted.work == Work::Sleep,
-            },
+            asks: Asks::Scenario(self.scenario.file.clone(), self.scenario.text.clone()),
             server_pid: server.pid(),
             server_spins: wanted.reception != Reception::Block,
             kind,
@@ -298,6 +303,9 @@ impl<'a> Orchestrator<'a> {
 /// The bound for a server whose mean cost per request is what the capacity says: the handler's time
 /// as drawn, and a constant for everything else.
 pub(super) fn bound_rps(scenario: &Scenario, slo: Duration, demand: f64, capacity: f64) -> f64 {
+    if !scenario.server.paths.is_empty() {
+        return bound_of_paths(scenario, demand);
+    }
     let service = scenario.server.service;
     let cores = scenario.server.loops;
     let mean_ns = service.mean.nanos() as f64;
@@ -314,6 +322,12 @@ pub(super) fn bound_rps(scenario: &Scenario, slo: Duration, demand: f64, capacit
         seed: scenario.seed,
     })
     .0
+}
+
+/// Capacity says nothing of the cores where a lock limits it, so what a request costs beside its path is
+/// left out: the bound may be high.
+fn bound_of_paths(scenario: &Scenario, demand: f64) -> f64 {
+    Ways::new(&scenario.server.paths).bound(scenario.server.loops, 0.0, Rate(demand)).0
 }
 
 /// Quotes a run against a capacity.
@@ -356,6 +370,7 @@ fn flags(
         ("--reception", reception),
         ("--placement", placement),
         ("--calibration", calibration.to_string()),
+        ("--scenario", "-".into()),
     ]
     .into_iter()
     .flat_map(|(flag, value)| [flag.to_owned(), value])

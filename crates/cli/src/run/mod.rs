@@ -10,6 +10,7 @@ pub(crate) mod progress;
 mod sim;
 mod steps;
 
+use crate::applications;
 use crate::args::{Driver, RunOptions};
 use crate::failure::Failure;
 use tailwater_workload::Scenario;
@@ -38,9 +39,13 @@ pub(crate) fn run_text(options: &RunOptions, text: &str) -> Result<(), Failure> 
     let experiment = match options.on {
         Driver::Loopback => {
             scenario.needs_simulator().map_or(Ok(()), Err).map_err(Failure::usage)?;
+            applications::of(&scenario).map_err(Failure::usage)?;
             loopback::run(&scenario)?
         }
-        Driver::Sim => sim::run(&scenario)?,
+        Driver::Sim => {
+            scenario.needs_sockets().map_or(Ok(()), Err).map_err(Failure::usage)?;
+            sim::run(&scenario)?
+        }
     };
     output::deliver(&experiment, options.json, options.out.as_deref())
 }

@@ -26,15 +26,20 @@ struct Greeting {
 }
 
 impl ServerProcess {
-    /// Starts `tailwater serve` with these flags and waits until it listens.
-    pub(super) fn start(flags: &[String]) -> Result<Self, Failure> {
+    /// Starts `tailwater serve` with these flags and waits until it listens. `scenario` is what it reads
+    /// on standard input.
+    pub(super) fn start(flags: &[String], scenario: &str) -> Result<Self, Failure> {
         let mut child = Command::new(myself()?)
             .arg("serve")
             .args(flags)
-            .stdin(Stdio::null())
+            .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
             .map_err(|error| Failure::work(format!("cannot start the server: {error}")))?;
+        if let Some(mut stdin) = child.stdin.take() {
+            // If it is gone already, the line that is missing below says so.
+            let _ = stdin.write_all(scenario.as_bytes());
+        }
         let mut line = String::new();
         if let Some(stdout) = child.stdout.take() {
             // It says one line; if it ends instead, that line stays empty.
@@ -80,6 +85,9 @@ pub(super) fn perform(job: &Job) -> Result<Outcome, Failure> {
         Ok(Outcome::Failed { usage: true, why }) => Err(Failure::Usage(why)),
         Ok(Outcome::Failed { usage: false, why }) => Err(Failure::Work(why)),
         Ok(outcome) => Ok(outcome),
-        Err(_) => Err(Failure::work(format!("the load generator ended with {}", output.status))),
+        Err(error) => Err(Failure::work(format!(
+            "the load generator ended with {}, and its outcome cannot be read: {error}",
+            output.status
+        ))),
     }
 }

@@ -35,8 +35,19 @@ impl Estimator {
     /// The budget of a request that arrives now.
     #[must_use]
     pub fn budget(&self) -> Budget {
-        let p99 = |quantile: &Quantile| quantile.value().unwrap_or(Duration::ZERO);
-        Budget::of_target(self.target, p99(&self.service), p99(&self.network))
+        Budget::of_target(self.target, self.service_p99(), self.network_p99())
+    }
+
+    /// The 99th percentile of service; zero before there are 128 samples.
+    #[must_use]
+    pub fn service_p99(&self) -> Duration {
+        self.service.value().unwrap_or(Duration::ZERO)
+    }
+
+    /// The 99th percentile of the network's round trips; zero before there are 128 samples.
+    #[must_use]
+    pub fn network_p99(&self) -> Duration {
+        self.network.value().unwrap_or(Duration::ZERO)
     }
 }
 

@@ -4,6 +4,7 @@
 //! client, and reconnects with back-off. It holds no thread and reads no clock.
 
 use super::calls::{Calls, Entry};
+use crate::buffer::give_back;
 use crate::net::{Address, Stream, Transfer};
 use crate::poll::{Interest, Poller, Readiness};
 use std::time::Duration;
@@ -371,6 +372,7 @@ impl Channel {
             input.extend_from_slice(fresh);
             if let Some(used) = self.parse(now, &input, on_event) {
                 input.drain(..used);
+                give_back(&mut input);
                 self.input = input;
             }
         }
@@ -472,6 +474,7 @@ impl Channel {
             }
         }
         self.output.clear();
+        give_back(&mut self.output);
         self.output_sent = 0;
         self.watch(now, poller, Interest::READ, on_event);
     }

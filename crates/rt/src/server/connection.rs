@@ -1,5 +1,7 @@
 //! One client's connection: its socket, its buffers, and when its requests were really sent.
 
+use super::introspect::Questions;
+use crate::buffer::give_back;
 use crate::net::{Stream, Transfer};
 use crate::poll::Interest;
 use tailwater_control::Offer;
@@ -41,6 +43,8 @@ pub(super) struct Connection {
     /// The newest offer, repeated on answers that the controller does not see.
     pub(super) offer: Offer,
     pub(super) sending: SendClock,
+    /// Asked for the server's counts.
+    pub(super) questions: Questions,
     /// When its HELLO, its reading or its leaving is overdue.
     pub(super) overdue_at: Option<Instant>,
 }
@@ -75,6 +79,7 @@ impl Connection {
             tenant: 0,
             offer: Offer { window: 0, seq: 0, level: 0 },
             sending: SendClock::default(),
+            questions: Questions::default(),
             overdue_at: Some(overdue),
         }
     }
@@ -109,9 +114,7 @@ impl Connection {
         }
         self.output.clear();
         self.output_sent = 0;
-        if self.output.capacity() > KEPT_CAPACITY {
-            self.output = Vec::new();
-        }
+        give_back(&mut self.output);
         Flush::Done
     }
 
@@ -121,10 +124,6 @@ impl Connection {
         self.output_sent = 0;
     }
 }
-
-/// Buffers larger than this are given back when they are empty: ten thousand idle connections should
-/// not each keep the buffer of their largest call.
-pub(super) const KEPT_CAPACITY: usize = 16 << 10;
 
 /// Tells how long a request waited in the socket, from the client's own stamps.
 ///

@@ -16,7 +16,7 @@ pub(super) const fn grant(offer: Offer) -> Grant {
     Grant { window: offer.window, seq: offer.seq, level: offer.level }
 }
 
-impl<F: Future<Output = Reply>> EventLoop<F> {
+impl<F: Future<Output: Into<Reply>>> EventLoop<F> {
     pub(super) fn respond(
         &mut self,
         ticket: &Ticket,
@@ -74,23 +74,7 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
         }
     }
 
-    /// The server's counts, beside admission: it must answer when everything is shed.
-    pub(super) fn introspect(&mut self, key: u32, id: RequestId) {
-        self.shared.counters[self.index()].store(&self.totals);
-        let json = self.shared.totals().to_json(&self.shared.admission.gauges());
-        let stamp = self.now.stamp();
-        let connection = &mut self.connections[key as usize];
-        let grant = grant(connection.offer);
-        let head = ReplyHead { id, grant, stamp, sojourn_ns: 0, waited_ns: 0 };
-        let limits = connection.limits;
-        let response = Response { head, status: 0, payload: json.as_bytes() };
-        let fits = response.encode(&limits, connection.output());
-        debug_assert!(fits.is_ok(), "the smallest frame size holds the counts");
-        self.totals.frames_out += 1;
-        self.after_output(key);
-    }
-
-    fn after_output(&mut self, key: u32) {
+    pub(super) fn after_output(&mut self, key: u32) {
         let connection = &mut self.connections[key as usize];
         if !connection.dirty {
             connection.dirty = true;

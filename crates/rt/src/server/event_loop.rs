@@ -1,6 +1,7 @@
 //! One loop's life: wait, drain sockets, run requests for a bounded time, flush, tick; again.
 
 use super::acceptor::Acceptor;
+use super::budgets::Budgets;
 use super::connection::{Connection, Phase};
 use super::{Job, Shared, nanos};
 use crate::config::Reception;
@@ -43,7 +44,8 @@ pub(super) struct EventLoop<F> {
     pub(super) observer: Watching,
     pub(super) queue: VecDeque<Job>,
     pub(super) executor: Executor<F, Ticket>,
-    timers: Rc<Timers>,
+    pub(super) budgets: Option<Budgets>,
+    pub(super) timers: Rc<Timers>,
     pub(super) scratch: Vec<u8>,
     pub(super) dirty: Vec<u32>,
     pub(super) totals: Totals,
@@ -75,7 +77,7 @@ impl Observer for Watching {
     }
 }
 
-impl<F: Future<Output = Reply>> EventLoop<F> {
+impl<F: Future<Output: Into<Reply>>> EventLoop<F> {
     pub(super) fn new(
         shared: Arc<Shared>,
         index: usize,
@@ -88,7 +90,12 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
         let start = now();
         Self {
             shard: shared.admission.clone().shard(index),
-            executor: Executor::new(doorbell, shared.config.tasks_max),
+            executor: Executor::new(
+                doorbell,
+                shared.config.tasks_max,
+                shared.config.locks.is_some(),
+            ),
+            budgets: shared.config.locks.map(Budgets::new),
             drain_every_ns: nanos(shared.config.drain_every),
             shared,
             index,
@@ -244,7 +251,7 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
             worked = true;
         }
         while let Some(done) = self.shared.inboxes[self.index].done.pop() {
-            self.finish(&done.ticket, done.reply);
+            self.finish(&done.ticket, done.reply, done.ended.unwrap_or(self.now));
             worked = true;
         }
         worked

@@ -7,9 +7,9 @@ use crate::service::{Reply, Service, status};
 use crate::worker::Ticket;
 use std::time::Duration;
 use tailwater_control::{Completion, Outcome, Reason, Verdict};
-use tailwater_core::SessionId;
+use tailwater_core::{Instant, SessionId};
 
-impl<F: Future<Output = Reply>> EventLoop<F> {
+impl<F: Future<Output: Into<Reply>>> EventLoop<F> {
     /// Runs until the handlers' share of this turn is used up or nothing is left. At least one
     /// woken task and one queued request get their turn.
     pub(super) fn execute<S: Service<Future = F>>(&mut self, service: &S) -> bool {
@@ -21,6 +21,8 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
             let resumed = self.resume();
             let started = self.start_next(service);
             worked |= resumed || started;
+            // Who holds a lock until a timer, or is to give up in a queue, must not wait for a turn's end.
+            self.timers.fire(self.now);
             if !(resumed || started) || self.handled_ns >= self.drain_every_ns {
                 return worked;
             }
@@ -35,7 +37,7 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
         self.look_at_clock();
         self.count_handler_time(before);
         if let Some((ticket, reply)) = polled {
-            self.finish(&ticket, reply);
+            self.finish(&ticket, reply.map(Into::into), self.now);
         }
         true
     }
@@ -62,11 +64,11 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
         self.look_at_clock();
         self.count_handler_time(before);
         if let Some((ticket, reply)) = finished {
-            self.finish(&ticket, reply);
+            self.finish(&ticket, reply.map(Into::into), self.now);
         }
     }
 
-    fn count_handler_time(&mut self, before: tailwater_core::Instant) {
+    fn count_handler_time(&mut self, before: Instant) {
         let taken = self.now.nanos_since(before);
         self.handled_ns += taken;
         self.totals.handler_ns += taken;
@@ -123,8 +125,13 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
         }
     }
 
-    /// A handler has answered.
-    pub(super) fn finish(&mut self, ticket: &Ticket, reply: Result<Reply, Panicked>) {
+    /// A handler has answered, at `ended`.
+    pub(super) fn finish(
+        &mut self,
+        ticket: &Ticket,
+        reply: Result<Reply, Panicked>,
+        ended: Instant,
+    ) {
         let Some(connection) = self.connections.get_mut(ticket.connection as usize) else {
             return;
         };
@@ -138,6 +145,9 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
             .unwrap_or_else(|Panicked| Reply::failure(status::PANICKED, "the handler panicked"))
         {
             Reply::Response { status, payload } => {
+                if let (Some(budgets), Some(budget)) = (&mut self.budgets, &ticket.budget) {
+                    budgets.on_served(ended.since(ticket.arrived), budget);
+                }
                 let done = Completion { outcome: Outcome::Served, waited, service };
                 self.respond(ticket, &done, status, &payload);
             }

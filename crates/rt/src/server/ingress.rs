@@ -1,8 +1,10 @@
 //! From bytes to admitted jobs.
 
 use super::Job;
-use super::connection::{KEPT_CAPACITY, Phase};
+use super::budgets::Budgets;
+use super::connection::Phase;
 use super::event_loop::EventLoop;
+use crate::buffer::give_back;
 use crate::net::Transfer;
 use crate::service::{Reply, Request, Service};
 use crate::time::now;
@@ -21,7 +23,7 @@ enum Next {
     Stop,
 }
 
-impl<F: Future<Output = Reply>> EventLoop<F> {
+impl<F: Future<Output: Into<Reply>>> EventLoop<F> {
     /// Reads what a socket has, once: level-triggered polling brings the rest back.
     pub(super) fn read<S: Service<Future = F>>(&mut self, key: u32, service: &S) {
         let mut scratch = std::mem::take(&mut self.scratch);
@@ -55,9 +57,7 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
             input.extend_from_slice(fresh);
             if let Some(used) = self.parse(key, &input, service) {
                 input.drain(..used);
-                if input.is_empty() && input.capacity() > KEPT_CAPACITY {
-                    input = Vec::new();
-                }
+                give_back(&mut input);
                 self.connections[key as usize].input = input;
             }
         }
@@ -197,6 +197,9 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
             echo: request.echo.map(|echo| Echo { stamp: echo.stamp, hold: echo.hold() }),
             hidden,
         };
+        if let Some(budgets) = &mut self.budgets {
+            budgets.on_echo(arrived, arrival.echo);
+        }
         let delay = self.delay().max(hidden);
         let verdict =
             self.shard.on_request(self.now, SessionId(key), &arrival, delay, &mut self.observer);
@@ -237,6 +240,7 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
             generation: connection.generation,
             id: request.id,
             arrived,
+            budget: self.budgets.as_ref().map(Budgets::assign),
             request: Request {
                 method: request.method,
                 payload: request.payload.to_vec(),

@@ -1,14 +1,17 @@
 //! The server: loops that own connections, from bytes to responses.
 //!
 //! `event_loop` is one loop's life, `ingress` turns bytes into admitted jobs, `execution` runs
-//! them, `egress` sends what came of it, `connection` is one client, `acceptor` lets clients in.
+//! them, `egress` sends what came of it, `introspect` tells of it, `budgets` bounds how long they queue,
+//! `connection` is one client, `acceptor` lets clients in.
 
 mod acceptor;
+mod budgets;
 mod connection;
 mod egress;
 mod event_loop;
 mod execution;
 mod ingress;
+mod introspect;
 
 use crate::config::{Placement, ServerConfig};
 use crate::counters::{Published, Totals};
@@ -17,7 +20,7 @@ use crate::net::{Address, Listener, Stream};
 use crate::poll::{EventBell, Poller};
 use crate::service::{Request, Service};
 use crate::time::now;
-use crate::worker::{Done, Pool, Ticket};
+use crate::worker::{Done, Limits, Pool, Ticket};
 use crossbeam_queue::SegQueue;
 use event_loop::EventLoop;
 use rustix::io::Errno;
@@ -29,6 +32,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 use tailwater_control::{Admission, Gauges};
 use tailwater_core::{Instant, Nanos, Observer, RequestId, Silent};
+use tailwater_sync::budget::{self, TaskBudget};
 
 /// A running server. Dropping it stops it at once; [`Server::drain`] stops it gracefully.
 pub struct Server {
@@ -104,9 +108,10 @@ impl Server {
         let mut server =
             Self { address, shared, loops: Vec::new(), workers: Vec::new(), pool: None };
         if let Placement::Workers(count) = server.shared.config.placement {
-            let (tasks, inboxes) = (server.shared.config.tasks_max, server.shared.inboxes.clone());
+            let (config, inboxes) = (&server.shared.config, server.shared.inboxes.clone());
+            let limits = Limits { tasks: config.tasks_max, budgets: config.locks.is_some() };
             let (pool, workers) =
-                Pool::start(count, tasks, service.clone(), inboxes).map_err(StartError::System)?;
+                Pool::start(count, limits, service.clone(), inboxes).map_err(StartError::System)?;
             (server.pool, server.workers) = (Some(pool), workers);
         }
         let mut listener = Some(listener);
@@ -269,12 +274,22 @@ pub(crate) struct Job {
     id: RequestId,
     /// When it reached this machine, as far as can be told.
     arrived: Instant,
+    /// How long it may queue, where that is limited.
+    budget: Option<TaskBudget>,
     pub(crate) request: Request,
 }
 
 impl Job {
-    pub(crate) const fn ticket(&self, started: Instant) -> Ticket {
+    /// It starts now. What it waited in queues until then is deducted from its budget.
+    pub(crate) fn ticket(&self, started: Instant) -> Ticket {
+        let budget = self.budget.map(|mut budget| {
+            let entered = budget::enter(&mut budget);
+            budget::deduct(started.since(self.arrived));
+            drop(entered);
+            budget
+        });
         Ticket {
+            budget,
             bytes: self.request.payload.len(),
             connection: self.connection,
             generation: self.generation,

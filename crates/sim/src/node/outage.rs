@@ -102,8 +102,11 @@ impl Node {
             let clients = self.control.clients();
             let waits = |request: &Request| {
                 let stage = request.task.as_ref().map(|task| task.stage);
-                clients.contains(&request.client)
-                    && matches!(stage, Some(Stage::Waiting { .. } | Stage::Calling { .. }))
+                let waits = matches!(
+                    stage,
+                    Some(Stage::Waiting { .. } | Stage::Calling { .. } | Stage::Pausing { .. })
+                );
+                waits && clients.contains(&request.client)
             };
             held.extend(space.requests.keys(waits));
         }

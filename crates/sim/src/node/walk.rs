@@ -8,7 +8,7 @@ use super::{Node, Work};
 use crate::callers::{Asked, Callers};
 use crate::checks::{Rule, locks};
 use crate::locks::{Handed, LockReport, Locks};
-use crate::paths::{Acquire, Op, Paths};
+use crate::paths::Paths;
 use crate::planted::{Flaw, Planted};
 use crate::slab::Key;
 use crate::space::{Event, Request, Space};
@@ -18,7 +18,8 @@ use std::time::Duration;
 use tailwater_control::asqm::{Budget, Entry, Estimator};
 use tailwater_control::{Client, Echo, Outcome, Reason};
 use tailwater_core::Instant;
-use tailwater_workload::Service;
+use tailwater_workload::ways::{Acquire, Op};
+use tailwater_workload::{Service, request_seed};
 
 /// What a node has whose requests have paths.
 pub(crate) struct Walk {
@@ -65,8 +66,7 @@ impl Walk {
 
     /// The same request draws the same, whatever the controller and the other requests do.
     fn seed_of(&self, request: &Request) -> u64 {
-        let client = u64::from(request.client % self.clients).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        self.seed ^ request.intended.as_nanos().rotate_left(17) ^ client
+        request_seed(self.seed, request.client % self.clients, request.intended.as_nanos())
     }
 
     /// A new process: nobody holds anything, nothing has been measured, and nobody is connected.
@@ -148,6 +148,19 @@ impl Node {
             walk.locks.give_up(now, lock, key);
             task.stop_waiting(now);
             task.refuse(Reason::Lock);
+            self.wake(now, key, false, space);
+            self.assign(now, space);
+        }
+    }
+
+    /// Its pause is over. It needs a core to go on.
+    pub(crate) fn on_resume(&mut self, now: Instant, key: Key, space: &mut Space) {
+        let request = space.requests.get_mut(key);
+        let Some(task) = request.and_then(|request| request.task.as_mut()) else {
+            return;
+        };
+        if let Stage::Pausing { .. } = task.stage {
+            task.stop_waiting(now);
             self.wake(now, key, false, space);
             self.assign(now, space);
         }
@@ -295,13 +308,18 @@ impl Node {
         let Some(walk) = &mut self.walk else {
             return Next::Wait;
         };
-        let Some(op) = walk.paths.ways[task.way].ops.get(task.at).copied() else {
+        let Some(op) = walk.paths.ways.all[task.way].ops.get(task.at).copied() else {
             task.computed += send;
             return Next::Work(Work::Answer(key));
         };
         task.at += 1;
         match op {
             Op::Compute(service) => run(key, task, service),
+            Op::Pause(service) => {
+                task.stage = Stage::Pausing { since: now };
+                space.calendar.at(now + service.draw(&mut task.rng), Event::Resume(key));
+                Next::Wait
+            }
             Op::Acquire(acquire) => self.acquire(now, key, task, &acquire, space),
             Op::Release { .. } if walk.flaw.is(Planted::ForgetsToRelease) => Next::Step,
             Op::Release { undo } => {
@@ -354,7 +372,7 @@ impl Node {
         let Some(walk) = &self.walk else {
             return Next::Wait;
         };
-        let lock = walk.paths.draw(acquire, &mut task.rng);
+        let lock = walk.paths.ways.draw(acquire, &mut task.rng);
         self.enter(now, key, task, lock, acquire.must, space)
     }
 

@@ -48,9 +48,10 @@ fn draw_steps(dice: &mut Dice, service: Service, first: usize) -> Vec<PathStep> 
         |dice: &mut Dice| Service { mean: service.mean.mul_f64(0.5 * dice.unit()), ..service };
     let mut steps = vec![PathStep::Compute(part(dice))];
     for (letter, name) in LETTERS.iter().enumerate().skip(first) {
-        let within = match dice.below(3) {
+        let within = match dice.below(4) {
             0 => vec![PathStep::Compute(part(dice))],
             1 => draw_steps(dice, service, letter + 1),
+            2 => vec![PathStep::Wait(part(dice))],
             _ => continue,
         };
         let undo = Service { distribution: Distribution::Constant, mean: 1.us() };

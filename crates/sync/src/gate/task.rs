@@ -22,6 +22,8 @@ struct Queued {
     key: Key,
     since: Instant,
     give_up_at: Option<Instant>,
+    /// What the request had waited elsewhere until then.
+    elsewhere: Duration,
 }
 
 impl<'a> Acquire<'a> {
@@ -43,7 +45,7 @@ impl<'a> Acquire<'a> {
             return Some(Ok(()));
         };
         let give_up_at = give_up_after.map(|after| since + after);
-        self.queued = Some(Queued { key, since, give_up_at });
+        self.queued = Some(Queued { key, since, give_up_at, elsewhere: budget::elsewhere() });
         if let (Some(after), Some(alarm)) = (give_up_after, budget::alarm()) {
             alarm.wake_after(after, waker);
         }
@@ -61,7 +63,7 @@ impl Future for Acquire<'_> {
     type Output = Result<(), Refused>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let Some(Queued { key, since, give_up_at }) = self.queued else {
+        let Some(Queued { key, since, give_up_at, elsewhere }) = self.queued else {
             return self.enter(context.waker()).map_or(Poll::Pending, Poll::Ready);
         };
         let over = give_up_at.is_some_and(|at| clock::now() >= at);
@@ -73,7 +75,7 @@ impl Future for Acquire<'_> {
             Step::GaveUp => false,
         };
         self.queued = None;
-        let waited = self.gate.account(since, clock::now(), acquired);
+        let waited = self.gate.account(since, clock::now(), elsewhere, acquired);
         Poll::Ready(if acquired { Ok(()) } else { Err(Refused::GaveUp { waited }) })
     }
 }

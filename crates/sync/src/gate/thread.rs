@@ -2,7 +2,7 @@
 
 use super::{Gate, Key, POKED, QUEUED, Step, Wait, Wakeup};
 use crate::primitive::{Ordering, SPINS, current, park};
-use crate::{Refused, clock};
+use crate::{Refused, budget, clock};
 use tailwater_core::Instant;
 
 impl Gate {
@@ -22,7 +22,7 @@ impl Gate {
             None => true,
             Some(key) => self.park_until_served(key, need, give_up_at),
         };
-        let waited = self.account(since, clock::now(), acquired);
+        let waited = self.account(since, clock::now(), budget::elsewhere(), acquired);
         if acquired { Ok(()) } else { Err(Refused::GaveUp { waited }) }
     }
 

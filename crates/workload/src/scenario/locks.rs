@@ -52,6 +52,21 @@ const NAMES: &[(&str, LockPolicy)] = &[
     ("asqm:artifact", LockPolicy::AsqmArtifact),
 ];
 
+impl LockPolicy {
+    /// Every way to spell one, for people.
+    pub const SPELLINGS: &'static str = "plain, try, timed:50us, asqm, asqm:paper, asqm:artifact";
+
+    /// As scenario files spell it.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        if let Some((_, policy)) = NAMES.iter().find(|(name, _)| *name == text) {
+            return Some(*policy);
+        }
+        let after = parse_duration(text.strip_prefix("timed:")?).ok()?;
+        (!after.is_zero() && after <= limits::COST_MAX).then_some(Self::Timed(after))
+    }
+}
+
 impl fmt::Display for LockPolicy {
     /// As scenario files spell it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -90,20 +105,14 @@ impl Locks {
 /// A policy as scenario files spell it.
 pub(super) fn policy(item: &Item<'_>) -> Option<LockPolicy> {
     let text = item.text()?;
-    if let Some((_, policy)) = NAMES.iter().find(|(name, _)| *name == text) {
-        return Some(*policy);
+    if let Some(policy) = LockPolicy::parse(text) {
+        return Some(policy);
     }
-    match text.strip_prefix("timed:").map(parse_duration) {
-        Some(Ok(after)) if !after.is_zero() && after <= limits::COST_MAX => {
-            Some(LockPolicy::Timed(after))
-        }
-        Some(_) => {
-            item.wrong("\"timed:\" with a duration above 0s and up to 1s, such as \"timed:50us\",")
-        }
-        None => {
-            let mut names: Vec<&str> = NAMES.iter().map(|(name, _)| *name).collect();
-            names.insert(2, "timed:50us");
-            item.unknown(text, &names)
-        }
+    if text.starts_with("timed:") {
+        return item
+            .wrong("\"timed:\" with a duration above 0s and up to 1s, such as \"timed:50us\",");
     }
+    let mut names: Vec<&str> = NAMES.iter().map(|(name, _)| *name).collect();
+    names.insert(2, "timed:50us");
+    item.unknown(text, &names)
 }

@@ -4,6 +4,7 @@
 //! problem in a file is reported in one go, each with its line, what was found and what is needed.
 //! `scenarios/` holds examples of every key.
 
+mod application;
 mod capacity;
 mod clients;
 mod configuration;
@@ -27,6 +28,7 @@ mod tier;
 #[cfg(test)]
 mod tests;
 
+pub use application::{ApplicationSetting, ApplicationUse};
 pub use capacity::Capacity;
 pub use clients::Clients;
 pub use configuration::Configuration;
@@ -88,6 +90,8 @@ pub struct Scenario {
     pub faults: Vec<Fault>,
     /// Further nodes, which the server's paths call; those call further ones. Simulator only, as yet.
     pub tiers: Vec<Tier>,
+    /// The file's text, for processes that are to read the same.
+    pub text: String,
     /// Where something begins that only the simulator can do, and what it is.
     simulator_only: Option<(Place, &'static str)>,
 }
@@ -136,7 +140,7 @@ impl Scenario {
             }
         };
         let top = Section::new(&report, "", 0, table.get_ref(), KEYS);
-        let scenario = Self::read(file, &top);
+        let scenario = Self { text: text.into(), ..Self::read(file, &top) };
         if report.is_empty() { Ok(scenario) } else { Err(report.into_error(file)) }
     }
 
@@ -219,13 +223,25 @@ impl Scenario {
         line
     }
 
-    /// Why only the simulator can run this scenario, or nothing where every driver can.
+    /// Why only the simulator can run this scenario, or nothing where real sockets do.
     #[must_use]
     pub fn needs_simulator(&self) -> Option<ScenarioError> {
         self.simulator_only.map(|(place, what)| {
             let message = format!("{what} run in the simulator only, as yet; type --on sim");
             self.error_at(place, message)
         })
+    }
+
+    /// Why the simulator cannot run this scenario, or nothing where it can.
+    #[must_use]
+    pub fn needs_sockets(&self) -> Option<ScenarioError> {
+        let application = self.server.application.as_ref()?;
+        let message = format!(
+            "the simulator knows no application such as {}; type --on loopback, or describe its requests \
+             by [[server.path]]",
+            clip(&application.name)
+        );
+        Some(self.error_at(application.place, message))
     }
 
     fn read(file: &str, top: &Section<'_>) -> Self {
@@ -240,6 +256,7 @@ impl Scenario {
         Self {
             name: name.into(),
             file: file.into(),
+            text: String::new(),
             title: top.text("title").unwrap_or_else(|| name.into()),
             seed: top.whole("seed", 0..=u64::MAX).unwrap_or(1),
             slo: top.needed("slo", "slo = \"400us\"", |item| {
@@ -251,7 +268,7 @@ impl Scenario {
             duration,
             repetitions: top.whole("repetitions", 1..=limits::REPETITIONS_MAX).unwrap_or(5),
             tiers: tier::read(top, &callees, &server),
-            simulator_only: simulator_only(top, &in_server),
+            simulator_only: simulator_only(top, &in_server, &server),
             server,
             clients,
             demand,
@@ -263,8 +280,14 @@ impl Scenario {
     }
 }
 
-fn simulator_only(top: &Section<'_>, in_server: &Section<'_>) -> Option<(Place, &'static str)> {
-    let path = in_server.item("path").map(|item| (item.place(), "requests with paths"));
+fn simulator_only(
+    top: &Section<'_>,
+    in_server: &Section<'_>,
+    server: &Server,
+) -> Option<(Place, &'static str)> {
+    let calls = server.paths.iter().any(Path::calls_any);
+    let path = in_server.item("path").filter(|_| calls);
+    let path = path.map(|item| (item.place(), "requests that call tiers"));
     let replicas = in_server.item("replicas").map(|item| (item.place(), "replicas"));
     path.or(replicas).or_else(|| top.item("fault").map(|item| (item.place(), "faults")))
 }

@@ -24,6 +24,9 @@ pub struct Path {
 pub enum PathStep {
     /// It computes for a time, holding a core.
     Compute(Service),
+    /// It waits for a time, holding no core: for a disk or another machine that is not part of the
+    /// scenario. On real sockets the server's timers decide how exactly.
+    Wait(Service),
     /// It takes a lock for the length of further steps. Waiting for it holds no core.
     Lock(LockStep),
     /// It asks a further tier and waits for the answers, holding no core.
@@ -74,12 +77,25 @@ impl Path {
         Self { name: "1".into(), probability: Ratio(1.0), steps }
     }
 
+    /// Whether some step calls a tier.
+    #[must_use]
+    pub fn calls_any(&self) -> bool {
+        fn any(steps: &[PathStep]) -> bool {
+            steps.iter().any(|step| match step {
+                PathStep::Compute(_) | PathStep::Wait(_) => false,
+                PathStep::Lock(lock) => any(&lock.steps),
+                PathStep::Call(_) => true,
+            })
+        }
+        any(&self.steps)
+    }
+
     /// Whether some step calls the tier with this index.
     #[must_use]
     pub fn calls(&self, tier: usize) -> bool {
         fn any(steps: &[PathStep], tier: usize) -> bool {
             steps.iter().any(|step| match step {
-                PathStep::Compute(_) => false,
+                PathStep::Compute(_) | PathStep::Wait(_) => false,
                 PathStep::Lock(lock) => any(&lock.steps, tier),
                 PathStep::Call(call) => call.tier == tier,
             })
@@ -92,9 +108,10 @@ impl Path {
 pub(super) type Callee = (String, u32);
 
 const KEYS: &[&str] = &["name", "probability", "steps"];
-const STEP_KEYS: &[&str] =
-    &["compute", "lock", "hold", "steps", "among", "hot", "must", "undo", "call", "fan_out"];
-const KINDS: [&str; 3] = ["compute", "lock", "call"];
+const STEP_KEYS: &[&str] = &[
+    "compute", "wait", "lock", "hold", "steps", "among", "hot", "must", "undo", "call", "fan_out",
+];
+const KINDS: [&str; 4] = ["compute", "wait", "lock", "call"];
 const TIME_KEYS: &[&str] = &["distribution", "mean"];
 const PATH_EXAMPLE: &str = "steps = [{ compute = \"5us\" }, { lock = \"A\", hold = \"2us\" }]";
 
@@ -172,8 +189,8 @@ impl Reader<'_> {
         let section = item.section(STEP_KEYS)?;
         let (kind, said) = section.only_one(&KINDS)?;
         let fitting: &[&str] = match kind {
-            0 => &[],
-            1 => &["hold", "steps", "among", "hot", "must", "undo"],
+            0 | 1 => &[],
+            2 => &["hold", "steps", "among", "hot", "must", "undo"],
             _ => &["fan_out"],
         };
         let other = STEP_KEYS.iter().filter(|key| !KINDS.contains(key) && !fitting.contains(key));
@@ -185,7 +202,8 @@ impl Reader<'_> {
         }
         match kind {
             0 => time(&said).map(PathStep::Compute),
-            1 => self.lock(&section, &said, order).map(PathStep::Lock),
+            1 => time(&said).map(PathStep::Wait),
+            2 => self.lock(&section, &said, order).map(PathStep::Lock),
             _ => self.call(&section, &said).map(PathStep::Call),
         }
     }

@@ -1,10 +1,11 @@
 //! `[server]`: what serves.
 
+use super::application::ApplicationUse;
 use super::item::Item;
 use super::locks::{self, Locks};
 use super::path::{self, Callee, Context, Path};
 use super::section::{Section, section_of};
-use super::{Clients, limits, pinning};
+use super::{Clients, application, limits, pinning};
 use crate::duration::parse_duration;
 use crate::service::{Distribution, Service, Work};
 use std::time::Duration;
@@ -22,12 +23,15 @@ pub struct Server {
     pub placement: Placement,
     /// What carries requests. Default TCP.
     pub transport: Transport,
-    /// How long a handler works; nothing where requests have paths.
+    /// How long a handler works; nothing where requests have paths, or an application decides.
     pub service: Service,
     /// How it spends that time. Default spinning.
     pub work: Work,
-    /// What a request does in place of a service; empty where there is one. Simulator only, as yet.
+    /// What a request does in place of a service; empty where there is one. Those with calls run in the
+    /// simulator only, as yet.
     pub paths: Vec<Path>,
+    /// What serves in place of a service or paths: a program, which the simulator does not know.
+    pub application: Option<ApplicationUse>,
     /// What it does at locks.
     pub locks: Locks,
     /// Servers of this kind, each with a controller of its own; every client is connected to all.
@@ -72,9 +76,13 @@ pub(super) const KEYS: &[&str] = &[
     "transport",
     "service",
     "path",
+    "application",
+    "settings",
     "locks",
     "replicas",
 ];
+/// What requests ask for is said in one of these ways.
+const WORK_KEYS: [&str; 3] = ["service", "path", "application"];
 const SERVICE_KEYS: &[&str] = &["distribution", "mean", "work"];
 const SERVICE_EXAMPLE: &str = "service = { distribution = \"exponential\", mean = \"10us\" }";
 const TRANSPORTS: &[(&str, Transport)] = &[("tcp", Transport::Tcp), ("unix", Transport::Unix)];
@@ -103,7 +111,14 @@ impl Server {
         }
         let reception = section.item("reception").and_then(|item| reception(&item));
         let paths = paths(section, callees);
-        let service = if paths.is_some() { None } else { needed_service(section) };
+        let application = application::read(section);
+        let other = paths.is_some() || application.is_some();
+        if other {
+            section.only_one(&WORK_KEYS);
+        } else {
+            refuse_locks(section);
+        }
+        let service = if other { None } else { needed_service(section) };
         let (service, work) = service.unwrap_or((STAND_IN, Work::Spin));
         Self {
             loops,
@@ -114,25 +129,27 @@ impl Server {
             service,
             work,
             paths: paths.unwrap_or_default(),
+            application,
             locks: Locks::read(&section_of(section, "locks", locks::KEYS)),
             replicas,
         }
     }
 }
 
-/// `None` where the server has a service instead, or nothing.
+/// `None` where requests have none.
 fn paths(section: &Section<'_>, callees: &[Callee]) -> Option<Vec<Path>> {
-    let Some(item) = section.item("path") else {
-        if let Some(locks) = section.item("locks") {
-            locks.problem(format!(
-                "{} is given without server.path; leave it out, or describe requests by paths",
-                locks.name
-            ));
-        }
-        return None;
-    };
-    section.only_one(&["service", "path"]);
+    let item = section.item("path")?;
     Some(path::read(&item, &Context { tiers: callees, first: 0 }))
+}
+
+/// The service of a given time takes no locks.
+fn refuse_locks(section: &Section<'_>) {
+    if let Some(locks) = section.item("locks") {
+        locks.problem(format!(
+            "{} is given without server.path or server.application; leave it out, or say what takes locks",
+            locks.name
+        ));
+    }
 }
 
 fn needed_service(section: &Section<'_>) -> Option<(Service, Work)> {

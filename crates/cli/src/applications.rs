@@ -1,0 +1,74 @@
+//! What scenarios can serve: the one list of applications.
+
+use crate::failure::Failure;
+use std::path::Path;
+use std::sync::Arc;
+use tailwater_control::asqm::{Asqm, Policy};
+use tailwater_load::application::Kind;
+use tailwater_load::{Application, paths, work};
+use tailwater_workload::Scenario;
+use tailwater_workload::scenario::{LockPolicy, Place, ScenarioError};
+
+/// Every application. The first two are what `server.service` and `server.path` mean.
+pub(crate) const KINDS: &[Kind] = &[
+    work::KIND,
+    paths::KIND,
+    tailwater_keyvalue::application::KIND,
+    tailwater_search::application::KIND,
+];
+
+/// The text of a scenario file; `-` is standard input.
+pub(crate) fn read_scenario(file: &Path) -> Result<String, Failure> {
+    let text = if file == Path::new("-") {
+        std::io::read_to_string(std::io::stdin())
+    } else {
+        std::fs::read_to_string(file)
+    };
+    text.map_err(|error| Failure::usage(format!("{}: {error}", file.display())))
+}
+
+/// The application of a scenario.
+///
+/// # Errors
+/// When it names one that is not there, or settings that do not fit; the error says where.
+pub(crate) fn of(scenario: &Scenario) -> Result<Arc<dyn Application>, ScenarioError> {
+    let server = &scenario.server;
+    let Some(said) = &server.application else {
+        let kind = if server.paths.is_empty() { &work::KIND } else { &paths::KIND };
+        return make(scenario, kind, &[], |_| Place::START);
+    };
+    let Some(kind) = KINDS.iter().find(|kind| kind.name == said.name) else {
+        let names: Vec<_> = KINDS.iter().map(|kind| kind.name).collect();
+        let names = names.join(", ");
+        let message = format!("server.application is \"{}\"; one of {names} is needed", said.name);
+        return Err(scenario.error_at(said.place, message));
+    };
+    let settings: Vec<_> =
+        said.settings.iter().map(|setting| (setting.key.clone(), setting.value.clone())).collect();
+    make(scenario, kind, &settings, |key| said.place_of(key))
+}
+
+fn make(
+    scenario: &Scenario,
+    kind: &Kind,
+    settings: &[(String, String)],
+    place_of: impl Fn(&str) -> Place,
+) -> Result<Arc<dyn Application>, ScenarioError> {
+    let server = &scenario.server;
+    kind.make(settings, server.service, server.work, &server.paths).map_err(|error| {
+        let message = format!("server.settings of {}: {error}", kind.name);
+        scenario.error_at(place_of(&error.key), message)
+    })
+}
+
+/// The rule for locks that a scenario names.
+pub(crate) const fn policy(said: LockPolicy) -> Policy {
+    match said {
+        LockPolicy::Plain => Policy::Plain,
+        LockPolicy::Try => Policy::Try,
+        LockPolicy::Timed(after) => Policy::Timed(after),
+        LockPolicy::Asqm => Policy::Asqm(Asqm::DEFAULT),
+        LockPolicy::AsqmPaper => Policy::Asqm(Asqm::PAPER),
+        LockPolicy::AsqmArtifact => Policy::Asqm(Asqm::ARTIFACT),
+    }
+}

@@ -1,0 +1,104 @@
+//! `tailwater locks`: what requests wait for at a server that runs.
+
+use crate::args::LocksOptions;
+use crate::failure::{Failure, say};
+use std::time::Duration;
+use tailwater_control::catalog::Spec;
+use tailwater_core::MethodId;
+use tailwater_load::counts::{BudgetCounts, Counts, LockCounts};
+use tailwater_report::{grid, time};
+use tailwater_rt::client::{CallOptions, ChannelConfig, Client};
+
+/// How long the server may take to answer.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+pub(crate) fn locks(options: &LocksOptions) -> Result<(), Failure> {
+    let counts = ask(options)?;
+    if options.json {
+        let readings: Vec<_> = counts.locks.iter().map(of_json).collect();
+        let all =
+            serde_json::json!({ "budgets": counts.budgets.map(budgets_json), "locks": readings });
+        return say(&serde_json::to_string_pretty(&all).map_err(Failure::work)?);
+    }
+    if let Some(budgets) = counts.budgets {
+        say(&sentence(budgets))?;
+    }
+    if counts.locks.is_empty() {
+        return say(
+            "This server has no named lock. Locks of tailwater-sync are listed once they have a name, \
+             as in Mutex::named(\"slabs\", …).",
+        );
+    }
+    say(&table(&counts.locks))
+}
+
+/// Without control: the question goes beside admission, and must get through when everything is shed.
+fn ask(options: &LocksOptions) -> Result<Counts, Failure> {
+    let open = Spec::named("none").build(PATIENCE, 1, 0).map_err(Failure::work)?;
+    let config = ChannelConfig::new(options.address.clone());
+    let client = Client::connect_with(config, &open).map_err(Failure::work)?;
+    let patient = CallOptions { deadline: PATIENCE, ..CallOptions::default() };
+    let answer = client.call_with(MethodId::INTROSPECT.0, "", patient).wait().map_err(|error| {
+        let address = &options.address;
+        Failure::work(format!("{address}: {error}; is a tailwater server listening there?"))
+    })?;
+    Counts::parse(&answer.payload).map_err(Failure::work)
+}
+
+fn of_json(lock: &LockCounts) -> serde_json::Value {
+    let mut value = serde_json::json!({
+        "lock": lock.name,
+        "contended": lock.contended,
+        "refused": lock.refused,
+        "gave_up": lock.gave_up,
+    });
+    for (key, time_ns) in [
+        ("waited_us", lock.wait_ns),
+        ("wait_p50_us", lock.wait_p50_ns),
+        ("wait_p99_us", lock.wait_p99_ns),
+        ("longest_wait_us", lock.wait_max_ns),
+    ] {
+        value[key] = (time_ns as f64 / 1e3).into();
+    }
+    value
+}
+
+fn budgets_json(budgets: BudgetCounts) -> serde_json::Value {
+    let micros = |time_ns: u64| time_ns as f64 / 1e3;
+    serde_json::json!({
+        "budget_us": micros(budgets.budget_ns),
+        "target_us": micros(budgets.target_ns),
+        "service_p99_us": micros(budgets.service_p99_ns),
+        "network_p99_us": micros(budgets.network_p99_ns),
+    })
+}
+
+fn sentence(budgets: BudgetCounts) -> String {
+    let micros = |time_ns: u64| time(time_ns as f64 / 1e3);
+    format!(
+        "A request may queue for {} now (target {}; p99 of service {}, of the network {}).\n",
+        micros(budgets.budget_ns),
+        micros(budgets.target_ns),
+        micros(budgets.service_p99_ns),
+        micros(budgets.network_p99_ns)
+    )
+}
+
+/// The lock with the most waiting first, as the server tells them.
+fn table(locks: &[LockCounts]) -> String {
+    let heads = ["lock", "waits", "refused", "gave up", "waited", "p50", "p99", "longest"];
+    let micros = |time_ns: u64| time(time_ns as f64 / 1e3);
+    let row = |lock: &LockCounts| {
+        vec![
+            lock.name.clone(),
+            lock.contended.to_string(),
+            lock.refused.to_string(),
+            lock.gave_up.to_string(),
+            micros(lock.wait_ns),
+            micros(lock.wait_p50_ns),
+            micros(lock.wait_p99_ns),
+            micros(lock.wait_max_ns),
+        ]
+    };
+    grid(&heads, 1, &locks.iter().map(row).collect::<Vec<_>>())
+}

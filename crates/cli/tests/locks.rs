@@ -1,0 +1,176 @@
+//! `tailwater locks`, and scenarios with locks, through the program.
+
+mod common;
+
+use common::{Folder, Serving, TAILWATER};
+use serde_json::Value;
+use std::process::{Command, Output};
+use tailwater_load::paths::WALK;
+use tailwater_rt::client::{CallError, Client};
+
+/// Two mutexes, held across a timer.
+const PATHS: &str = r#"title = "Two locks"
+slo = "50ms"
+warm_up = "100ms"
+duration = "200ms"
+repetitions = 1
+
+[server.locks]
+policy = "plain"
+
+[[server.path]]
+probability = 0.5
+steps = [{ lock = "first", steps = [{ wait = "2ms" }] }]
+
+[[server.path]]
+probability = 0.5
+steps = [{ lock = "second", steps = [{ wait = "2ms" }] }]
+
+[clients]
+count = 10
+
+[demand]
+requests_per_second = 3000
+
+[capacity]
+fixed_rps = 900
+"#;
+
+/// Every family, and every policy under the last.
+const CONTROLLERS: &[(&str, &str)] = &[
+    ("breakwater", "asqm"),
+    ("efficiency", "asqm"),
+    ("dagor", "asqm"),
+    ("seda", "asqm"),
+    ("codel", "asqm"),
+    ("window", "asqm"),
+    ("gradient", "asqm"),
+    ("none", "plain"),
+    ("none", "try"),
+    ("none", "timed:1ms"),
+    ("none", "asqm"),
+    ("none", "asqm:paper"),
+    ("none", "asqm:artifact"),
+];
+
+fn tailwater(flags: &[&str]) -> Output {
+    Command::new(TAILWATER).args(flags).output().expect("the program starts")
+}
+
+fn text(bytes: &[u8]) -> &str {
+    std::str::from_utf8(bytes).expect("text")
+}
+
+fn experiment() -> String {
+    let mut all = String::from(PATHS);
+    for (number, (name, locks)) in CONTROLLERS.iter().enumerate() {
+        all += &format!(
+            "\n[[controller]]\nname = \"{name}\"\nlocks = \"{locks}\"\nlabel = \"{number}\"\n"
+        );
+    }
+    all
+}
+
+#[test]
+fn one_scenario_with_paths_runs_on_both_drivers_under_every_controller_and_policy() {
+    let folder = Folder::new("paths");
+    let file = folder.write("paths.toml", &experiment());
+    for driver in ["loopback", "sim"] {
+        let output = tailwater(&["run", &file.display().to_string(), "--on", driver, "--json"]);
+        assert!(!output.stdout.is_empty(), "{driver}: {}", text(&output.stderr));
+        let found: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        let runs = found["runs"].as_array().expect("runs");
+        assert_eq!(runs.len(), CONTROLLERS.len());
+        for (run, (name, locks)) in runs.iter().zip(CONTROLLERS) {
+            let place = format!("{name} with {locks} on {driver}");
+            let refused = run["shed_by_reason"]["lock"].as_u64().unwrap_or(0);
+            assert!(
+                run["fates"]["ok"].as_u64().expect("a count") > 0 || *locks != "try",
+                "{place}"
+            );
+            // Three times what the locks can hold arrives, and nobody else turns it away.
+            let must_refuse = *name == "none" && *locks != "plain" && !locks.starts_with("asqm:");
+            assert!(!must_refuse || refused > 0, "{place}: {run}");
+            assert!(*locks != "plain" || refused == 0, "{place}: {run}");
+            let names: Vec<_> =
+                run["locks"].as_array().expect("locks").iter().map(|lock| &lock["lock"]).collect();
+            assert!(names.contains(&&Value::from("first")), "{place}: {names:?}");
+        }
+    }
+}
+
+#[test]
+fn locks_lists_names_and_budgets_of_a_running_server() {
+    let folder = Folder::new("locks");
+    let file =
+        folder.write("paths.toml", &(PATHS.to_owned() + "[[controller]]\nname = \"none\"\n"));
+    let file = file.display().to_string();
+    let serving = Serving::start(&["--scenario", &file, "--locks", "try", "--controller", "none"]);
+    let client = Client::connect(serving.address.parse().expect("an address")).expect("a client");
+    let walks: Vec<_> = (0..50_u64)
+        .map(|seed| client.call(WALK.0, [&seed.to_le_bytes()[..], &[0; 4]].concat()))
+        .collect();
+    let shed = CallError::Shed(tailwater_control::Reason::Lock);
+    let refused = walks.into_iter().filter_map(|walk| walk.wait().err()).map(|why| {
+        assert_eq!(why, shed);
+    });
+    let refused = refused.count() as u64;
+    assert!(refused > 0, "fifty at once, at two locks");
+
+    let output = tailwater(&["locks", &serving.address, "--json"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let told: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let locks = told["locks"].as_array().expect("a list");
+    let names: Vec<_> = locks.iter().map(|lock| lock["lock"].as_str().expect("a name")).collect();
+    assert!(names.len() == 2 && names.contains(&"first") && names.contains(&"second"), "{told}");
+    let counted: u64 = locks.iter().map(|lock| lock["refused"].as_u64().expect("a count")).sum();
+    assert_eq!(counted, refused);
+    assert_eq!(told["budgets"]["target_us"], 60e6, "its objective");
+
+    let output = tailwater(&["locks", &serving.address]);
+    let table = text(&output.stdout);
+    assert!(table.starts_with("A request may queue for "), "{table}");
+    assert!(table.contains("second") && table.contains("refused"), "{table}");
+}
+
+#[test]
+fn locks_of_a_server_without_any_says_how_to_name_one() {
+    let serving = Serving::start(&["--controller", "none"]);
+    let output = tailwater(&["locks", &serving.address]);
+    assert!(text(&output.stdout).contains("Mutex::named"), "{}", text(&output.stdout));
+}
+
+#[test]
+fn bad_input_is_refused_with_what_was_found_and_what_is_needed() {
+    let folder = Folder::new("bad-locks");
+    let none = "[[controller]]\nname = \"none\"\n";
+    let file = folder.write("paths.toml", &(PATHS.to_owned() + none));
+    let calls = PATHS.replace("{ wait = \"2ms\" }", "{ call = \"leaf\" }")
+        + none
+        + "[[tier]]\nname = \"leaf\"\nservice = \"1ms\"\n";
+    let calls = folder.write("calls.toml", &calls);
+    let unknown = PATHS[..PATHS.find("[[server.path]]").expect("it has paths")].to_owned()
+        + "[server]\napplication = \"key-vlaue\"\n[clients]\ncount = 1\n[demand]\n\
+           of_capacity = 1.0\n"
+        + none;
+    let unknown = folder.write("unknown.toml", &unknown);
+    let [file, calls, unknown] = [file, calls, unknown].map(|file| file.display().to_string());
+    let cases: &[(&[&str], &[&str])] = &[
+        (&["serve", "--scenario", &file, "--locks", "spin"], &["'spin'", "asqm:artifact"]),
+        (&["serve", "--scenario", &file, "--locks", "timed:0s"], &["'timed:0s'"]),
+        (&["serve", "--locks", "try"], &["--scenario"]),
+        (&["run", &calls, "--on", "loopback"], &["calls.toml:", "tiers", "--on sim"]),
+        (&["serve", "--scenario", &calls], &["calls.toml:", "tiers", "--on sim"]),
+        (&["run", &unknown, "--on", "loopback"], &["unknown.toml:11", "\"key-vlaue\"", "paths"]),
+        (&["run", &unknown, "--on", "sim"], &["unknown.toml:11", "--on loopback"]),
+        (&["locks", "nowhere"], &["nowhere"]),
+    ];
+    for (flags, needed) in cases {
+        let output = tailwater(flags);
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{flags:?}: {said}");
+        for word in *needed {
+            assert!(said.contains(word), "{flags:?}: {word} is missing in: {said}");
+        }
+    }
+}

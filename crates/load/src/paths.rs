@@ -1,0 +1,264 @@
+//! Requests with paths: the server walks each through real locks, computing and waiting on its way.
+//!
+//! A request carries the seed of its draws, so that it takes the same path, the same locks and the same
+//! times as in the simulator.
+
+use crate::application::{Application, Ask, Kind, Order, Place};
+use crate::work::Spinner;
+use std::sync::Arc;
+use std::time::Duration;
+use tailwater_control::Reason;
+use tailwater_core::{MethodId, Rng};
+use tailwater_rt::time::sleep;
+use tailwater_rt::{Reply, Request, Router};
+use tailwater_sync::Refused;
+use tailwater_sync::task::{Mutex, MutexGuard};
+use tailwater_workload::ways::{Acquire, Op};
+use tailwater_workload::{Service, Ways};
+
+/// The application of scenarios with `[[server.path]]`.
+pub const KIND: Kind = Kind {
+    name: "paths",
+    about: "walks the paths of server.path",
+    settings: &[],
+    build: |given| Ok(Arc::new(Paths { ways: Ways::new(given.paths) })),
+};
+
+/// The only procedure: walks a path.
+pub const WALK: MethodId = MethodId(1);
+
+/// Length of a request: the seed of its draws and a tag that the answer must repeat.
+const LENGTH: usize = 12;
+
+/// See [`KIND`].
+#[derive(Clone, PartialEq, Debug)]
+pub struct Paths {
+    ways: Ways,
+}
+
+impl Application for Paths {
+    fn router(&self, place: &Place) -> Result<Router, String> {
+        let walker = Arc::new(Walker::new(self.ways.clone(), place.spinner));
+        let walk = move |request: Request| walk(walker.clone(), request);
+        Ok(Router::new().route(WALK.0, walk))
+    }
+
+    fn ask(&self, order: &Order) -> Ask {
+        let mut payload = Vec::with_capacity(LENGTH);
+        payload.extend_from_slice(&order.seed.to_le_bytes());
+        payload.extend_from_slice(&order.tag.to_le_bytes());
+        Ask { method: WALK, payload }
+    }
+
+    fn is_answer(&self, status: u16, payload: &[u8], tag: u32) -> bool {
+        status == 0 && payload.len() == LENGTH && payload[8..] == tag.to_le_bytes()
+    }
+}
+
+/// What all requests share.
+struct Walker {
+    ways: Ways,
+    locks: Vec<Mutex<()>>,
+    spinner: Spinner,
+}
+
+impl Walker {
+    fn new(ways: Ways, spinner: Spinner) -> Self {
+        let of_set = |set: &tailwater_workload::ways::LockSet| {
+            let name = set.name.clone();
+            (0..set.among).map(move |_| Mutex::named(&name, ()))
+        };
+        let locks = ways.sets.iter().flat_map(of_set).collect();
+        Self { ways, locks, spinner }
+    }
+
+    /// Taken as the server's rule says, or as one that may not be refused.
+    async fn take(
+        &self,
+        acquire: &Acquire,
+        rng: &mut Rng,
+    ) -> Result<(u32, MutexGuard<'_, ()>), Refused> {
+        let number = self.ways.draw(acquire, rng);
+        let lock = &self.locks[number as usize];
+        let guard =
+            if acquire.must { lock.lock().await } else { lock.lock_within_budget().await? };
+        Ok((number, guard))
+    }
+
+    fn compute(&self, service: &Service, rng: &mut Rng) {
+        self.spinner.spin(service.draw(rng));
+    }
+
+    /// What was done under locks that were released since, the latest first; it may not be refused.
+    async fn undo(&self, mut done: Vec<(u32, Service)>, rng: &mut Rng) {
+        while let Some((number, service)) = done.pop() {
+            let _guard = self.locks[number as usize].lock().await;
+            self.compute(&service, rng);
+        }
+    }
+}
+
+async fn walk(walker: Arc<Walker>, request: Request) -> Reply {
+    let Some(seed) = request.payload.first_chunk().filter(|_| request.payload.len() == LENGTH)
+    else {
+        return Reply::failure(400, "12 bytes are needed: seed of the draws, tag");
+    };
+    let mut rng = Rng::from_seed(u64::from_le_bytes(*seed));
+    let way = walker.ways.choose(&mut rng);
+    let (mut held, mut done) = (Vec::new(), Vec::new());
+    for op in walker.ways.all.get(way).map_or(&[][..], |way| &way.ops) {
+        match op {
+            Op::Compute(service) => walker.compute(service, &mut rng),
+            Op::Pause(service) => pause(service.draw(&mut rng)).await,
+            Op::Acquire(acquire) => match walker.take(acquire, &mut rng).await {
+                Ok(taken) => held.push(taken),
+                Err(refused) => {
+                    release(&mut held);
+                    walker.undo(done, &mut rng).await;
+                    return refused.into();
+                }
+            },
+            Op::Release { undo } => {
+                let number = held.pop().map(|(number, _)| number);
+                done.extend(number.zip(*undo));
+            }
+            // Scenarios with calls are refused before anything is started.
+            Op::Prepare { .. } | Op::Call { .. } => return Reply::Shed(Reason::Limit),
+        }
+    }
+    Reply::ok(request.payload)
+}
+
+/// Of less than the timers can tell there is nothing to wait for.
+async fn pause(time: Duration) {
+    if time > Duration::from_nanos(1) {
+        sleep(time).await;
+    }
+}
+
+/// The lock that was taken last comes first.
+fn release(held: &mut Vec<(u32, MutexGuard<'_, ()>)>) {
+    while let Some((_, guard)) = held.pop() {
+        drop(guard);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tailwater_control::asqm::{Asqm, Policy};
+    use tailwater_control::catalog::Spec;
+    use tailwater_rt::client::{CallError, ChannelConfig, Client};
+    use tailwater_rt::{LockRules, Placement, Server, ServerConfig};
+    use tailwater_workload::Scenario;
+
+    const NANO: Duration = Duration::from_nanos(1);
+    const HOUR: Duration = Duration::from_secs(3600);
+
+    /// All that a path may do without a second server; B is held across a timer inside of A.
+    const TEXT: &str = r#"
+slo = "1s"
+clients.count = 1
+demand.of_capacity = 1.0
+controller = { name = "none" }
+[[server.path]]
+probability = 0.5
+steps = [{ compute = "1us" }, { lock = "A", undo = "1us", steps = [{ compute = "1us" }] },
+         { lock = "B", steps = [{ wait = "20ms" }] }]
+[[server.path]]
+probability = 0.5
+steps = [{ lock = "A", steps = [{ lock = "B", steps = [{ wait = "20ms" }] }] },
+         { lock = "C", hold = "1us", among = 10, must = true }]
+"#;
+
+    fn application() -> Arc<dyn Application> {
+        let scenario = Scenario::parse("x.toml", TEXT).unwrap();
+        let server = &scenario.server;
+        KIND.make(&[], server.service, server.work, &server.paths).unwrap()
+    }
+
+    /// Twenty requests at once, then one alone: served, and refused for a lock.
+    fn crowd(placement: Placement, policy: Policy, budget: Duration) -> (usize, usize) {
+        let application = application();
+        let locks = Some(LockRules { policy, target: HOUR, budget: Some(budget) });
+        let place = Place { loops: 1, workers: 0, locks, spinner: Spinner::of_speed(1.0) };
+        let controller = Spec::named("none").build(Duration::from_secs(60), 1, 1).unwrap();
+        let config = ServerConfig { locks, placement, ..ServerConfig::default() };
+        let router = application.router(&place).unwrap();
+        let server = Server::start(config, controller.admission.clone(), router).unwrap();
+        let config = ChannelConfig::new(server.address().clone());
+        let client = Client::connect_with(config, &controller).unwrap();
+        let call = |tag: u32| {
+            let service = NANO;
+            let Ask { method, payload } =
+                application.ask(&Order { seed: tag.into(), service, tag });
+            client.call(method.0, payload)
+        };
+        let calls: Vec<_> = (0..20).map(|tag| (tag, call(tag))).collect();
+        let (mut served, mut refused) = (0, 0);
+        for (tag, call) in calls {
+            match call.wait() {
+                Ok(answer) => {
+                    assert!(application.is_answer(answer.status, &answer.payload, tag));
+                    assert!(!application.is_answer(answer.status, &answer.payload, tag + 1));
+                    served += 1;
+                }
+                Err(error) => {
+                    assert_eq!(error, CallError::Shed(Reason::Lock));
+                    refused += 1;
+                }
+            }
+        }
+        // Whoever was refused has released everything.
+        assert!(call(99).wait().is_ok(), "{policy:?}: a free lock");
+        (served, refused)
+    }
+
+    #[test]
+    fn every_policy_walks_and_refuses_as_it_says() {
+        for placement in [Placement::Inline, Placement::Workers(2)] {
+            for (policy, budget) in [
+                (Policy::Plain, NANO),
+                (Policy::Timed(HOUR), NANO),
+                (Policy::Asqm(Asqm::DEFAULT), HOUR),
+                (Policy::Asqm(Asqm::PAPER), HOUR),
+                (Policy::Asqm(Asqm::ARTIFACT), HOUR),
+            ] {
+                assert_eq!(crowd(placement, policy, budget), (20, 0), "{policy:?}, {placement}");
+            }
+            for (policy, budget) in [
+                (Policy::Try, HOUR),
+                (Policy::Timed(1_000_000 * NANO), HOUR),
+                (Policy::Asqm(Asqm::DEFAULT), 30_000_000 * NANO),
+                (Policy::Asqm(Asqm::PAPER), NANO),
+            ] {
+                let (served, refused) = crowd(placement, policy, budget);
+                assert!(
+                    served > 0 && refused > 0,
+                    "{policy:?}: {served} served, {refused} refused"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn requests_that_no_generator_sends_are_answered_with_what_is_needed() {
+        let walker = Arc::new(Walker::new(Ways::default(), Spinner::of_speed(1.0)));
+        for length in [0, 11, 13] {
+            let request = Request {
+                method: WALK,
+                payload: vec![0; length],
+                deadline: None,
+                priority: 128,
+                tenant: 0,
+            };
+            let mut walking = Box::pin(walk(walker.clone(), request));
+            let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+            let polled = walking.as_mut().poll(&mut context);
+            let std::task::Poll::Ready(Reply::Response { status, .. }) = polled else {
+                panic!("{polled:?}");
+            };
+            assert_eq!(status, 400);
+        }
+    }
+}

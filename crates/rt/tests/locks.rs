@@ -1,0 +1,300 @@
+//! Locks in handlers, over real sockets: budgets follow requests, refusals become answers.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::time::Duration;
+use tailwater_control::Reason;
+use tailwater_control::asqm::{Asqm, Policy};
+use tailwater_control::catalog::{CONTROLLERS, Controller, Spec};
+use tailwater_rt::client::{CallError, CallFuture, ChannelConfig, Client};
+use tailwater_rt::time::{now, sleep};
+use tailwater_rt::{LockRules, Placement, Reply, Request, Router, Server, ServerConfig};
+use tailwater_sync::task::Mutex;
+use tailwater_sync::{Refused, budget};
+
+const HOLD: u16 = 1;
+const TAKE: u16 = 2;
+const NAP: u16 = 3;
+const BLOCK: u16 = 4;
+const SPAWN: u16 = 5;
+
+const MS: Duration = Duration::from_millis(1);
+const HOUR: Duration = Duration::from_secs(3600);
+/// A busy machine keeps it too.
+const OBJECTIVE: Duration = Duration::from_secs(60);
+
+/// What handlers and test share.
+struct Bench {
+    lock: Mutex<()>,
+    /// Somebody holds the lock, or a thread.
+    inside: AtomicBool,
+    /// Somebody is about to wait for the lock.
+    waits: AtomicBool,
+    /// Whoever holds may go.
+    open: AtomicBool,
+}
+
+/// Holds the lock, but no thread, until the test opens and for 20 ms more.
+async fn hold(bench: Arc<Bench>, _: Request) -> Reply {
+    let _guard = bench.lock.lock().await;
+    bench.inside.store(true, SeqCst);
+    while !bench.open.load(SeqCst) {
+        sleep(MS).await;
+    }
+    sleep(20 * MS).await;
+    Reply::ok("held".into())
+}
+
+/// Answers with what was waited and what was deducted meanwhile.
+async fn take(bench: Arc<Bench>, _: Request) -> Result<Reply, Refused> {
+    let clock = Clock::start();
+    bench.waits.store(true, SeqCst);
+    let _guard = bench.lock.lock_within_budget().await?;
+    Ok(clock.tell())
+}
+
+async fn nap(_: Arc<Bench>, _: Request) -> Reply {
+    let clock = Clock::start();
+    sleep(20 * MS).await;
+    clock.tell()
+}
+
+/// Holds its thread until the test opens and for 5 ms more.
+async fn block(bench: Arc<Bench>, _: Request) -> Reply {
+    bench.inside.store(true, SeqCst);
+    while !bench.open.load(SeqCst) {
+        std::thread::yield_now();
+    }
+    let opened = now();
+    while now().since(opened) < 5 * MS {
+        std::hint::spin_loop();
+    }
+    Reply::ok("blocked".into())
+}
+
+/// Tells whether a thread that it starts has a budget, by itself and when it is handed one.
+async fn spawn(_: Arc<Bench>, _: Request) -> Reply {
+    let mine = budget::current().expect("a request has a budget");
+    let child = std::thread::spawn(move || {
+        let of_itself = budget::current();
+        let handed = budget::scope(mine, budget::current);
+        [of_itself.is_some(), handed == Some(mine)]
+    });
+    Reply::ok(child.join().expect("it only looks").map(u8::from).to_vec())
+}
+
+struct Clock {
+    began: tailwater_core::Instant,
+    budget: budget::Budget,
+}
+
+impl Clock {
+    fn start() -> Self {
+        let budget = budget::current().expect("a request has a budget");
+        Self { began: now(), budget }
+    }
+
+    fn tell(&self) -> Reply {
+        let budget = budget::current().expect("a request has a budget");
+        let before = self.budget.waited();
+        let total = budget.left() + budget.waited();
+        let told = [before, budget.waited() - before, now().since(self.began), total];
+        let bytes = told.map(|time| u64::try_from(time.as_nanos()).unwrap().to_le_bytes());
+        Reply::ok(bytes.concat())
+    }
+}
+
+/// What [`Clock::tell`] tells: deducted before the handler began and while it ran, its time, and the
+/// whole budget.
+fn heard(call: CallFuture) -> [Duration; 4] {
+    let answer = call.wait().expect("it is served");
+    assert_eq!((answer.status, answer.payload.len()), (0, 32), "{answer:?}");
+    let mut told = answer.payload.as_chunks::<8>().0.iter();
+    [(); 4].map(|()| Duration::from_nanos(u64::from_le_bytes(*told.next().unwrap())))
+}
+
+struct Stage {
+    bench: Arc<Bench>,
+    server: Server,
+    client: Client,
+    controller: Controller,
+}
+
+fn stage(name: &str, placement: Placement, policy: Policy, budget: Option<Duration>) -> Stage {
+    controlled("none", name, placement, LockRules { policy, target: HOUR, budget })
+}
+
+fn controlled(by: &str, name: &str, placement: Placement, locks: LockRules) -> Stage {
+    let bench = Arc::new(Bench {
+        lock: Mutex::named(name, ()),
+        inside: AtomicBool::new(false),
+        waits: AtomicBool::new(false),
+        open: AtomicBool::new(false),
+    });
+    let (a, b, c, d, e) =
+        (bench.clone(), bench.clone(), bench.clone(), bench.clone(), bench.clone());
+    let router = Router::new()
+        .route(HOLD, move |request| hold(a.clone(), request))
+        .route(TAKE, move |request| take(b.clone(), request))
+        .route(NAP, move |request| nap(c.clone(), request))
+        .route(BLOCK, move |request| block(d.clone(), request))
+        .route(SPAWN, move |request| spawn(e.clone(), request));
+    let controller = Spec::named(by).build(OBJECTIVE, 1, 2).unwrap();
+    let config = ServerConfig { placement, locks: Some(locks), ..ServerConfig::default() };
+    let server = Server::start(config, controller.admission.clone(), router).unwrap();
+    let client = connect(&server, &controller);
+    Stage { bench, server, client, controller }
+}
+
+fn connect(server: &Server, controller: &Controller) -> Client {
+    Client::connect_with(ChannelConfig::new(server.address().clone()), controller).unwrap()
+}
+
+/// Looks until it is so, for as long as the harness allows.
+fn eventually(what: &str, holds: impl Fn() -> bool) {
+    let found = (0..10_000_000).any(|_| {
+        std::thread::yield_now();
+        holds()
+    });
+    assert!(found, "{what}");
+}
+
+impl Stage {
+    /// Somebody holds the lock.
+    fn held(&self) -> CallFuture {
+        self.bench.open.store(false, SeqCst);
+        self.bench.inside.store(false, SeqCst);
+        let call = self.client.call(HOLD, "");
+        eventually("it is held", || self.bench.inside.load(SeqCst));
+        call
+    }
+
+    fn open(&self, holding: CallFuture) {
+        self.bench.open.store(true, SeqCst);
+        assert_eq!(holding.wait().unwrap().payload, b"held");
+    }
+}
+
+const REFUSED: Option<CallError> = Some(CallError::Shed(Reason::Lock));
+
+/// Neither the holder nor time helps those who wait: only the alarm makes them give up.
+#[test]
+fn who_is_refused_or_gives_up_is_answered_at_once_and_the_lock_stays_usable() {
+    let cases = [
+        ("try", Policy::Try, HOUR),
+        ("timed", Policy::Timed(MS), HOUR),
+        ("asqm, waiting", Policy::Asqm(Asqm::DEFAULT), 20 * MS),
+        ("asqm, spent", Policy::Asqm(Asqm::DEFAULT), Duration::ZERO),
+    ];
+    for placement in [Placement::Inline, Placement::Workers(2)] {
+        for (name, policy, budget) in cases {
+            let name = format!("{name}, {placement}");
+            let stage = stage(&name, placement, policy, Some(budget));
+            let holding = stage.held();
+            for _ in 0..3 {
+                assert_eq!(stage.client.call(TAKE, "").wait().err(), REFUSED, "{name}");
+            }
+            stage.open(holding);
+            heard(stage.client.call(TAKE, ""));
+            eventually("sheds are counted by their reason", || {
+                stage.server.totals().shed[Reason::Lock as usize - 1] == 3
+            });
+            let all = tailwater_sync::report();
+            let lock = all.iter().find(|lock| lock.name == name).expect("it has a name");
+            assert_eq!(lock.refused + lock.gave_up, 3, "{lock:?}");
+        }
+    }
+}
+
+#[test]
+fn who_may_wait_is_served_when_the_lock_is_free() {
+    for placement in [Placement::Inline, Placement::Workers(1)] {
+        for policy in [Policy::Plain, Policy::Asqm(Asqm::PAPER), Policy::Asqm(Asqm::DEFAULT)] {
+            let stage = stage("served", placement, policy, Some(HOUR));
+            let holding = stage.held();
+            let taking = stage.client.call(TAKE, "");
+            eventually("it waits", || stage.bench.waits.load(SeqCst));
+            stage.open(holding);
+            // Both run on one thread, so the holder went on for 20 ms after the other had queued.
+            let [_, deducted, passed, total] = heard(taking);
+            assert!(deducted >= 20 * MS, "{deducted:?} of the wait for the lock are deducted");
+            assert!(deducted <= passed, "{deducted:?} are deducted for {passed:?}");
+            assert_eq!(total, HOUR);
+        }
+    }
+}
+
+#[test]
+fn plain_locks_never_refuse() {
+    let stage = stage("plain", Placement::Inline, Policy::Plain, Some(Duration::ZERO));
+    let holding = stage.held();
+    let taking: Vec<_> = (0..20).map(|_| stage.client.call(TAKE, "")).collect();
+    eventually("one waits", || stage.bench.waits.load(SeqCst));
+    stage.open(holding);
+    taking.into_iter().for_each(|call| {
+        heard(call);
+    });
+}
+
+#[test]
+fn waiting_for_something_else_is_not_deducted() {
+    for placement in [Placement::Inline, Placement::Workers(1)] {
+        let stage = stage("unused", placement, Policy::Plain, Some(HOUR));
+        for call in [(); 20].map(|()| stage.client.call(NAP, "")) {
+            let [_, deducted, passed, _] = heard(call);
+            // What came after the timer is the wait for a turn.
+            assert!(deducted + 20 * MS <= passed, "{deducted:?} are deducted of {passed:?}");
+        }
+    }
+}
+
+#[test]
+fn waiting_in_the_run_queue_is_deducted() {
+    let stage = stage("unused", Placement::Workers(1), Policy::Plain, Some(HOUR));
+    let blocking = stage.client.call(BLOCK, "");
+    eventually("the only worker is taken", || stage.bench.inside.load(SeqCst));
+    let behind = stage.client.call(NAP, "");
+    eventually("it has arrived", || stage.server.totals().received == 2);
+    stage.bench.open.store(true, SeqCst);
+    let [before, ..] = heard(behind);
+    assert!(before >= 5 * MS, "{before:?} are deducted when the handler begins");
+    blocking.wait().unwrap();
+}
+
+#[test]
+fn what_a_handler_starts_has_a_budget_only_if_it_is_handed_one() {
+    let stage = stage("unused", Placement::Inline, Policy::Plain, Some(HOUR));
+    assert_eq!(stage.client.call(SPAWN, "").wait().unwrap().payload, [0, 1]);
+}
+
+#[test]
+fn budgets_are_measured_from_what_service_and_network_take() {
+    for placement in [Placement::Inline, Placement::Workers(2)] {
+        let stage = stage("unused", placement, Policy::Plain, None);
+        let total = |call| heard(call)[3];
+        assert_eq!(total(stage.client.call(NAP, "")), HOUR, "nothing is known yet");
+        let naps: Vec<_> = (0..200).map(|_| stage.client.call(NAP, "")).collect();
+        naps.into_iter().for_each(|call| {
+            heard(call);
+        });
+        let measured = total(stage.client.call(NAP, ""));
+        assert!(measured <= HOUR - 20 * MS, "{measured:?} of an hour");
+        assert!(measured > HOUR / 2, "{measured:?} of an hour");
+    }
+}
+
+/// Refusals are drops to every controller, and none of them stops the lock from being used.
+#[test]
+fn every_controller_serves_handlers_that_refuse() {
+    for (name, _) in &*CONTROLLERS {
+        let rules = LockRules { policy: Policy::Try, target: HOUR, budget: None };
+        let stage = controlled(name, "any", Placement::Inline, rules);
+        let second = connect(&stage.server, &stage.controller);
+        let holding = stage.held();
+        for _ in 0..10 {
+            assert_eq!(second.call(TAKE, "").wait().err(), REFUSED, "{name}");
+        }
+        stage.open(holding);
+        heard(second.call(TAKE, ""));
+    }
+}

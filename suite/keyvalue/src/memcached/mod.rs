@@ -1,0 +1,17 @@
+//! memcached's text protocol over TCP, for stock clients.
+//!
+//! `parse` turns bytes into commands, [`Session`] is a connection's conversation without the
+//! connection, `answer` carries commands out, [`TcpServer`] is the sockets and threads. Of the protocol
+//! there are get, gets, set, add, replace, append, prepend, cas, delete, incr, decr, touch, stats,
+//! flush_all, verbosity, version and quit; not there are gat, the meta commands, the binary protocol and
+//! UDP.
+
+mod parse;
+mod answer;
+mod stats;
+mod session;
+mod tcp;
+
+pub use answer::Front;
+pub use session::{Flow, Session};
+pub use tcp::{TcpConfig, TcpServer};

@@ -1,0 +1,137 @@
+//! Where documents come from.
+
+mod wordnet;
+mod files;
+pub mod generate;
+
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+/// More text than this is not loaded: positions in an index are kept in 32 bits.
+pub const BYTES_MAX: u64 = 1 << 30;
+
+/// Where Debian's package `wordnet-base` puts its files.
+pub const WORDNET: &str = "/usr/share/wordnet";
+
+/// Documents, numbered from zero.
+#[derive(Clone, Debug)]
+pub struct Corpus {
+    /// Each one's text.
+    pub documents: Vec<String>,
+}
+
+/// Which documents.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// The 117,659 glosses of WordNet 3.0, each after its words, from the files in this folder:
+    /// nouns, verbs, adjectives, adverbs.
+    WordNet(PathBuf),
+    /// Each paragraph of a file, or each file of a folder by name.
+    Files(PathBuf),
+    /// See [`generate`], with this seed.
+    Generated(u64),
+}
+
+/// Why there are no documents.
+#[derive(Debug)]
+pub enum CorpusError {
+    /// WordNet is not where it should be.
+    NotInstalled(PathBuf),
+    /// The file or folder cannot be read.
+    Unreadable(PathBuf, std::io::Error),
+    /// This line of the file is not what it should be.
+    Malformed(PathBuf, usize),
+    /// There is no document.
+    Empty(PathBuf),
+    /// There is more than [`BYTES_MAX`].
+    TooMuch(PathBuf),
+}
+
+impl Corpus {
+    /// Reads the first so many documents, or generates so many; without a number, all, or as many as
+    /// [`generate::Text`] has by default.
+    pub fn load(source: &Source, documents: Option<usize>) -> Result<Self, CorpusError> {
+        let first = documents.unwrap_or(usize::MAX);
+        let documents = match source {
+            Source::WordNet(folder) => wordnet::load(folder, first)?,
+            Source::Files(path) => files::load(path, first)?,
+            Source::Generated(seed) => {
+                let default = generate::Text::default();
+                let documents = documents.unwrap_or(default.documents);
+                generate::Text { documents, ..default }.generate(*seed)
+            }
+        };
+        Ok(Self { documents })
+    }
+
+    /// The texts in their order.
+    pub fn texts(&self) -> impl Iterator<Item = &str> {
+        self.documents.iter().map(String::as_str)
+    }
+}
+
+impl FromStr for Source {
+    type Err = std::convert::Infallible;
+
+    /// `wordnet`, `generated`, or a path; a folder with WordNet's files is WordNet.
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Ok(match text {
+            "wordnet" => Self::WordNet(WORDNET.into()),
+            "generated" => Self::Generated(1),
+            path if wordnet::is_in(path.as_ref()) => Self::WordNet(path.into()),
+            path => Self::Files(path.into()),
+        })
+    }
+}
+
+impl fmt::Display for CorpusError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotInstalled(path) => write!(
+                f,
+                "found no WordNet in {}; its data.noun, data.verb, data.adj and data.adv are needed: \
+                 apt-get install wordnet-base, or name another text: 'generated', a file or a folder",
+                path.display()
+            ),
+            Self::Unreadable(path, error) => write!(f, "{}: {error}", path.display()),
+            Self::Malformed(path, line) => write!(
+                f,
+                "{}:{line}: found no entry of WordNet's database; its words and a gloss are needed \
+                 (man 5 wndb)",
+                path.display()
+            ),
+            Self::Empty(path) => write!(
+                f,
+                "{}: found no document; paragraphs of text with blank lines between them are needed, \
+                 or a folder of files",
+                path.display()
+            ),
+            Self::TooMuch(path) => {
+                write!(f, "{}: found more than {} MiB of text", path.display(), BYTES_MAX >> 20)?;
+                f.write_str("; less is needed")
+            }
+        }
+    }
+}
+
+impl std::error::Error for CorpusError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_wordnet_names_its_package() {
+        let error = Corpus::load(&Source::WordNet("/nowhere".into()), None).expect_err("not there");
+        assert!(error.to_string().contains("apt-get install wordnet-base"), "{error}");
+    }
+
+    #[test]
+    fn sources_have_names() {
+        let source = |text: &str| text.parse::<Source>().expect("any text is a source");
+        assert_eq!(source("wordnet"), Source::WordNet(WORDNET.into()));
+        assert_eq!(source("generated"), Source::Generated(1));
+        assert_eq!(source("./wordnet"), Source::Files("./wordnet".into()));
+    }
+}

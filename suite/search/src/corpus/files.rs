@@ -1,0 +1,80 @@
+//! Text files of one's own.
+
+use super::{BYTES_MAX, CorpusError};
+use std::path::{Path, PathBuf};
+
+/// Each paragraph of a file, or each file of a folder, in the order of their names.
+pub(super) fn load(path: &Path, documents: usize) -> Result<Vec<String>, CorpusError> {
+    let loaded = if path.is_dir() { folder(path, documents)? } else { file(path, documents)? };
+    if loaded.is_empty() { Err(CorpusError::Empty(path.into())) } else { Ok(loaded) }
+}
+
+/// A whole file. What is no UTF-8 in it is replaced: old texts have a few bytes of other encodings.
+pub(super) fn text(path: &Path) -> Result<String, CorpusError> {
+    let unreadable = |error| CorpusError::Unreadable(path.into(), error);
+    if path.metadata().map_err(unreadable)?.len() > BYTES_MAX {
+        return Err(CorpusError::TooMuch(path.into()));
+    }
+    let bytes = std::fs::read(path).map_err(unreadable)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+fn file(path: &Path, documents: usize) -> Result<Vec<String>, CorpusError> {
+    Ok(paragraphs(&text(path)?).take(documents).collect())
+}
+
+fn folder(path: &Path, documents: usize) -> Result<Vec<String>, CorpusError> {
+    let unreadable = |error| CorpusError::Unreadable(path.into(), error);
+    let entries = std::fs::read_dir(path).map_err(unreadable)?;
+    let files = entries.map(|entry| Ok(entry?.path())).collect::<Result<Vec<PathBuf>, _>>();
+    let mut files = files.map_err(unreadable)?;
+    files.retain(|file| file.is_file());
+    files.sort_unstable();
+    let mut bytes_left = BYTES_MAX;
+    let mut loaded = Vec::new();
+    for file in files.into_iter().take(documents) {
+        let text = text(&file)?;
+        let too_much = || CorpusError::TooMuch(path.into());
+        bytes_left = bytes_left.checked_sub(text.len() as u64).ok_or_else(too_much)?;
+        loaded.push(text);
+    }
+    Ok(loaded)
+}
+
+/// The runs of lines that are not blank, each as one line.
+fn paragraphs(text: &str) -> impl Iterator<Item = String> {
+    let lines: Vec<&str> = text.lines().map(str::trim).collect();
+    let paragraphs: Vec<_> = lines
+        .split(|line| line.is_empty())
+        .filter(|paragraph| !paragraph.is_empty())
+        .map(|paragraph| paragraph.join(" "))
+        .collect();
+    paragraphs.into_iter()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paragraphs_end_at_blank_lines() {
+        let found: Vec<_> = paragraphs("\n one\ntwo \n\n \nthree\n").collect();
+        assert_eq!(found, ["one two", "three"]);
+    }
+
+    #[test]
+    fn this_folder_is_a_corpus_and_each_file_a_document() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/corpus");
+        let documents = load(folder.as_ref(), usize::MAX).expect("it is there");
+        assert_eq!(documents.len(), 3);
+        assert!(documents[0].starts_with("//! Text files of one's own."));
+        assert_eq!(load(folder.as_ref(), 2).expect("it is there").len(), 2);
+    }
+
+    #[test]
+    fn what_cannot_be_loaded_is_named() {
+        let error = load("/nowhere/at/all".as_ref(), 1).expect_err("not there").to_string();
+        assert!(error.starts_with("/nowhere/at/all: "), "{error}");
+        assert!(matches!(load("/dev/null".as_ref(), 1), Err(CorpusError::Empty(_))));
+    }
+}

@@ -1,0 +1,74 @@
+//! The glosses of WordNet (Fellbaum, "WordNet: An Electronic Lexical Database", 1998) from its database
+//! files, whose format is described by `man 5 wndb`.
+
+use super::{CorpusError, files};
+use std::path::Path;
+
+const FILES: [&str; 4] = ["data.noun", "data.verb", "data.adj", "data.adv"];
+
+/// Whether a folder has WordNet's files.
+pub(super) fn is_in(folder: &Path) -> bool {
+    FILES.iter().all(|file| folder.join(file).is_file())
+}
+
+pub(super) fn load(folder: &Path, documents: usize) -> Result<Vec<String>, CorpusError> {
+    if !is_in(folder) {
+        return Err(CorpusError::NotInstalled(folder.into()));
+    }
+    let mut loaded = Vec::new();
+    for file in FILES {
+        let path = folder.join(file);
+        let text = files::text(&path)?;
+        // The licence on top is indented by two spaces.
+        let entries = text.lines().enumerate().filter(|(_, line)| !line.starts_with("  "));
+        for (number, line) in entries.take(documents - loaded.len()) {
+            let malformed = || CorpusError::Malformed(path.clone(), number + 1);
+            loaded.push(document(line).ok_or_else(malformed)?);
+        }
+    }
+    Ok(loaded)
+}
+
+/// "words: gloss" of a line `offset file type count word id word id … | gloss`, whose count is
+/// hexadecimal.
+fn document(line: &str) -> Option<String> {
+    let (head, gloss) = line.split_once(" | ")?;
+    let mut fields = head.split(' ');
+    let count = usize::from_str_radix(fields.nth(3)?, 16).ok()?;
+    let mut document = String::with_capacity(gloss.len() + 16 * count);
+    for number in 0..count {
+        let word = fields.next()?;
+        fields.next()?;
+        // Adjectives may say where they stand: "galore(ip)".
+        let word = word.split_once('(').map_or(word, |(word, _)| word);
+        document.push_str(if number == 0 { "" } else { ", " });
+        document.push_str(&word.replace('_', " "));
+    }
+    document.push_str(": ");
+    document.push_str(gloss.trim());
+    Some(document)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_and_gloss_are_taken() {
+        let line = "00004258 03 n 02 living_thing 0 animate_thing 0 001 @ 00003553 n 0000 | a living \
+                    (or once living) entity  ";
+        let text = "living thing, animate thing: a living (or once living) entity";
+        assert_eq!(document(line).as_deref(), Some(text));
+        let adjective = "00014490 00 s 01 galore(ip) 0 001 & 00013887 a 0000 | in great numbers";
+        assert_eq!(document(adjective).as_deref(), Some("galore: in great numbers"));
+    }
+
+    #[test]
+    fn what_is_no_entry_is_refused() {
+        for line in
+            ["", "a b c", "1 2 n 02 one 0 | gloss", "1 2 n zz one 0 | gloss", "1 2 n 01 one 0"]
+        {
+            assert_eq!(document(line), None, "{line}");
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! With the real text, where Debian's package wordnet-base is installed; its absence is said and passes.
+
+use std::io::Write as _;
+use std::path::Path;
+use tailwater_search::corpus::WORDNET;
+use tailwater_search::workload::{Questions, Workload};
+use tailwater_search::{Corpus, Index, Mode, Query, Source};
+
+#[test]
+fn a_sailing_boat_is_found_among_the_glosses() {
+    if !Path::new(WORDNET).is_dir() {
+        // Past the harness, which shows what tests that pass have printed to nobody.
+        let _ = writeln!(std::io::stderr(), "SKIPPED: no {WORDNET}: apt-get install wordnet-base");
+        return;
+    }
+    let corpus = Corpus::load(&Source::WordNet(WORDNET.into()), None).expect("it is installed");
+    assert_eq!(corpus.documents.len(), 117_659, "WordNet 3.0");
+    let entity = "entity: that which is perceived or known or inferred to have its own distinct \
+                  existence (living or nonliving)";
+    assert_eq!(corpus.documents[0], entity);
+
+    let mut index = Index::build(corpus.texts(), 8);
+    let query = Query::new("small sailing boat", Mode::All, 10).expect("a query");
+    let hits = index.search_alone(&query);
+    assert!(!hits.is_empty());
+    for hit in &hits {
+        let text = corpus.documents[hit.document as usize].to_lowercase();
+        assert!(query.terms().iter().all(|term| text.contains(term)), "{text}");
+    }
+
+    let workload = Workload { queries: 1_000, ..Workload::default() };
+    let questions = Questions::draw(&corpus, &mut index, &workload, 1).expect("drawn");
+    assert!(questions.all().iter().all(|one| !index.search_alone(&one.query).is_empty()));
+}

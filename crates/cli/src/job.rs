@@ -281,7 +281,7 @@ impl Job {
             ..Run::default()
         };
         first.tally.finish().fill(&mut run, counts.as_ref().map(|counts| counts.received));
-        let seconds = first.window.length.as_secs_f64();
+        let seconds = first.window.length.as_secs_f64().max(1e-9);
         if let Some(counts) = &counts {
             let per_served = |count: u64| count as f64 / counts.served.max(1) as f64;
             run.rx_per_request = per_served(counts.frames_in);

@@ -59,6 +59,14 @@ impl TaskBudget {
     pub fn budget(&self) -> Budget {
         self.0.budget.unwrap_or(Budget::new(Duration::ZERO))
     }
+
+    /// What it waited at locks that it asked for with a plain `lock()`, as of when it was last left. Part of
+    /// what was deducted; but no refusal bounds it, so that whoever measures how long a request takes apart
+    /// from waiting must count it in.
+    #[must_use]
+    pub const fn bound_to_wait(&self) -> Duration {
+        self.0.bound
+    }
 }
 
 impl fmt::Debug for TaskBudget {
@@ -120,11 +128,15 @@ pub(crate) fn elsewhere() -> Duration {
 }
 
 /// Deducts a wait at a lock, which began when so much had been waited [`elsewhere`].
-pub(crate) fn deduct_wait(waited: Duration, elsewhere_before: Duration) {
+pub(crate) fn deduct_wait(waited: Duration, elsewhere_before: Duration, refusable: bool) {
     let mut context = CONTEXT.get();
     if let Some(budget) = &mut context.budget {
         let charged = context.elsewhere.saturating_sub(elsewhere_before);
-        budget.deduct(waited.saturating_sub(charged));
+        let waited = waited.saturating_sub(charged);
+        budget.deduct(waited);
+        if !refusable {
+            context.bound = context.bound.saturating_add(waited);
+        }
         CONTEXT.set(context);
     }
 }
@@ -173,11 +185,18 @@ struct Context {
     policy: Policy,
     /// What was deducted for waiting elsewhere than at locks.
     elsewhere: Duration,
+    /// What was deducted for waits that nothing could refuse.
+    bound: Duration,
 }
 
 impl Context {
-    const NONE: Self =
-        Self { budget: None, alarm: None, policy: Policy::Plain, elsewhere: Duration::ZERO };
+    const NONE: Self = Self {
+        budget: None,
+        alarm: None,
+        policy: Policy::Plain,
+        elsewhere: Duration::ZERO,
+        bound: Duration::ZERO,
+    };
 }
 
 thread_local! {

@@ -342,10 +342,11 @@ impl Gate {
         since: Instant,
         now: Instant,
         elsewhere: Duration,
+        wait: Wait,
         acquired: bool,
     ) -> Duration {
         let waited = now.since(since);
-        budget::deduct_wait(waited, elsewhere);
+        budget::deduct_wait(waited, elsewhere, wait == Wait::WithinBudget);
         if let Some(stats) = self.stats {
             stats.waited(waited.nanos(), acquired);
         }

@@ -43,9 +43,12 @@ impl Budgets {
         }
     }
 
-    /// A request was served, `there` after it arrived.
+    /// A request was served, `there` after it arrived. Waits that it could not refuse are service: they come
+    /// on top of those that the budget bounds, and the objective holds only if the budget leaves room for
+    /// them. Two waits in one queue, the second to free what the first took, get half of the target each so.
     pub(super) fn on_served(&mut self, there: Duration, budget: &TaskBudget) {
-        self.estimator.on_served(there.saturating_sub(budget.budget().waited()));
+        let bounded = budget.budget().waited().saturating_sub(budget.bound_to_wait());
+        self.estimator.on_served(there.saturating_sub(bounded));
     }
 }
 

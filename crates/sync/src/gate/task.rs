@@ -75,7 +75,7 @@ impl Future for Acquire<'_> {
             Step::GaveUp => false,
         };
         self.queued = None;
-        let waited = self.gate.account(since, clock::now(), elsewhere, acquired);
+        let waited = self.gate.account(since, clock::now(), elsewhere, self.wait, acquired);
         Poll::Ready(if acquired { Ok(()) } else { Err(Refused::GaveUp { waited }) })
     }
 }

@@ -22,7 +22,7 @@ impl Gate {
             None => true,
             Some(key) => self.park_until_served(key, need, give_up_at),
         };
-        let waited = self.account(since, clock::now(), budget::elsewhere(), acquired);
+        let waited = self.account(since, clock::now(), budget::elsewhere(), wait, acquired);
         if acquired { Ok(()) } else { Err(Refused::GaveUp { waited }) }
     }
 

@@ -1,8 +1,8 @@
 //! `bench`: every scenario file and every program in benches/, by name.
 //!
 //! A scenario runs with the release binary on loopback, writing to `out/bench/NAME`, and in simulation,
-//! writing to `out/bench/NAME-sim`, and the two are compared; one that needs the simulator runs there
-//! only. A program in `benches/` is a workspace of its own, so that what it compares with stays out of the
+//! writing to `out/bench/NAME-sim`, and the two are compared; one that needs the simulator or real sockets
+//! runs there only. A program in `benches/` is a workspace of its own, so that what it compares with stays out of the
 //! common build.
 
 use crate::Result;
@@ -50,18 +50,34 @@ enum Kind {
     Both,
     /// A scenario that only the simulator can play.
     Sim,
+    /// A scenario whose server is a program.
+    Loopback,
     /// A program in `benches/`.
     Program,
 }
 
-/// Sections of a scenario that only the simulator knows.
-const SIM_ONLY: [&str; 3] = ["[[server.path]]", "[[tier]]", "[[fault]]"];
+impl Kind {
+    /// Of a scenario with this text.
+    fn of_scenario(text: &str) -> Self {
+        let says = |wanted: &str| text.lines().any(|line| line.trim().starts_with(wanted));
+        // Paths run on sockets, too, unless they are a model of a machine with many cores.
+        let modelled = says("[[server.path]]") && says("[sim]");
+        if modelled || says("[[tier]]") || says("[[fault]]") {
+            Self::Sim
+        } else if says("application =") {
+            Self::Loopback
+        } else {
+            Self::Both
+        }
+    }
+}
 
 impl Bench {
     fn commands(&self, root: &Path, short: bool) -> Vec<Command> {
         let mut commands = match self.kind {
             Kind::Program => vec![self.program(root, short)],
             Kind::Sim => vec![self.play(root, "sim")],
+            Kind::Loopback => vec![self.play(root, "loopback")],
             Kind::Both => vec![self.play(root, "loopback"), self.play(root, "sim")],
         };
         // A short run has hardly anything to compare.
@@ -112,8 +128,7 @@ fn list(tree: &Tree) -> Vec<Bench> {
     let named =
         |path: &str, name: &str, kind| Bench { name: name.to_owned(), path: path.to_owned(), kind };
     let scenarios = tree.matching("scenarios/", ".toml").filter_map(|(path, text)| {
-        let sim_only = text.lines().any(|line| SIM_ONLY.contains(&line.trim()));
-        let kind = if sim_only { Kind::Sim } else { Kind::Both };
+        let kind = Kind::of_scenario(text);
         Some(named(path, path.strip_prefix("scenarios/")?.strip_suffix(".toml")?, kind))
     });
     let programs = tree.matching("benches/", "/Cargo.toml").filter_map(|(path, _)| {
@@ -154,6 +169,9 @@ mod tests {
         Tree::from([
             ("scenarios/overload.toml", "seed = 1"),
             ("scenarios/chain.toml", "seed = 1\n[[tier]]\n"),
+            ("scenarios/locks.toml", "[[server.path]]\n"),
+            ("scenarios/model.toml", "[[server.path]]\n[sim]\n"),
+            ("scenarios/store.toml", "[server]\napplication = \"store\"\n"),
             ("benches/transport/Cargo.toml", ""),
             ("benches/transport/inner/Cargo.toml", ""),
             ("presets/x.toml", ""),
@@ -164,12 +182,14 @@ mod tests {
     fn scenarios_and_programs_are_benches() {
         let all = list(&tree());
         let names: Vec<&str> = all.iter().map(|bench| bench.name.as_str()).collect();
-        assert_eq!(names, ["chain", "overload", "transport"]);
+        assert_eq!(names, ["chain", "locks", "model", "overload", "store", "transport"]);
+        let kinds = [Kind::Sim, Kind::Both, Kind::Sim, Kind::Both, Kind::Loopback, Kind::Program];
+        assert!(all.iter().map(|bench| bench.kind).eq(kinds));
         assert_eq!(all[0].commands(Path::new("."), false).len(), 1, "in simulation only");
-        assert_eq!(all[1].commands(Path::new("."), false).len(), 3, "both, and compared");
-        assert_eq!(choose(&all, &[]).unwrap().len(), 3);
-        assert_eq!(choose(&all, &["transport"]).unwrap(), [&all[2]]);
-        assert!(choose(&all, &["none"]).unwrap_err().contains("overload, transport"));
+        assert_eq!(all[3].commands(Path::new("."), false).len(), 3, "both, and compared");
+        assert_eq!(choose(&all, &[]).unwrap().len(), 6);
+        assert_eq!(choose(&all, &["transport"]).unwrap(), [&all[5]]);
+        assert!(choose(&all, &["none"]).unwrap_err().contains("store, transport"));
     }
 
     #[test]

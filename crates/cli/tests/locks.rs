@@ -84,17 +84,20 @@ fn one_scenario_with_paths_runs_on_both_drivers_under_every_controller_and_polic
         for (run, (name, locks)) in runs.iter().zip(CONTROLLERS) {
             let place = format!("{name} with {locks} on {driver}");
             let refused = run["shed_by_reason"]["lock"].as_u64().unwrap_or(0);
-            assert!(
-                run["fates"]["ok"].as_u64().expect("a count") > 0 || *locks != "try",
-                "{place}"
-            );
+            let fates = run["fates"].as_object().expect("fates");
+            let sum: u64 = fates.values().map(|count| count.as_u64().expect("a count")).sum();
+            // 600 on average; a machine that stalls must not fail it.
+            assert!((300..900).contains(&sum), "{place}: {sum} requests have a fate: {run}");
             // Three times what the locks can hold arrives, and nobody else turns it away.
             let must_refuse = *name == "none" && *locks != "plain" && !locks.starts_with("asqm:");
             assert!(!must_refuse || refused > 0, "{place}: {run}");
             assert!(*locks != "plain" || refused == 0, "{place}: {run}");
-            let names: Vec<_> =
-                run["locks"].as_array().expect("locks").iter().map(|lock| &lock["lock"]).collect();
-            assert!(names.contains(&&Value::from("first")), "{place}: {names:?}");
+            let told = run["locks"].as_array().expect("locks");
+            let first = told.iter().find(|lock| lock["lock"] == "first").expect("its first lock");
+            let count = |name: &str| first[name].as_u64().expect("a count");
+            // A controller may keep so much away that nothing contends; and who only tries does not wait.
+            let contends = *name == "none" && *locks != "try";
+            assert!(!contends || count("contended") > 0, "{place}: {first}");
         }
     }
 }
@@ -154,7 +157,10 @@ fn bad_input_is_refused_with_what_was_found_and_what_is_needed() {
            of_capacity = 1.0\n"
         + none;
     let unknown = folder.write("unknown.toml", &unknown);
-    let [file, calls, unknown] = [file, calls, unknown].map(|file| file.display().to_string());
+    let ahead = PATHS.replace("policy = \"plain\"", "ahead = true") + none;
+    let ahead = folder.write("ahead.toml", &ahead);
+    let [file, calls, unknown, ahead] =
+        [file, calls, unknown, ahead].map(|file| file.display().to_string());
     let cases: &[(&[&str], &[&str])] = &[
         (&["serve", "--scenario", &file, "--locks", "spin"], &["'spin'", "asqm:artifact"]),
         (&["serve", "--scenario", &file, "--locks", "timed:0s"], &["'timed:0s'"]),
@@ -163,6 +169,7 @@ fn bad_input_is_refused_with_what_was_found_and_what_is_needed() {
         (&["serve", "--scenario", &calls], &["calls.toml:", "tiers", "--on sim"]),
         (&["run", &unknown, "--on", "loopback"], &["unknown.toml:11", "\"key-vlaue\"", "paths"]),
         (&["run", &unknown, "--on", "sim"], &["unknown.toml:11", "--on loopback"]),
+        (&["run", &ahead, "--on", "loopback"], &["ahead.toml:", "go ahead", "--on sim"]),
         (&["locks", "nowhere"], &["nowhere"]),
     ];
     for (flags, needed) in cases {

@@ -44,6 +44,10 @@ pub struct BudgetCounts {
     pub network_p99_ns: u64,
 }
 
+/// A server tells of so many locks at most (`LOCKS_TOLD` in `tailwater-rt`). Who is not in a list that is
+/// full may have waited too little to be told.
+const LOCKS_TOLD: usize = 32;
+
 /// What a server tells of the locks of one name.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Deserialize)]
 pub struct LockCounts {
@@ -89,7 +93,7 @@ impl Counts {
             busy_ns: self.busy_ns - earlier.busy_ns,
             handler_ns: self.handler_ns - earlier.handler_ns,
             shed: shed.collect(),
-            locks: self.locks.iter().map(|lock| lock.since(&earlier.locks)).collect(),
+            locks: self.locks.iter().filter_map(|lock| lock.since(&earlier.locks)).collect(),
             budgets: self.budgets,
         }
     }
@@ -102,17 +106,18 @@ impl Counts {
 }
 
 impl LockCounts {
-    /// What was counted since; quantiles stay those since the start, which do not subtract.
-    fn since(&self, earlier: &[Self]) -> Self {
-        let none = Self::default();
-        let before = earlier.iter().find(|lock| lock.name == self.name).unwrap_or(&none);
-        Self {
+    /// What was counted since; quantiles stay those since the start, which do not subtract. `None`
+    /// where `earlier` was full and may have left this lock out.
+    fn since(&self, earlier: &[Self]) -> Option<Self> {
+        let none = (earlier.len() < LOCKS_TOLD).then(Self::default);
+        let before = earlier.iter().find(|lock| lock.name == self.name).or(none.as_ref())?;
+        Some(Self {
             contended: self.contended - before.contended.min(self.contended),
             refused: self.refused - before.refused.min(self.refused),
             gave_up: self.gave_up - before.gave_up.min(self.gave_up),
             wait_ns: self.wait_ns - before.wait_ns.min(self.wait_ns),
             ..self.clone()
-        }
+        })
     }
 
     /// As results tell it.
@@ -149,5 +154,16 @@ mod tests {
         let found: Vec<_> = after.since(&before).locks.iter().map(LockCounts::reading).collect();
         assert_eq!((found[0].contended, found[1].contended), (3, 5));
         assert!((found[1].waited_us - 8.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_lock_that_a_full_list_left_out_is_dropped() {
+        let lock = |name: String| LockCounts { name, contended: 9, ..LockCounts::default() };
+        let counts = |locks| Counts { locks, ..Counts::default() };
+        let full = counts((0..LOCKS_TOLD).map(|number| lock(number.to_string())).collect());
+        let after = counts(vec![lock("new".into()), lock("0".into())]);
+        let found = after.since(&full).locks;
+        assert_eq!(found.len(), 1);
+        assert_eq!((&*found[0].name, found[0].contended), ("0", 0));
     }
 }

@@ -247,7 +247,7 @@ impl<'a> Record<'a> {
                 self.tally.served(intended, latency);
                 self.note(index, Some(latency));
             }
-            Event::Rejected { token, reason, elapsed } => {
+            Event::Rejected { token, reason, elapsed, .. } => {
                 let (index, intended) = self.end(token);
                 let name = reason.map_or("unknown", tailwater_control::Reason::name);
                 self.tally.shed(intended, elapsed, name);

@@ -83,11 +83,26 @@ pub struct LockRules {
     /// What `lock_within_budget` of `tailwater-sync` does for a request.
     pub policy: Policy,
     /// Within this the server shall answer or refuse. Budgets are what the 99th percentiles of service
-    /// and network leave of it. Above the objective, requests wait in vain; near the service time, they
-    /// are refused at the first lock that is taken.
+    /// and network leave of it, and a quarter of it at least. Above the objective, requests wait in vain;
+    /// near the service time, the quarter is all they have and answers come later than this.
     pub target: Duration,
-    /// The budget of every request as a constant, where it is not to be measured.
+    /// The budget of every request as a constant, where it is not to be measured. As `target` and a
+    /// timed policy's time, an hour at most: a wait's alarm is kept for that long.
     pub budget: Option<Duration>,
+}
+
+impl LockRules {
+    /// Alarms are not cancelled when a wait ends, so this bounds how many a thread keeps.
+    fn check(&self) -> Result<(), String> {
+        let timed = if let Policy::Timed(after) = self.policy { after } else { Duration::ZERO };
+        let budget = self.budget.unwrap_or(Duration::ZERO);
+        for (name, time) in [("policy", timed), ("target", self.target), ("budget", budget)] {
+            if time > Duration::from_secs(3_600) {
+                return Err(format!("locks: {name} is {time:?}; an hour at most is needed"));
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Everything a server needs besides its service and its controller.
@@ -178,6 +193,9 @@ impl ServerConfig {
         }
         if self.drain_every.is_zero() {
             return Err("drain_every is zero; a usual value is 50 µs".into());
+        }
+        if let Some(rules) = &self.locks {
+            rules.check()?;
         }
         if self.output_high > self.output_max {
             return Err(format!(

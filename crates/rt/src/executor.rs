@@ -2,7 +2,8 @@
 //!
 //! A task lives in a slot: a pinned box that is reused, and a waker made once. A stale wake-up from
 //! an earlier task of the slot only polls the present one once too often, which futures permit, so
-//! wakers carry no generation. Wakes may come from any thread: they mark the slot and, if its
+//! wakers carry no generation. Its stamp does no harm: a task waits for its turn since its last poll
+//! at the earliest. Wakes may come from any thread: they mark the slot and, if its
 //! owner sleeps, ring its bell.
 
 use crate::time::now;
@@ -72,7 +73,7 @@ pub(crate) struct Ready {
 struct SlotWaker {
     slot: u32,
     queued: AtomicBool,
-    /// When it was woken, in nanoseconds; kept only where wake-ups are stamped.
+    /// When it was woken, or last polled if that was later, in nanoseconds; kept only where wake-ups are stamped.
     woken_ns: AtomicU64,
     ready: Arc<Ready>,
 }
@@ -85,7 +86,7 @@ impl Wake for SlotWaker {
     fn wake_by_ref(self: &Arc<Self>) {
         if !self.queued.swap(true, AcqRel) {
             if self.ready.stamps {
-                self.woken_ns.store(now().as_nanos(), Relaxed);
+                self.woken_ns.fetch_max(now().as_nanos(), Relaxed);
             }
             self.ready.slots.push(self.slot);
             self.ready.doorbell.notify();
@@ -176,7 +177,8 @@ impl<F: Future, M: Meta> Executor<F, M> {
     /// A panic ends the task that panicked and no other. `waited` it has in the run queue since it was
     /// woken.
     fn poll(&mut self, index: u32, waited: Duration) -> Finished<M, F> {
-        let Slot { future, meta, waker, .. } = &mut self.slots[index as usize];
+        let stamps = self.ready.stamps;
+        let Slot { future, meta, waker, wake } = &mut self.slots[index as usize];
         let entered = meta.as_mut().and_then(M::budget).map(budget::enter);
         if entered.is_some() && !waited.is_zero() {
             budget::deduct(waited);
@@ -184,7 +186,13 @@ impl<F: Future, M: Meta> Executor<F, M> {
         let mut context = Context::from_waker(waker);
         let running = future.as_mut().as_pin_mut()?;
         let output = match catch_unwind(AssertUnwindSafe(|| running.poll(&mut context))) {
-            Ok(Poll::Pending) => return None,
+            Ok(Poll::Pending) => {
+                // It computed until now, whoever woke the slot meanwhile or before it was this task's.
+                if stamps {
+                    wake.woken_ns.fetch_max(now().as_nanos(), Relaxed);
+                }
+                return None;
+            }
             Ok(Poll::Ready(output)) => Ok(output),
             Err(_) => Err(Panicked),
         };
@@ -290,7 +298,12 @@ pub(crate) struct LockAlarm;
 impl Alarm for LockAlarm {
     fn wake_after(&self, after: Duration, waker: &Waker) {
         let at = Instant::from_nanos(now().as_nanos().saturating_add(after.nanos()));
-        current_timers(|timers| timers.add(at, waker.clone()));
+        // Other executors' threads have no timers of ours, and the wait goes on without.
+        TIMERS.with(|slot| {
+            if let Some(timers) = slot.borrow().as_deref() {
+                timers.add(at, waker.clone());
+            }
+        });
     }
 }
 
@@ -398,6 +411,43 @@ mod tests {
         assert_eq!((finished, budget::current()), (9, None));
     }
 
+    /// The slot's waker, as an alarm of a former task or another thread has it, rings while a task
+    /// computes for 5 ms: before its first poll, or within it.
+    #[test]
+    fn computing_is_not_charged_whoever_rings_meanwhile() {
+        for within in [false, true] {
+            let (mut executor, _, _) = executor(1);
+            let budget = TaskBudget::new(budget::Budget::new(Duration::from_secs(100)));
+            let begun = now();
+            let first = std::cell::Cell::new(true);
+            let computed = std::cell::Cell::new(Duration::ZERO);
+            let make = || {
+                std::future::poll_fn(|context: &mut Context<'_>| {
+                    if !first.replace(false) {
+                        return Poll::Ready(());
+                    }
+                    if within {
+                        context.waker().wake_by_ref();
+                    }
+                    while now().since(begun) < Duration::from_millis(5) {}
+                    computed.set(now().since(begun));
+                    Poll::Pending
+                })
+            };
+            if !within {
+                let slot = executor.add_slot();
+                executor.free.push(slot);
+                executor.slots[slot as usize].waker.wake_by_ref();
+            }
+            assert!(executor.start(budget, make).is_none());
+            let (meta, output) = executor.poll_next().unwrap().expect("it ends at its second poll");
+            assert_eq!(output, Ok(()));
+            let after = now().since(begun).saturating_sub(computed.get());
+            let waited = meta.budget().waited();
+            assert!(waited <= after, "{waited:?} charged of {after:?} after it had computed");
+        }
+    }
+
     #[test]
     fn room_is_bounded() {
         let (mut executor, _, _) = executor(2);
@@ -432,6 +482,13 @@ mod tests {
         assert!(executor.ready.is_marked());
         assert_eq!(executor.poll_next(), Some(Some((7, Ok(())))));
         assert_eq!(executor.poll_next(), None);
+    }
+
+    /// A request's budget may be handed to a task of another runtime, with this alarm in it.
+    #[test]
+    fn a_lock_alarm_does_nothing_where_there_are_no_timers() {
+        let set = || LOCK_ALARM.wake_after(Duration::ZERO, Waker::noop());
+        std::thread::spawn(set).join().expect("it does not panic");
     }
 
     #[test]

@@ -68,6 +68,8 @@ pub(crate) struct Limits {
 pub(crate) struct Pool {
     ring: ArrayQueue<(usize, Job)>,
     workers: Vec<Arc<Doorbell>>,
+    /// The same bells, for those who sleep and have room for a job.
+    takers: Vec<Doorbell>,
     /// A loop has more than fits the ring and wants to hear of room.
     hungry: AtomicBool,
     stop: AtomicBool,
@@ -75,7 +77,7 @@ pub(crate) struct Pool {
 
 impl Pool {
     /// Starts `count` workers that answer to `inboxes`.
-    pub(crate) fn start<S: Service>(
+    pub(crate) fn start<S: Service<Future: Future<Output = Reply>>>(
         count: usize,
         limits: Limits,
         service: Arc<S>,
@@ -88,6 +90,7 @@ impl Pool {
                 .iter()
                 .map(|bell| Arc::new(Doorbell::new(Box::new(bell.clone()))))
                 .collect(),
+            takers: bells.iter().map(|bell| Doorbell::new(Box::new(bell.clone()))).collect(),
             hungry: AtomicBool::new(false),
             stop: AtomicBool::new(false),
         });
@@ -111,8 +114,8 @@ impl Pool {
     #[expect(clippy::result_large_err, reason = "a job that does not fit goes back to its queue")]
     pub(crate) fn push(&self, home: usize, job: Job) -> Result<(), Job> {
         self.ring.push((home, job)).map_err(|(_, job)| job)?;
-        // One sleeper per job is enough; busy workers look at the ring by themselves.
-        let _ = self.workers.iter().any(|worker| worker.notify());
+        // One sleeper per job is enough, if it has room; busy workers look at the ring by themselves.
+        let _ = self.takers.iter().any(Doorbell::notify);
         Ok(())
     }
 
@@ -143,16 +146,17 @@ impl Bell for ThreadBell {
 
 struct Worker<F> {
     pool: Arc<Pool>,
+    index: usize,
     doorbell: Arc<Doorbell>,
     executor: Executor<F, Task>,
     inboxes: Arc<[Inbox]>,
 }
 
-impl<F: Future<Output: Into<Reply>>> Worker<F> {
+impl<F: Future<Output = Reply>> Worker<F> {
     fn new(pool: Arc<Pool>, index: usize, limits: Limits, inboxes: Arc<[Inbox]>) -> Self {
         let doorbell = pool.workers[index].clone();
         let executor = Executor::new(doorbell.clone(), limits.tasks, limits.budgets);
-        Self { pool, doorbell, executor, inboxes }
+        Self { pool, index, doorbell, executor, inboxes }
     }
 
     fn run<S: Service<Future = F>>(mut self, service: &S) {
@@ -196,19 +200,24 @@ impl<F: Future<Output: Into<Reply>>> Worker<F> {
         if let Some((task, reply)) = finished {
             let inbox = &self.inboxes[task.home];
             let ended = task.ticket.budget.map(|_| now());
-            inbox.done.push(Done { ticket: task.ticket, reply: reply.map(Into::into), ended });
+            inbox.done.push(Done { ticket: task.ticket, reply, ended });
             inbox.doorbell.notify();
         }
     }
 
     /// Sleeps until there is work or a timer is due. See [`Doorbell`] for why none is missed.
     fn rest(&self, timer: Option<Instant>) {
+        let (taker, has_room) = (&self.pool.takers[self.index], self.executor.has_room());
+        if has_room {
+            taker.lie_down();
+        }
         self.doorbell.lie_down();
-        let takes = self.executor.has_room() && !self.pool.ring.is_empty();
+        let takes = has_room && !self.pool.ring.is_empty();
         if !takes && !self.executor.has_ready() && !self.pool.stop.load(SeqCst) {
             let longest = Duration::from_secs(3600);
             std::thread::park_timeout(timer.map_or(longest, |at| at.since(now())));
         }
         self.doorbell.get_up();
+        taker.get_up();
     }
 }

@@ -141,6 +141,56 @@ fn statuses_panics_and_refusals_reach_the_caller() {
     assert_eq!(server.totals().accepted, 1);
 }
 
+/// Becomes a reply only if it may.
+struct Odd(bool);
+
+impl From<Odd> for Reply {
+    fn from(odd: Odd) -> Self {
+        assert!(odd.0, "a test wants this panic");
+        Self::ok(Vec::new())
+    }
+}
+
+#[test]
+fn a_panic_while_an_answer_becomes_a_reply_ends_one_request_only() {
+    for placement in [Placement::Inline, Placement::Workers(1)] {
+        let config = ServerConfig { placement, ..ServerConfig::default() };
+        let service = |request: Request| async move { Odd(request.method.0 == 1) };
+        let (_server, client) = start(config, "none", service);
+        for (method, status) in [(1, 0), (2, status::PANICKED), (1, 0)] {
+            assert_eq!(client.call(method, "").wait().unwrap().status, status, "{placement}");
+        }
+    }
+}
+
+/// Whoever sleeps first in the list of workers has no room and was rung in vain.
+#[test]
+fn a_job_rings_a_worker_that_has_room() {
+    for _ in 0..10 {
+        let waits = Arc::new(AtomicU32::new(0));
+        let shared = waits.clone();
+        let service = move |request: Request| {
+            let waits = shared.clone();
+            async move {
+                waits.fetch_add(1, Ordering::SeqCst);
+                while request.method.0 == 1 && waits.load(Ordering::SeqCst) < 2 {
+                    tailwater_rt::time::sleep(Duration::from_millis(1)).await;
+                }
+                Reply::ok(Vec::new())
+            }
+        };
+        let placement = Placement::Workers(2);
+        let config = ServerConfig { placement, tasks_max: 1, ..ServerConfig::default() };
+        let (_server, client) = start(config, "none", service);
+        let first = client.call(1, "");
+        eventually("one waits", || waits.load(Ordering::SeqCst) == 1);
+        let second = client.call(2, "");
+        eventually("the other worker takes it", || waits.load(Ordering::SeqCst) == 2);
+        first.wait().unwrap();
+        second.wait().unwrap();
+    }
+}
+
 #[test]
 fn a_payload_that_does_not_fit_fails_alone() {
     let (_server, client) = start(ServerConfig::default(), "breakwater", echo);

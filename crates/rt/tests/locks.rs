@@ -75,10 +75,24 @@ async fn block(bench: Arc<Bench>, _: Request) -> Reply {
 /// Tells whether a thread that it starts has a budget, by itself and when it is handed one.
 async fn spawn(_: Arc<Bench>, _: Request) -> Reply {
     let mine = budget::current().expect("a request has a budget");
+    let mut handed = budget::current_task().expect("a request has a budget");
     let child = std::thread::spawn(move || {
         let of_itself = budget::current();
-        let handed = budget::scope(mine, budget::current);
-        [of_itself.is_some(), handed == Some(mine)]
+        let _entered = budget::enter(&mut handed);
+        // The server's policy, which is to try, comes with it.
+        let lock = tailwater_sync::Mutex::new(());
+        let held = lock.lock();
+        let refused = std::thread::scope(|scope| {
+            let mut handed = budget::current_task().expect("it was handed one");
+            let lock = &lock;
+            let asks = scope.spawn(move || {
+                let _entered = budget::enter(&mut handed);
+                lock.lock_within_budget().is_err()
+            });
+            asks.join().expect("it only asks")
+        });
+        drop(held);
+        [of_itself.is_some(), budget::current() == Some(mine) && refused]
     });
     Reply::ok(child.join().expect("it only looks").map(u8::from).to_vec())
 }
@@ -224,6 +238,18 @@ fn who_may_wait_is_served_when_the_lock_is_free() {
     }
 }
 
+/// Alarms of waits that ended early stay until they are due, so none may be due in a year.
+#[test]
+fn lock_rules_beyond_an_hour_do_not_start() {
+    let fine = LockRules { policy: Policy::Timed(HOUR), target: HOUR, budget: Some(HOUR) };
+    let check =
+        |rules| ServerConfig { locks: Some(rules), ..ServerConfig::default() }.check().is_ok();
+    assert!(check(fine));
+    assert!(!check(LockRules { policy: Policy::Timed(HOUR + MS), ..fine }));
+    assert!(!check(LockRules { target: HOUR + MS, ..fine }));
+    assert!(!check(LockRules { budget: Some(HOUR + MS), ..fine }));
+}
+
 #[test]
 fn plain_locks_never_refuse() {
     let stage = stage("plain", Placement::Inline, Policy::Plain, Some(Duration::ZERO));
@@ -263,7 +289,7 @@ fn waiting_in_the_run_queue_is_deducted() {
 
 #[test]
 fn what_a_handler_starts_has_a_budget_only_if_it_is_handed_one() {
-    let stage = stage("unused", Placement::Inline, Policy::Plain, Some(HOUR));
+    let stage = stage("unused", Placement::Inline, Policy::Try, Some(HOUR));
     assert_eq!(stage.client.call(SPAWN, "").wait().unwrap().payload, [0, 1]);
 }
 

@@ -2,7 +2,7 @@
 //!
 //! A thread has one at a time: [`scope`] sets it for a closure, [`enter`] for as long as a guard lives,
 //! which is how an executor sets a task's at each poll ([`follow`] does it on any executor). Threads
-//! and tasks that are started inherit nothing: hand [`current`] over explicitly. Without a budget
+//! and tasks that are started inherit nothing: hand [`current_task`] over explicitly. Without a budget
 //! nothing is refused.
 
 use std::cell::Cell;
@@ -75,7 +75,7 @@ impl fmt::Debug for TaskBudget {
     }
 }
 
-/// Runs `work` with this budget; then the thread's former one is back, as it was.
+/// Runs `work` with this budget as [`TaskBudget::new`] has it; then the thread's former one is back, as it was.
 pub fn scope<R>(budget: Budget, work: impl FnOnce() -> R) -> R {
     let mut task = TaskBudget::new(budget);
     let _entered = enter(&mut task);
@@ -105,10 +105,18 @@ pub async fn follow<F: Future>(mut task: TaskBudget, work: F) -> F::Output {
     .await
 }
 
-/// The present budget, to look at or to hand to what is started.
+/// The present budget, to look at.
 #[must_use]
 pub fn current() -> Option<Budget> {
     CONTEXT.get().budget
+}
+
+/// The present budget with its policy and its alarm, to hand to what is started: for [`enter`] or
+/// [`follow`] there. It is a copy: what is spent of it is not deducted here.
+#[must_use]
+pub fn current_task() -> Option<TaskBudget> {
+    let context = CONTEXT.get();
+    context.budget.map(|_| TaskBudget(context))
 }
 
 /// Deducts what the present request waited elsewhere on this server, such as in a run queue. A task that

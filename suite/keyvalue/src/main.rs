@@ -34,7 +34,7 @@ struct Arguments {
     #[arg(long, short, default_value_t = 64, value_name = "MIB")]
     memory: usize,
 
-    /// Connections at a time, each a thread; a further one is turned away
+    /// Connections at a time, each a thread and a file descriptor; a further one is turned away
     #[arg(long, short, default_value_t = 1024, value_name = "COUNT")]
     connections: usize,
 

@@ -1,10 +1,11 @@
 //! Clients that others wrote, over TCP.
 
 use memcache::Client;
-use std::io::{Read as _, Write as _};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::Arc;
+use std::time::Duration;
 use tailwater_keyvalue::locks::{Blocking, Plain, Threads};
 use tailwater_keyvalue::memcached::{Front, TcpConfig, TcpServer};
 use tailwater_keyvalue::store::{Config, Store};
@@ -74,6 +75,45 @@ fn connections_are_bounded_and_freed() {
     let mut answer = String::new();
     first.read_to_string(&mut answer).expect("an answer and the end");
     assert_eq!(answer, "END\r\n");
+    // Its thread may still be about to end.
+    while !is_served(&server) {
+        std::thread::yield_now();
+    }
+}
+
+fn is_served(server: &TcpServer) -> bool {
+    let mut further = TcpStream::connect(server.address()).expect("connected");
+    let mut answer = String::new();
+    // It may have been turned away, and closed, already.
+    let _ = further.write_all(b"version\r\nquit\r\n");
+    let _ = further.read_to_string(&mut answer);
+    answer.starts_with("VERSION ")
+}
+
+/// A connection takes one descriptor, and a server that has none left can be stopped.
+#[test]
+fn with_few_descriptors_many_are_served_and_stopping_ends() {
+    let mut server = Command::new("sh")
+        .args(["-c", "ulimit -n 64; exec \"$0\" --listen 127.0.0.1:0 --memory 4"])
+        .arg(env!("CARGO_BIN_EXE_tailwater-keyvalue"))
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let mut line = String::new();
+    let said = server.stdout.take().expect("a pipe");
+    BufReader::new(said).read_line(&mut line).expect("its address");
+    let address = line.trim().strip_prefix("listening on ").expect("its address").to_owned();
+    let connect = |_| TcpStream::connect(&address).expect("connected: the backlog is long");
+    let mut streams: Vec<TcpStream> = (0..80).map(connect).collect();
+    for (number, stream) in streams.iter_mut().take(48).enumerate() {
+        stream.set_read_timeout(Some(Duration::from_secs(60))).expect("set");
+        stream.write_all(b"version\r\n").expect("sent");
+        let mut first = [0; 1];
+        stream.read_exact(&mut first).unwrap_or_else(|error| panic!("{number}: {error}"));
+    }
+    let id = server.id().to_string();
+    assert!(Command::new("sh").args(["-c", "kill $0", &id]).status().expect("sent").success());
+    assert!(server.wait().expect("it ends").success());
 }
 
 /// A peer that only listens must not keep the server from stopping.

@@ -52,9 +52,11 @@ impl Model {
         match (when, self.items.get(&key)) {
             (When::Always, _) | (When::Absent, None) | (When::Present, Some(_)) => Stored::Stored,
             (When::Absent, Some(_)) | (When::Present, None) => Stored::NotStored,
-            (When::Unchanged(_), None) => Stored::NotFound,
-            (When::Unchanged(cas), Some(known)) if known.cas == cas => Stored::Stored,
-            (When::Unchanged(_), Some(_)) => Stored::Changed,
+            (When::Unchanged(_) | When::Same(_), None) => Stored::NotFound,
+            (When::Unchanged(cas) | When::Same(cas), Some(known)) if known.cas == cas => {
+                Stored::Stored
+            }
+            (When::Unchanged(_) | When::Same(_), Some(_)) => Stored::Changed,
         }
     }
 }

@@ -235,6 +235,21 @@ fn a_get_of_many_large_values_comes_in_parts() {
     }
 }
 
+/// An update reads and stores, but is neither a `get` nor a `cas`.
+#[test]
+fn updates_count_neither_as_get_nor_as_cas() {
+    let front = front();
+    converse(
+        &front,
+        b"set a 0 0 1\r\n1\r\nincr a 1\r\ndecr a 1\r\nappend a 0 0 1\r\n0\r\nincr b 1\r\n",
+        99,
+    );
+    let stats = String::from_utf8(converse(&front, b"stats\r\n", 99)).expect("text");
+    for name in ["cmd_get", "get_hits", "get_misses", "cas_hits", "cas_badval", "cas_misses"] {
+        assert!(stats.contains(&format!("STAT {name} 0\r\n")), "{name} counts in {stats}");
+    }
+}
+
 #[test]
 fn statistics_count() {
     let front = front();

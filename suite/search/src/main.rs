@@ -93,12 +93,14 @@ fn run(arguments: &Arguments) -> Result<(), String> {
     if !arguments.words.is_empty() {
         return search(&arguments.words.join(" "));
     }
-    if std::io::stdin().is_terminal() {
+    let typed = std::io::stdin().is_terminal();
+    if typed {
         explain("One query a line; an empty line ends.");
     }
     for line in std::io::stdin().lock().lines() {
         match line.map_err(|error| format!("standard input: {error}"))? {
-            line if line.trim().is_empty() => break,
+            line if line.trim().is_empty() && typed => break,
+            line if line.trim().is_empty() => {}
             line => search(&line)?,
         }
     }

@@ -219,23 +219,31 @@ impl Client {
 
     /// What to do now; call until `None`. Changed by every other method and by time.
     pub fn poll(&mut self, now: Instant) -> Option<Action> {
+        let drop = self.poll_drop(now);
+        if drop.is_some() || !self.connected {
+            return drop;
+        }
+        self.poll_send(now).or_else(|| self.poll_control(now))
+    }
+
+    /// As [`Client::poll`], but only what ends here: for drivers that cannot send just now. To be called
+    /// after each submit all the same, since a call that was pushed out is kept in one place only.
+    pub fn poll_drop(&mut self, now: Instant) -> Option<Action> {
         if let Some(id) = self.evicted.take() {
             return Some(Action::Drop(id, DropReason::QueueFull));
         }
-        if self.head_expiry().is_some_and(|at| at <= now) {
+        if self.next_drop().is_some_and(|at| at <= now) {
             return self.queue.pop().map(|head| Action::Drop(head.call.id, DropReason::Expired));
         }
-        if !self.connected {
-            return None;
-        }
-        self.poll_send(now).or_else(|| self.poll_control(now))
+        None
     }
 
     /// When [`Client::poll`] must be called at the latest although nothing happens.
     #[must_use]
     pub fn next_deadline(&self) -> Option<Instant> {
-        let gate = if self.queue.is_empty() { None } else { self.gate.next_deadline() };
-        [self.head_expiry(), gate, self.deregistration()].into_iter().flatten().min()
+        let sends = self.connected && !self.queue.is_empty();
+        let gate = if sends { self.gate.next_deadline() } else { None };
+        [self.next_drop(), gate, self.deregistration()].into_iter().flatten().min()
     }
 
     /// Requests sent and not answered.
@@ -290,9 +298,11 @@ impl Client {
         None
     }
 
-    /// Only the head is looked at: calls of one client mostly share an objective, and a call with
-    /// a tighter deadline behind it is found when it becomes the head.
-    fn head_expiry(&self) -> Option<Instant> {
+    /// As [`Client::next_deadline`], for [`Client::poll_drop`]. Only the head is looked at: calls of one
+    /// client mostly share an objective, and a call with a tighter deadline behind it is found when it
+    /// becomes the head.
+    #[must_use]
+    pub fn next_drop(&self) -> Option<Instant> {
         let head = self.queue.front()?;
         match self.config.expiry {
             Expiry::Never => None,
@@ -345,6 +355,21 @@ mod tests {
         client.submit(at(1), call(2));
         assert_eq!(client.poll(at(1)), Some(Action::Drop(RequestId(0), DropReason::QueueFull)));
         assert_eq!(client.queued(), 2);
+    }
+
+    #[test]
+    fn what_ends_here_ends_although_nothing_can_be_sent() {
+        let mut client = client(Expiry::After(Duration::from_micros(10)), 1);
+        client.on_connected(at(0));
+        client.submit(at(0), call(0));
+        assert_eq!(client.poll_drop(at(0)), None);
+        client.submit(at(1), call(1));
+        let pushed_out = Action::Drop(RequestId(0), DropReason::QueueFull);
+        assert_eq!(client.poll_drop(at(1)), Some(pushed_out));
+        assert_eq!(client.next_drop(), Some(at(11)));
+        let expired = Action::Drop(RequestId(1), DropReason::Expired);
+        assert_eq!(client.poll_drop(at(11)), Some(expired));
+        assert_eq!((client.next_drop(), client.queued()), (None, 0));
     }
 
     #[test]

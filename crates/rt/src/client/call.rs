@@ -23,7 +23,7 @@ pub struct Answer {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum CallError {
-    /// The server refused; it did not begin. Another replica may serve it.
+    /// The server refused; it did not begin, or undid what it had begun. Another replica may serve it.
     Shed(Reason),
     /// Given up at this client before it was sent.
     Expired,
@@ -81,7 +81,7 @@ struct State {
 }
 
 impl Slot {
-    pub(super) fn fill(&self, answer: Result<Answer, CallError>) {
+    fn fill(&self, answer: Result<Answer, CallError>) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if state.answer.is_none() {
             state.answer = Some(answer);
@@ -91,6 +91,30 @@ impl Slot {
         drop(state);
         if let Some(waker) = waker {
             waker.wake();
+        }
+    }
+}
+
+/// Who owes a slot its answer. Dropped without giving one, as when the reactor panics, it says
+/// `Disconnected`, so that nobody waits for ever.
+pub(super) struct Filler(Option<Arc<Slot>>);
+
+impl Filler {
+    pub(super) const fn new(slot: Arc<Slot>) -> Self {
+        Self(Some(slot))
+    }
+
+    pub(super) fn fill(mut self, answer: Result<Answer, CallError>) {
+        if let Some(slot) = self.0.take() {
+            slot.fill(answer);
+        }
+    }
+}
+
+impl Drop for Filler {
+    fn drop(&mut self) {
+        if let Some(slot) = self.0.take() {
+            slot.fill(Err(CallError::Disconnected));
         }
     }
 }

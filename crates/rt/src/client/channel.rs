@@ -30,7 +30,8 @@ pub struct ChannelConfig {
     pub frame_max: u32,
     /// Most unsent bytes before calls wait although there is credit; default 1 MiB.
     pub output_max: usize,
-    /// The client's own name, for the server's logs; zero for none. Also decides its jitter.
+    /// The client's own name, for the server's logs; zero for none. Also decides its jitter;
+    /// a [`Client`](super::Client) without a name draws one for that.
     pub client_id: u64,
 }
 
@@ -90,6 +91,10 @@ pub enum Event<'a> {
         reason: Option<Reason>,
         /// From sending to receiving.
         elapsed: Duration,
+        /// Its time at the server.
+        sojourn: Duration,
+        /// The waiting part of it.
+        waited: Duration,
     },
     /// It ended here.
     Dropped {
@@ -139,6 +144,12 @@ impl Channel {
     /// [`Channel::drive`].
     #[must_use]
     pub fn new(config: ChannelConfig, key: u64, control: Control) -> Self {
+        let seed = config.client_id;
+        Self::seeded(config, key, control, seed)
+    }
+
+    /// A channel whose jitter is another's than its number says.
+    pub(super) fn seeded(config: ChannelConfig, key: u64, control: Control, seed: u64) -> Self {
         Self {
             key,
             link: Link::Resting(Instant::ZERO),
@@ -150,7 +161,7 @@ impl Channel {
             interest: Interest::default(),
             limits: Limits::new(config.frame_max),
             backoff: config.backoff_min,
-            rng: Rng::from_seed(config.client_id),
+            rng: Rng::from_seed(seed),
             config,
         }
     }
@@ -228,7 +239,10 @@ impl Channel {
     #[must_use]
     pub fn next_deadline(&self) -> Option<Instant> {
         let link = if let Link::Resting(until) = self.link { Some(until) } else { None };
-        [link, self.control.next_deadline()].into_iter().flatten().min()
+        // While nothing can be sent a gate that permits would only keep the driver awake.
+        let control =
+            if self.is_choked() { self.control.next_drop() } else { self.control.next_deadline() };
+        [link, control].into_iter().flatten().min()
     }
 
     /// Closes in order: what was sent and not answered ends as dropped.
@@ -288,9 +302,10 @@ impl Channel {
     }
 
     fn carry_out(&mut self, now: Instant, on_event: &mut impl FnMut(Event<'_>)) {
-        while self.output.len() - self.output_sent < self.config.output_max
-            && let Some(action) = self.control.poll(now)
-        {
+        loop {
+            let action =
+                if self.is_choked() { self.control.poll_drop(now) } else { self.control.poll(now) };
+            let Some(action) = action else { return };
             match action {
                 Action::Send(dispatch) => self.send(now, &dispatch, on_event),
                 Action::Drop(id, reason) => self.end(
@@ -304,6 +319,11 @@ impl Channel {
                 Action::Deregister => Deregister.encode(&mut self.output),
             }
         }
+    }
+
+    /// The server does not read: what is not sent yet is as much as shall be kept.
+    const fn is_choked(&self) -> bool {
+        self.output.len() - self.output_sent >= self.config.output_max
     }
 
     fn send(&mut self, now: Instant, dispatch: &Dispatch, on_event: &mut impl FnMut(Event<'_>)) {
@@ -430,7 +450,13 @@ impl Channel {
                 // The controller needs some reason; an unknown one is a shed like any other.
                 let outcome = Outcome::Shed(reason.unwrap_or(Reason::Limit));
                 if let Some((entry, elapsed)) = self.answered(now, &reject.head, outcome) {
-                    on_event(Event::Rejected { token: entry.token, reason, elapsed });
+                    on_event(Event::Rejected {
+                        token: entry.token,
+                        reason,
+                        elapsed,
+                        sojourn: Duration::from_nanos(u64::from(reject.head.sojourn_ns)),
+                        waited: Duration::from_nanos(u64::from(reject.head.waited_ns)),
+                    });
                 }
             }
             ServerFrame::Goodbye(_) => {}
@@ -511,4 +537,47 @@ impl Channel {
 
 const fn offer(grant: Grant) -> Offer {
     Offer { window: grant.window, seq: grant.seq, level: grant.level }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tailwater_control::client::{ClientConfig, Expiry, OpenGate};
+
+    #[test]
+    fn calls_end_in_time_and_once_while_the_server_does_not_read() {
+        let config = ClientConfig {
+            queue_max: 2,
+            expiry: Expiry::After(Duration::from_micros(10)),
+            announce_demand: false,
+            deregister_after: None,
+        };
+        let mut control = Control::new(config, Box::new(OpenGate));
+        control.on_connected(Instant::ZERO);
+        let nowhere = Address::Tcp(([127, 0, 0, 1], 1).into());
+        let config = ChannelConfig { output_max: 16, ..ChannelConfig::new(nowhere) };
+        let mut channel = Channel::new(config, 0, control);
+        channel.link = Link::Resting(Instant::FAR_FUTURE);
+        channel.output = vec![0; 16];
+        let mut ended = Vec::new();
+        let mut carry_out = |channel: &mut Channel, now| {
+            channel.carry_out(now, &mut |event| match event {
+                Event::Dropped { token, reason, sent: false } => ended.push((token, reason)),
+                other => panic!("{other:?}"),
+            });
+        };
+        for token in 0..4 {
+            let payload = Vec::new();
+            let (method, deadline, priority, tenant) = (MethodId(1), None, 128, 0);
+            let call = NewCall { method, payload, deadline, priority, tenant };
+            channel.submit(Instant::ZERO, token, call);
+            carry_out(&mut channel, Instant::ZERO);
+        }
+        let due = channel.next_deadline().expect("two wait");
+        assert_eq!(due, Instant::from_nanos(10_000));
+        carry_out(&mut channel, due);
+        let (full, expired) = (DropReason::QueueFull, DropReason::Expired);
+        assert_eq!(ended, [(0, full), (1, full), (2, expired), (3, expired)]);
+        assert_eq!((channel.unfinished(), channel.control.next_drop()), (0, None));
+    }
 }

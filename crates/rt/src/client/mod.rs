@@ -11,8 +11,9 @@ pub use channel::{Channel, ChannelConfig, Event, NewCall};
 
 use crate::net::Address;
 use crate::time::now;
-use call::Slot;
-use reactor::{Command, Reactor, Shared};
+use call::{Filler, Slot};
+use reactor::{Command, End, Reactor, Shared};
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -79,7 +80,7 @@ impl Client {
     /// been carried out is never tried again. If no other is left, the caller hears what the last said.
     ///
     /// Arguments are kept until the call ends, beside what waits to be sent. The first configuration's
-    /// `client_id` decides which replica is the client's own.
+    /// `client_id` decides which replica is the client's own; of clients without one, chance.
     ///
     /// # Errors
     /// As [`Client::connect`]; or [`std::io::ErrorKind::InvalidInput`] without a server, or with more
@@ -94,10 +95,15 @@ impl Client {
             let message = format!("{count} servers were given; 1 to {REPLICAS_MAX} are needed");
             return Err(std::io::Error::new(std::io::ErrorKind::InvalidInput, message));
         }
-        let replicas = Replicas::new(retry, count, servers[0].client_id);
+        let drawn = drawn_number();
+        let number = |config: &ChannelConfig| match config.client_id {
+            0 => drawn,
+            id => id,
+        };
+        let replicas = Replicas::new(retry, count, number(&servers[0]));
         let end = |config: ChannelConfig| {
-            let half = controller.client(config.client_id);
-            (config, half)
+            let number = number(&config);
+            End { half: controller.client(number), config, seed: number }
         };
         let (shared, reactor) = Reactor::new(servers.into_iter().map(end).collect(), replicas)?;
         let thread = std::thread::Builder::new()
@@ -126,9 +132,15 @@ impl Client {
             priority: options.priority,
             tenant: 0,
         };
-        self.inner.shared.send(Command { call, slot: slot.clone() });
+        self.inner.shared.send(Command { call, slot: Filler::new(slot.clone()) });
         CallFuture::new(slot)
     }
+}
+
+/// Stands in for the number of a client that has none. Were it the same for all, they would come back in
+/// step after a lost connection and be at home at the same replica.
+fn drawn_number() -> u64 {
+    RandomState::new().build_hasher().finish()
 }
 
 impl Drop for Inner {
@@ -138,5 +150,13 @@ impl Drop for Inner {
             // A reactor that panicked has said why; its callers have been told `Disconnected`.
             let _ = thread.join();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn clients_without_a_number_draw_different_ones() {
+        assert_ne!(super::drawn_number(), super::drawn_number());
     }
 }

@@ -1,7 +1,7 @@
 //! The thread behind a [`Client`](super::Client): a channel to each replica, and callers that come from
 //! anywhere.
 
-use super::call::{CallError, Slot};
+use super::call::Filler;
 use super::channel::{Channel, ChannelConfig, NewCall};
 use super::waiting::{Again, Failed, Waiting};
 use crate::executor::{Bell as _, Doorbell};
@@ -22,7 +22,14 @@ const BELL: u64 = u64::MAX;
 
 pub(super) struct Command {
     pub(super) call: NewCall,
-    pub(super) slot: Arc<Slot>,
+    pub(super) slot: Filler,
+}
+
+/// A channel to be: the controller's half for it, and what its jitter is drawn from.
+pub(super) struct End {
+    pub(super) config: ChannelConfig,
+    pub(super) half: Control,
+    pub(super) seed: u64,
 }
 
 /// What callers and the reactor share.
@@ -30,6 +37,7 @@ pub(super) struct Shared {
     commands: SegQueue<Command>,
     doorbell: Doorbell,
     bell: EventBell,
+    /// The client wants the reactor to end, or it has ended, be it by a panic.
     stop: AtomicBool,
 }
 
@@ -37,6 +45,17 @@ impl Shared {
     pub(super) fn send(&self, command: Command) {
         self.commands.push(command);
         self.doorbell.notify();
+        if self.stop.load(SeqCst) {
+            self.refuse();
+        }
+    }
+
+    /// Nobody takes commands any more. Whoever sees `stop` after it has pushed one does this too, so that
+    /// none is left behind.
+    fn refuse(&self) {
+        while let Some(command) = self.commands.pop() {
+            drop(command);
+        }
     }
 
     pub(super) fn stop(&self) {
@@ -57,11 +76,8 @@ pub(super) struct Reactor {
 }
 
 impl Reactor {
-    /// A reactor with a channel for each configuration, and the controller's half for it.
-    pub(super) fn new(
-        ends: Vec<(ChannelConfig, Control)>,
-        replicas: Replicas,
-    ) -> io::Result<(Arc<Shared>, Self)> {
+    /// A reactor with a channel for each end.
+    pub(super) fn new(ends: Vec<End>, replicas: Replicas) -> io::Result<(Arc<Shared>, Self)> {
         let poller = Poller::new()?;
         let bell = EventBell::new()?;
         poller.add(&bell, BELL, Interest::READ)?;
@@ -71,7 +87,7 @@ impl Reactor {
             bell,
             stop: AtomicBool::new(false),
         });
-        let channel = |(key, (config, control))| Channel::new(config, key, control);
+        let channel = |(key, End { config, half, seed })| Channel::seeded(config, key, half, seed);
         let reactor = Self {
             shared: shared.clone(),
             poller,
@@ -104,10 +120,6 @@ impl Reactor {
             }
             self.settle(time);
         }
-        self.waiting.abandon();
-        while let Some(command) = self.shared.commands.pop() {
-            command.slot.fill(Err(CallError::Disconnected));
-        }
     }
 
     /// A new call goes to its first replica.
@@ -132,6 +144,13 @@ impl Reactor {
             if let Some(wait) = self.replicas.credit_wait(again.tries) {
                 self.patience.push(Reverse((time + wait, token, replica)));
             }
+        }
+        // Most calls leave before their patience ends; without them a call has one entry at most.
+        if self.patience.len() > self.waiting.entries_max() {
+            let waiting = &mut self.waiting;
+            self.patience.retain(|&Reverse((_, token, replica))| {
+                waiting.again(token).is_some_and(|again| again.replica == replica)
+            });
         }
         self.drive(time, replica);
     }
@@ -245,5 +264,73 @@ impl Reactor {
             self.poller.wait(timeout, ready);
         }
         self.shared.doorbell.get_up();
+    }
+}
+
+/// Calls that have not ended are dropped with the reactor, and told so; see [`Filler`].
+impl Drop for Reactor {
+    fn drop(&mut self) {
+        self.shared.stop.store(true, SeqCst);
+        self.shared.refuse();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::call::{CallError, CallFuture, Slot};
+    use super::*;
+    use crate::net::Address;
+    use std::time::Duration;
+    use tailwater_control::catalog::Spec;
+    use tailwater_control::{RetryConfig, retry::First};
+    use tailwater_core::{MethodId, Ratio};
+
+    fn reactor(retry: RetryConfig) -> (Arc<Shared>, Reactor) {
+        let controller = Spec::named("none").build(Duration::from_secs(1), 1, 0).unwrap();
+        let end = |_| End {
+            config: ChannelConfig::new(Address::Tcp(([127, 0, 0, 1], 1).into())),
+            half: controller.client(0),
+            seed: 0,
+        };
+        Reactor::new((0..2).map(end).collect(), Replicas::new(retry, 2, 0)).unwrap()
+    }
+
+    fn command() -> (Command, CallFuture) {
+        let slot = Arc::new(Slot::default());
+        let (method, payload) = (MethodId(1), Vec::new());
+        let call = NewCall { method, payload, deadline: None, priority: 128, tenant: 0 };
+        (Command { call, slot: Filler::new(slot.clone()) }, CallFuture::new(slot))
+    }
+
+    #[test]
+    fn who_calls_a_reactor_that_is_gone_is_told() {
+        let (shared, mut reactor) = reactor(RetryConfig::default());
+        let (taken, first) = command();
+        reactor.begin(Instant::ZERO, taken);
+        let (sent, second) = command();
+        shared.send(sent);
+        drop(reactor);
+        let (late, third) = command();
+        shared.send(late);
+        for call in [first, second, third] {
+            assert_eq!(call.wait(), Err(CallError::Disconnected));
+        }
+    }
+
+    #[test]
+    fn what_has_ended_waits_for_no_credit() {
+        let credit_wait = Some(Duration::from_secs(3_600));
+        let (share, first) = (Ratio(0.0), First::Primary);
+        let (_shared, mut reactor) =
+            reactor(RetryConfig { tries: 2, credit_wait, share, burst: 0, first });
+        for _ in 0..5_000 {
+            let (command, _) = command();
+            reactor.begin(Instant::ZERO, command);
+            let ended: Vec<u64> = reactor.waiting.at(0);
+            for token in ended {
+                reactor.waiting.fill(token, Err(CallError::TimedOut));
+            }
+        }
+        assert!(reactor.patience.len() <= 1_026, "{} are kept", reactor.patience.len());
     }
 }

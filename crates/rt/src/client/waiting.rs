@@ -1,11 +1,10 @@
 //! Callers that wait for an answer, and what is needed to ask another replica for it.
 
-use super::call::{Answer, CallError, Slot};
+use super::call::{Answer, CallError, Filler};
 use super::channel::{Event, NewCall};
 use slab::Slab;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::sync::Arc;
 use tailwater_control::retry::{Failure, Tries};
 use tailwater_control::{Offer, Outcome, Reason, Reply};
 use tailwater_core::{Instant, RequestId, Stamp};
@@ -14,6 +13,8 @@ use tailwater_core::{Instant, RequestId, Stamp};
 #[derive(Default)]
 pub(super) struct Waiting {
     slots: Slab<(u64, Caller)>,
+    /// At most twice as many as there are callers and a thousand more: those of callers that have gone
+    /// are swept out then.
     deadlines: BinaryHeap<Reverse<(Instant, u64)>>,
     sequence: u64,
     /// Tries that failed in the turn of the loop that goes on; at most one for each caller.
@@ -21,7 +22,7 @@ pub(super) struct Waiting {
 }
 
 pub(super) struct Caller {
-    slot: Arc<Slot>,
+    slot: Filler,
     /// Kept only where there are replicas.
     pub(super) again: Option<Box<Again>>,
 }
@@ -49,7 +50,7 @@ impl Waiting {
     pub(super) fn add(
         &mut self,
         deadline: Option<Instant>,
-        slot: Arc<Slot>,
+        slot: Filler,
         again: Option<Box<Again>>,
     ) -> u64 {
         self.sequence = (self.sequence + 1) & u64::from(u32::MAX);
@@ -58,7 +59,19 @@ impl Waiting {
         if let Some(deadline) = deadline {
             self.deadlines.push(Reverse((deadline, token)));
         }
+        if self.deadlines.len() > self.entries_max() {
+            let slots = &self.slots;
+            self.deadlines.retain(|&Reverse((_, token))| {
+                let (index, sequence) = split(token);
+                slots.get(index).is_some_and(|(found, _)| *found == sequence)
+            });
+        }
         token
+    }
+
+    /// Beyond so many entries a heap of tokens is swept: rarely enough that each call pays for one visit.
+    pub(super) fn entries_max(&self) -> usize {
+        2 * self.slots.len() + 1_024
     }
 
     /// What is kept of a call to make it again.
@@ -89,17 +102,20 @@ impl Waiting {
         slots.map(|(index, (sequence, _))| sequence << 32 | index as u64).collect()
     }
 
-    /// Notes how a try ended. Returns what a response has told of how long answers take.
+    /// Notes how a try ended. Returns what a response or reject has told of how long answers take.
     pub(super) fn end(&mut self, event: Event<'_>) -> Option<Reply> {
+        let (offer, stamp) = (Offer::OPEN, Stamp::default());
+        let mut reply = None;
         let (token, failure, error) = match event {
             Event::Response { token, status, payload, elapsed, sojourn, waited } => {
                 self.fill(token, Ok(Answer { status, payload: payload.to_vec(), sojourn }));
-                let (offer, stamp) = (Offer::OPEN, Stamp::default());
                 let outcome = Outcome::Served;
                 return Some(Reply { outcome, offer, stamp, elapsed, sojourn, waited });
             }
-            Event::Rejected { token, reason, .. } => {
+            Event::Rejected { token, reason, elapsed, sojourn, waited } => {
                 let reason = reason.unwrap_or(Reason::Limit);
+                let outcome = Outcome::Shed(reason);
+                reply = Some(Reply { outcome, offer, stamp, elapsed, sojourn, waited });
                 (token, Failure::Shed(reason), CallError::Shed(reason))
             }
             Event::Dropped { token, reason, sent } => {
@@ -114,7 +130,7 @@ impl Waiting {
         } else {
             self.fill(token, Err(error));
         }
-        None
+        reply
     }
 
     /// A try that failed, and about which nothing is decided yet.
@@ -142,14 +158,49 @@ impl Waiting {
             self.fill(token, Err(CallError::TimedOut));
         }
     }
-
-    pub(super) fn abandon(&mut self) {
-        for (_, caller) in self.slots.drain() {
-            caller.slot.fill(Err(CallError::Disconnected));
-        }
-    }
 }
 
 const fn split(token: u64) -> (usize, u64) {
     ((token & u32::MAX as u64) as usize, token >> 32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::call::Slot;
+    use super::*;
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    fn filler() -> Filler {
+        Filler::new(Arc::new(Slot::default()))
+    }
+
+    #[test]
+    fn deadlines_of_answered_calls_are_not_kept_until_they_are_due() {
+        let mut waiting = Waiting::default();
+        let due = |at| Some(Instant::from_nanos(at));
+        let stays = waiting.add(due(1_000_000), filler(), None);
+        for number in 0..10_000 {
+            let token = waiting.add(due(2_000_000 + number), filler(), None);
+            waiting.fill(token, Err(CallError::TimedOut));
+        }
+        assert!(waiting.deadlines.len() <= 1_030, "{} are kept", waiting.deadlines.len());
+        assert_eq!(waiting.next_deadline(), due(1_000_000));
+        waiting.time_out(Instant::from_nanos(1_000_000));
+        let (index, _) = split(stays);
+        assert!(waiting.slots.get(index).is_none(), "who still waited was told in time");
+    }
+
+    #[test]
+    fn rejects_tell_of_the_network_too() {
+        let mut waiting = Waiting::default();
+        let token = waiting.add(None, filler(), None);
+        let us = Duration::from_micros;
+        let (elapsed, sojourn, waited) = (us(12), us(2), us(1));
+        let reason = Some(Reason::Delay);
+        let reply = waiting.end(Event::Rejected { token, reason, elapsed, sojourn, waited });
+        let reply = reply.expect("it tells of something");
+        assert_eq!(reply.outcome, Outcome::Shed(Reason::Delay));
+        assert_eq!((reply.elapsed, reply.sojourn, reply.waited), (elapsed, sojourn, waited));
+    }
 }

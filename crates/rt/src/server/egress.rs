@@ -16,7 +16,7 @@ pub(super) const fn grant(offer: Offer) -> Grant {
     Grant { window: offer.window, seq: offer.seq, level: offer.level }
 }
 
-impl<F: Future<Output: Into<Reply>>> EventLoop<F> {
+impl<F: Future<Output = Reply>> EventLoop<F> {
     pub(super) fn respond(
         &mut self,
         ticket: &Ticket,

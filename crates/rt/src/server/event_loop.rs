@@ -77,7 +77,7 @@ impl Observer for Watching {
     }
 }
 
-impl<F: Future<Output: Into<Reply>>> EventLoop<F> {
+impl<F: Future<Output = Reply>> EventLoop<F> {
     pub(super) fn new(
         shared: Arc<Shared>,
         index: usize,

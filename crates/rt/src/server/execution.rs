@@ -9,7 +9,7 @@ use std::time::Duration;
 use tailwater_control::{Completion, Outcome, Reason, Verdict};
 use tailwater_core::{Instant, SessionId};
 
-impl<F: Future<Output: Into<Reply>>> EventLoop<F> {
+impl<F: Future<Output = Reply>> EventLoop<F> {
     /// Runs until the handlers' share of this turn is used up or nothing is left. At least one
     /// woken task and one queued request get their turn.
     pub(super) fn execute<S: Service<Future = F>>(&mut self, service: &S) -> bool {
@@ -22,6 +22,7 @@ impl<F: Future<Output: Into<Reply>>> EventLoop<F> {
             let started = self.start_next(service);
             worked |= resumed || started;
             // Who holds a lock until a timer, or is to give up in a queue, must not wait for a turn's end.
+            // While sockets are drained nothing is started beside a timer that is due: see `admit`.
             self.timers.fire(self.now);
             if !(resumed || started) || self.handled_ns >= self.drain_every_ns {
                 return worked;
@@ -37,7 +38,7 @@ impl<F: Future<Output: Into<Reply>>> EventLoop<F> {
         self.look_at_clock();
         self.count_handler_time(before);
         if let Some((ticket, reply)) = polled {
-            self.finish(&ticket, reply.map(Into::into), self.now);
+            self.finish(&ticket, reply, self.now);
         }
         true
     }
@@ -64,7 +65,7 @@ impl<F: Future<Output: Into<Reply>>> EventLoop<F> {
         self.look_at_clock();
         self.count_handler_time(before);
         if let Some((ticket, reply)) = finished {
-            self.finish(&ticket, reply.map(Into::into), self.now);
+            self.finish(&ticket, reply, self.now);
         }
     }
 

@@ -23,7 +23,7 @@ enum Next {
     Stop,
 }
 
-impl<F: Future<Output: Into<Reply>>> EventLoop<F> {
+impl<F: Future<Output = Reply>> EventLoop<F> {
     /// Reads what a socket has, once: level-triggered polling brings the rest back.
     pub(super) fn read<S: Service<Future = F>>(&mut self, key: u32, service: &S) {
         let mut scratch = std::mem::take(&mut self.scratch);
@@ -224,8 +224,8 @@ impl<F: Future<Output: Into<Reply>>> EventLoop<F> {
         }
     }
 
-    /// Answers at once while nothing waits and the handlers' share of time is not used up;
-    /// otherwise the request queues behind the others.
+    /// Answers at once while nothing waits, no woken task and no timer that is due either, and the
+    /// handlers' share of time is not used up; otherwise the request queues behind the others.
     fn admit<S: Service<Future = F>>(
         &mut self,
         key: u32,
@@ -254,7 +254,9 @@ impl<F: Future<Output: Into<Reply>>> EventLoop<F> {
         let hot = self.queue.is_empty()
             && self.pool.is_none()
             && self.handled_ns < self.drain_every_ns
-            && self.executor.has_room();
+            && self.executor.has_room()
+            && !self.executor.has_ready()
+            && self.timers.next().is_none_or(|at| at > self.now);
         if hot {
             self.start(job, service);
         } else {

@@ -9,7 +9,7 @@ use tailwater_core::{Instant, Nanos as _, RequestId};
 use tailwater_sync::LockStats;
 use tailwater_wire::{ReplyHead, Response};
 
-/// Locks that are told of; the rest waited less.
+/// Locks that are told of; the rest waited less. `tailwater-load` knows the number too (`counts.rs`).
 const LOCKS_TOLD: usize = 32;
 
 /// How often a client may ask: so many times in a row, and once more for each of these gaps.
@@ -34,7 +34,7 @@ impl Questions {
     }
 }
 
-impl<F: Future<Output: Into<Reply>>> EventLoop<F> {
+impl<F: Future<Output = Reply>> EventLoop<F> {
     /// Beside admission: it must answer when everything is shed. Who asks too often is told so.
     pub(super) fn introspect(&mut self, key: u32, id: RequestId) {
         let may_ask = self.connections[key as usize].questions.may_ask(self.now);

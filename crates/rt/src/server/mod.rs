@@ -18,7 +18,7 @@ use crate::counters::{Published, Totals};
 use crate::executor::Doorbell;
 use crate::net::{Address, Listener, Stream};
 use crate::poll::{EventBell, Poller};
-use crate::service::{Request, Service};
+use crate::service::{Reply, Request, Service};
 use crate::time::now;
 use crate::worker::{Done, Limits, Pool, Ticket};
 use crossbeam_queue::SegQueue;
@@ -104,7 +104,7 @@ impl Server {
         let address = listener.address().clone();
         let inboxes: Vec<_> = (0..config.loops).map(|_| Inbox::new()).collect::<Result<_, _>>()?;
         let shared = Arc::new(Shared::new(config, admission, inboxes.into()));
-        let service = Arc::new(service);
+        let service = Arc::new(replying(service));
         let mut server =
             Self { address, shared, loops: Vec::new(), workers: Vec::new(), pool: None };
         if let Placement::Workers(count) = server.shared.config.placement {
@@ -121,7 +121,7 @@ impl Server {
         Ok(server)
     }
 
-    fn start_loop<S: Service>(
+    fn start_loop<S: Service<Future: Future<Output = Reply>>>(
         &mut self,
         index: usize,
         listener: Option<Listener>,
@@ -186,6 +186,15 @@ impl Drop for Server {
     fn drop(&mut self) {
         self.shared.begin_drain(Instant::ZERO);
         self.join();
+    }
+}
+
+/// What a handler returns becomes a reply as part of the handler: should that panic, then the request
+/// fails, and not the thread.
+fn replying<S: Service>(service: S) -> impl Service<Future: Future<Output = Reply>> {
+    move |request| {
+        let running = service.call(request);
+        async move { running.await.into() }
     }
 }
 

@@ -13,16 +13,18 @@ pub struct Locks {
     /// What a request does that finds a lock taken. Default `asqm`.
     pub policy: LockPolicy,
     /// Within this a server shall answer or refuse (Protego §3.3); budgets are what service and network
-    /// leave of it. Default the objective. Above the objective, requests wait in vain.
+    /// leave of it, measured ones a quarter of it at least. Default the objective. Above the objective,
+    /// requests wait in vain.
     pub target: Option<Duration>,
     /// The queueing-delay budget of every request, as a constant. Default: measured. The paper sets one
     /// for each workload (§5).
     pub budget: Option<Duration>,
-    /// What waking its next holder costs, with the lock held already. Default 200 ns, about a switch
-    /// of user-level threads; threads of the kernel take 16 to 40 µs, and queue up behind it.
+    /// Simulator only: what waking its next holder costs, with the lock held already. Default 200 ns,
+    /// about a switch of user-level threads; threads of the kernel take 16 to 40 µs, and queue up behind
+    /// it.
     pub hand_off: Duration,
-    /// Who is woken with a lock runs before all else that waits for a core. Default false: at the end of
-    /// the run queue, so that full cores make every taken lock stay taken for longer.
+    /// Simulator only: who is woken with a lock runs before all else that waits for a core. Default false:
+    /// at the end of the run queue, so that full cores make every taken lock stay taken for longer.
     pub ahead: bool,
 }
 

@@ -289,7 +289,10 @@ fn simulator_only(
     let path = in_server.item("path").filter(|_| calls);
     let path = path.map(|item| (item.place(), "requests that call tiers"));
     let replicas = in_server.item("replicas").map(|item| (item.place(), "replicas"));
-    path.or(replicas).or_else(|| top.item("fault").map(|item| (item.place(), "faults")))
+    let ahead = in_server.item("locks").filter(|_| server.locks.ahead);
+    let ahead = ahead.map(|item| (item.place(), "holders of locks that go ahead of others"));
+    let fault = || top.item("fault").map(|item| (item.place(), "faults"));
+    path.or(replicas).or(ahead).or_else(fault)
 }
 
 fn duration(top: &Section<'_>, demand: &Demand) -> Duration {

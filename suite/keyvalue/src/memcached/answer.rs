@@ -14,10 +14,12 @@ const RELATIVE_MAX_S: i64 = 60 * 60 * 24 * 30;
 /// The store's clock starts here, so that no time is zero, which means never.
 const CLOCK_START_S: u32 = 2;
 
-/// What is left of a `get` that has filled the output: so many bytes of keys, at the line's end.
+/// What is left of a `get` that has filled the output: so many bytes of keys, at the line's end, and what
+/// the part before has left of the budget.
 pub(super) struct Rest {
     pub(super) with_cas: bool,
     pub(super) len: usize,
+    pub(super) budget: Option<Budget>,
 }
 
 /// A store as memcached's protocol presents it, shared by all connections.
@@ -66,21 +68,23 @@ impl<L: Blocking> Front<L> {
         self.budget
     }
 
-    /// Carries `command` out and appends its answer. A command that fails leaves no half answer. A `get`
-    /// pauses when `out` has `enough` bytes.
+    /// Carries `command` out and appends its answer. A `get` pauses when `out` has `enough` bytes; `left`
+    /// is what an earlier part left of its budget. A command that fails leaves no half answer, except the
+    /// parts of a `get` that were handed out before: the error comes where its `END` would.
     pub(super) fn answer(
         &self,
         command: Command<'_>,
         out: &mut Vec<u8>,
         enough: usize,
+        left: Option<Budget>,
     ) -> Option<Rest> {
         let start = out.len();
         let mut run = || match command {
             Command::Get { keys, with_cas } => self.get(keys, with_cas, out, enough),
             command => self.run(command, out).map(|()| None),
         };
-        let result = match self.budget {
-            Some(time) => budget::scope(Budget::new(time), run),
+        let result = match left.or(self.budget.map(Budget::new)) {
+            Some(budget) => budget::scope(budget, run),
             None => run(),
         };
         result.unwrap_or_else(|failure| {
@@ -161,7 +165,7 @@ impl<L: Blocking> Front<L> {
         while let Some(key) = keys.next() {
             at_once(self.store.get(key, now, |found| value(key, &found, with_cas, out)))?;
             if out.len() >= enough && keys.clone().next().is_some() {
-                return Ok(Some(Rest { with_cas, len: keys.len() }));
+                return Ok(Some(Rest { with_cas, len: keys.len(), budget: budget::current() }));
             }
         }
         line(out, "END");

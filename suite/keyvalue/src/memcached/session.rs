@@ -3,6 +3,7 @@
 use super::answer::{Front, Rest};
 use super::parse::{Command, Parsed, parse};
 use crate::locks::Blocking;
+use tailwater_sync::budget::Budget;
 
 /// Answers are handed out once they are this long, however many commands wait.
 const FLUSH_AT: usize = 64 << 10;
@@ -14,6 +15,8 @@ pub struct Session {
     input: Vec<u8>,
     skip: usize,
     skip_line: bool,
+    /// What the `get` at the input's start has left of its budget, if parts of it are answered.
+    left: Option<Budget>,
 }
 
 /// How the conversation goes on.
@@ -47,9 +50,10 @@ impl Session {
                 Parsed::Incomplete => break Flow::Receive,
                 Parsed::Command(Command::Quit, _) => break Flow::Close,
                 Parsed::Command(command, used) => {
-                    let rest = front.answer(command, out, FLUSH_AT);
+                    let rest = front.answer(command, out, FLUSH_AT, self.left.take());
                     at += used;
-                    if let Some(Rest { with_cas, len }) = rest {
+                    if let Some(Rest { with_cas, len, budget }) = rest {
+                        self.left = budget;
                         at = put_back(&mut input, at, with_cas, len);
                     }
                 }
@@ -90,4 +94,28 @@ fn put_back(input: &mut [u8], line_end: usize, with_cas: bool, len: usize) -> us
     let start = end - len - verb.len();
     input[start..start + verb.len()].copy_from_slice(verb);
     start
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::locks::Threads;
+    use crate::store::{Config, Store};
+    use std::time::Duration;
+
+    #[test]
+    fn a_paused_get_keeps_what_is_left_of_its_budget_and_the_next_starts_anew() {
+        let store = Store::new(Config::default()).expect("a store");
+        let front = Front::<Threads>::new(store, Some(Duration::from_secs(60)));
+        let (mut session, mut out) = (Session::default(), Vec::new());
+        session.receive(&[b"set a 0 0 70000 noreply\r\n", &[b'v'; 70_000][..], b"\r\n"].concat());
+        assert_eq!(session.proceed(&front, &mut out), Flow::Receive);
+        session.receive(b"get a a a\r\n");
+        for paused in [true, true, false] {
+            out.clear();
+            session.proceed(&front, &mut out);
+            assert_eq!(session.left.is_some(), paused);
+        }
+        assert!(out.ends_with(b"END\r\n"));
+    }
 }

@@ -3,6 +3,7 @@
 use super::answer::Front;
 use super::session::{Flow, Session};
 use crate::locks::Blocking;
+use rustix::net;
 use std::collections::BTreeMap;
 use std::io::{self, Read as _, Write as _};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
@@ -39,6 +40,7 @@ impl Default for TcpConfig {
 #[derive(Debug)]
 pub struct TcpServer {
     address: SocketAddr,
+    listener: Arc<TcpListener>,
     shared: Arc<Shared>,
     acceptor: Option<JoinHandle<()>>,
 }
@@ -48,7 +50,7 @@ struct Shared {
     config: TcpConfig,
     stopping: AtomicBool,
     /// To cut connections off that wait for their peers.
-    open: Mutex<BTreeMap<u64, TcpStream>>,
+    open: Mutex<BTreeMap<u64, Arc<TcpStream>>>,
 }
 
 impl TcpServer {
@@ -61,15 +63,15 @@ impl TcpServer {
         address: impl ToSocketAddrs,
         config: TcpConfig,
     ) -> io::Result<Self> {
-        let listener = TcpListener::bind(address)?;
+        let listener = Arc::new(TcpListener::bind(address)?);
         let address = listener.local_addr()?;
         let open = Mutex::new(BTreeMap::new());
         let shared = Arc::new(Shared { config, stopping: AtomicBool::new(false), open });
-        let of_acceptor = shared.clone();
+        let (of_acceptor, heard) = (shared.clone(), listener.clone());
         let acceptor = std::thread::Builder::new()
             .name("accept".into())
-            .spawn(move || accept(&listener, &front, &of_acceptor))?;
-        Ok(Self { address, shared, acceptor: Some(acceptor) })
+            .spawn(move || accept(&heard, &front, &of_acceptor))?;
+        Ok(Self { address, listener, shared, acceptor: Some(acceptor) })
     }
 
     /// Where it listens.
@@ -85,8 +87,9 @@ impl Drop for TcpServer {
         for stream in self.shared.open().values() {
             let _ = stream.shutdown(Shutdown::Both);
         }
-        // Wakes the acceptor, which joins the others.
-        let _ = TcpStream::connect(self.address);
+        // Wakes the acceptor, which joins the others. A connection would need a descriptor, of which there
+        // may be none left.
+        let _ = net::shutdown(&self.listener, net::Shutdown::Both);
         if let Some(acceptor) = self.acceptor.take() {
             let _ = acceptor.join();
         }
@@ -94,7 +97,7 @@ impl Drop for TcpServer {
 }
 
 impl Shared {
-    fn open(&self) -> MutexGuard<'_, BTreeMap<u64, TcpStream>> {
+    fn open(&self) -> MutexGuard<'_, BTreeMap<u64, Arc<TcpStream>>> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -102,14 +105,15 @@ impl Shared {
 fn accept<L: Blocking>(listener: &TcpListener, front: &Arc<Front<L>>, shared: &Arc<Shared>) {
     let mut threads: Vec<JoinHandle<()>> = Vec::new();
     for number in 0_u64.. {
-        let Ok((mut stream, _)) = listener.accept() else {
+        let accepted = listener.accept();
+        if shared.stopping.load(SeqCst) {
+            break;
+        }
+        let Ok((mut stream, _)) = accepted else {
             // Out of descriptors or memory: others may give some back meanwhile.
             std::thread::sleep(RETRY_AFTER);
             continue;
         };
-        if shared.stopping.load(SeqCst) {
-            break;
-        }
         threads.retain(|thread| !thread.is_finished());
         if threads.len() >= shared.config.connections_max {
             let _ = stream.write_all(b"ERROR Too many open connections\r\n");
@@ -136,22 +140,32 @@ fn connect<L: Blocking>(
 ) -> io::Result<JoinHandle<()>> {
     stream.set_nodelay(true)?;
     stream.set_write_timeout(Some(shared.config.write_timeout))?;
-    shared.open().insert(number, stream.try_clone()?);
-    let (front, of_thread) = (front.clone(), shared.clone());
-    let started = std::thread::Builder::new().stack_size(STACK_BYTES).spawn(move || {
-        front.connections.fetch_add(1, Relaxed);
-        front.connections_ever.fetch_add(1, Relaxed);
+    let stream = Arc::new(stream);
+    shared.open().insert(number, stream.clone());
+    front.connections.fetch_add(1, Relaxed);
+    front.connections_ever.fetch_add(1, Relaxed);
+    let open = Open { number, front: front.clone(), shared: shared.clone() };
+    std::thread::Builder::new().stack_size(STACK_BYTES).spawn(move || {
         // Whatever ends a connection concerns that connection only.
-        let _ = converse(&front, stream);
-        front.connections.fetch_sub(1, Relaxed);
-        of_thread.open().remove(&number);
-    });
-    started.inspect_err(|_| {
-        shared.open().remove(&number);
+        let _ = converse(&open.front, &stream);
     })
 }
 
-fn converse<L: Blocking>(front: &Front<L>, mut stream: TcpStream) -> io::Result<()> {
+/// A connection that is counted, until its thread ends, by a panic too, or does not start.
+struct Open<L: Blocking> {
+    number: u64,
+    front: Arc<Front<L>>,
+    shared: Arc<Shared>,
+}
+
+impl<L: Blocking> Drop for Open<L> {
+    fn drop(&mut self) {
+        self.front.connections.fetch_sub(1, Relaxed);
+        self.shared.open().remove(&self.number);
+    }
+}
+
+fn converse<L: Blocking>(front: &Front<L>, mut stream: &TcpStream) -> io::Result<()> {
     let mut session = Session::default();
     let (mut input, mut output) = (vec![0; READ_BYTES], Vec::new());
     loop {

@@ -98,8 +98,9 @@ impl Config {
         }
     }
 
-    /// Bytes of a page: memcached's 1 MiB for a gigabyte or more, less for less, so that first pages of all
-    /// classes take a twelfth of the memory at most.
+    /// Bytes of a page: memcached's 1 MiB for a gigabyte or more, less for less. From 32 MiB on
+    /// the first pages of all classes take a twelfth of the memory at most, with the default factor; below, and
+    /// with a smaller factor, more.
     pub(super) fn page(&self) -> usize {
         (1 << (self.memory >> 10).max(1).ilog2()).clamp(64 << 10, 1 << 20)
     }

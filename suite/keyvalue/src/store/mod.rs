@@ -86,6 +86,8 @@ pub enum When {
     Present,
     /// If the item has this CAS unique.
     Unchanged(u64),
+    /// The same without counting it as a `cas`: the second half of an update.
+    Same(u64),
 }
 
 /// What became of a [`Put`].
@@ -174,10 +176,24 @@ impl<L: Locks> Store<L> {
         now: u32,
         read: impl FnOnce(Found<'_>) -> R,
     ) -> Result<Option<R>, Refused> {
+        let count = |counts: &mut Counts, hit| {
+            *(if hit { &mut counts.get_hits } else { &mut counts.get_misses }) += 1;
+        };
+        self.look_up(key, now, read, count).await
+    }
+
+    /// `count` is told whether it was a hit.
+    async fn look_up<R>(
+        &self,
+        key: &[u8],
+        now: u32,
+        read: impl FnOnce(Found<'_>) -> R,
+        count: impl FnOnce(&mut Counts, bool),
+    ) -> Result<Option<R>, Refused> {
         let hash = self.hasher.hash_one(key);
         let mut stripe = self.stripe(hash).lock_within_budget().await?;
         let Some(item) = stripe.find(hash, key).filter(|item| !self.is_dead(item, now)) else {
-            stripe.counts.get_misses += 1;
+            count(&mut stripe.counts, false);
             return Ok(None);
         };
         if item.bumped.saturating_add(BUMP_EVERY_S) <= now
@@ -187,7 +203,7 @@ impl<L: Locks> Store<L> {
             lru.bump(item.slot);
         }
         let result = read(found(item));
-        stripe.counts.get_hits += 1;
+        count(&mut stripe.counts, true);
         Ok(Some(result))
     }
 
@@ -450,9 +466,11 @@ impl When {
         match (self, found) {
             (Self::Always, _) | (Self::Absent, None) | (Self::Present, Some(_)) => Stored::Stored,
             (Self::Absent, Some(_)) | (Self::Present, None) => Stored::NotStored,
-            (Self::Unchanged(_), None) => Stored::NotFound,
-            (Self::Unchanged(cas), Some(item)) if item.cas == cas => Stored::Stored,
-            (Self::Unchanged(_), Some(_)) => Stored::Changed,
+            (Self::Unchanged(_) | Self::Same(_), None) => Stored::NotFound,
+            (Self::Unchanged(cas) | Self::Same(cas), Some(item)) if item.cas == cas => {
+                Stored::Stored
+            }
+            (Self::Unchanged(_) | Self::Same(_), Some(_)) => Stored::Changed,
         }
     }
 

@@ -92,14 +92,39 @@ fn gets_and_touches_are_refused_at_the_item_lock_only() {
 fn a_dropped_request_leaves_its_chunk_to_the_next() {
     let store = store::<Tasks>();
     let mut context = Context::from_waker(Waker::noop());
-    for _ in 0..3 {
-        let stripe = at_once(store.stripe(store.hasher.hash_one(&b"key"[..])).lock());
-        {
-            let mut request = pin!(store.put(put(b"value"), 2));
-            assert_eq!(request.as_mut().poll(&mut context), Poll::Pending);
-        }
-        drop(stripe);
-    }
+    let mut dropped = |request: Put<'_>| {
+        let mut request = pin!(store.put(request, 2));
+        assert_eq!(request.as_mut().poll(&mut context), Poll::Pending);
+    };
+    let stripe = at_once(store.stripe(store.hasher.hash_one(&b"key"[..])).lock());
+    dropped(put(b"value"));
+    drop(stripe);
+
+    let lrus: Vec<_> = store.lrus.iter().map(|lru| at_once(lru.lock())).collect();
+    dropped(put(b"value"));
+    drop(lrus);
+
     at_once(store.put(put(b"value"), 2)).expect("stored");
+    assert_eq!(used_chunks(&store), 1);
+}
+
+/// The same where it has stored its item and frees the one that it replaced.
+#[test]
+fn a_request_dropped_while_it_frees_leaves_the_chunk_to_the_next() {
+    let store = store::<Tasks>();
+    at_once(store.put(put(b"old"), 2)).expect("stored");
+    let mut context = Context::from_waker(Waker::noop());
+    let stripe = at_once(store.stripe(store.hasher.hash_one(&b"key"[..])).lock());
+    {
+        let mut request = pin!(store.put(put(b"new"), 2));
+        assert_eq!(request.as_mut().poll(&mut context), Poll::Pending);
+        // It has its chunk by now; what it waits for next, once it has its item lock, is this.
+        let slabs = at_once(store.slabs.lock());
+        drop(stripe);
+        assert_eq!(request.as_mut().poll(&mut context), Poll::Pending);
+        drop(slabs);
+    }
+    assert_eq!(at_once(store.get(b"key", 2, |found| found.value == b"new")), Ok(Some(true)));
+    at_once(store.put(put(b"newer"), 2)).expect("stored");
     assert_eq!(used_chunks(&store), 1);
 }

@@ -69,14 +69,16 @@ impl<L: Locks> Store<L> {
     ) -> Result<Option<Result<(), E>>, Failure> {
         for _ in 0..ATTEMPTS {
             let read = |found: Found<'_>| (found.flags, found.expires, found.cas, change(found));
-            let Some((flags, expires, cas, value)) = self.get(key, now, read).await? else {
+            let Some((flags, expires, cas, value)) =
+                self.look_up(key, now, read, |_, _| {}).await?
+            else {
                 return Ok(None);
             };
             let value = match value {
                 Ok(value) => value,
                 Err(error) => return Ok(Some(Err(error))),
             };
-            let put = Put { key, value: &value, flags, expires, when: When::Unchanged(cas) };
+            let put = Put { key, value: &value, flags, expires, when: When::Same(cas) };
             match self.put(put, now).await? {
                 Stored::Stored => return Ok(Some(Ok(()))),
                 Stored::NotFound => return Ok(None),

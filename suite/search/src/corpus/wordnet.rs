@@ -30,12 +30,12 @@ pub(super) fn load(folder: &Path, documents: usize) -> Result<Vec<String>, Corpu
 }
 
 /// "words: gloss" of a line `offset file type count word id word id … | gloss`, whose count is
-/// hexadecimal.
+/// of two hexadecimal digits.
 fn document(line: &str) -> Option<String> {
     let (head, gloss) = line.split_once(" | ")?;
     let mut fields = head.split(' ');
-    let count = usize::from_str_radix(fields.nth(3)?, 16).ok()?;
-    let mut document = String::with_capacity(gloss.len() + 16 * count);
+    let count = u8::from_str_radix(fields.nth(3)?, 16).ok()?;
+    let mut document = String::with_capacity(gloss.len() + 16 * usize::from(count));
     for number in 0..count {
         let word = fields.next()?;
         fields.next()?;
@@ -65,9 +65,16 @@ mod tests {
 
     #[test]
     fn what_is_no_entry_is_refused() {
-        for line in
-            ["", "a b c", "1 2 n 02 one 0 | gloss", "1 2 n zz one 0 | gloss", "1 2 n 01 one 0"]
-        {
+        // Room for so many words is not there.
+        const HUGE: &str = "1 2 n 0fffffffffffffff one 0 | gloss";
+        for line in [
+            "",
+            "a b c",
+            "1 2 n 02 one 0 | gloss",
+            "1 2 n zz one 0 | gloss",
+            "1 2 n 01 one 0",
+            HUGE,
+        ] {
             assert_eq!(document(line), None, "{line}");
         }
     }

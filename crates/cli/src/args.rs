@@ -183,7 +183,7 @@ pub(crate) struct ServeOptions {
     /// What requests may ask for.
     #[arg(long, value_enum, default_value_t = Offered::All)]
     pub(crate) service: Offered,
-    /// Serve what the [server] of this scenario describes instead: its application or paths, with its
+    /// Serve what the server section of this scenario describes instead: its application or paths, with its
     /// rules for locks; "-" reads standard input. Everything else is said by flags.
     #[arg(long, value_name = "FILE", conflicts_with = "service")]
     pub(crate) scenario: Option<PathBuf>,

@@ -47,6 +47,12 @@ impl Node {
         space: &mut Space,
     ) {
         let held = self.held_requests(space);
+        for &key in &held {
+            // A call of another node lives until that one learns of its loss; no timer may wake it here.
+            if let Some(task) = space.requests.get_mut(key).and_then(|it| it.task.as_mut()) {
+                task.stop_waiting(now);
+            }
+        }
         space.abandoned.extend(held);
         for (_, packet) in std::mem::take(&mut self.packets) {
             refuse_other(now, packet, space);

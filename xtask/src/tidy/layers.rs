@@ -20,6 +20,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("workload", CORE),
     ("tune", CORE),
     ("sync", BUDGETS),
+    ("sync-c", &["sync"]),
     ("report", &["core", "stats"]),
     ("profile", &["core", "stats"]),
     ("profile-rt", &["core", "stats", "profile"]),

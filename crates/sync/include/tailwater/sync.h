@@ -13,7 +13,7 @@
  * where it can be seen. Builds of the library with debug assertions abort, naming the locks, when a
  * thread locks twice or two locks are taken in both orders.
  *
- * Link with libtailwater_sync.a (and -lpthread -ldl -lm) or libtailwater_sync.so.
+ * Link with libtailwater_sync_c.a (and -lpthread -ldl -lm) or libtailwater_sync_c.so.
  */
 #ifndef TAILWATER_SYNC_H
 #define TAILWATER_SYNC_H

@@ -1,8 +1,6 @@
 //! C and C++ programs, built with every compiler that is here and run against the static and the
 //! shared library.
 
-#![cfg(not(loom))]
-
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -13,9 +11,10 @@ fn libraries() -> PathBuf {
     let test = std::env::current_exe().unwrap();
     let folders = test.ancestors().skip(1).take(2);
     let found = folders.map(Path::to_path_buf).find(|folder| {
-        folder.join("libtailwater_sync.a").exists() && folder.join("libtailwater_sync.so").exists()
+        folder.join("libtailwater_sync_c.a").exists()
+            && folder.join("libtailwater_sync_c.so").exists()
     });
-    found.expect("cargo builds libtailwater_sync.{a,so} before this test")
+    found.expect("cargo builds libtailwater_sync_c.{a,so} before this test")
 }
 
 fn is_here(compiler: &str) -> bool {
@@ -25,12 +24,14 @@ fn is_here(compiler: &str) -> bool {
 /// Builds and runs one program with one compiler against both libraries.
 fn build_and_run(compiler: &str, source: &str, standard: &str) {
     let libraries = libraries();
-    for (kind, library) in [("static", "libtailwater_sync.a"), ("shared", "libtailwater_sync.so")] {
+    for (kind, library) in
+        [("static", "libtailwater_sync_c.a"), ("shared", "libtailwater_sync_c.so")]
+    {
         let program =
             Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{compiler}-{kind}-{source}.out"));
         let built = Command::new(compiler)
             .args([standard, "-O1", "-Wall", "-Wextra", "-Werror", "-pedantic", "-pthread"])
-            .arg(format!("-I{ROOT}/include"))
+            .arg(format!("-I{ROOT}/../sync/include"))
             .arg(format!("{ROOT}/tests/c/{source}"))
             .arg(libraries.join(library))
             .args(["-lpthread", "-ldl", "-lm", "-o"])

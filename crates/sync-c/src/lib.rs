@@ -1,0 +1,6 @@
+//! `libtailwater_sync_c`: the locks of [`tailwater_sync`] for C and C++. The functions are those of
+//! `crates/sync/include/tailwater/sync.h`, which says what each does; `docs/locks.md` has an example.
+
+#![forbid(unsafe_code)]
+
+pub use tailwater_sync;

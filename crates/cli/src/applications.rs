@@ -3,11 +3,10 @@
 use crate::failure::Failure;
 use std::path::Path;
 use std::sync::Arc;
-use tailwater_control::asqm::{Asqm, Policy};
 use tailwater_load::application::Kind;
 use tailwater_load::{Application, paths, work};
 use tailwater_workload::Scenario;
-use tailwater_workload::scenario::{LockPolicy, Place, ScenarioError};
+use tailwater_workload::scenario::{Place, ScenarioError};
 
 /// Every application. The first two are what `server.service` and `server.path` mean.
 pub(crate) const KINDS: &[Kind] = &[
@@ -59,16 +58,4 @@ fn make(
         let message = format!("server.settings of {}: {error}", kind.name);
         scenario.error_at(place_of(&error.key), message)
     })
-}
-
-/// The rule for locks that a scenario names.
-pub(crate) const fn policy(said: LockPolicy) -> Policy {
-    match said {
-        LockPolicy::Plain => Policy::Plain,
-        LockPolicy::Try => Policy::Try,
-        LockPolicy::Timed(after) => Policy::Timed(after),
-        LockPolicy::Asqm => Policy::Asqm(Asqm::DEFAULT),
-        LockPolicy::AsqmPaper => Policy::Asqm(Asqm::PAPER),
-        LockPolicy::AsqmArtifact => Policy::Asqm(Asqm::ARTIFACT),
-    }
 }

@@ -11,6 +11,7 @@ use std::time::Duration;
 use tailwater_load::application::Place;
 use tailwater_load::work::{self, Spinner};
 use tailwater_rt::{LockRules, Placement, Reply, Request, Router, Server, ServerConfig};
+use tailwater_sim::paths::policy_of;
 use tailwater_workload::Scenario;
 
 /// How long a drain may take.
@@ -82,7 +83,7 @@ fn locks(options: &ServeOptions, scenario: &Scenario) -> Option<LockRules> {
     let server = &scenario.server;
     let takes_locks = server.application.is_some() || !server.paths.is_empty();
     takes_locks.then(|| LockRules {
-        policy: applications::policy(options.locks.unwrap_or(server.locks.policy)),
+        policy: policy_of(options.locks.unwrap_or(server.locks.policy)),
         target: server.locks.target.unwrap_or(options.controller.slo),
         budget: server.locks.budget,
     })

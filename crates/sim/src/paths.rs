@@ -45,8 +45,9 @@ impl Paths {
     }
 }
 
-/// The rule that a scenario names.
-pub(crate) const fn policy_of(said: LockPolicy) -> Policy {
+/// The rule that a scenario names, for simulated and for real locks.
+#[must_use]
+pub const fn policy_of(said: LockPolicy) -> Policy {
     match said {
         LockPolicy::Plain => Policy::Plain,
         LockPolicy::Try => Policy::Try,

@@ -187,8 +187,8 @@ pub(crate) struct ServeOptions {
     /// rules for locks; "-" reads standard input. Everything else is said by flags.
     #[arg(long, value_name = "FILE", conflicts_with = "service")]
     pub(crate) scenario: Option<PathBuf>,
-    /// What requests do at a taken lock, instead of what the scenario says: plain, try, timed:50us,
-    /// asqm, asqm:paper or asqm:artifact.
+    /// What requests do at a taken lock, instead of what the scenario says: off (no budgets), plain, try,
+    /// timed:50us, asqm, asqm:paper or asqm:artifact.
     #[arg(long, value_name = "POLICY", requires = "scenario", value_parser = lock_policy)]
     pub(crate) locks: Option<LockPolicy>,
     #[command(flatten)]

@@ -13,6 +13,7 @@ use tailwater_load::work::{self, Spinner};
 use tailwater_rt::{LockRules, Placement, Reply, Request, Router, Server, ServerConfig};
 use tailwater_sim::paths::policy_of;
 use tailwater_workload::Scenario;
+use tailwater_workload::scenario::LockPolicy;
 
 /// How long a drain may take.
 const DRAIN_LIMIT: Duration = Duration::from_secs(5);
@@ -78,12 +79,13 @@ fn scenario(options: &ServeOptions) -> Result<Option<Scenario>, Failure> {
     scenario.needs_simulator().map_or(Ok(Some(scenario)), |why| Err(Failure::usage(why)))
 }
 
-/// Nothing for a service that takes no locks.
+/// Nothing for a service that takes no locks, and where budgets are off.
 fn locks(options: &ServeOptions, scenario: &Scenario) -> Option<LockRules> {
     let server = &scenario.server;
     let takes_locks = server.application.is_some() || !server.paths.is_empty();
-    takes_locks.then(|| LockRules {
-        policy: policy_of(options.locks.unwrap_or(server.locks.policy)),
+    let said = options.locks.unwrap_or(server.locks.policy);
+    (takes_locks && said != LockPolicy::Off).then(|| LockRules {
+        policy: policy_of(said),
         target: server.locks.target.unwrap_or(options.controller.slo),
         budget: server.locks.budget,
     })

@@ -49,7 +49,7 @@ impl Paths {
 #[must_use]
 pub const fn policy_of(said: LockPolicy) -> Policy {
     match said {
-        LockPolicy::Plain => Policy::Plain,
+        LockPolicy::Off | LockPolicy::Plain => Policy::Plain,
         LockPolicy::Try => Policy::Try,
         LockPolicy::Timed(after) => Policy::Timed(after),
         LockPolicy::Asqm => Policy::Asqm(Asqm::DEFAULT),

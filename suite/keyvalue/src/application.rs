@@ -1,7 +1,7 @@
 //! Server and clients as the application "key-value" of scenario files.
 
 use crate::locks::{Tasks, at_once};
-use crate::rpc::{self, Message};
+use crate::rpc::{self, Message, Overhead};
 use crate::store::{Config, Put, Store, Stored, When};
 use crate::workload::{Mix, USR, VAR};
 use std::sync::Arc;
@@ -34,6 +34,11 @@ const SETTINGS: &[Setting] = &[
         default: "0s",
     },
     Setting {
+        name: "compute",
+        help: "each request computes so much longer, before it looks into the store; 0s to 1ms",
+        default: "0s",
+    },
+    Setting {
         name: "misses",
         help: "whether the memory is too small for all keys, so that a GET may find nothing: true or false",
         default: "false",
@@ -41,6 +46,7 @@ const SETTINGS: &[Setting] = &[
 ];
 
 const HOLD_MAX: Duration = Duration::from_millis(100);
+const COMPUTE_MAX: Duration = Duration::from_millis(1);
 
 struct KeyValue {
     mix: Mix,
@@ -48,6 +54,7 @@ struct KeyValue {
     may_miss: bool,
     config: Config,
     slabs_hold: Duration,
+    compute: Duration,
 }
 
 fn build(given: &Given<'_>) -> Result<Arc<dyn Application>, BadSetting> {
@@ -65,12 +72,14 @@ fn build(given: &Given<'_>) -> Result<Arc<dyn Application>, BadSetting> {
         may_miss: settings.truth("misses")?,
         config,
         slabs_hold: settings.duration("slabs_hold", Duration::ZERO..=HOLD_MAX)?,
+        compute: settings.duration("compute", Duration::ZERO..=COMPUTE_MAX)?,
     }))
 }
 
 impl Application for KeyValue {
-    fn router(&self, _place: &Place) -> Result<Router, String> {
-        Ok(rpc::router(&Arc::new(self.preloaded()?)))
+    fn router(&self, place: &Place) -> Result<Router, String> {
+        let overhead = Overhead { spinner: place.spinner, time: self.compute };
+        Ok(rpc::router(&Arc::new(self.preloaded()?), overhead))
     }
 
     fn ask(&self, order: &Order) -> Ask {

@@ -7,7 +7,9 @@
 use crate::locks::Tasks;
 use crate::store::{Failure, KEY_MAX, Put, Store, When};
 use std::sync::Arc;
+use std::time::Duration;
 use tailwater_core::MethodId;
+use tailwater_load::work::Spinner;
 use tailwater_rt::time::now;
 use tailwater_rt::{Reply, Request, Router};
 
@@ -72,14 +74,32 @@ impl<'a> Message<'a> {
     }
 }
 
+/// What every request computes before it looks into the store. It stands for the work that a server does
+/// for a request beside the store's, where the store alone would be faster than whoever loads it.
+#[derive(Clone, Copy, Debug)]
+pub struct Overhead {
+    /// Computes.
+    pub spinner: Spinner,
+    /// For how long; zero: nothing.
+    pub time: Duration,
+}
+
 /// The procedures over a store.
 #[must_use]
-pub fn router(store: &Arc<Store<Tasks>>) -> Router {
+pub fn router(store: &Arc<Store<Tasks>>, overhead: Overhead) -> Router {
     let (of_get, of_set, of_delete) = (store.clone(), store.clone(), store.clone());
     Router::new()
-        .route(GET.0, move |request: Request| get(of_get.clone(), request.payload))
-        .route(SET.0, move |request: Request| set(of_set.clone(), request.payload))
-        .route(DELETE.0, move |request: Request| delete(of_delete.clone(), request.payload))
+        .route(GET.0, move |request| get(of_get.clone(), overhead.payload(request)))
+        .route(SET.0, move |request| set(of_set.clone(), overhead.payload(request)))
+        .route(DELETE.0, move |request| delete(of_delete.clone(), overhead.payload(request)))
+}
+
+impl Overhead {
+    /// The request's payload, once the time has been computed.
+    fn payload(self, request: Request) -> Vec<u8> {
+        self.spinner.spin(self.time);
+        request.payload
+    }
 }
 
 async fn get(store: Arc<Store<Tasks>>, request: Vec<u8>) -> Result<Reply, Reply> {

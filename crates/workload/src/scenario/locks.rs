@@ -31,6 +31,9 @@ pub struct Locks {
 /// What a request does that finds a lock taken.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LockPolicy {
+    /// It waits for ever, and on sockets no request has a budget: nothing is measured, deducted or reported.
+    /// What budgets cost is the difference to `plain`. In simulation the same as `plain`.
+    Off,
     /// It waits for ever.
     Plain,
     /// It is refused.
@@ -47,6 +50,7 @@ pub enum LockPolicy {
 
 pub(super) const KEYS: &[&str] = &["policy", "target", "budget", "hand_off", "ahead"];
 const NAMES: &[(&str, LockPolicy)] = &[
+    ("off", LockPolicy::Off),
     ("plain", LockPolicy::Plain),
     ("try", LockPolicy::Try),
     ("asqm", LockPolicy::Asqm),
@@ -56,7 +60,8 @@ const NAMES: &[(&str, LockPolicy)] = &[
 
 impl LockPolicy {
     /// Every way to spell one, for people.
-    pub const SPELLINGS: &'static str = "plain, try, timed:50us, asqm, asqm:paper, asqm:artifact";
+    pub const SPELLINGS: &'static str =
+        "off, plain, try, timed:50us, asqm, asqm:paper, asqm:artifact";
 
     /// As scenario files spell it.
     #[must_use]
@@ -114,7 +119,5 @@ pub(super) fn policy(item: &Item<'_>) -> Option<LockPolicy> {
         return item
             .wrong("\"timed:\" with a duration above 0s and up to 1s, such as \"timed:50us\",");
     }
-    let mut names: Vec<&str> = NAMES.iter().map(|(name, _)| *name).collect();
-    names.insert(2, "timed:50us");
-    item.unknown(text, &names)
+    item.unknown(text, &LockPolicy::SPELLINGS.split(", ").collect::<Vec<_>>())
 }

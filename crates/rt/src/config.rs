@@ -87,12 +87,12 @@ pub struct LockRules {
     /// near the service time, the quarter is all they have and answers come later than this.
     pub target: Duration,
     /// The budget of every request as a constant, where it is not to be measured. As `target` and a
-    /// timed policy's time, an hour at most: a wait's alarm is kept for that long.
+    /// timed policy's time, an hour at most: whoever says more means no limit.
     pub budget: Option<Duration>,
 }
 
 impl LockRules {
-    /// Alarms are not cancelled when a wait ends, so this bounds how many a thread keeps.
+    /// Beyond an hour a unit was mistaken, or `Policy::Plain` is meant.
     fn check(&self) -> Result<(), String> {
         let timed = if let Policy::Timed(after) = self.policy { after } else { Duration::ZERO };
         let budget = self.budget.unwrap_or(Duration::ZERO);

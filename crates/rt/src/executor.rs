@@ -1,4 +1,5 @@
-//! A single-threaded executor that neither allocates nor locks for a handler that never waits.
+//! A single-threaded executor that neither allocates nor locks for a handler that never waits (in debug
+//! builds it allocates, to follow locks).
 //!
 //! A task lives in a slot: a pinned box that is reused, and a waker made once. A stale wake-up from
 //! an earlier task of the slot only polls the present one once too often, which futures permit, so
@@ -8,19 +9,16 @@
 
 use crate::time::now;
 use crossbeam_queue::SegQueue;
-use std::cell::RefCell;
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::Ordering::{AcqRel, Relaxed, Release, SeqCst};
-use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicU64, fence};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
-use tailwater_core::{Instant, Nanos as _};
-use tailwater_sync::budget::{self, Alarm, TaskBudget};
+use tailwater_sync::budget::{self, TaskBudget};
+use tailwater_sync::task::Watch;
 
 /// Ends a thread's sleep.
 pub(crate) trait Bell: Send + Sync {
@@ -78,6 +76,16 @@ struct SlotWaker {
     ready: Arc<Ready>,
 }
 
+impl SlotWaker {
+    /// How many clones there are of a slot's waker beside the two references that the slot keeps, or
+    /// `None` if it was woken. Whoever used one up since was seen by the first or is by the second.
+    fn clones(self: &Arc<Self>) -> Option<usize> {
+        let clones = Arc::strong_count(self) - 2;
+        fence(Acquire);
+        (!self.queued.load(Acquire)).then_some(clones)
+    }
+}
+
 impl Wake for SlotWaker {
     fn wake(self: Arc<Self>) {
         self.wake_by_ref();
@@ -99,6 +107,7 @@ struct Slot<F, M> {
     meta: Option<M>,
     waker: Waker,
     wake: Arc<SlotWaker>,
+    watch: Watch,
 }
 
 /// The handler panicked; the panic hook has said where.
@@ -151,6 +160,7 @@ impl<F: Future, M: Meta> Executor<F, M> {
         let slot = &mut self.slots[index as usize];
         slot.future.as_mut().set(Some(future));
         slot.meta = Some(meta);
+        slot.watch = Watch::new();
         self.poll(index, Duration::ZERO)
     }
 
@@ -178,14 +188,21 @@ impl<F: Future, M: Meta> Executor<F, M> {
     /// woken.
     fn poll(&mut self, index: u32, waited: Duration) -> Finished<M, F> {
         let stamps = self.ready.stamps;
-        let Slot { future, meta, waker, wake } = &mut self.slots[index as usize];
+        let Slot { future, meta, waker, wake, watch } = &mut self.slots[index as usize];
         let entered = meta.as_mut().and_then(M::budget).map(budget::enter);
         if entered.is_some() && !waited.is_zero() {
             budget::deduct(waited);
         }
+        let watching = watch.enter(waker);
         let mut context = Context::from_waker(waker);
-        let running = future.as_mut().as_pin_mut()?;
-        let output = match catch_unwind(AssertUnwindSafe(|| running.poll(&mut context))) {
+        let mut running = future.as_mut().as_pin_mut()?;
+        let mut poll = || catch_unwind(AssertUnwindSafe(|| running.as_mut().poll(&mut context)));
+        let mut polled = poll();
+        if matches!(polled, Ok(Poll::Pending)) && watch.waits_in_vain(|| wake.clones()) {
+            // It panics where it waits, in debug builds.
+            polled = poll();
+        }
+        let output = match polled {
             Ok(Poll::Pending) => {
                 // It computed until now, whoever woke the slot meanwhile or before it was this task's.
                 if stamps {
@@ -196,7 +213,7 @@ impl<F: Future, M: Meta> Executor<F, M> {
             Ok(Poll::Ready(output)) => Ok(output),
             Err(_) => Err(Panicked),
         };
-        drop(entered);
+        drop((watching, entered));
         let slot = &mut self.slots[index as usize];
         slot.future.as_mut().set(None);
         let meta = slot.meta.take()?;
@@ -213,7 +230,8 @@ impl<F: Future, M: Meta> Executor<F, M> {
             ready: self.ready.clone(),
         });
         let waker = Waker::from(wake.clone());
-        self.slots.push(Slot { future: Box::pin(None), meta: None, waker, wake });
+        let future = Box::pin(None);
+        self.slots.push(Slot { future, meta: None, waker, wake, watch: Watch::new() });
         slot
     }
 }
@@ -225,91 +243,10 @@ impl Ready {
     }
 }
 
-/// Timers of one thread.
-#[derive(Default)]
-pub(crate) struct Timers {
-    heap: RefCell<BinaryHeap<Reverse<Timer>>>,
-}
-
-struct Timer {
-    at: Instant,
-    waker: Waker,
-}
-
-impl PartialEq for Timer {
-    fn eq(&self, other: &Self) -> bool {
-        self.at == other.at
-    }
-}
-impl Eq for Timer {}
-impl PartialOrd for Timer {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-impl Ord for Timer {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        self.at.cmp(&other.at)
-    }
-}
-
-impl Timers {
-    pub(crate) fn add(&self, at: Instant, waker: Waker) {
-        self.heap.borrow_mut().push(Reverse(Timer { at, waker }));
-    }
-
-    pub(crate) fn next(&self) -> Option<Instant> {
-        self.heap.borrow().peek().map(|Reverse(timer)| timer.at)
-    }
-
-    /// Wakes everything that is due.
-    pub(crate) fn fire(&self, now: Instant) {
-        while self.next().is_some_and(|at| at <= now) {
-            let timer = self.heap.borrow_mut().pop();
-            if let Some(Reverse(timer)) = timer {
-                timer.waker.wake();
-            }
-        }
-    }
-}
-
-thread_local! {
-    static TIMERS: RefCell<Option<std::rc::Rc<Timers>>> = const { RefCell::new(None) };
-}
-
-/// Makes a fresh set of timers the thread's own; called once by loops and workers.
-pub(crate) fn install_timers() -> std::rc::Rc<Timers> {
-    let timers = std::rc::Rc::new(Timers::default());
-    TIMERS.with(|slot| *slot.borrow_mut() = Some(timers.clone()));
-    timers
-}
-
-pub(crate) fn current_timers(add: impl FnOnce(&Timers)) {
-    TIMERS.with(|slot| {
-        add(slot.borrow().as_deref().expect("time::sleep awaits only inside a tailwater handler"));
-    });
-}
-
-/// Lets a task that queues for a lock give up in time: wakes it by the timers of the thread that polls it.
-pub(crate) static LOCK_ALARM: LockAlarm = LockAlarm;
-
-pub(crate) struct LockAlarm;
-
-impl Alarm for LockAlarm {
-    fn wake_after(&self, after: Duration, waker: &Waker) {
-        let at = Instant::from_nanos(now().as_nanos().saturating_add(after.nanos()));
-        // Other executors' threads have no timers of ours, and the wait goes on without.
-        TIMERS.with(|slot| {
-            if let Some(timers) = slot.borrow().as_deref() {
-                timers.add(at, waker.clone());
-            }
-        });
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::timers::{LOCK_ALARM, install_timers};
     use std::sync::atomic::AtomicU32;
 
     impl Meta for u32 {
@@ -484,25 +421,25 @@ mod tests {
         assert_eq!(executor.poll_next(), None);
     }
 
-    /// A request's budget may be handed to a task of another runtime, with this alarm in it.
+    /// A hundred tasks queue for a lock within an hour each, and get it, or are dropped.
     #[test]
-    fn a_lock_alarm_does_nothing_where_there_are_no_timers() {
-        let set = || LOCK_ALARM.wake_after(Duration::ZERO, Waker::noop());
-        std::thread::spawn(set).join().expect("it does not panic");
-    }
-
-    #[test]
-    fn timers_fire_in_order_and_not_early() {
-        let timers = Timers::default();
-        let at = Instant::from_nanos;
-        timers.add(at(20), Waker::noop().clone());
-        timers.add(at(10), Waker::noop().clone());
-        assert_eq!(timers.next(), Some(at(10)));
-        timers.fire(at(9));
-        assert_eq!(timers.next(), Some(at(10)));
-        timers.fire(at(15));
-        assert_eq!(timers.next(), Some(at(20)));
-        timers.fire(at(20));
+    fn no_alarm_outlives_its_wait() {
+        let timers = install_timers();
+        let lock = tailwater_sync::task::Mutex::new(());
+        let (mut executor, _, _) = executor(101);
+        let held = lock.try_lock().expect("it is free");
+        let hour = TaskBudget::new(budget::Budget::new(Duration::from_secs(3_600)));
+        for _ in 0..100 {
+            let make = || async { lock.lock_within_budget().await.map(drop) };
+            assert!(executor.start(hour.alarm(&LOCK_ALARM), make).is_none());
+        }
+        assert_eq!(timers.len(), 100);
+        drop(held);
+        for left in (50..100).rev() {
+            let (_, output) = executor.poll_next().unwrap().expect("it has the lock");
+            assert_eq!((output, timers.len()), (Ok(Ok(())), left));
+        }
+        drop(executor);
         assert_eq!(timers.next(), None);
     }
 }

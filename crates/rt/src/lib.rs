@@ -22,6 +22,7 @@ pub mod poll;
 pub mod server;
 pub mod service;
 pub mod time;
+mod timers;
 mod worker;
 
 pub use config::{LockRules, Placement, Reception, ServerConfig};

@@ -1,6 +1,6 @@
 //! The clock of the real world, and waiting for it.
 
-use crate::executor::current_timers;
+use crate::timers::current_timers;
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -40,7 +40,9 @@ impl Future for Sleep {
             return Poll::Ready(());
         }
         if !self.registered {
-            current_timers(|timers| timers.add(self.until, context.waker().clone()));
+            current_timers(|timers| {
+                timers.add(self.until, context.waker().clone());
+            });
             self.registered = true;
         }
         Poll::Pending

@@ -3,10 +3,11 @@
 //! The run queue stays with the loop, so that delay signal, AQM and order are the same as in-line;
 //! only as many requests as there are workers are handed over ahead of time.
 
-use crate::executor::{Bell, Doorbell, Executor, Finished, Meta, Panicked, install_timers};
+use crate::executor::{Bell, Doorbell, Executor, Finished, Meta, Panicked};
 use crate::server::{Inbox, Job};
 use crate::service::{Reply, Service};
 use crate::time::now;
+use crate::timers::install_timers;
 use crossbeam_queue::ArrayQueue;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::SeqCst;

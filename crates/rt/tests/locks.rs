@@ -135,10 +135,11 @@ struct Stage {
 }
 
 fn stage(name: &str, placement: Placement, policy: Policy, budget: Option<Duration>) -> Stage {
-    controlled("none", name, placement, LockRules { policy, target: HOUR, budget })
+    let rules = LockRules { policy, target: HOUR, budget };
+    controlled(&Spec::named("none"), name, placement, rules)
 }
 
-fn controlled(by: &str, name: &str, placement: Placement, locks: LockRules) -> Stage {
+fn controlled(by: &Spec, name: &str, placement: Placement, locks: LockRules) -> Stage {
     let bench = Arc::new(Bench {
         lock: Mutex::named(name, ()),
         inside: AtomicBool::new(false),
@@ -153,7 +154,7 @@ fn controlled(by: &str, name: &str, placement: Placement, locks: LockRules) -> S
         .route(NAP, move |request| nap(c.clone(), request))
         .route(BLOCK, move |request| block(d.clone(), request))
         .route(SPAWN, move |request| spawn(e.clone(), request));
-    let controller = Spec::named(by).build(OBJECTIVE, 1, 2).unwrap();
+    let controller = by.build(OBJECTIVE, 1, 2).unwrap();
     let config = ServerConfig { placement, locks: Some(locks), ..ServerConfig::default() };
     let server = Server::start(config, controller.admission.clone(), router).unwrap();
     let client = connect(&server, &controller);
@@ -238,7 +239,6 @@ fn who_may_wait_is_served_when_the_lock_is_free() {
     }
 }
 
-/// Alarms of waits that ended early stay until they are due, so none may be due in a year.
 #[test]
 fn lock_rules_beyond_an_hour_do_not_start() {
     let fine = LockRules { policy: Policy::Timed(HOUR), target: HOUR, budget: Some(HOUR) };
@@ -314,7 +314,7 @@ fn budgets_are_measured_from_what_service_and_network_take() {
 fn every_controller_serves_handlers_that_refuse() {
     for (name, _) in &*CONTROLLERS {
         let rules = LockRules { policy: Policy::Try, target: HOUR, budget: None };
-        let stage = controlled(name, "any", Placement::Inline, rules);
+        let stage = controlled(&Spec::named(name), "any", Placement::Inline, rules);
         let second = connect(&stage.server, &stage.controller);
         let holding = stage.held();
         for _ in 0..10 {
@@ -323,4 +323,42 @@ fn every_controller_serves_handlers_that_refuse() {
         stage.open(holding);
         heard(second.call(TAKE, ""));
     }
+}
+
+/// Protego's regulator counts who is refused at a lock as dropped (§3.1): a server that refuses all at one
+/// takes back the credits that brought them, while one that serves as many calls keeps them out. By the
+/// cap on drops, since it looks at nothing but these counts, and with iterations that no stall of the
+/// machine can make long.
+#[test]
+fn the_efficiency_regulator_takes_credits_back_for_refusals_at_locks() {
+    const MANY: u32 = 32;
+    let mut spec = Spec::named("efficiency");
+    spec.overrides = [("drop_cap", "0.2"), ("interval", "200us")]
+        .map(|(key, value)| (key.into(), value.into()))
+        .into();
+    let rules = LockRules { policy: Policy::Try, target: HOUR, budget: None };
+    for placement in [Placement::Inline, Placement::Workers(1)] {
+        let [refuses, serves] = [(); 2].map(|()| {
+            let stage = controlled(&spec, "regulated", placement, rules);
+            let second = connect(&stage.server, &stage.controller);
+            let grown = (0..10_000).find(|_| pool_after_calls(&stage, &second, false) >= MANY);
+            assert!(grown.is_some(), "{placement}: who serves all gives credits");
+            (stage, second)
+        });
+        let holding = refuses.0.held();
+        let shrunk =
+            (1..10_000).find(|_| pool_after_calls(&refuses.0, &refuses.1, true) <= MANY / 4);
+        let rounds = shrunk.unwrap_or_else(|| panic!("{placement}: refusals take no credit"));
+        refuses.0.open(holding);
+        for _ in 0..rounds {
+            assert!(pool_after_calls(&serves.0, &serves.1, false) > MANY / 4, "{placement}");
+        }
+    }
+}
+
+fn pool_after_calls(stage: &Stage, client: &Client, refused: bool) -> u32 {
+    for call in [(); 64].map(|()| client.call(TAKE, "")) {
+        assert_eq!(call.wait().err(), REFUSED.filter(|_| refused));
+    }
+    stage.server.gauges().pool
 }

@@ -8,8 +8,8 @@ use tailwater_workload::Scenario;
 use tailwater_workload::scenario::{Amount, Course};
 
 const GOLDEN: &str = include_str!("golden/two-mutexes.txt");
-const TWO_MUTEXES: &str = include_str!("../../../scenarios/two-mutexes.toml");
-const EVEN: &str = include_str!("../../../scenarios/two-mutexes-even.toml");
+const FIGURE_3: &str = include_str!("../../../scenarios/paper/protego-fig3.toml");
+const FIGURE_5: &str = include_str!("../../../scenarios/paper/protego-fig5.toml");
 const FIGURE_8: &str = include_str!("../../../scenarios/paper/protego-fig8.toml");
 const FIGURE_9: &str = include_str!("../../../scenarios/paper/protego-fig9.toml");
 const FIGURE_10: &str = include_str!("../../../scenarios/paper/protego-fig10.toml");
@@ -51,12 +51,12 @@ fn by_label<'a>(found: &'a Experiment, label: &str) -> &'a Run {
 fn the_golden_table_of_two_mutexes_is_byte_identical() {
     let mut table =
         String::from("scenario | k/s | controller | ok late expired shed lost | p50 p99 µs\n");
-    for (name, text, demands) in [
-        ("two-mutexes", TWO_MUTEXES, [100_000.0, 300_000.0]),
-        ("two-mutexes-even", EVEN, [150_000.0, 300_000.0]),
-        ("protego-fig9", FIGURE_9, [150_000.0, 300_000.0]),
+    for (name, text, demands, warm_up_ms, duration_ms) in [
+        ("protego-fig3", FIGURE_3, [10_000.0, 20_000.0], 300, 500),
+        ("protego-fig5", FIGURE_5, [100_000.0, 300_000.0], 30, 50),
+        ("protego-fig9", FIGURE_9, [150_000.0, 300_000.0], 30, 50),
     ] {
-        for run in play(&short(text, &demands, 30, 50)).runs {
+        for run in play(&short(text, &demands, warm_up_ms, duration_ms)).runs {
             let (demand, fates) = (run.asked_rps / 1e3, run.fates);
             writeln!(
                 table,

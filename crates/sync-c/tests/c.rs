@@ -1,8 +1,9 @@
 //! C and C++ programs, built with every compiler that is here and run against the static and the
 //! shared library.
 
+use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output};
 
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 
@@ -21,14 +22,13 @@ fn is_here(compiler: &str) -> bool {
     Command::new(compiler).arg("--version").output().is_ok_and(|output| output.status.success())
 }
 
-/// Builds and runs one program with one compiler against both libraries.
-fn build_and_run(compiler: &str, source: &str, standard: &str) {
+/// Builds one program with one compiler against both libraries and runs it each time with the argument.
+fn build_and_run(compiler: &str, source: &str, standard: &str, argument: &str) -> [Output; 2] {
     let libraries = libraries();
-    for (kind, library) in
-        [("static", "libtailwater_sync_c.a"), ("shared", "libtailwater_sync_c.so")]
-    {
-        let program =
-            Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{compiler}-{kind}-{source}.out"));
+    let kinds = [("static", "libtailwater_sync_c.a"), ("shared", "libtailwater_sync_c.so")];
+    kinds.map(|(kind, library)| {
+        let name = format!("{compiler}-{kind}-{source}-{argument}.out");
+        let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
         let built = Command::new(compiler)
             .args([standard, "-O1", "-Wall", "-Wextra", "-Werror", "-pedantic", "-pthread"])
             .arg(format!("-I{ROOT}/../sync/include"))
@@ -39,24 +39,52 @@ fn build_and_run(compiler: &str, source: &str, standard: &str) {
             .output()
             .unwrap();
         assert!(built.status.success(), "{compiler}: {}", String::from_utf8_lossy(&built.stderr));
-        let run = Command::new(&program).env("LD_LIBRARY_PATH", &libraries).output().unwrap();
-        let said = String::from_utf8_lossy(&run.stderr);
-        assert!(run.status.success(), "{compiler}, {kind}: {:?}: {said}", run.status);
-    }
+        let mut run = Command::new(&program);
+        run.arg(argument).env("LD_LIBRARY_PATH", &libraries).output().unwrap()
+    })
 }
 
-fn with_each(compilers: [&str; 2], source: &str, standard: &str) {
+fn those_here(compilers: [&'static str; 2]) -> Vec<&'static str> {
     let here: Vec<_> = compilers.into_iter().filter(|compiler| is_here(compiler)).collect();
     assert!(!here.is_empty(), "found none of {compilers:?}; Rust links with one, so install it");
-    here.iter().for_each(|compiler| build_and_run(compiler, source, standard));
+    here
+}
+
+fn succeed(compilers: [&'static str; 2], source: &str, standard: &str) {
+    for compiler in those_here(compilers) {
+        for run in build_and_run(compiler, source, standard, "") {
+            let said = String::from_utf8_lossy(&run.stderr);
+            assert!(run.status.success(), "{compiler}: {:?}: {said}", run.status);
+        }
+    }
 }
 
 #[test]
 fn c_programs_use_the_locks() {
-    with_each(["gcc", "clang"], "locks.c", "-std=c11");
+    succeed(["gcc", "clang"], "locks.c", "-std=c11");
 }
 
 #[test]
 fn cpp_programs_use_the_locks() {
-    with_each(["g++", "clang++"], "locks.cpp", "-std=c++17");
+    succeed(["g++", "clang++"], "locks.cpp", "-std=c++17");
+}
+
+#[test]
+fn c_programs_that_misuse_locks_abort_with_a_message() {
+    let mut cases = vec![
+        ("free-held", "the mutex is held or waited for"),
+        ("free-waited-for", "the mutex is held or waited for"),
+        ("free-waited-at", "the condvar is waited at"),
+    ];
+    if cfg!(debug_assertions) {
+        cases.push(("lock-twice", "`twice` is wanted again by the thread that holds it"));
+    }
+    let compiler = those_here(["gcc", "clang"])[0];
+    for (argument, message) in cases {
+        for run in build_and_run(compiler, "misuse.c", "-std=c11", argument) {
+            let said = String::from_utf8_lossy(&run.stderr);
+            assert!(said.contains(message), "{argument}: {:?}: {said}", run.status);
+            assert_eq!(run.status.signal(), Some(6), "{argument}: SIGABRT is 6");
+        }
+    }
 }

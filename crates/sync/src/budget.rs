@@ -16,17 +16,25 @@ use std::time::Duration;
 pub use tailwater_control::asqm::{Asqm, Budget, Policy};
 use tailwater_control::asqm::{Entry, Found};
 
-use crate::Refused;
+use crate::{Refused, order};
 
 /// Wakes a task later: the timers of whatever runtime polls it.
 ///
 /// Without one, a queued task notices that its budget has ended when it is next polled, which is no
 /// later than when it gets the lock.
 pub trait Alarm: Sync {
-    /// Wakes `waker` once, after so long. It may come late or in vain; a task that has no more use
-    /// for it ignores it, so nothing is cancelled. Called once per wait that may be given up.
-    fn wake_after(&self, after: Duration, waker: &Waker);
+    /// Wakes `waker` once, after so long, unless it is cancelled before; keeps one clone of it until then.
+    /// It may come late or in vain. Called once per wait that may be given up. Returns what
+    /// [`Alarm::cancel`] shall be told.
+    fn wake_after(&self, after: Duration, waker: &Waker) -> AlarmKey;
+
+    /// The wait is over, perhaps because the alarm has rung, and perhaps on another thread. To do nothing
+    /// is right too, but then as many alarms are kept as waits begin within a budget.
+    fn cancel(&self, key: AlarmKey);
 }
+
+/// By which an [`Alarm`] finds what it shall cancel; its own business.
+pub type AlarmKey = [u64; 2];
 
 /// A request's budget with what belongs to it, kept by whoever runs the request.
 #[derive(Clone, Copy)]
@@ -82,8 +90,10 @@ pub fn scope<R>(budget: Budget, work: impl FnOnce() -> R) -> R {
     work()
 }
 
-/// Runs `work` as if outside of any request: nothing in it is refused or deducted.
+/// Runs `work` as if outside of any request: nothing in it is refused or deducted, and locks of tasks that it
+/// takes are not followed in debug builds.
 pub fn exempt<R>(work: impl FnOnce() -> R) -> R {
+    let _outside = order::outside();
     let _restore = Restore(CONTEXT.replace(Context::NONE));
     work()
 }

@@ -36,6 +36,7 @@ mod queue;
 mod task;
 mod thread;
 
+use crate::order::Tag;
 use crate::primitive::{AtomicU64, AtomicUsize, Mutex, Ordering, constructor, hold};
 use crate::stats::Stats;
 use crate::{Refused, budget, clock};
@@ -85,6 +86,7 @@ pub(crate) struct Gate {
     queue: Mutex<Queue>,
     hand_over: HandOver,
     stats: Option<&'static Stats>,
+    pub(crate) tag: Tag,
 }
 
 /// How a waiter stands after it looked.
@@ -104,6 +106,7 @@ impl Gate {
                 queue: Mutex::new(Queue::new()),
                 hand_over,
                 stats,
+                tag: Tag::new(stats),
             }
         }
     }

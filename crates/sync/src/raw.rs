@@ -2,30 +2,28 @@
 
 use crate::Refused;
 use crate::gate::{Gate, HandOver, Wait};
-use crate::order::Tag;
 use crate::primitive::constructor;
 use crate::stats::Stats;
 
 pub(crate) struct RawMutex {
     gate: Gate,
-    tag: Tag,
 }
 
 impl RawMutex {
     constructor! {
         pub(crate) fn new(stats: Option<&'static Stats>) -> Self {
-            Self { gate: Gate::new(1, HandOver::Barging, stats), tag: Tag::new(stats) }
+            Self { gate: Gate::new(1, HandOver::Barging, stats) }
         }
     }
 
     #[inline]
     pub(crate) fn lock(&self) {
-        self.tag.before_wait();
+        self.gate.tag.before_wait();
         if !self.gate.try_take_only() {
             // Without a budget no wait is refused.
             let _ = self.gate.wait_thread(1, Wait::ForEver);
         }
-        self.tag.acquired();
+        self.gate.tag.acquired();
     }
 
     /// Locks it once more behind a wait at a condvar. It checks no order, so it cannot panic between
@@ -34,16 +32,16 @@ impl RawMutex {
         if !self.gate.try_take_only() {
             let _ = self.gate.wait_thread(1, Wait::ForEver);
         }
-        self.tag.acquired();
+        self.gate.tag.acquired();
     }
 
     #[inline]
     pub(crate) fn lock_within_budget(&self) -> Result<(), Refused> {
-        self.tag.before_wait();
+        self.gate.tag.before_wait();
         if !self.gate.try_take_only() {
             self.gate.wait_thread(1, Wait::WithinBudget)?;
         }
-        self.tag.acquired();
+        self.gate.tag.acquired();
         Ok(())
     }
 
@@ -51,7 +49,7 @@ impl RawMutex {
     pub(crate) fn try_lock(&self) -> bool {
         let took = self.gate.try_take(1);
         if took {
-            self.tag.acquired();
+            self.gate.tag.acquired();
         }
         took
     }
@@ -59,7 +57,7 @@ impl RawMutex {
     /// The caller holds it: released twice, it would have two permits.
     #[inline]
     pub(crate) fn unlock(&self) {
-        self.tag.released();
+        self.gate.tag.released();
         self.gate.release(1);
     }
 

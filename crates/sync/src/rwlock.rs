@@ -2,7 +2,6 @@
 
 use crate::Refused;
 use crate::gate::{Gate, HandOver, PERMITS_MAX, Wait};
-use crate::order::Tag;
 use crate::primitive::{UnsafeCell, constructor};
 use crate::stats::Stats;
 use std::fmt;
@@ -16,7 +15,6 @@ use std::ops::{Deref, DerefMut};
 /// not read again: with a writer between the two it would wait for itself.
 pub struct RwLock<T> {
     gate: Gate,
-    tag: Tag,
     value: UnsafeCell<T>,
 }
 
@@ -32,17 +30,15 @@ impl<T> RwLock<T> {
     constructor! {
         /// Without a name, hence not in the [`crate::report`].
         pub fn new(value: T) -> Self {
-            let gate = Gate::new(WRITER, HandOver::Barging, None);
-            Self { gate, tag: Tag::new(None), value: UnsafeCell::new(value) }
+            Self { gate: Gate::new(WRITER, HandOver::Barging, None), value: UnsafeCell::new(value) }
         }
     }
 
     /// With a name for the [`crate::report`] and for debug builds.
     #[must_use]
     pub fn named(name: &str, value: T) -> Self {
-        let stats = Some(Stats::named(name));
-        let gate = Gate::new(WRITER, HandOver::Barging, stats);
-        Self { gate, tag: Tag::new(stats), value: UnsafeCell::new(value) }
+        let gate = Gate::new(WRITER, HandOver::Barging, Some(Stats::named(name)));
+        Self { gate, value: UnsafeCell::new(value) }
     }
 
     /// Waits for as long as it takes to read.
@@ -106,17 +102,17 @@ impl<T> RwLock<T> {
 
     #[inline]
     fn take(&self, need: usize, wait: Wait) -> Result<(), Refused> {
-        self.tag.before_wait();
+        self.gate.tag.before_wait();
         if !self.gate.try_take(need) {
             self.gate.wait_thread(need, wait)?;
         }
-        self.tag.acquired();
+        self.gate.tag.acquired();
         Ok(())
     }
 
     #[inline]
     fn give(&self, permits: usize) {
-        self.tag.released();
+        self.gate.tag.released();
         self.gate.release(permits);
     }
 }

@@ -4,14 +4,17 @@
 //! leaves the queue, and passes on what it was given meanwhile. A task needs an
 //! [`Alarm`](crate::budget::Alarm) (set with its budget) to give up in time; without one it notices at
 //! its next poll. Guards may move between threads. Locking twice within a task waits for ever, or until
-//! the budget ends: a task has no thread by which to tell.
+//! the budget ends; in debug builds an executor with [`Watch`]es, as tailwater's runtime is one, has it
+//! panic with the lock's name.
 
 mod mutex;
 mod rwlock;
 mod semaphore;
 mod wait;
+mod watch;
 
 pub use mutex::{Mutex, MutexGuard};
 pub use rwlock::{ReadGuard, RwLock, WriteGuard};
 pub use semaphore::{Permit, Semaphore};
 pub use wait::{Waiting, WaitingWithinBudget};
+pub use watch::{Watch, Watching};

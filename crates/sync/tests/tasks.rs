@@ -3,6 +3,7 @@
 #![cfg(not(loom))]
 
 use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::Mutex as StdMutex;
@@ -11,7 +12,7 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 use tailwater_core::Rng;
 use tailwater_sync::Refused;
-use tailwater_sync::budget::{self, Alarm, Budget, TaskBudget};
+use tailwater_sync::budget::{self, Alarm, AlarmKey, Budget, TaskBudget};
 use tailwater_sync::task::{Mutex, RwLock, Semaphore};
 
 const MICRO: Duration = Duration::from_micros(1);
@@ -124,22 +125,35 @@ fn a_zero_budget_is_refused_and_none_waits() {
     assert!(matches!(poll_once(free.as_mut()), Poll::Ready(Ok(_))));
 }
 
-/// What was asked for, to be rung by the test.
-struct Asked(StdMutex<Vec<(Duration, Waker)>>);
+/// What was asked for, to be rung by the test, and what was cancelled.
+#[derive(Default)]
+struct Asked {
+    asked: StdMutex<Vec<(Duration, Waker)>>,
+    cancelled: StdMutex<Vec<AlarmKey>>,
+}
 
 impl Alarm for Asked {
-    fn wake_after(&self, after: Duration, waker: &Waker) {
-        self.0.lock().unwrap().push((after, waker.clone()));
+    fn wake_after(&self, after: Duration, waker: &Waker) -> AlarmKey {
+        let mut asked = self.asked.lock().unwrap();
+        asked.push((after, waker.clone()));
+        [asked.len() as u64; 2]
+    }
+
+    fn cancel(&self, key: AlarmKey) {
+        self.cancelled.lock().unwrap().push(key);
     }
 }
 
-static ASKED: Asked = Asked(StdMutex::new(Vec::new()));
+fn asked() -> &'static Asked {
+    Box::leak(Box::default())
+}
 
 #[test]
 fn an_alarm_is_set_once_and_the_waiter_gives_up_and_pays() {
+    let alarm = asked();
     let mutex = Mutex::named("alarmed", ());
     let held = mutex.try_lock().unwrap();
-    let mut task = TaskBudget::new(Budget::new(MICRO)).alarm(&ASKED);
+    let mut task = TaskBudget::new(Budget::new(MICRO)).alarm(alarm);
     let mut waiting = pin!(mutex.lock_within_budget());
     let bell = Arc::new(Bell::default());
     let waker = Waker::from(bell.clone());
@@ -152,12 +166,54 @@ fn an_alarm_is_set_once_and_the_waiter_gives_up_and_pays() {
     let Refused::GaveUp { waited } = refused else { panic!("{refused}") };
     assert_eq!(task.budget().waited(), waited);
     assert!(waited >= MICRO && task.budget().left().is_zero());
-    let asked = std::mem::take(&mut *ASKED.0.lock().unwrap());
+    let asked = std::mem::take(&mut *alarm.asked.lock().unwrap());
     assert_eq!(asked.iter().map(|one| one.0).collect::<Vec<_>>(), [MICRO]);
     asked.into_iter().for_each(|(_, waker)| waker.wake());
     assert_eq!(bell.0.load(Ordering::SeqCst), 1);
     drop(held);
     assert!(mutex.try_lock().is_some());
+}
+
+/// However the wait ends: served, given up or dropped; and never before.
+#[test]
+fn an_alarm_is_cancelled_with_its_wait() {
+    let (mutex, alarm) = (Mutex::new(()), asked());
+    let cancelled = || alarm.cancelled.lock().unwrap().len();
+    let held = mutex.try_lock().unwrap();
+    let task = |left| TaskBudget::new(Budget::new(left)).alarm(alarm);
+    let lock = || async { mutex.lock_within_budget().await.map(drop) };
+    let mut gives_up = pin!(budget::follow(task(MICRO), lock()));
+    while poll_once(gives_up.as_mut()).is_pending() {
+        assert_eq!(cancelled(), 0);
+    }
+    assert_eq!(cancelled(), 1);
+    let hour = Duration::from_secs(3_600);
+    let mut served = pin!(budget::follow(task(hour), lock()));
+    let mut dropped = Box::pin(budget::follow(task(hour), lock()));
+    assert!(poll_once(served.as_mut()).is_pending() && poll_once(dropped.as_mut()).is_pending());
+    assert_eq!(cancelled(), 1);
+    drop(dropped);
+    assert_eq!(cancelled(), 2);
+    drop(held);
+    assert_eq!(poll_once(served.as_mut()), Poll::Ready(Ok(())));
+    assert_eq!(*alarm.cancelled.lock().unwrap(), [[1; 2], [3; 2], [2; 2]]);
+    assert_eq!(poll_once(pin!(budget::follow(task(hour), lock()))), Poll::Ready(Ok(())));
+    assert_eq!(alarm.asked.lock().unwrap().len(), 3, "a free lock sets none");
+}
+
+#[test]
+fn a_panic_of_a_task_unlocks_and_poisons_nothing() {
+    let (mutex, rwlock, semaphore) = (Mutex::new(1), RwLock::new(1), Semaphore::new(1));
+    let mut task = Box::pin(async {
+        let _held = (mutex.lock().await, rwlock.write().await, semaphore.acquire().await);
+        std::future::ready(()).await;
+        panic!("on purpose");
+    });
+    let polled = catch_unwind(AssertUnwindSafe(|| poll_once(task.as_mut())));
+    assert!(polled.is_err());
+    assert_eq!(*mutex.try_lock().unwrap(), 1);
+    assert!(matches!(poll_once(pin!(rwlock.read())), Poll::Ready(value) if *value == 1));
+    assert_eq!(semaphore.available(), 1);
 }
 
 #[test]

@@ -146,14 +146,6 @@ mod tests {
     use super::*;
     use std::collections::BTreeSet;
     use tailwater_rt::{Reply, Request, Service as _};
-    use tailwater_workload::{Distribution, Service, Work};
-
-    fn make(said: &[(&str, &str)]) -> Result<Arc<dyn Application>, BadSetting> {
-        let said: Vec<_> =
-            said.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
-        let service = Service { distribution: Distribution::Constant, mean: Duration::ZERO };
-        KIND.make(&said, service, Work::Spin, &[])
-    }
 
     fn place() -> Place {
         let spinner = tailwater_load::work::Spinner::of_speed(1.0);
@@ -182,7 +174,8 @@ mod tests {
     #[test]
     fn every_answer_answers_its_request_and_no_other() {
         for mix in ["usr", "var"] {
-            let both = make(&[("mix", mix), ("keys", "2_000"), ("memory", "16")]).expect("it");
+            let both =
+                KIND.alone(&[("mix", mix), ("keys", "2_000"), ("memory", "16")]).expect("it");
             let router = both.router(&place()).expect("a router");
             let mut methods = BTreeSet::new();
             for number in 0..3_000 {
@@ -204,10 +197,10 @@ mod tests {
     #[test]
     fn misses_are_answers_where_the_memory_is_known_to_be_too_small() {
         let small = [("mix", "var"), ("keys", "100_000"), ("memory", "16"), ("lock_power", "8")];
-        let strict = make(&small).expect("it");
+        let strict = KIND.alone(&small).expect("it");
         let error = strict.router(&place()).err().expect("too small");
         assert!(error.contains("memory"), "{error}");
-        let lenient = make(&[&small[..], &[("misses", "true")]].concat()).expect("it");
+        let lenient = KIND.alone(&[&small[..], &[("misses", "true")]].concat()).expect("it");
         let router = lenient.router(&place()).expect("a router");
         let mut misses = 0;
         for number in 0..3_000 {
@@ -221,7 +214,7 @@ mod tests {
 
     #[test]
     fn malformed_requests_are_answered() {
-        let both = make(&[("keys", "10"), ("memory", "8")]).expect("it");
+        let both = KIND.alone(&[("keys", "10"), ("memory", "8")]).expect("it");
         let router = both.router(&place()).expect("a router");
         for method in [rpc::GET, rpc::SET, rpc::DELETE] {
             for payload in [&b""[..], &[0; 5], &[0; 6], &[0, 0, 0, 0, 1, 200, 7]] {
@@ -233,7 +226,7 @@ mod tests {
 
     #[test]
     fn a_key_can_be_deleted_once() {
-        let both = make(&[("keys", "10"), ("memory", "8")]).expect("it");
+        let both = KIND.alone(&[("keys", "10"), ("memory", "8")]).expect("it");
         let router = both.router(&place()).expect("a router");
         let payload = rpc::request(9, rpc::DELETE, |out| USR.key(3, out));
         let ask = Ask { method: rpc::DELETE, payload };

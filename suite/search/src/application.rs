@@ -123,21 +123,13 @@ fn tag(tag: u32, question: u32) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tailwater_workload::{Distribution, Service, Work};
-
-    fn make(said: &[(&str, &str)]) -> Result<Arc<dyn Application>, BadSetting> {
-        let said: Vec<_> =
-            said.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
-        let service = Service { distribution: Distribution::Constant, mean: Duration::ZERO };
-        KIND.make(&said, service, Work::Spin, &[])
-    }
 
     const SMALL: (&str, &str) = ("documents", "300");
     const GENERATED: (&str, &str) = ("text", "generated");
 
     #[test]
     fn an_order_decides_its_request_and_orders_differ() {
-        let search = make(&[SMALL, GENERATED]).expect("an application");
+        let search = KIND.alone(&[SMALL, GENERATED]).expect("an application");
         let ask = |seed| search.ask(&Order { seed, service: Duration::ZERO, tag: 5 });
         assert_eq!(ask(1), ask(1));
         assert!((2..20).any(|seed| ask(seed) != ask(1)));
@@ -146,7 +138,7 @@ mod tests {
 
     #[test]
     fn an_answer_must_be_to_the_question_that_was_asked() {
-        let search = make(&[SMALL, GENERATED]).expect("an application");
+        let search = KIND.alone(&[SMALL, GENERATED]).expect("an application");
         let ask = search.ask(&Order { seed: 1, service: Duration::ZERO, tag: 5 });
         let corpus = Corpus::load(&Source::Generated(1), Some(300)).expect("generated");
         let (tag, query) = wire::read_request(&ask.payload).expect("a request");
@@ -163,7 +155,7 @@ mod tests {
 
     #[test]
     fn settings_that_cannot_be_used_are_named() {
-        let error = |said: &[(&str, &str)]| make(said).map(|_| ()).expect_err("refused");
+        let error = |said: &[(&str, &str)]| KIND.alone(said).map(|_| ()).expect_err("refused");
         let missing = error(&[("text", "/nowhere")]);
         assert_eq!(missing.key, "text");
         assert!(missing.message.starts_with("text is \"/nowhere\": /nowhere: "), "{missing}");

@@ -12,7 +12,6 @@ use tailwater_rt::{LockRules, Server, ServerConfig};
 use tailwater_search::application::KIND;
 use tailwater_search::service::BAD_REQUEST;
 use tailwater_search::wire;
-use tailwater_workload::{Distribution, Service, Work};
 
 const CALLS: u32 = 40;
 const WAIT: Duration = Duration::from_secs(60);
@@ -22,9 +21,7 @@ const WAIT: Duration = Duration::from_secs(60);
 fn answered_and_refused(policy: Policy) -> (usize, usize) {
     let settings =
         [("text", "generated"), ("documents", "500"), ("segments", "1"), ("read", "5ms")];
-    let settings = settings.map(|(key, value)| (key.to_owned(), value.to_owned()));
-    let service = Service { distribution: Distribution::Constant, mean: Duration::ZERO };
-    let search = KIND.make(&settings, service, Work::Spin, &[]).expect("an application");
+    let search = KIND.alone(&settings).expect("an application");
     let rules = LockRules { policy, target: WAIT, budget: Some(Duration::from_millis(20)) };
     let locks = Some(rules);
     let place = Place { loops: 1, workers: 0, locks, spinner: Spinner::of_speed(1.0) };

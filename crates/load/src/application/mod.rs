@@ -14,7 +14,7 @@ use std::time::Duration;
 use tailwater_core::{MethodId, Rng};
 use tailwater_rt::{LockRules, Router};
 use tailwater_workload::scenario::Path;
-use tailwater_workload::{Service, Work};
+use tailwater_workload::{Distribution, Service, Work};
 
 /// Both ends of a service: what is served, what is asked, and whether an answer answers it.
 pub trait Application: Send + Sync {
@@ -115,5 +115,16 @@ impl Kind {
     ) -> Result<Arc<dyn Application>, BadSetting> {
         let settings = Settings::new(self.settings, said)?;
         (self.build)(&Given { settings, service, work, paths })
+    }
+
+    /// Makes one without a scenario, from settings alone: it is told no service time and no path.
+    ///
+    /// # Errors
+    /// As [`Kind::make`].
+    pub fn alone(&self, said: &[(&str, &str)]) -> Result<Arc<dyn Application>, BadSetting> {
+        let said: Vec<_> =
+            said.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
+        let service = Service { distribution: Distribution::Constant, mean: Duration::ZERO };
+        self.make(&said, service, Work::Spin, &[])
     }
 }

@@ -1,7 +1,7 @@
 //! Queueing-delay budgets of a loop's requests, and the measurements that they are made of.
 
 use crate::config::LockRules;
-use crate::executor::LOCK_ALARM;
+use crate::timers::LOCK_ALARM;
 use std::time::Duration;
 use tailwater_control::Echo;
 use tailwater_control::asqm::{Budget, Estimator};

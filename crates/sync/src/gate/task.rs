@@ -1,6 +1,8 @@
 //! A task at a gate: a future that may be dropped at any time.
 
 use super::{Gate, Key, Step, Wait, Wakeup};
+use crate::budget::{Alarm, AlarmKey};
+use crate::order;
 use crate::{Refused, budget, clock};
 use std::fmt;
 use std::future::Future;
@@ -15,6 +17,7 @@ pub(crate) struct Acquire<'a> {
     need: usize,
     wait: Wait,
     queued: Option<Queued>,
+    noted: order::Wait,
 }
 
 #[derive(Clone, Copy)]
@@ -24,11 +27,20 @@ struct Queued {
     give_up_at: Option<Instant>,
     /// What the request had waited elsewhere until then.
     elsewhere: Duration,
+    alarm: Option<(&'static dyn Alarm, AlarmKey)>,
+}
+
+impl Queued {
+    fn hush(&self) {
+        if let Some((alarm, key)) = self.alarm {
+            alarm.cancel(key);
+        }
+    }
 }
 
 impl<'a> Acquire<'a> {
     pub(crate) const fn new(gate: &'a Gate, need: usize, wait: Wait) -> Self {
-        Self { gate, need, wait, queued: None }
+        Self { gate, need, wait, queued: None, noted: order::Wait::NONE }
     }
 
     /// `None` once it has joined the queue.
@@ -45,10 +57,14 @@ impl<'a> Acquire<'a> {
             return Some(Ok(()));
         };
         let give_up_at = give_up_after.map(|after| since + after);
-        self.queued = Some(Queued { key, since, give_up_at, elsewhere: budget::elsewhere() });
-        if let (Some(after), Some(alarm)) = (give_up_after, budget::alarm()) {
-            alarm.wake_after(after, waker);
-        }
+        let alarm = give_up_after
+            .zip(budget::alarm())
+            .map(|(after, alarm)| (alarm, alarm.wake_after(after, waker)));
+        let elsewhere = budget::elsewhere();
+        self.queued = Some(Queued { key, since, give_up_at, elsewhere, alarm });
+        // One clone in the queue, one in the alarm.
+        let clones = 1 + usize::from(alarm.is_some());
+        self.noted = order::Wait::begins(&self.gate.tag, waker, clones);
         None
     }
 
@@ -63,9 +79,11 @@ impl Future for Acquire<'_> {
     type Output = Result<(), Refused>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let Some(Queued { key, since, give_up_at, elsewhere }) = self.queued else {
+        let Some(queued) = self.queued else {
             return self.enter(context.waker()).map_or(Poll::Pending, Poll::Ready);
         };
+        self.noted.goes_on(context.waker());
+        let Queued { key, since, give_up_at, elsewhere, .. } = queued;
         let over = give_up_at.is_some_and(|at| clock::now() >= at);
         let wakeup = Wakeup::Task(context.waker().clone());
         let step = self.gate.look(key, over, Some(wakeup));
@@ -75,6 +93,8 @@ impl Future for Acquire<'_> {
             Step::GaveUp => false,
         };
         self.queued = None;
+        self.noted = order::Wait::NONE;
+        queued.hush();
         let waited = self.gate.account(since, clock::now(), elsewhere, self.wait, acquired);
         Poll::Ready(if acquired { Ok(()) } else { Err(Refused::GaveUp { waited }) })
     }
@@ -82,8 +102,9 @@ impl Future for Acquire<'_> {
 
 impl Drop for Acquire<'_> {
     fn drop(&mut self) {
-        if let Some(Queued { key, .. }) = self.queued.take() {
-            self.gate.cancel(key);
+        if let Some(queued) = self.queued.take() {
+            queued.hush();
+            self.gate.cancel(queued.key);
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::{Waiting, WaitingWithinBudget};
 use crate::gate::{Gate, HandOver};
+use crate::order::Held;
 use crate::primitive::{UnsafeCell, constructor};
 use crate::stats::Stats;
 use std::fmt;
@@ -67,12 +68,13 @@ pub struct MutexGuard<'a, T> {
     lock: &'a Mutex<T>,
     /// It is as good as a `&mut T`: sent where T may be sent, shared only where T may be shared.
     _value: PhantomData<&'a mut T>,
+    _held: Held,
 }
 
 impl<'a, T> MutexGuard<'a, T> {
     /// The caller has just taken the permit.
-    const fn of(lock: &'a Mutex<T>) -> Self {
-        Self { lock, _value: PhantomData }
+    fn of(lock: &'a Mutex<T>) -> Self {
+        Self { lock, _value: PhantomData, _held: Held::by_present_task(&lock.gate.tag) }
     }
 }
 

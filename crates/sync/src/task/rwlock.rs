@@ -2,6 +2,7 @@
 
 use super::{Waiting, WaitingWithinBudget};
 use crate::gate::{Gate, HandOver, PERMITS_MAX};
+use crate::order::Held;
 use crate::primitive::{UnsafeCell, constructor};
 use crate::stats::Stats;
 use std::fmt;
@@ -76,12 +77,13 @@ pub struct ReadGuard<'a, T> {
     lock: &'a RwLock<T>,
     /// It is as good as a `&T`.
     _value: PhantomData<&'a T>,
+    _held: Held,
 }
 
 impl<'a, T> ReadGuard<'a, T> {
     /// The caller has just taken the permits.
-    const fn of(lock: &'a RwLock<T>) -> Self {
-        Self { lock, _value: PhantomData }
+    fn of(lock: &'a RwLock<T>) -> Self {
+        Self { lock, _value: PhantomData, _held: Held::by_present_task(&lock.gate.tag) }
     }
 }
 
@@ -112,12 +114,13 @@ pub struct WriteGuard<'a, T> {
     lock: &'a RwLock<T>,
     /// It is as good as a `&mut T`.
     _value: PhantomData<&'a mut T>,
+    _held: Held,
 }
 
 impl<'a, T> WriteGuard<'a, T> {
     /// The caller has just taken the permits.
-    const fn of(lock: &'a RwLock<T>) -> Self {
-        Self { lock, _value: PhantomData }
+    fn of(lock: &'a RwLock<T>) -> Self {
+        Self { lock, _value: PhantomData, _held: Held::by_present_task(&lock.gate.tag) }
     }
 }
 

@@ -94,15 +94,9 @@ pub(super) const FIG_9: Figure = Figure {
             subjects: SEDAS,
             ours: |results, who| over_target(results, "protego-fig9", who),
         },
-        Claim {
-            what: "p99 over the target, most of all demands",
-            place: "§5.4",
-            theirs: 1.0,
-            unit: "×",
-            agree: Agree::AtMost,
-            subjects: SERVING,
-            ours: |results, who| over_target(results, "protego-fig9", who),
-        },
+        at_most_one("×", "p99 over the target, most of all demands", |results, who| {
+            over_target(results, "protego-fig9", who)
+        }),
         Claim {
             what: "drops, most of all demands",
             place: "§5.4",
@@ -142,42 +136,24 @@ pub(super) const FIG_10: Figure = Figure {
         panel("drops-ahead", &["protego-fig10-ahead"], &DROPS, &[]),
     ],
     claims: &[
-        Claim {
-            what: "drops with full cores, most of all demands from 1.1 M/s",
-            place: "§5.4",
-            theirs: 1.0,
-            unit: "%",
-            agree: Agree::AtMost,
-            subjects: SERVING,
-            ours: |results, who| full_cores_drops(results, "protego-fig10", who),
-        },
-        Claim {
-            what: "the same, holders of a lock before others in the run queue",
-            place: "§5.4",
-            theirs: 1.0,
-            unit: "%",
-            agree: Agree::AtMost,
-            subjects: SERVING,
-            ours: |results, who| full_cores_drops(results, "protego-fig10-ahead", who),
-        },
-        Claim {
-            what: "p99 over the target, most of all demands",
-            place: "§5.4",
-            theirs: 1.0,
-            unit: "×",
-            agree: Agree::AtMost,
-            subjects: SERVING,
-            ours: |results, who| over_target(results, "protego-fig10", who),
-        },
-        Claim {
-            what: "the same, holders of a lock before others in the run queue",
-            place: "§5.4",
-            theirs: 1.0,
-            unit: "×",
-            agree: Agree::AtMost,
-            subjects: SERVING,
-            ours: |results, who| over_target(results, "protego-fig10-ahead", who),
-        },
+        at_most_one(
+            "%",
+            "drops with full cores, most of all demands from 1.1 M/s",
+            |results, who| full_cores_drops(results, "protego-fig10", who),
+        ),
+        at_most_one(
+            "%",
+            "the same, holders of a lock before others in the run queue",
+            |results, who| full_cores_drops(results, "protego-fig10-ahead", who),
+        ),
+        at_most_one("×", "p99 over the target, most of all demands", |results, who| {
+            over_target(results, "protego-fig10", who)
+        }),
+        at_most_one(
+            "×",
+            "the same, holders of a lock before others in the run queue",
+            |results, who| over_target(results, "protego-fig10-ahead", who),
+        ),
         Claim {
             what: "SEDA's p99 over the target, most of all demands",
             place: "§5.4",
@@ -189,6 +165,16 @@ pub(super) const FIG_10: Figure = Figure {
         },
     ],
 };
+
+/// Of those that serve their clients (§5.4).
+const fn at_most_one(
+    unit: &'static str,
+    what: &'static str,
+    ours: fn(&Results, &str) -> Option<f64>,
+) -> Claim {
+    let agree = Agree::AtMost;
+    Claim { what, place: "§5.4", theirs: 1.0, unit, agree, subjects: SERVING, ours }
+}
 
 fn full_cores_drops(results: &Results, scenario: &str, who: &str) -> Option<f64> {
     most(of(results, scenario, who).filter(|run| run.asked_rps > 1.09e6).map(drops))

@@ -6,10 +6,10 @@
 #include "ShadowStack.h"
 #include "Descriptor.h"
 #include "Names.h"
+#include "Region.h"
 
 #include "llvm/IR/DebugInfoMetadata.h"
 #include "llvm/IR/IRBuilder.h"
-#include "llvm/IR/InstIterator.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/MDBuilder.h"
 #include "llvm/IR/Module.h"
@@ -25,6 +25,9 @@ namespace {
 cl::opt<bool> KeepTailCallers(
     "tw-profile-keep-tail-callers",
     cl::desc("Keep a caller's frame during its tail calls; they then use machine stack"));
+
+/// TAILWATER_PROFILE_WHOLE: every call pushes, on paths that neither call nor loop too.
+bool wantsWhole() { return sys::Process::GetEnv("TAILWATER_PROFILE_WHOLE").value_or("").size() != 0; }
 
 // Offsets in struct tw_context and struct tw_entry.
 constexpr uint64_t ContextGeneration = 8, ContextLimit = 16;
@@ -73,7 +76,8 @@ public:
   explicit FrameBuilder(Function &F)
       : F(F), M(*F.getParent()), Word(Type::getInt64Ty(F.getContext())), Variable(contextVariable(M)) {}
 
-  void enter();
+  /// The frame is there from the beginning of \p Head on.
+  void enter(BasicBlock &Head);
   /// The frame is gone before \p I.
   void leaveBefore(Instruction &I) { setPosition(&I, I.getDebugLoc(), Position); }
   /// The frame is the innermost again from \p I on.
@@ -119,10 +123,10 @@ private:
   Value *Position = nullptr;
 };
 
-/// Where the entry code goes: behind the fixed-size allocas, which count as such only in the entry
-/// block, and that block is about to be split.
-Instruction *afterAllocas(BasicBlock &Entry) {
-  auto Front = Entry.begin();
+/// Where the entry code goes: in the entry block behind the fixed-size allocas, which count as such only
+/// there, and that block is about to be split.
+Instruction *beginning(BasicBlock &Entry) {
+  auto Front = Entry.getFirstInsertionPt();
   for (Instruction &I : make_early_inc_range(Entry)) {
     auto *Alloca = dyn_cast<AllocaInst>(&I);
     if (!Alloca || !Alloca->isStaticAlloca())
@@ -135,8 +139,8 @@ Instruction *afterAllocas(BasicBlock &Entry) {
   return &*Front;
 }
 
-void FrameBuilder::enter() {
-  Instruction *Start = afterAllocas(F.getEntryBlock());
+void FrameBuilder::enter(BasicBlock &Head) {
+  Instruction *Start = beginning(Head);
   IRBuilder<> B(Start);
   // Without a location, so that a debugger's breakpoint still stops at the first statement.
   B.SetCurrentDebugLocation(DebugLoc());
@@ -206,33 +210,36 @@ struct Places {
   SmallVector<Instruction *, 4> Leaves, Links;
 };
 
+void linkAfter(CallBase &Call, Places &Found) {
+  if (auto *Invoke = dyn_cast<InvokeInst>(&Call))
+    Found.Links.push_back(&*Invoke->getNormalDest()->getFirstInsertionPt());
+  else if (!Call.isTerminator() && !Call.isMustTailCall())
+    Found.Links.push_back(Call.getNextNode());
+}
+
 /// The places are found before anything is inserted.
-Places findPlaces(Function &F) {
+Places findPlaces(Function &F, const Region &Framed) {
   bool NoTailCalls =
       KeepTailCallers || F.getFnAttribute("disable-tail-calls").getValueAsBool();
   Places Found;
-  for (BasicBlock &Block : F) {
-    Instruction *End = Block.getTerminator();
+  for (BasicBlock *Last : Framed.Last)
+    Found.Leaves.push_back(Last->getTerminator());
+  for (BasicBlock *Block : Framed.Blocks) {
+    Instruction *End = Block->getTerminator();
     if (isa<ReturnInst>(End)) {
       auto *Call = dyn_cast_or_null<CallInst>(End->getPrevNode());
-      CallInst *Must = Block.getTerminatingMustTailCall();
+      CallInst *Must = Block->getTerminatingMustTailCall();
       if (Must)
         Call = Must;
       Found.Leaves.push_back(Call && isTailCall(*Call, NoTailCalls) ? Call : End);
     } else if (isa<ResumeInst>(End)) {
       Found.Leaves.push_back(End);
     }
-    if (Block.isLandingPad())
-      Found.Links.push_back(&*Block.getFirstInsertionPt());
-  }
-  for (Instruction &I : instructions(F)) {
-    auto *Call = dyn_cast<CallBase>(&I);
-    if (!Call || !Call->hasFnAttr(Attribute::ReturnsTwice))
-      continue;
-    if (auto *Invoke = dyn_cast<InvokeInst>(Call))
-      Found.Links.push_back(&*Invoke->getNormalDest()->getFirstInsertionPt());
-    else if (!Call->isTerminator() && !Call->isMustTailCall())
-      Found.Links.push_back(Call->getNextNode());
+    if (Block->isLandingPad())
+      Found.Links.push_back(&*Block->getFirstInsertionPt());
+    for (Instruction &I : *Block)
+      if (auto *Call = dyn_cast<CallBase>(&I); Call && Call->hasFnAttr(Attribute::ReturnsTwice))
+        linkAfter(*Call, Found);
   }
   return Found;
 }
@@ -241,9 +248,12 @@ Places findPlaces(Function &F) {
 
 void tailwater::pushFrame(Function &F) {
   F.addFnAttr(Done);
-  Places Found = findPlaces(F);
+  Region Framed = wantsWhole() ? wholeOf(F) : slowPartOf(F);
+  if (!Framed.Head)
+    return;
+  Places Found = findPlaces(F, Framed);
   FrameBuilder Frame(F);
-  Frame.enter();
+  Frame.enter(*Framed.Head);
   // Links first: where a block is both (a landing pad that resumes at once), leaving comes last.
   for (Instruction *I : Found.Links)
     Frame.linkBefore(*I);

@@ -1,5 +1,5 @@
 ; A module for an executable reads its context without going through a table.
-; RUN: opt -passes=tailwater-profile
+; RUN: TAILWATER_PROFILE_WHOLE=1 opt -passes=tailwater-profile
 
 target triple = "x86_64-unknown-linux-gnu"
 

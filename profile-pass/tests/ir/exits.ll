@@ -1,5 +1,5 @@
 ; Every way out of a function, and every way back in.
-; RUN: opt -passes=tailwater-profile
+; RUN: TAILWATER_PROFILE_WHOLE=1 opt -passes=tailwater-profile
 
 target triple = "x86_64-unknown-linux-gnu"
 

@@ -1,5 +1,5 @@
 ; Names match mangled, demangled, and without parameters or hash; the last rule decides.
-; RUN: TAILWATER_PROFILE_FILTER=filter.txt opt -passes=tailwater-profile
+; RUN: TAILWATER_PROFILE_WHOLE=1 TAILWATER_PROFILE_FILTER=filter.txt opt -passes=tailwater-profile
 
 target triple = "x86_64-unknown-linux-gnu"
 source_filename = "dir/plain.c"

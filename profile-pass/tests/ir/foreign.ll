@@ -1,5 +1,5 @@
 ; Code for machines that have no runtime is left alone.
-; RUN: opt -passes=tailwater-profile
+; RUN: TAILWATER_PROFILE_WHOLE=1 opt -passes=tailwater-profile
 
 target triple = "nvptx64-nvidia-cuda"
 

@@ -1,5 +1,5 @@
 ; What is left out: neither descriptor nor code.
-; RUN: opt -passes=tailwater-profile,tailwater-profile
+; RUN: TAILWATER_PROFILE_WHOLE=1 opt -passes=tailwater-profile,tailwater-profile
 
 target triple = "x86_64-unknown-linux-gnu"
 

@@ -25,6 +25,10 @@ pub(crate) struct BuildOptions {
     /// matches decides. Without it, all are. A change of the file calls for a clean build.
     #[arg(long, value_name = "FILE")]
     filter: Option<PathBuf>,
+    /// Record paths too that neither call nor loop. They take nanoseconds, and every call then costs one
+    /// more; without this, such a call counts as its caller's. A change calls for a clean build.
+    #[arg(long)]
+    whole: bool,
     /// How Rust is built; without it, as `lto` where CMD is cargo.
     #[arg(long, value_enum)]
     rust_route: Option<RustRoute>,
@@ -58,6 +62,9 @@ pub(crate) fn build(options: &BuildOptions) -> Result<(), Failure> {
         let path =
             path.map_err(|error| Failure::usage(format!("{}: {error}", filter.display())))?;
         command.env("TAILWATER_PROFILE_FILTER", path);
+    }
+    if options.whole {
+        command.env("TAILWATER_PROFILE_WHOLE", "1");
     }
     let is_cargo = Path::new(program).file_name().is_some_and(|name| name == "cargo");
     if let Some(route) = options.rust_route.or(is_cargo.then_some(RustRoute::Lto)) {

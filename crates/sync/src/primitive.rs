@@ -14,7 +14,7 @@ mod real {
 
     use tailwater_core::Instant;
 
-    /// How often a waiter looks again before it queues: a microsecond or so.
+    /// How many pauses a waiter makes before it queues or sleeps again: a microsecond or so.
     pub(crate) const SPINS: u32 = 64;
 
     /// Sleeps until a wake-up or until then, whichever is first; may also return for no reason.

@@ -16,4 +16,6 @@ fn main() {
         .compile("tailwater_profile_shim");
     let folder = std::env::var("CARGO_MANIFEST_DIR").expect("cargo sets it");
     println!("cargo::rustc-cdylib-link-arg=-Wl,--version-script={folder}/src/shim/exports.map");
+    // A program may close the library that brought it, while its threads record.
+    println!("cargo::rustc-cdylib-link-arg=-Wl,-z,nodelete");
 }

@@ -210,6 +210,9 @@ fn installed(folder: &Path) {
     succeeds(clang("clang").args(["-O2", "-fPIC", "-c", "runtime.c", "-o"]).arg(&object));
     let library = folder.join("libtailwater_profile_rt.so");
     succeeds(clang("clang").args(["-shared", "-o"]).arg(library).arg(object));
+    let goes = root().join("crates/profile-rt/src/shim/library.c");
+    let object = folder.join("tailwater_profile_library.o");
+    succeeds(clang("clang").args(["-O2", "-fPIC", "-c", "-o"]).arg(object).arg(goes));
 }
 
 /// `tailwater profile build -- …`, from the folder that cargo has built into.

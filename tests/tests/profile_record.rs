@@ -1,182 +1,54 @@
 //! Programs built with the pass, recorded by `tailwater profile record`: what the trace says of them is
 //! what they did. The scenes lie in `crates/profile-rt/tests/programs`.
 
-use std::collections::{HashMap, HashSet};
-use std::fs::File;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
-use tailwater_profile::record::{Call, CallFlags, Gap, LossKind, Mark, MarkKind, Record};
-use tailwater_profile::record::{ThreadId, WaitKind};
-use tailwater_profile::trace::{Ending, Reader};
+mod profiled;
 
-/// The clock may be read a little before the stores that come before it in the program.
-const REORDERED_TICKS: u64 = 500;
+use profiled::{
+    Recorded, alone, folder, in_time, record_program, record_with, succeeds, text, tools,
+};
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+use tailwater_profile::record::{Call, CallFlags, LossKind, Mark, MarkKind, Record};
+use tailwater_profile::record::{ThreadId, WaitKind};
+use tailwater_profile::trace::Ending;
+
+/// The clock may be read before the stores that come before it in the program can be seen: they wait in their
+/// core for a line that the scanner has. About a microsecond.
+const REORDERED_TICKS: u64 = 2500;
 
 /// Calls that a scanner sees which looks at them at all: some 10 µs with any processor's counter.
 const LONG_TICKS: u64 = 40_000;
 
-/// The compilers, the runtime, the command and the programs, built once for all tests.
-struct Tools {
-    tailwater: PathBuf,
+/// The programs, built once.
+struct Programs {
     scenes: PathBuf,
     /// The scenes in static programs, one at a fixed place in memory and one at any.
     fixed: [PathBuf; 2],
     guards: PathBuf,
 }
 
-fn tools() -> &'static Tools {
-    static TOOLS: OnceLock<Tools> = OnceLock::new();
-    TOOLS.get_or_init(|| {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR"))
-            .join("..")
-            .canonicalize()
-            .expect("the repository");
-        let cargo = || {
-            let mut cargo = Command::new(env!("CARGO"));
-            cargo.current_dir(&root);
-            cargo
+fn programs() -> &'static Programs {
+    static PROGRAMS: OnceLock<Programs> = OnceLock::new();
+    PROGRAMS.get_or_init(|| {
+        let folder = folder("programs");
+        let scenes = |flag: &str| {
+            tools().compiled("CC", flag, "scenes.c", &folder.join(format!("scenes{flag}")))
         };
-        let said = text(
-            &succeeds(cargo().args([
-                "run",
-                "--quiet",
-                "--locked",
-                "--package",
-                "xtask",
-                "--",
-                "pass",
-            ]))
-            .stdout,
-        );
-        let home = root.join(said.lines().next_back().expect("the last line names the folder"));
-        succeeds(cargo().args(["build", "--quiet", "--locked", "--package", "tailwater-cli"]));
-        let tailwater = home.with_file_name("debug").join("tailwater");
-        let programs = folder("programs");
-        let build = |compiler: &str, flag: &str, source: &str| {
-            let program = programs.join(source).with_extension(flag.trim_start_matches('-'));
-            let mut build = Command::new(&tailwater);
-            let line = format!("${compiler} {flag} -O2 -Wall -Werror -o $0 $1");
-            build.args(["profile", "build", "--", "sh", "-c", &line]).arg(&program);
-            build.arg(root.join("crates/profile-rt/tests/programs").join(source));
-            succeeds(build.env("TAILWATER_PROFILE_HOME", &home));
-            program
-        };
-        let fixed = ["-static", "-static-pie"].map(|flag| build("CC", flag, "scenes.c"));
-        let (scenes, guards) = (build("CC", "", "scenes.c"), build("CXX", "", "guards.cpp"));
-        Tools { tailwater, scenes, fixed, guards }
+        Programs {
+            scenes: scenes(""),
+            fixed: ["-static", "-static-pie"].map(scenes),
+            guards: tools().compiled("CXX", "", "guards.cpp", &folder.join("guards")),
+        }
     })
-}
-
-/// An empty folder.
-fn folder(name: &str) -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("profile-record-{name}"));
-    let _ = std::fs::remove_dir_all(&folder);
-    std::fs::create_dir_all(&folder).expect("a folder for the test");
-    folder
-}
-
-fn succeeds(command: &mut Command) -> Output {
-    let done = command.output().expect("it starts; `make setup-pass` installs what is needed");
-    let (said, complained) = (text(&done.stdout), text(&done.stderr));
-    assert!(done.status.success(), "{command:?} ended with {}\n{said}{complained}", done.status);
-    done
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
-
-/// Only one test records at a time: the scanner wants a core beside the program's.
-fn alone() -> MutexGuard<'static, ()> {
-    static ALONE: Mutex<()> = Mutex::new(());
-    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// `tailwater profile record` on a scene, in a folder of its own.
 fn record(folder: &Path, scene: &[&str]) -> Command {
-    let mut command = record_program(folder, &tools().scenes);
+    let mut command = record_program(folder, &programs().scenes);
     command.args(scene);
     command
-}
-
-fn record_program(folder: &Path, program: &Path) -> Command {
-    record_with(folder, &[], program)
-}
-
-fn record_with(folder: &Path, options: &[&str], program: &Path) -> Command {
-    let mut command = Command::new(&tools().tailwater);
-    command.args(["profile", "record"]).args(options);
-    command.arg("-o").arg(folder.join("x.trace")).arg("--").arg(program);
-    command
-}
-
-/// What the first try finds that finds anything, each with twice the effort of the last: where other work
-/// has the cores, a scanner may not get to see a short program at all.
-fn in_time<T>(effort: u64, mut attempt: impl FnMut(&str) -> Option<T>) -> T {
-    let efforts = (0..8).map(|doubled| (effort << doubled).to_string());
-    efforts.into_iter().find_map(|effort| attempt(&effort)).expect("found in one of eight tries")
-}
-
-/// A trace, taken apart.
-struct Recorded {
-    names: HashMap<u32, String>,
-    records: Vec<Record>,
-    ending: Ending,
-}
-
-impl Recorded {
-    fn read(path: &Path) -> Self {
-        let mut reader = Reader::new(File::open(path).expect("a trace")).expect("a header");
-        let mut recorded = Self { names: HashMap::new(), records: Vec::new(), ending: Ending::Cut };
-        for item in reader.by_ref() {
-            let record = item.expect("no damage");
-            if let Record::Function(function) = &record {
-                recorded.names.insert(function.id.0, function.name.clone());
-            }
-            recorded.records.push(record);
-        }
-        recorded.ending = reader.ending();
-        recorded
-    }
-
-    fn calls<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Call> {
-        self.records.iter().filter_map(move |record| match record {
-            Record::Call(call) if self.names[&call.function.0] == name => Some(call),
-            _ => None,
-        })
-    }
-
-    fn lost(&self, kind: LossKind) -> u64 {
-        let losses = self.records.iter().filter_map(|record| match record {
-            Record::Loss(loss) if loss.kind == kind => Some(loss.count),
-            _ => None,
-        });
-        losses.sum()
-    }
-
-    /// The scanner's absences, by time.
-    fn gaps(&self) -> Vec<Gap> {
-        let gaps = self.records.iter().filter_map(|record| match record {
-            Record::Gap(gap) => Some(*gap),
-            _ => None,
-        });
-        let mut gaps: Vec<Gap> = gaps.collect();
-        gaps.sort_unstable_by_key(|gap| gap.start);
-        gaps
-    }
-
-    fn marks(&self) -> Vec<Mark> {
-        let marks = self.records.iter().filter_map(|record| match record {
-            Record::Mark(mark) => Some(*mark),
-            _ => None,
-        });
-        marks.collect()
-    }
-
-    fn threads(&self) -> usize {
-        self.records.iter().filter(|record| matches!(record, Record::Thread(_))).count()
-    }
 }
 
 fn kinds(marks: &[Mark]) -> Vec<(u64, MarkKind)> {
@@ -206,7 +78,8 @@ fn calls_took_place_when_the_trace_says() {
         let folder = folder("truth");
         // With a small budget the scanner may look away for longer than these calls last.
         let budget = ["--budget", "100%"];
-        let done = succeeds(record_with(&folder, &budget, &tools().scenes).args(["truth", rounds]));
+        let done =
+            succeeds(record_with(&folder, &budget, &programs().scenes).args(["truth", rounds]));
         let recorded = Recorded::read(&folder.join("x.trace"));
         assert!(matches!(recorded.ending, Ending::Finished(_)));
         let facts = facts(&text(&done.stdout));
@@ -292,7 +165,7 @@ fn a_waiter_knows_who_held_the_lock_and_in_which_function() {
 #[test]
 fn a_static_program_waits_and_is_recorded_as_any_other() {
     let _alone = alone();
-    for program in [&tools().scenes].into_iter().chain(&tools().fixed) {
+    for program in [&programs().scenes].into_iter().chain(&programs().fixed) {
         let recorded = in_time(200, |turns| {
             let folder = folder("static");
             succeeds(record_program(&folder, program).args(["relay", turns]));
@@ -358,7 +231,7 @@ fn lanes_of_fibers(recorded: &Recorded) -> HashSet<(ThreadId, &'static str)> {
 fn guards_end_what_they_began() {
     let _alone = alone();
     let folder = folder("guards");
-    succeeds(&mut record_program(&folder, &tools().guards));
+    succeeds(&mut record_program(&folder, &programs().guards));
     let marks = Recorded::read(&folder.join("x.trace")).marks();
     let (start, end) = (MarkKind::Start, MarkKind::End);
     let expected = [

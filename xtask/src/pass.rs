@@ -1,7 +1,7 @@
 //! `pass`: builds the profiler's compiler plugin and runtime, laid out as they are installed.
 //!
 //! `target/profile/` then holds the plugin, the runtime as a shared library and as one object file,
-//! the headers under `include/`, and a CMake toolchain file. `tailwater profile build` finds them
+//! what goes into every shared library (`tailwater_profile_library.o`), the headers under `include/`, and a CMake toolchain file. `tailwater profile build` finds them
 //! beside its own folder; a program of another build is pointed at them by `TAILWATER_PROFILE_HOME`.
 
 use crate::Result;
@@ -18,6 +18,8 @@ const RUNTIME: &str = "tailwater_profile_rt";
 const SOURCES: &str = "profile-pass/src";
 const HEADERS: &str = "crates/profile-rt/include/tailwater";
 const TOOLCHAIN_FILE: &str = "profile-pass/tailwater.cmake";
+/// Goes into every shared library that is profiled.
+const LIBRARY: &str = "crates/profile-rt/src/shim/library.c";
 /// What the runtime offers to a program; all else of it is hidden, so that a Rust program's own
 /// standard library does not meet the runtime's.
 const EXPORTS: &[&str] = &["tw_", "pthread_"];
@@ -81,7 +83,15 @@ fn runtime(root: &Path, home: &Path) -> Result {
     process::run(&mut cargo(root, &["build", "--release", "--locked", "--package", package]))?;
     let from = built(root, "release");
     copy(&from.join(format!("lib{RUNTIME}.so")), &home.join(format!("lib{RUNTIME}.so")))?;
-    one_object(&from.join(format!("lib{RUNTIME}.a")), &home.join(format!("{RUNTIME}.o")))
+    one_object(&from.join(format!("lib{RUNTIME}.a")), &home.join(format!("{RUNTIME}.o")))?;
+    let mut compiler = Command::new(tool("clang", "clang-22")?);
+    compiler.args(["-O2", "-fPIC", "-Wall", "-Wextra", "-Werror", "-I"]).arg(include(root));
+    compiler.arg("-c").arg(root.join(LIBRARY)).arg("-o");
+    process::run_quietly(compiler.arg(home.join("tailwater_profile_library.o")))
+}
+
+fn include(root: &Path) -> PathBuf {
+    root.join(HEADERS).join("..")
 }
 
 /// Links what the exports need out of `archive` into one object, and hides everything else.

@@ -13,6 +13,7 @@
 
 use crate::abi::{Context, ENTRY_BYTES, Entry};
 use crate::ring::{Control, Ring, WORDS_FIRST};
+use crate::unload::Unload;
 use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
 use rustix::mm::{MapFlags, ProtFlags, mmap, mmap_anonymous};
 use rustix::process::{Resource, getrlimit};
@@ -56,6 +57,8 @@ pub(crate) struct Header {
     pub(crate) denied: AtomicU64,
     /// Words by which rings have grown; added to by the threads that they belong to.
     rings_grown: AtomicU64,
+    /// A library that is about to go.
+    pub(crate) unload: Unload,
 }
 
 /// A thread's place. The context comes first: its address is the slot's.

@@ -143,6 +143,11 @@ extern "C" fn tw_rt_waited(
 }
 
 #[unsafe(no_mangle)]
+extern "C" fn tw_rt_library_gone(from: u64, to: u64) {
+    crate::unload::library_gone(from..to);
+}
+
+#[unsafe(no_mangle)]
 extern "C" fn tw_rt_released(object: u64) {
     crate::waits::released(object);
 }

@@ -24,6 +24,7 @@ mod scan;
 mod scanner;
 mod output;
 mod names;
+mod unload;
 mod filter;
 mod settings;
 mod clock;

@@ -2,15 +2,19 @@
 
 use crate::abi::DESC_BYTES;
 use crate::filter::Filter;
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::fs::File;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::ops::Range;
 use std::os::unix::fs::FileExt as _;
-use tailwater_profile::record::{Function, FunctionId};
+use tailwater_profile::record::{Function, FunctionId, Ticks};
 
 /// Names are cut to this length, in bytes.
 const NAME_MAX: usize = 4096;
 /// Distinct functions at most; those beyond share the last one's name, which says so.
-const FUNCTIONS_MAX: usize = 1 << 20;
+const FUNCTIONS_MAX: u32 = 1 << 20;
+/// Libraries that went, remembered for what is told late; the oldest is forgotten.
+const RETIRED_MAX: usize = 256;
 /// Bit 0 of a descriptor's flags.
 const FILTERED: u32 = 1;
 
@@ -22,6 +26,12 @@ pub(crate) struct Names {
     memory: Option<File>,
     filter: Filter,
     known: HashMap<u64, Known>,
+    numbered: u32,
+    retired: VecDeque<Retired>,
+    /// Functions of libraries that went, by what they are called: one that comes back is the same.
+    gone: HashMap<u64, FunctionId>,
+    /// Stands for all functions that went before they were met.
+    unmet: Option<Known>,
 }
 
 /// A function's number, and whether its calls are recorded.
@@ -29,32 +39,95 @@ pub(crate) struct Names {
 pub(crate) struct Known {
     pub(crate) id: FunctionId,
     pub(crate) keeps: bool,
+    /// Of name and place.
+    hash: u64,
+}
+
+/// A library that went: its descriptors, what they were, and when.
+#[derive(Debug)]
+struct Retired {
+    descs: Range<u64>,
+    known: HashMap<u64, Known>,
+    at: Ticks,
 }
 
 impl Names {
     pub(crate) fn new(filter: Filter) -> Self {
-        Self { memory: File::open("/proc/self/mem").ok(), filter, known: HashMap::new() }
+        Self {
+            memory: File::open("/proc/self/mem").ok(),
+            filter,
+            known: HashMap::new(),
+            numbered: 0,
+            retired: VecDeque::new(),
+            gone: HashMap::new(),
+            unmet: None,
+        }
     }
 
-    /// The function that the descriptor at `desc` describes, and what to record of it when it is met
-    /// for the first time. `None` for no descriptor.
-    pub(crate) fn of(&mut self, desc: u64) -> Option<(Known, Option<Function>)> {
+    /// The function that the descriptor at `desc` described at the time `at`, and what to record of it
+    /// when it is met for the first time. `None` for no descriptor.
+    pub(crate) fn of(&mut self, desc: u64, at: Ticks) -> Option<(Known, Option<Function>)> {
         if desc == 0 {
             return None;
+        }
+        if self.retired.back().is_some_and(|last| at <= last.at)
+            && let Some(gone) = self.retired_at(desc, at)
+        {
+            return Some(gone.map_or_else(|| self.unmet(), |known| (known, None)));
         }
         if let Some(known) = self.known.get(&desc) {
             return Some((*known, None));
         }
-        if self.known.len() > FUNCTIONS_MAX {
-            let id = FunctionId(FUNCTIONS_MAX as u32);
-            return Some((Known { id, keeps: true }, None));
+        if self.numbered > FUNCTIONS_MAX {
+            let id = FunctionId(FUNCTIONS_MAX);
+            return Some((Known { id, keeps: true, hash: 0 }, None));
         }
-        let id = FunctionId(self.known.len() as u32);
-        let (function, flags) = self.read(desc, id);
-        let keeps = flags & FILTERED == 0 && self.filter.keeps(&function.name);
-        let known = Known { id, keeps };
+        let (function, flags) = self.read(desc, FunctionId(self.numbered));
+        let (known, function) = self.number(function, flags);
         self.known.insert(desc, known);
-        Some((known, Some(function)))
+        Some((known, function))
+    }
+
+    /// The library with these descriptors goes, and all its calls were told of that were seen. What is
+    /// asked for with a time up to `at` is still it.
+    pub(crate) fn retire(&mut self, descs: Range<u64>, at: Ticks) {
+        let known: HashMap<u64, Known> =
+            self.known.extract_if(|desc, _| descs.contains(desc)).collect();
+        self.gone.extend(known.values().map(|known| (known.hash, known.id)));
+        if self.retired.len() == RETIRED_MAX {
+            self.retired.pop_front();
+        }
+        self.retired.push_back(Retired { descs, known, at });
+    }
+
+    /// `Some(None)`: a function of a library that went, and nobody met it before.
+    fn retired_at(&self, desc: u64, at: Ticks) -> Option<Option<Known>> {
+        let first = self.retired.partition_point(|gone| gone.at < at);
+        let gone = self.retired.range(first..).find(|gone| gone.descs.contains(&desc))?;
+        Some(gone.known.get(&desc).copied())
+    }
+
+    fn unmet(&mut self) -> (Known, Option<Function>) {
+        if let Some(known) = self.unmet {
+            return (known, None);
+        }
+        let name = "(functions of libraries that were closed)".to_owned();
+        let id = FunctionId(self.numbered);
+        let (known, function) =
+            self.number(Function { id, address: 0, name, file: String::new(), line: 0 }, 0);
+        self.unmet = Some(known);
+        (known, function)
+    }
+
+    /// What is known of a function that was just read. It is told of unless it came back.
+    fn number(&mut self, function: Function, flags: u32) -> (Known, Option<Function>) {
+        let keeps = flags & FILTERED == 0 && self.filter.keeps(&function.name);
+        let hash = hash(&function);
+        if let Some(id) = self.gone.get(&hash) {
+            return (Known { id: *id, keeps, hash }, None);
+        }
+        self.numbered += 1;
+        (Known { id: function.id, keeps, hash }, Some(function))
     }
 
     fn read(&self, desc: u64, id: FunctionId) -> (Function, u32) {
@@ -63,7 +136,7 @@ impl Names {
             self.memory.as_ref().is_some_and(|file| file.read_exact_at(&mut bytes, desc).is_ok());
         let word = |at: usize| u64::from_le_bytes(std::array::from_fn(|i| bytes[at + i]));
         let half = |at: usize| u32::from_le_bytes(std::array::from_fn(|i| bytes[at + i]));
-        let name = if id.0 as usize == FUNCTIONS_MAX {
+        let name = if id.0 == FUNCTIONS_MAX {
             Some("(functions beyond the bound)".into())
         } else {
             self.text(word(8)).filter(|_| readable)
@@ -98,6 +171,14 @@ impl Names {
     }
 }
 
+/// Of what makes two functions the same, wherever they lie; without a line that is where they lie, too.
+fn hash(function: &Function) -> u64 {
+    let Function { id: _, address, name, file, line } = function;
+    let mut hasher = DefaultHasher::new();
+    (name, file, line, if *line == 0 { *address } else { 0 }).hash(&mut hasher);
+    hasher.finish()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -110,11 +191,15 @@ mod tests {
         Desc(std::ptr::dangling(), name.as_ptr().cast(), c"a.c".as_ptr().cast(), 7, flags)
     }
 
+    fn address(desc: &Desc) -> u64 {
+        &raw const *desc as u64
+    }
+
     #[test]
     fn functions_are_read_once_and_filtered() {
         let mut names = Names::new(Filter::parse("!b*"));
         let descs = [desc(c"alpha", 0), desc(c"beta", 0), desc(c"gamma", FILTERED)];
-        let mut of = |at: usize| names.of(&raw const descs[at] as u64).expect("a descriptor");
+        let mut of = |at: usize| names.of(address(&descs[at]), 0).expect("a descriptor");
         let (known, function) = of(0);
         let function = function.expect("met for the first time");
         assert_eq!(
@@ -130,8 +215,30 @@ mod tests {
     #[test]
     fn nothing_and_memory_that_is_gone_are_no_fault() {
         let mut names = Names::new(Filter::default());
-        assert_eq!(names.of(0), None);
-        let (_, function) = names.of(16).expect("an address");
+        assert_eq!(names.of(0, 0), None);
+        let (_, function) = names.of(16, 0).expect("an address");
         assert_eq!(function.expect("met first").name, "(unreadable descriptor 0x10)");
+    }
+
+    #[test]
+    fn a_place_has_the_name_of_its_time() {
+        let mut names = Names::new(Filter::default());
+        let mut place = [desc(c"alpha", 0), desc(c"beta", 0)];
+        let [first, second] = [address(&place[0]), address(&place[1])];
+        let alpha = names.of(first, 10).expect("a descriptor").0;
+        names.retire(first..second + 1, 100);
+        place = [desc(c"gamma", 0), desc(c"delta", 0)];
+        std::hint::black_box(&place);
+        let (gamma, function) = names.of(first, 101).expect("a descriptor");
+        assert_eq!(function.expect("met first").name, "gamma");
+        assert_eq!(names.of(first, 100), Some((alpha, None)), "told late");
+        let (beta, function) = names.of(second, 100).expect("a descriptor");
+        assert!(function.expect("met first").name.contains("closed"), "nobody read its name");
+        assert_eq!(names.of(second, 90), Some((beta, None)));
+        names.retire(first..second + 1, 200);
+        place = [desc(c"alpha", 0), desc(c"beta", 0)];
+        std::hint::black_box(&place);
+        assert_eq!(names.of(first, 201), Some((alpha, None)), "the same function as before");
+        assert_eq!(names.of(first, 150), Some((gamma, None)));
     }
 }

@@ -7,14 +7,15 @@ use crate::filter::Filter;
 use crate::names::{Known, Names};
 use crate::scan::Ended;
 use crate::scanner::Item;
-use crate::{clock, shim};
+use crate::{clock, shim, waits};
 use std::collections::HashMap;
 use std::io::{self, Write};
+use std::ops::Range;
 use std::sync::atomic::Ordering::{Relaxed, Release};
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError};
 use std::time::Duration;
 use tailwater_profile::record::{
-    Call, CallFlags, Loss, LossKind, Mark, Module, Record, Thread, ThreadId, Wait,
+    Call, CallFlags, Loss, LossKind, Mark, Module, Record, Thread, ThreadId, Ticks, Wait,
 };
 use tailwater_profile::trace::Writer;
 
@@ -25,6 +26,9 @@ const NAPS_PER_FLUSH: u32 = 25;
 /// Clocks are compared, losses told and libraries looked for this often, in naps.
 const NAPS_PER_SECOND: u32 = 250;
 
+/// Libraries told of at most: a program that opens ever new ones has no lines for those beyond.
+const MODULES_MAX: usize = 4096;
+
 /// Writes until the scanner is through.
 pub(crate) struct Output<W: Write> {
     arena: Arena,
@@ -34,7 +38,8 @@ pub(crate) struct Output<W: Write> {
     threads: Vec<Live>,
     /// Numbers of all threads, by the kernel's.
     by_tid: HashMap<u32, ThreadId>,
-    modules: Vec<(u64, u64)>,
+    /// Libraries that were told of.
+    modules: Vec<Module>,
     denied: u64,
     /// What had been lost in each slot when that was last told. The counters go on from thread to
     /// thread, so what one loses before the scanner has found it is told, too.
@@ -120,18 +125,22 @@ impl<W: Write> Output<W> {
             Item::Gap(gap) => self.write(&Record::Gap(gap)),
             Item::Came { id, slot } => self.came(id, slot),
             Item::Went { id, slot } => self.went(id, slot),
+            Item::Unload { descs, at } => self.let_library_go(descs.0..descs.1, at),
             Item::Lost { id, count } => self.lost(id, LossKind::Calls, count),
         }
     }
 
     fn call(&mut self, thread: ThreadId, ended: Ended) {
-        let Some(Known { id: function, keeps: true }) = self.function(ended.desc) else { return };
-        let parent = self.function(ended.parent).map(|known| known.id);
+        let seen_by = ended.start.to;
+        let Some(known) = self.function(ended.desc, seen_by).filter(|known| known.keeps) else {
+            return;
+        };
+        let parent = self.function(ended.parent, seen_by).map(|known| known.id);
         let (start, start_slack) = ended.start.middle();
         let (end, end_slack) = ended.end.middle();
         self.write(&Record::Call(Call {
             thread,
-            function,
+            function: known.id,
             parent,
             depth: ended.depth,
             generation: ended.generation,
@@ -193,8 +202,8 @@ impl<W: Write> Output<W> {
     }
 
     fn wait(&mut self, thread: ThreadId, waited: &Waited) {
-        let function = self.function(waited.function).map(|known| known.id);
-        let holder_function = self.function(waited.holder_function).map(|known| known.id);
+        let function = self.function(waited.function, waited.start).map(|known| known.id);
+        let holder_function = self.function(waited.holder_function, waited.start);
         self.write(&Record::Wait(Wait {
             thread,
             kind: waited.kind,
@@ -204,14 +213,14 @@ impl<W: Write> Output<W> {
             released: waited.released,
             holder: self.by_tid.get(&waited.holder).copied().filter(|_| waited.holder != 0),
             function,
-            holder_function,
+            holder_function: holder_function.map(|known| known.id),
             site: waited.site,
         }));
     }
 
-    /// Writes the function down when it is met for the first time.
-    fn function(&mut self, desc: u64) -> Option<Known> {
-        let (known, fresh) = self.names.of(desc)?;
+    /// The function of a frame that was there at `at`. Written down when it is met for the first time.
+    fn function(&mut self, desc: u64, at: Ticks) -> Option<Known> {
+        let (known, fresh) = self.names.of(desc, at)?;
         if let Some(function) = fresh {
             self.write(&Record::Function(function));
         }
@@ -246,17 +255,31 @@ impl<W: Write> Output<W> {
         }
     }
 
+    /// Reads what will be needed of a library that waits to be unmapped.
+    fn let_library_go(&mut self, descs: Range<u64>, at: Ticks) {
+        self.look_for_modules();
+        self.empty_rings();
+        for live in 0..self.threads.len() {
+            // Waits that are told when their lock is let go, which may be later.
+            let functions = waits::pending_functions(self.arena.slot(self.threads[live].slot));
+            for function in functions.filter(|function| descs.contains(function)) {
+                self.function(function, at);
+            }
+        }
+        self.names.retire(descs, at);
+        self.arena.header().unload.done();
+    }
+
     /// Names what was mapped since it last looked.
     fn look_for_modules(&mut self) {
-        for mut module in shim::modules() {
-            if self.modules.contains(&(module.start, module.end)) {
-                continue;
-            }
-            if module.path.is_empty() && self.modules.is_empty() {
+        for (nth, mut module) in shim::modules().into_iter().enumerate() {
+            if module.path.is_empty() && nth == 0 {
                 module.path = program();
             }
-            self.modules.push((module.start, module.end));
-            self.write(&Record::Module(module));
+            if self.modules.len() < MODULES_MAX && !self.modules.contains(&module) {
+                self.write(&Record::Module(module.clone()));
+                self.modules.push(module);
+            }
         }
     }
 

@@ -4,6 +4,7 @@ use crate::abi::{ENDED, ENTRY_BYTES, LIVE};
 use crate::arena::{Arena, Slot, THREADS_MAX};
 use crate::clock::ticks;
 use crate::scan::{Costs, Ended, Gaps, Glimpse, Head, Pace, Probe, WHOLE, Watch, Window};
+use std::ops::Range;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError};
@@ -24,6 +25,11 @@ pub(crate) enum Item {
     Went {
         id: ThreadId,
         slot: usize,
+    },
+    /// The library with these descriptors goes, since `at`. Its calls were all told before.
+    Unload {
+        descs: (u64, u64),
+        at: Ticks,
     },
     /// Calls that came and went unseen.
     Lost {
@@ -195,6 +201,20 @@ impl Scanner {
                 at += 1;
             }
         }
+        if let Some((descs, at)) = header.unload.take() {
+            self.let_library_go(descs, at, now);
+        }
+    }
+
+    /// Before a library goes: looks at everything once more, so that its calls are told before that.
+    fn let_library_go(&mut self, descs: Range<u64>, at: Ticks, before: Ticks) {
+        let mut now = before;
+        for Watched { id, eye, watch, .. } in &mut self.watched {
+            now = watch.scan.catch_up(now, eye, &mut self.gaps, &mut self.ended);
+            self.batch.extend(self.ended.drain(..).map(|ended| Item::Call(*id, ended)));
+        }
+        self.batch.push(Item::Unload { descs: (descs.start, descs.end), at });
+        self.post(now);
     }
 
     /// Watches the thread in a slot if that is new, though it may have ended since.

@@ -13,8 +13,8 @@ use std::fs::{File, OpenOptions};
 use std::io;
 use std::num::NonZeroU64;
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use std::sync::atomic::{AtomicBool, AtomicU32};
 use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, TryLockError};
 use std::thread::JoinHandle;
@@ -23,6 +23,8 @@ use tailwater_profile::trace::{Header, Writer};
 static ARENA: OnceLock<Arena> = OnceLock::new();
 static MAKING: AtomicBool = AtomicBool::new(false);
 static RECORDING: AtomicBool = AtomicBool::new(false);
+/// Of a recording's two threads, those that run.
+static STARTED: AtomicU32 = AtomicU32::new(0);
 static RUNNING: Mutex<Option<Running>> = Mutex::new(None);
 
 /// The two threads of a recording.
@@ -53,6 +55,11 @@ pub(crate) fn arena() -> Option<Arena> {
 #[inline]
 pub(crate) fn is_recording() -> bool {
     RECORDING.load(Relaxed)
+}
+
+/// Whether the threads of the recording are at work: just begun, they may not be.
+pub(crate) fn is_watching() -> bool {
+    is_recording() && STARTED.load(Acquire) == 2
 }
 
 /// The process has begun.
@@ -137,6 +144,9 @@ fn begin(path: &Path, settings: Settings) -> io::Result<()> {
     if arena.header().lease.compare_exchange(0, pid, Acquire, Relaxed).is_err() {
         return Err(io::Error::from_raw_os_error(EALREADY));
     }
+    // An earlier recording may have ended on one.
+    arena.header().unload.done();
+    STARTED.store(0, Relaxed);
     let launched = launch(arena, path, &settings, pid);
     if launched.is_err() {
         arena.header().lease.store(0, Release);
@@ -205,6 +215,7 @@ fn own_thread<T: Send + 'static>(
 ) -> io::Result<JoinHandle<T>> {
     let work = || {
         shim::set_stage(Stage::Denied);
+        STARTED.fetch_add(1, Release);
         work()
     };
     shim::without_signals(|| std::thread::Builder::new().name(name.into()).spawn(work))

@@ -42,6 +42,12 @@ pub(crate) fn released(object: u64) {
     push(&arena, index, Waited { released: clock::ticks(), ..wait });
 }
 
+/// Functions of waits whose lock is still held, and of some that were told already.
+pub(crate) fn pending_functions(slot: &Slot) -> impl Iterator<Item = u64> {
+    let waits = (0..PENDING_MAX).filter_map(|at| load(slot, at));
+    waits.flat_map(|wait| [wait.function, wait.holder_function])
+}
+
 fn push(arena: &Arena, index: usize, wait: Waited) {
     if !Event::Wait(wait).push(arena.ring(index)) {
         let lost = &arena.slot(index).lost.waits;

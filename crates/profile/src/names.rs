@@ -52,11 +52,17 @@ impl Names {
         }
     }
 
-    /// The module that holds an address.
+    /// The module that holds an address; `None` where two did, one after the other: a library may be
+    /// unloaded and its place be taken, and addresses do not say when they were meant.
     #[must_use]
     pub fn module_at(&self, address: u64) -> Option<&Module> {
-        // The latest first: a library may be unloaded and its place be taken.
-        self.modules.iter().rev().find(|module| (module.start..module.end).contains(&address))
+        let holds = |module: &&Module| (module.start..module.end).contains(&address);
+        let mut all = self.modules.iter().filter(holds);
+        let first = all.next()?;
+        let same = |other: &Module| {
+            (&other.path, other.bias, &other.build_id) == (&first.path, first.bias, &first.build_id)
+        };
+        all.all(same).then_some(first)
     }
 
     /// Names that were left out for want of room.
@@ -171,6 +177,22 @@ mod tests {
         );
         assert_eq!(demangled("do_item_get"), "do_item_get");
         assert_eq!(demangled("_Z"), "_Z");
+    }
+
+    #[test]
+    fn an_address_that_two_libraries_had_is_neither_ones() {
+        let module = |path: &str, start, end| {
+            Record::Module(Module { start, end, bias: start, path: path.into(), build_id: vec![] })
+        };
+        let mut names = Names::default();
+        for record in [module("a", 0, 100), module("b", 200, 300), module("a", 0, 100)] {
+            names.add(&record);
+        }
+        assert_eq!(names.module_at(50).map(|one| one.path.as_str()), Some("a"), "it came back");
+        names.add(&module("c", 250, 350));
+        assert_eq!(names.module_at(249).map(|one| one.path.as_str()), Some("b"));
+        assert_eq!(names.module_at(250), None);
+        assert_eq!(names.module_at(320).map(|one| one.path.as_str()), Some("c"));
     }
 
     #[test]

@@ -19,8 +19,15 @@ pub(crate) use build::as_compiler;
 #[derive(Subcommand, Debug)]
 pub(crate) enum ProfileVerb {
     /// Build a program so that it can be profiled: runs CMD with its compilers replaced.
+    ///
+    /// CC, CXX, AR, RANLIB and NM are set for CMD; for cargo also the linker and a target, so that the
+    /// program lies in target/TRIPLE/release. Where a build takes its compilers from elsewhere, name
+    /// tailwater-cc and tailwater-c++ there, which lie in the folder `bin` beside the plugin, as does
+    /// tailwater.cmake, a toolchain file. Needs what `make pass` lays out.
     Build(build::BuildOptions),
-    /// Run a program and record it.
+    /// Run a program that was built so, and record it: calls, waits for locks, marked requests.
+    ///
+    /// Passes signals on, and ends with the program's own exit code (128 and the number after a signal).
     Record(record::RecordOptions),
     /// How long the calls of each function took, and which locks held them up.
     Report(report::ReportOptions),

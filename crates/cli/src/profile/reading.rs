@@ -53,3 +53,25 @@ fn bar(size: u64) -> ProgressBar {
         .unwrap_or_else(|_| ProgressStyle::default_bar());
     ProgressBar::with_draw_target(Some(size), target).with_style(style)
 }
+
+/// A path under the current folder as seen from there; all else as it is.
+pub(super) fn near(path: &str) -> &str {
+    let here = std::env::current_dir().ok();
+    let below = here.and_then(|here| path.strip_prefix(here.to_str()?)?.strip_prefix('/'));
+    below.unwrap_or(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_lies_below_is_shortened() {
+        let here = std::env::current_dir().expect("a folder");
+        let below = format!("{}/src/a.c:7", here.display());
+        assert_eq!(near(&below), "src/a.c:7");
+        for path in ["src/a.c", "/", "", &format!("{}x/a.c", here.display())] {
+            assert_eq!(near(path), path);
+        }
+    }
+}

@@ -35,10 +35,11 @@ pub(crate) struct RecordOptions {
     /// The shortest wait for a lock that is recorded.
     #[arg(long, value_name = "TIME", default_value = "1us", value_parser = duration)]
     lock_threshold: Duration,
-    /// Only functions whose linker's name matches: globs separated by commas; !GLOB leaves out.
+    /// Record only these functions, by the linker's names: globs separated by commas, such as
+    /// 'handle*,!*_cold*'. !GLOB leaves out, and the last that matches decides. No rebuild is needed.
     #[arg(long, value_name = "GLOBS")]
     filter: Option<String>,
-    /// The program and its arguments.
+    /// The program and its arguments. Put -- before it where these look like options.
     #[arg(
         required = true,
         trailing_var_arg = true,

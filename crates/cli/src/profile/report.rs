@@ -1,7 +1,7 @@
 //! `tailwater profile report`: per function, how long its calls took and what held them up.
 
 use super::footer::footer;
-use super::reading::Trace;
+use super::reading::{Trace, near};
 use super::symbols::Symbols;
 use crate::failure::{Failure, say};
 use clap::{Args, ValueEnum};
@@ -22,25 +22,28 @@ const CALLERS_MAX: usize = 5;
 pub(crate) struct ReportOptions {
     /// What `tailwater profile record` wrote.
     trace: PathBuf,
-    /// What to sort by.
+    /// What of a function's calls to sort by.
     #[arg(long, value_enum, default_value_t = Sort::P9999)]
     sort: Sort,
-    /// Only functions whose name matches: `*` stands for anything, `?` for a character.
+    /// Only functions whose name, as shown or as the linker has it, matches: `*` stands for anything,
+    /// `?` for a character.
     #[arg(long, value_name = "GLOB")]
     function: Option<String>,
-    /// Only functions with at least so many calls.
+    /// Only functions with at least so many calls; 0: also those whose calls all touch a gap of the
+    /// scanner or an end of the recording.
     #[arg(long, value_name = "N", default_value_t = 1)]
     min_count: u64,
     /// At most so many functions; 0: all.
     #[arg(long, value_name = "N", default_value_t = 20)]
     limit: usize,
-    /// Each function's callers below it.
+    /// Below each function, who called it (at most five callers).
     #[arg(long)]
     callers: bool,
-    /// The locks that calls waited for.
+    /// The locks that calls waited for, and in which function their holders had taken them.
     #[arg(long)]
     locks: bool,
-    /// Where functions are defined and locks are taken; the latter needs debug information.
+    /// Where functions are defined and, with --locks, where locks are taken; the latter is read from
+    /// the program's file, which must still be there.
     #[arg(long)]
     by_line: bool,
     /// Print the result as one JSON object.
@@ -73,13 +76,15 @@ pub(super) fn report(options: &ReportOptions) -> Result<(), Failure> {
         Err(error) => functions.damaged(error),
     });
     let mut report = functions.finish(&ending);
+    let seen = report.functions.len();
     select(&mut report.functions, options);
     let changed = name_locks(&mut report, options);
     if options.json {
         return say(&serde_json::to_string_pretty(&report).map_err(Failure::work)?);
     }
-    say(&text(&report, &program, options))?;
+    say(&text(&report, &program, seen, options))?;
     for path in changed {
+        let path = near(&path);
         say(&format!("{path} is not the file that was recorded: no lines from it."))?;
     }
     Ok(())
@@ -138,10 +143,17 @@ fn name_locks(report: &mut Report, options: &ReportOptions) -> Vec<String> {
     symbols.changed().to_vec()
 }
 
-fn text(report: &Report, program: &str, options: &ReportOptions) -> String {
-    let mut out = format!("{program}: functions by {}\n\n", options.sort.name());
-    if report.functions.is_empty() {
-        out.push_str("No call matches. Was the program built with `tailwater profile build`?\n");
+/// `seen`: functions before any were left out.
+fn text(report: &Report, program: &str, seen: usize, options: &ReportOptions) -> String {
+    let mut out = format!("{}: functions by {}\n\n", near(program), options.sort.name());
+    if report.functions.is_empty() && seen > 0 {
+        let seen = count(seen as u64);
+        out.push_str(&format!(
+            "None of {seen} functions matches. --min-count 0 also lists those whose calls all touch a \
+             gap or an end.\n"
+        ));
+    } else if report.functions.is_empty() {
+        out.push_str("No call was seen. Did the program run for some milliseconds, unfiltered?\n");
     } else {
         out.push_str(&calls_table(report, options));
         out.push('\n');
@@ -214,7 +226,7 @@ fn locks_table(report: &Report, options: &ReportOptions) -> String {
 fn lock_cells(function: String, lock: &LockRow, by_line: bool) -> Vec<String> {
     let what = lock.lock.clone().unwrap_or_else(|| format!("{:#x}", lock.object));
     let site = match &lock.line {
-        Some(line) => line.clone(),
+        Some(line) => near(line).to_owned(),
         None if by_line && lock.site != 0 => format!("{:#x}", lock.site),
         None => String::new(),
     };

@@ -1,7 +1,7 @@
 //! `tailwater profile requests`: the slowest requests, and where their time went.
 
 use super::footer::footer;
-use super::reading::Trace;
+use super::reading::{Trace, near};
 use super::report::shown;
 use super::symbols::Symbols;
 use crate::failure::{Failure, say};
@@ -20,7 +20,7 @@ const WAITS_MAX: usize = 3;
 pub(crate) struct RequestsOptions {
     /// What `tailwater profile record` wrote.
     trace: PathBuf,
-    /// How many, at most 1000.
+    /// How many requests, at most 1000.
     #[arg(long, value_name = "N", default_value_t = 10)]
     slowest: usize,
     /// Print the result as one JSON object.
@@ -60,6 +60,7 @@ fn name_locks(report: &mut Report) {
 }
 
 fn text(report: &Report, program: &str) -> String {
+    let program = near(program);
     let footer = footer(report.records, report.rate, &report.quality);
     if report.count + report.unfinished == 0 {
         return format!(
@@ -147,7 +148,7 @@ fn blame(wait: &WaitRow) -> String {
         out.push_str(&format!(" in {}", clipped(function, NAME_MAX)));
     }
     match &wait.line {
-        Some(line) => out.push_str(&format!(" at {line}")),
+        Some(line) => out.push_str(&format!(" at {}", near(line))),
         None if wait.site != 0 => out.push_str(&format!(" at {:#x}", wait.site)),
         None => {}
     }

@@ -59,6 +59,10 @@ extern __thread struct tw_context *tw_profile_context;
  * calls it as preserve_most); in the pad, frames are pushed over and over on one entry. */
 TW_PRESERVE_MOST uint64_t tw_profile_slow(void);
 
+/* The library with these descriptors is about to go, and none of its functions will run again. Returns
+ * when they have been read, which takes some milliseconds while a recording is under way. */
+void tw_profile_library_gone(const struct tw_desc *from, const struct tw_desc *to);
+
 /* Entry of an instrumented function, as the pass emits it:
  *     ctx = tw_profile_context;  pos = ctx->position;
  *     if (pos >= ctx->limit) { pos = tw_profile_slow(); ctx = tw_profile_context; }

@@ -171,6 +171,18 @@ impl ThreadScan {
         (after, lines)
     }
 
+    /// Looks, and walks if there is anything to find, whatever that costs the thread.
+    pub(crate) fn catch_up(
+        &mut self,
+        before: Ticks,
+        probe: &mut impl Probe,
+        gaps: &mut Gaps,
+        out: &mut Vec<Ended>,
+    ) -> Ticks {
+        let (now, _) = self.glimpse(before, probe, gaps, out);
+        if self.whole { now } else { self.walk(now, probe, gaps, out).0 }
+    }
+
     /// Whether all of the stack was known, as of the last look.
     pub(crate) const fn is_whole(&self) -> bool {
         self.whole

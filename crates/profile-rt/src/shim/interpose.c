@@ -48,14 +48,19 @@ static void took(const void *lock) {
     __atomic_store_n(&hold->object, (uint64_t)lock, __ATOMIC_RELEASE);
 }
 
+/* Counts libraries that went: what a note names may have been replaced. */
+static uint32_t libraries_gone;
+
 struct wait {
     uint64_t object, start, site, function;
-    uint32_t kind, holder;
+    uint32_t kind, holder, gone;
 };
 
 /* `owner` is what the lock itself says of its holder; zero where it says nothing. */
 static struct wait begin(uint32_t kind, const void *object, uint32_t owner, void *site) {
-    struct wait wait = {(uint64_t)object, 0, (uint64_t)site, 0, kind, owner};
+    /* The time comes first: what the note below names was still there by then. */
+    struct wait wait = {(uint64_t)object, tw_shim_ticks(), (uint64_t)site, 0, kind, owner,
+                        LOAD(libraries_gone)};
     const struct hold *hold = hold_of(wait.object);
     if (__atomic_load_n(&hold->object, __ATOMIC_ACQUIRE) == wait.object) {
         uint32_t tid = LOAD(hold->tid);
@@ -67,8 +72,16 @@ static struct wait begin(uint32_t kind, const void *object, uint32_t owner, void
             wait.function = function;
         }
     }
-    wait.start = tw_shim_ticks();
     return wait;
+}
+
+/* The owner may have had the lock before it made its note; by now that is there, and this thread's own is
+ * not yet. */
+static void ask_again(struct wait *wait) {
+    const struct hold *hold = hold_of(wait->object);
+    if (!wait->function && wait->holder && LOAD(hold->object) == wait->object &&
+        LOAD(hold->tid) == wait->holder && LOAD(libraries_gone) == wait->gone)
+        wait->function = LOAD(hold->function);
 }
 
 static void over(const struct wait *wait) {
@@ -76,6 +89,20 @@ static void over(const struct wait *wait) {
     if (end - wait->start >= LOAD(tw_shim_lock_threshold))
         tw_rt_waited(wait->kind, wait->object, wait->start, end, wait->site, wait->holder,
                      wait->function);
+}
+
+/* The notes forget the functions of a library that goes: another may come to lie in its place. */
+void tw_profile_library_gone(const struct tw_desc *from, const struct tw_desc *to) {
+    if (!recording())
+        return;
+    __atomic_fetch_add(&libraries_gone, 1, __ATOMIC_RELAXED);
+    for (unsigned at = 0; at < HOLDS; at++) {
+        uint64_t function = LOAD(holds[at].function);
+        if (function >= (uint64_t)from && function < (uint64_t)to)
+            __atomic_compare_exchange_n(&holds[at].function, &function, 0, 0, __ATOMIC_RELAXED,
+                                        __ATOMIC_RELAXED);
+    }
+    tw_rt_library_gone((uint64_t)from, (uint64_t)to);
 }
 
 static void let_go(const void *lock) {
@@ -139,8 +166,10 @@ static int taken(int result) { return result == 0 || result == EOWNERDEAD; }
     if (result == EBUSY) {                                                                  \
         struct wait wait = begin(kind, lock, (uint32_t)(owner), SITE);                      \
         result = (real);                                                                    \
-        if (taken(result))                                                                  \
+        if (taken(result)) {                                                                \
+            ask_again(&wait);                                                               \
             took(lock);                                                                     \
+        }                                                                                   \
         over(&wait);                                                                        \
     } else if (taken(result)) {                                                             \
         took(lock);                                                                         \
@@ -250,7 +279,7 @@ int pthread_rwlock_unlock(pthread_rwlock_t *lock) {
         return (real);                                                                      \
     let_go(mutex);                                                                          \
     struct wait wait = {(uint64_t)(condition), tw_shim_ticks(), (uint64_t)SITE, 0,          \
-                        TW_WAIT_CONDITION, 0};                                              \
+                        TW_WAIT_CONDITION, 0, 0};                                              \
     int result = (real);                                                                    \
     took(mutex);                                                                            \
     over(&wait);                                                                            \
@@ -273,8 +302,12 @@ int pthread_cond_clockwait(pthread_cond_t *condition, pthread_mutex_t *mutex, cl
 int pthread_join(pthread_t thread, void **result_to) {
     if (!recording())
         return real_pthread_join()(thread, result_to);
-    struct wait wait = {(uint64_t)thread, tw_shim_ticks(), (uint64_t)SITE, 0, TW_WAIT_JOIN, 0};
+    struct wait wait = {(uint64_t)thread, tw_shim_ticks(), (uint64_t)SITE, 0, TW_WAIT_JOIN, 0, 0};
     int result = real_pthread_join()(thread, result_to);
     over(&wait);
     return result;
 }
+
+#ifdef __clang__
+#pragma clang attribute pop
+#endif

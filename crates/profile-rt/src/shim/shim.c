@@ -142,10 +142,22 @@ static void end_of_thread(void *context) {
     tw_rt_thread_end();
 }
 
-/* Before the constructors of instrumented code, as far as one image can be. */
-__attribute__((constructor(101))) static void load(void) {
+/* The program may hold a copy of the runtime beside the one that its libraries brought. Calls by name
+ * all go to the program's: whichever copy is loaded first, that one begins, and only once. */
+void tw_shim_load(void) {
+    static int loaded;
+    if (loaded)
+        return;
+    loaded = 1;
     has_key = pthread_key_create(&thread_end, end_of_thread) == 0;
     pthread_atfork(NULL, NULL, tw_rt_forked);
     tw_rt_load();
     atexit(tw_rt_exit);
 }
+
+/* Before the constructors of instrumented code, as far as one image can be. */
+__attribute__((constructor(101))) static void load(void) { tw_shim_load(); }
+
+#ifdef __clang__
+#pragma clang attribute pop
+#endif

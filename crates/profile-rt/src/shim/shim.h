@@ -10,7 +10,8 @@
 #error "for C only"
 #endif
 
-/* Where this too is compiled by a compiler with the pass, it leaves the runtime alone. */
+/* Where this too is compiled by a compiler with the pass, it leaves the runtime alone; each source pops at
+ * its end. */
 #ifdef __clang__
 #pragma clang attribute push(__attribute__((annotate("tailwater_skip"))), apply_to = function)
 #endif
@@ -24,6 +25,10 @@ void tw_rt_thread_end(void);
 void tw_rt_waited(uint32_t kind, uint64_t object, uint64_t start, uint64_t end, uint64_t site,
                   uint32_t holder, uint64_t holder_function);
 void tw_rt_released(uint64_t object);
+void tw_rt_library_gone(uint64_t from, uint64_t to);
+
+/* By name, so that all copies of the runtime in a process call the same one. */
+void tw_shim_load(void);
 
 /* Waits shorter than this many ticks leave no event; all ones: nothing is recorded. */
 extern uint64_t tw_shim_lock_threshold;

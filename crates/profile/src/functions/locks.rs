@@ -45,29 +45,49 @@ pub(super) struct Sum {
 /// The recent past of one thread.
 #[derive(Default)]
 struct Lane {
-    calls: VecDeque<(FunctionId, Ticks, Ticks)>,
+    calls: VecDeque<Span>,
     waits: VecDeque<Wait>,
     /// When the last wait remembered was over: most calls start later.
     waited_until: Ticks,
 }
 
+/// When a call took place.
+#[derive(Clone, Copy)]
+struct Span {
+    function: FunctionId,
+    start: Ticks,
+    end: Ticks,
+    /// It was under way all the time between these.
+    surely: (Ticks, Ticks),
+}
+
+impl From<&Call> for Span {
+    fn from(call: &Call) -> Self {
+        let surely = (
+            call.start.saturating_add(u64::from(call.start_slack)),
+            call.end.saturating_sub(u64::from(call.end_slack)),
+        );
+        Self { function: call.function, start: call.start, end: call.end, surely }
+    }
+}
+
 impl Locks {
     pub(super) fn call(&mut self, call: &Call) {
         let Some(lane) = lane(&mut self.lanes, &mut self.beyond, call.thread) else { return };
+        let span = Span::from(call);
         if lane.waited_until > call.start {
             for wait in &lane.waits {
-                note(&mut self.sums, &mut self.beyond, call.function, (call.start, call.end), wait);
+                note(&mut self.sums, &mut self.beyond, &span, wait);
             }
         }
-        push(&mut lane.calls, (call.function, call.start, call.end));
+        push(&mut lane.calls, span);
     }
 
     pub(super) fn wait(&mut self, wait: &Wait) {
         let Some(lane) = lane(&mut self.lanes, &mut self.beyond, wait.thread) else { return };
         // A thread's calls come in the order of their ends.
-        let recent = lane.calls.iter().rev().take_while(|call| call.2 > wait.start);
-        for &(function, start, end) in recent {
-            note(&mut self.sums, &mut self.beyond, function, (start, end), wait);
+        for span in lane.calls.iter().rev().take_while(|span| span.end > wait.start) {
+            note(&mut self.sums, &mut self.beyond, span, wait);
         }
         lane.waited_until = lane.waited_until.max(wait.end);
         push(&mut lane.waits, *wait);
@@ -102,16 +122,15 @@ fn push<T>(recent: &mut VecDeque<T>, item: T) {
     recent.push_back(item);
 }
 
-/// Adds the part of `wait` that lies within a call.
-fn note(
-    sums: &mut Map<Key, Sum>,
-    beyond: &mut u64,
-    function: FunctionId,
-    (start, end): (Ticks, Ticks),
-    wait: &Wait,
-) {
-    let within = wait.end.min(end).saturating_sub(wait.start.max(start));
-    if within == 0 {
+/// Adds the part of `wait` that lies within a call. One that the call's bounds only may have reached counts
+/// when the wait itself says that it was in this function: nothing innocent is charged.
+fn note(sums: &mut Map<Key, Sum>, beyond: &mut u64, span: &Span, wait: &Wait) {
+    let overlap =
+        |(start, end): (Ticks, Ticks)| wait.end.min(end).saturating_sub(wait.start.max(start));
+    let within = overlap((span.start, span.end));
+    let function = span.function;
+    let is_certain = wait.function == Some(function) || overlap(span.surely) > 0;
+    if within == 0 || !is_certain {
         return;
     }
     let holder = wait.holder_function;
@@ -186,6 +205,22 @@ mod tests {
             .map(|(key, sum)| (key.function.0, sum.waits, sum.total, sum.site))
             .collect();
         assert_eq!(brief, [(1, 1, 15, 65), (2, 1, 10, 65)]);
+    }
+
+    #[test]
+    fn a_call_whose_start_is_uncertain_has_no_wait_of_before() {
+        let mut locks = Locks::default();
+        // Seen first at 90, after a gap of the scanner that began at 10.
+        let vague = Call { start_slack: 40, ..call(1, 1, 50, 200) };
+        locks.call(&vague);
+        locks.wait(&wait(1, 20, 80));
+        assert_eq!(locks.sums.len(), 0);
+        locks.wait(&Wait { function: Some(FunctionId(1)), ..wait(1, 20, 80) });
+        locks.wait(&wait(1, 20, 95));
+        assert_eq!(
+            locks.sums.into_values().map(|sum| (sum.waits, sum.total)).next(),
+            Some((2, 75))
+        );
     }
 
     #[test]

@@ -60,6 +60,11 @@ impl Installed {
         self.home.join("libtailwater_profile_rt.so")
     }
 
+    /// What tells the runtime that a shared library goes, in every such library.
+    pub(super) fn in_libraries(&self) -> PathBuf {
+        self.home.join("tailwater_profile_library.o")
+    }
+
     pub(super) fn include(&self) -> PathBuf {
         self.home.join("include")
     }

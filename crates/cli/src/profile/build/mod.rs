@@ -21,15 +21,16 @@ const LLVM: u32 = 22;
 
 #[derive(Args, Debug)]
 pub(crate) struct BuildOptions {
-    /// Which functions are profiled: lines of +GLOB, -GLOB, +file:GLOB or -file:GLOB; the last that
-    /// matches decides. Without it, all are. A change of the file calls for a clean build.
+    /// Which functions are profiled, by the linker's names or their source files: lines of +GLOB, -GLOB,
+    /// +file:GLOB or -file:GLOB; the last that matches decides. Without it, all are. After a change of
+    /// the file, build all anew.
     #[arg(long, value_name = "FILE")]
     filter: Option<PathBuf>,
     /// Record paths too that neither call nor loop. They take nanoseconds, and every call then costs one
-    /// more; without this, such a call counts as its caller's. A change calls for a clean build.
+    /// more; without this, such a call counts as its caller's. After a change, build all anew.
     #[arg(long)]
     whole: bool,
-    /// How Rust is built; without it, as `lto` where CMD is cargo.
+    /// How the plugin gets at Rust code; without it, by `lto` where CMD is cargo.
     #[arg(long, value_enum)]
     rust_route: Option<RustRoute>,
     /// The build, such as `make`, `cmake -B build`, `./configure` or `cargo build --release`.

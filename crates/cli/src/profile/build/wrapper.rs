@@ -129,7 +129,13 @@ const TAKE_VALUE: &[&str] = &[
 pub(super) fn extend(arguments: &[OsString], installed: &Installed) -> Vec<OsString> {
     let mut words = before(arguments, installed);
     words.extend_from_slice(arguments);
-    words.extend(after(output(arguments), installed));
+    let runtime = if brings_runtime(arguments) {
+        // So that its wrappers of locks are taken from there, and not the C library's functions.
+        "-Wl,-u,pthread_mutex_lock".into()
+    } else {
+        installed.object().into()
+    };
+    words.extend(after(output(arguments), runtime, installed));
     words
 }
 
@@ -147,16 +153,16 @@ fn before(arguments: &[OsString], installed: &Installed) -> Vec<OsString> {
     words
 }
 
-fn after(output: Output, installed: &Installed) -> Vec<OsString> {
+fn after(output: Output, runtime: OsString, installed: &Installed) -> Vec<OsString> {
     match output {
         Output::Other => vec![],
         Output::Executable => {
             // Libraries that are opened later find the executable's copy.
-            with_runtime(vec!["-Wl,--export-dynamic-symbol=tw_*".into()], installed)
+            with_runtime(runtime, vec!["-Wl,--export-dynamic-symbol=tw_*".into()])
         }
         Output::Static => {
             let asks = REAL.iter().map(|name| format!("-Wl,-u,___pthread_{name}").into());
-            with_runtime(asks.collect(), installed)
+            with_runtime(runtime, asks.collect())
         }
         Output::SharedLibrary => {
             let library = installed.library();
@@ -164,17 +170,28 @@ fn after(output: Output, installed: &Installed) -> Vec<OsString> {
             // By its name alone: a path would be written into the file and looked for there only.
             let mut name = OsString::from("-l:");
             name.push(library.file_name().unwrap_or_default());
-            vec![joined("-L", folder), joined("-Wl,-rpath,", folder), name]
+            let mut words: Vec<OsString> =
+                vec!["-x".into(), "none".into(), installed.in_libraries().into()];
+            words.extend([joined("-L", folder), joined("-Wl,-rpath,", folder), name]);
+            words
         }
     }
 }
 
-fn with_runtime(flags: Vec<OsString>, installed: &Installed) -> Vec<OsString> {
+fn with_runtime(runtime: OsString, flags: Vec<OsString>) -> Vec<OsString> {
     // Back to binaries, should the last input have been of a declared language.
-    let mut words: Vec<OsString> = vec!["-x".into(), "none".into(), installed.object().into()];
+    let mut words: Vec<OsString> = vec!["-x".into(), "none".into(), runtime];
     words.extend(flags);
     words.extend(["-lpthread", "-ldl", "-lm", "-lc"].map(OsString::from));
     words
+}
+
+/// Whether a Rust program that marks its requests has the runtime as a crate among its own.
+fn brings_runtime(arguments: &[OsString]) -> bool {
+    arguments.iter().any(|word| {
+        let name = Path::new(word).file_name().and_then(OsStr::to_str).unwrap_or_default();
+        name.starts_with("libtailwater_profile_rt") && name.ends_with(".rlib")
+    })
 }
 
 fn output(arguments: &[OsString]) -> Output {
@@ -249,6 +266,13 @@ mod tests {
         for line in others {
             assert_eq!(of(line), Output::Other, "{line}");
         }
+    }
+
+    #[test]
+    fn a_program_has_one_runtime() {
+        let words = |line: &str| line.split(' ').map(OsString::from).collect::<Vec<_>>();
+        assert!(brings_runtime(&words("a.o deps/libtailwater_profile_rt-0a1b.rlib -o a")));
+        assert!(!brings_runtime(&words("a.o deps/libtailwater_profile-0a1b.rlib -o a")));
     }
 
     #[test]

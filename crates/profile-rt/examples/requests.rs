@@ -1,0 +1,54 @@
+//! A Rust program that says what its requests are: two at a time in one thread, and one that goes on in
+//! another.
+//!
+//! ```sh
+//! tailwater profile build -- cargo build --release --package tailwater-profile-rt --example requests
+//! tailwater profile record -o out/requests.trace -- target/x86_64-unknown-linux-gnu/release/examples/requests
+//! tailwater profile requests out/requests.trace
+//! ```
+
+use std::hint::black_box;
+use std::sync::mpsc::channel;
+use std::thread;
+use std::time::{Duration, Instant};
+use tailwater_profile_rt::request::{Request, now};
+
+fn main() {
+    let (to, from) = channel();
+    let worker = thread::spawn(move || {
+        for (request, enqueued) in from {
+            serve(Request::start_queued(request, enqueued));
+        }
+    });
+    let pairs =
+        std::env::args().nth(1).map_or(5, |pairs| pairs.parse().expect("a number of pairs"));
+    for pair in 0..pairs {
+        // One batch serves both; the second goes on to the worker.
+        let (first, second) = (Request::start(2 * pair), Request::start(2 * pair + 1));
+        parse(Duration::from_millis(2));
+        second.block();
+        to.send((2 * pair + 1, now())).expect("the worker listens");
+        drop(first);
+    }
+    drop(to);
+    worker.join().expect("the worker ends by itself");
+}
+
+fn serve(request: Request) {
+    compute(Duration::from_millis(5));
+    request.finish();
+}
+
+#[inline(never)]
+fn parse(time: Duration) {
+    let until = Instant::now() + time;
+    while Instant::now() < until {
+        black_box(());
+    }
+}
+
+#[inline(never)]
+fn compute(time: Duration) {
+    // std's, and a part of this function unless std is profiled too.
+    thread::sleep(time);
+}

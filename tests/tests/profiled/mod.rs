@@ -1,0 +1,175 @@
+//! What the tests of recorded programs share: the tools, built once, and a trace, taken apart.
+
+// Each test program uses a part of it.
+#![allow(dead_code)]
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use tailwater_profile::record::{Call, Gap, LossKind, Mark, Record};
+use tailwater_profile::trace::{Ending, Reader};
+
+/// The compilers, the runtime and the command, built once for all tests.
+pub(crate) struct Tools {
+    root: PathBuf,
+    home: PathBuf,
+    pub(crate) tailwater: PathBuf,
+}
+
+pub(crate) fn tools() -> &'static Tools {
+    static TOOLS: OnceLock<Tools> = OnceLock::new();
+    TOOLS.get_or_init(|| {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let root = root.canonicalize().expect("the repository");
+        let cargo = |line: &str| {
+            let mut cargo = Command::new(env!("CARGO"));
+            text(&succeeds(cargo.current_dir(&root).args(line.split(' '))).stdout)
+        };
+        let said = cargo("run --quiet --locked --package xtask -- pass");
+        let home = root.join(said.lines().next_back().expect("the last line names the folder"));
+        cargo("build --quiet --locked --package tailwater-cli");
+        let tailwater = home.with_file_name("debug").join("tailwater");
+        Tools { root, home, tailwater }
+    })
+}
+
+impl Tools {
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Where plugin and runtime lie.
+    pub(crate) fn home(&self) -> &Path {
+        &self.home
+    }
+
+    /// The sources of the programs, in C and C++.
+    pub(crate) fn sources(&self) -> PathBuf {
+        self.root.join("crates/profile-rt/tests/programs")
+    }
+
+    /// `tailwater profile build OPTIONS -- COMMAND`.
+    pub(crate) fn build(&self, options: &[&str], command: &[&str]) -> Command {
+        let mut build = Command::new(&self.tailwater);
+        build.args(["profile", "build"]).args(options).arg("--").args(command);
+        build.env("TAILWATER_PROFILE_HOME", &self.home);
+        build
+    }
+
+    /// A source compiled and linked: `flags` go to the compiler that the variable names.
+    pub(crate) fn compiled(&self, variable: &str, flags: &str, source: &str, to: &Path) -> PathBuf {
+        let line = format!("${variable} -O2 -Wall -Werror -o $0 $1 {flags}");
+        let mut build = self.build(&[], &["sh", "-c", &line]);
+        succeeds(build.arg(to).arg(self.sources().join(source)));
+        to.to_owned()
+    }
+}
+
+/// An empty folder.
+pub(crate) fn folder(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("profile-record-{name}"));
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).expect("a folder for the test");
+    folder
+}
+
+pub(crate) fn succeeds(command: &mut Command) -> Output {
+    let done = command.output().expect("it starts; `make setup-pass` installs what is needed");
+    let (said, complained) = (text(&done.stdout), text(&done.stderr));
+    assert!(done.status.success(), "{command:?} ended with {}\n{said}{complained}", done.status);
+    done
+}
+
+pub(crate) fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// Only one test records at a time: the scanner wants a core beside the program's.
+pub(crate) fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// `tailwater profile record` on a program, in a folder of its own.
+pub(crate) fn record_program(folder: &Path, program: &Path) -> Command {
+    record_with(folder, &[], program)
+}
+
+pub(crate) fn record_with(folder: &Path, options: &[&str], program: &Path) -> Command {
+    let mut command = Command::new(&tools().tailwater);
+    command.args(["profile", "record"]).args(options);
+    command.arg("-o").arg(folder.join("x.trace")).arg("--").arg(program);
+    // Cargo's leads libraries to another build of the runtime.
+    command.env_remove("LD_LIBRARY_PATH");
+    command
+}
+
+/// What the first try finds that finds anything, each with twice the effort of the last: where other work
+/// has the cores, a scanner may not get to see a short program at all.
+pub(crate) fn in_time<T>(effort: u64, mut attempt: impl FnMut(&str) -> Option<T>) -> T {
+    let efforts = (0..8).map(|doubled| (effort << doubled).to_string());
+    efforts.into_iter().find_map(|effort| attempt(&effort)).expect("found in one of eight tries")
+}
+
+/// A trace, taken apart.
+pub(crate) struct Recorded {
+    pub(crate) names: HashMap<u32, String>,
+    pub(crate) records: Vec<Record>,
+    pub(crate) ending: Ending,
+}
+
+impl Recorded {
+    pub(crate) fn read(path: &Path) -> Self {
+        let mut reader = Reader::new(File::open(path).expect("a trace")).expect("a header");
+        let mut recorded = Self { names: HashMap::new(), records: Vec::new(), ending: Ending::Cut };
+        for item in reader.by_ref() {
+            let record = item.expect("no damage");
+            if let Record::Function(function) = &record {
+                recorded.names.insert(function.id.0, function.name.clone());
+            }
+            recorded.records.push(record);
+        }
+        recorded.ending = reader.ending();
+        recorded
+    }
+
+    pub(crate) fn calls<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Call> {
+        self.records.iter().filter_map(move |record| match record {
+            Record::Call(call) if self.names[&call.function.0] == name => Some(call),
+            _ => None,
+        })
+    }
+
+    pub(crate) fn lost(&self, kind: LossKind) -> u64 {
+        let losses = self.records.iter().filter_map(|record| match record {
+            Record::Loss(loss) if loss.kind == kind => Some(loss.count),
+            _ => None,
+        });
+        losses.sum()
+    }
+
+    /// The scanner's absences, by time.
+    pub(crate) fn gaps(&self) -> Vec<Gap> {
+        let gaps = self.records.iter().filter_map(|record| match record {
+            Record::Gap(gap) => Some(*gap),
+            _ => None,
+        });
+        let mut gaps: Vec<Gap> = gaps.collect();
+        gaps.sort_unstable_by_key(|gap| gap.start);
+        gaps
+    }
+
+    pub(crate) fn marks(&self) -> Vec<Mark> {
+        let marks = self.records.iter().filter_map(|record| match record {
+            Record::Mark(mark) => Some(*mark),
+            _ => None,
+        });
+        marks.collect()
+    }
+
+    pub(crate) fn threads(&self) -> usize {
+        self.records.iter().filter(|record| matches!(record, Record::Thread(_))).count()
+    }
+}

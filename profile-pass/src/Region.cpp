@@ -85,8 +85,8 @@ private:
       for (unsigned At = 0; At < End->getNumSuccessors(); ++At) {
         if (isIn(Found, *End->getSuccessor(At)))
           continue;
-        BasicBlock *Last = OnlyOut ? Block : SplitCriticalEdge(End, At, CriticalEdgeSplittingOptions(&Dominators));
-        Found.Last.push_back(Last);
+        CriticalEdgeSplittingOptions Options(&Dominators);
+        Found.Last.push_back(OnlyOut ? Block : SplitCriticalEdge(End, At, Options));
       }
     }
     return Found;

@@ -95,9 +95,10 @@ private:
   Value *loadContext(IRBuilder<> &B) {
     return hide(B.CreateLoad(B.getPtrTy(), B.CreateThreadLocalAddress(Variable), "tw.context"));
   }
+  /// Only the limit is ever written by another thread; a stronger load would not be folded into a comparison.
   Value *load(IRBuilder<> &B, Value *Base, uint64_t Offset) {
     LoadInst *Load = B.CreateAlignedLoad(Word, at(B, Base, Offset), Align(8));
-    Load->setAtomic(AtomicOrdering::Monotonic);
+    Load->setAtomic(AtomicOrdering::Unordered);
     return hide(Load);
   }
   /// Release, so that a scanner on a weakly ordered machine sees a generation no older than the

@@ -8,7 +8,7 @@ declare i32 @setjmp(ptr) returns_twice
 declare i32 @__gxx_personality_v0(...)
 
 ; CHECK-LABEL: define i32 @returns(
-; CHECK: %[[FOUND:.*]] = load atomic i64, ptr %[[CTX:.*]] monotonic
+; CHECK: %[[FOUND:.*]] = load atomic i64, ptr %[[CTX:.*]] unordered
 ; CHECK: icmp uge i64 %[[FOUND]]
 ; CHECK: call preserve_mostcc i64 @tw_profile_slow()
 ; CHECK: %[[POS:.*]] = phi i64 [ %[[FOUND]], {{.*}} ], [ {{.*}} ]

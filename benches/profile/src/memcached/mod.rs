@@ -124,7 +124,7 @@ fn trace(place: &Place, file: &std::path::Path) -> Result<[f64; TRACES.len()]> {
     let decoding = start.elapsed().as_secs_f64();
     let report: serde_json::Value = serde_json::from_str(&said)
         .map_err(|error| format!("could not read the report: {error}"))?;
-    let records = report["quality"]["records"].as_f64().unwrap_or(f64::NAN);
+    let records = report["records"].as_f64().ok_or("found no number of records in the report")?;
     Ok([
         bytes / 1e6 / seconds,
         decoding / seconds,

@@ -251,13 +251,20 @@ fn a_cargo_project_is_built_with_stable_rust() {
     let (object, archive) = (home.join("shadow.o"), home.join("libshadow.a"));
     succeeds(clang("clang").args(["-O2", "-c", "shadow.c", "-o"]).arg(&object));
     succeeds(Command::new("llvm-ar-22").arg("rcs").arg(archive).arg(object));
-    let mut cargo = profile_build(&home);
-    cargo
-        .args(["--", "cargo", "build", "--release", "--offline"])
-        .current_dir(sources().join("rust"));
-    cargo.env("CARGO_TARGET_DIR", home.join("target")).env("SHADOW_FOLDER", &home);
-    cargo.env("CARGO_BUILD_TARGET", "x86_64-unknown-linux-gnu").env_remove("RUSTFLAGS");
-    succeeds(&mut cargo);
     let program = home.join("target/x86_64-unknown-linux-gnu/release/depths");
-    assert_eq!(succeeds(&mut Command::new(program)), "all depths as they should be\n");
+    let build = |options: &[&str]| {
+        let mut cargo = profile_build(&home);
+        cargo
+            .args(options)
+            .args(["--", "cargo", "build", "--release", "--offline"])
+            .current_dir(sources().join("rust"));
+        cargo.env("CARGO_TARGET_DIR", home.join("target")).env("SHADOW_FOLDER", &home);
+        cargo.env("CARGO_BUILD_TARGET", "x86_64-unknown-linux-gnu").env_remove("RUSTFLAGS");
+        succeeds(&mut cargo);
+        assert_eq!(succeeds(&mut Command::new(&program)), "all depths as they should be\n");
+        program.metadata().and_then(|data| data.modified()).expect("a time")
+    };
+    let first = build(&[]);
+    assert_eq!(build(&[]), first, "nothing has changed");
+    assert_ne!(build(&["--whole"]), first, "cargo knows nothing of what decides");
 }

@@ -12,6 +12,7 @@ use crate::failure::Failure;
 use clap::{Args, ValueEnum};
 use installed::Installed;
 use std::ffi::OsString;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -23,11 +24,12 @@ const LLVM: u32 = 22;
 pub(crate) struct BuildOptions {
     /// Which functions are profiled, by the linker's names or their source files: lines of +GLOB, -GLOB,
     /// +file:GLOB or -file:GLOB; the last that matches decides. Without it, all are. After a change of
-    /// the file, build all anew.
+    /// the file, build all anew; cargo does by itself.
     #[arg(long, value_name = "FILE")]
     filter: Option<PathBuf>,
     /// Record paths too that neither call nor loop. They take nanoseconds, and every call then costs one
-    /// more; without this, such a call counts as its caller's. After a change, build all anew.
+    /// more; without this, such a call counts as its caller's. After a change, build all anew;
+    /// cargo does by itself.
     #[arg(long)]
     whole: bool,
     /// How the plugin gets at Rust code; without it, by `lto` where CMD is cargo.
@@ -58,10 +60,12 @@ pub(crate) fn build(options: &BuildOptions) -> Result<(), Failure> {
     let compilers = installed.compilers()?;
     let mut command = Command::new(program);
     command.args(arguments).envs(compilers.variables());
+    let mut decides = DefaultHasher::new();
+    read(&installed.plugin())?.hash(&mut decides);
+    options.whole.hash(&mut decides);
     if let Some(filter) = &options.filter {
-        let path = std::path::absolute(filter).and_then(|path| path.metadata().map(|_| path));
-        let path =
-            path.map_err(|error| Failure::usage(format!("{}: {error}", filter.display())))?;
+        read(filter)?.hash(&mut decides);
+        let path = std::path::absolute(filter).map_err(|error| unreadable(filter, &error))?;
         command.env("TAILWATER_PROFILE_FILTER", path);
     }
     if options.whole {
@@ -69,10 +73,18 @@ pub(crate) fn build(options: &BuildOptions) -> Result<(), Failure> {
     }
     let is_cargo = Path::new(program).file_name().is_some_and(|name| name == "cargo");
     if let Some(route) = options.rust_route.or(is_cargo.then_some(RustRoute::Lto)) {
-        command.envs(rust::variables(route, &installed, &compilers)?);
+        command.envs(rust::variables(route, &installed, &compilers, decides.finish())?);
     }
     let error = command.exec();
     Err(Failure::usage(format!("could not start {}: {error}", program.display())))
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, Failure> {
+    std::fs::read(path).map_err(|error| unreadable(path, &error))
+}
+
+fn unreadable(path: &Path, error: &std::io::Error) -> Failure {
+    Failure::usage(format!("{}: {error}", path.display()))
 }
 
 /// When this program was started under a compiler's name: becomes that compiler.

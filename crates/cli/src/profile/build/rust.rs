@@ -10,14 +10,17 @@ use std::process::Command;
 const SEPARATOR: char = '\u{1f}';
 
 /// What cargo reads. With a target named, build scripts and macros are built as ever: the flags are
-/// for the program alone. The result lies in `target/TRIPLE/release`.
+/// for the program alone. The result lies in `target/TRIPLE/release`. `decides` is made of all that decides
+/// what is instrumented: cargo knows nothing of the plugin, and builds anew when the flags change.
 pub(super) fn variables(
     route: RustRoute,
     installed: &Installed,
     compilers: &Compilers,
+    decides: u64,
 ) -> Result<Vec<(&'static str, OsString)>, Failure> {
     let rustc = Rustc::ask()?;
     let mut flags = inherited();
+    flags.push(format!("-Cmetadata=tailwater-{decides:x}"));
     flags.push(format!("-Clinker={}", compilers.c().display()));
     // Ours does the linking: rustc's own brings another LLVM, into which the plugin does not fit.
     flags.push("-Clinker-features=-lld".to_owned());

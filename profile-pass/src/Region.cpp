@@ -3,10 +3,15 @@
 #include "llvm/Analysis/CycleAnalysis.h"
 #include "llvm/IR/Dominators.h"
 #include "llvm/IR/IntrinsicInst.h"
+#include "llvm/IR/Intrinsics.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
 
 using namespace llvm;
 using namespace tailwater;
+
+bool tailwater::returnsTwice(const CallBase &Call) {
+  return Call.hasFnAttr(Attribute::ReturnsTwice) || Call.getIntrinsicID() == Intrinsic::eh_sjlj_setjmp;
+}
 
 namespace {
 
@@ -20,12 +25,15 @@ bool takesTime(const Instruction &I) {
     auto *Length = dyn_cast<ConstantInt>(Memory->getLength());
     return !Length || Length->getZExtValue() > FewBytes;
   }
-  return isa<CallBase>(I) && !isa<IntrinsicInst>(I);
+  auto *Call = dyn_cast<CallBase>(&I);
+  return Call && (!isa<IntrinsicInst>(I) || returnsTwice(*Call));
 }
 
-/// A path that throws or ends the program is rarely taken, and may lie outside. Not where what is thrown is
-/// caught in the function itself: that is an invoke.
-bool neverReturns(const BasicBlock &Block) { return isa<UnreachableInst>(Block.getTerminator()); }
+/// A path that throws or ends the program by the one call that is on it is rarely taken, and may lie outside.
+/// Not where what is thrown is caught in the function itself: that is an invoke.
+bool onlyEnds(const BasicBlock &Block) {
+  return isa<UnreachableInst>(Block.getTerminator()) && count_if(Block, takesTime) <= 1;
+}
 
 class Finder {
 public:
@@ -46,9 +54,9 @@ private:
   /// Dominates all that takes time, and is in no cycle.
   BasicBlock *head() {
     BasicBlock *Head = nullptr;
-    for (bool Returning : {true, false}) {
+    for (bool Ending : {false, true}) {
       for (BasicBlock &Block : F)
-        if (Dominators.isReachableFromEntry(&Block) && neverReturns(Block) != Returning && isSlow(Block))
+        if (Dominators.isReachableFromEntry(&Block) && onlyEnds(Block) == Ending && isSlow(Block))
           Head = Head ? Dominators.findNearestCommonDominator(Head, &Block) : &Block;
       if (Head)
         break;

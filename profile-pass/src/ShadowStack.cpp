@@ -26,8 +26,8 @@ cl::opt<bool> KeepTailCallers(
     "tw-profile-keep-tail-callers",
     cl::desc("Keep a caller's frame during its tail calls; they then use machine stack"));
 
-/// TAILWATER_PROFILE_WHOLE: every call pushes, on paths that neither call nor loop too.
-bool wantsWhole() { return sys::Process::GetEnv("TAILWATER_PROFILE_WHOLE").value_or("").size() != 0; }
+/// Every call pushes, on paths that neither call nor loop too.
+bool wantsWhole() { return sys::Process::GetEnv("TAILWATER_PROFILE_WHOLE").value_or("") == "1"; }
 
 // Offsets in struct tw_context and struct tw_entry.
 constexpr uint64_t ContextGeneration = 8, ContextLimit = 16;
@@ -239,7 +239,7 @@ Places findPlaces(Function &F, const Region &Framed) {
     if (Block->isLandingPad())
       Found.Links.push_back(&*Block->getFirstInsertionPt());
     for (Instruction &I : *Block)
-      if (auto *Call = dyn_cast<CallBase>(&I); Call && Call->hasFnAttr(Attribute::ReturnsTwice))
+      if (auto *Call = dyn_cast<CallBase>(&I); Call && returnsTwice(*Call))
         linkAfter(*Call, Found);
   }
   return Found;

@@ -121,6 +121,76 @@ static NOINLINE void long_jumps() {
         jumps(6);
 }
 
+#if !SANITIZED
+static void *resume_at[5];
+
+static NOINLINE void jumps_back(int odd) {
+    if (odd & 1)
+        __builtin_longjmp(resume_at, 1);
+    sink = odd;
+}
+
+// Returns before it has called anything, a second time after it has.
+static NOINLINE int leaves_early(int x) {
+    if (__builtin_setjmp(resume_at))
+        return 1;
+    if (x == 0)
+        return 0;
+    jumps_back(x);
+    return 2;
+}
+
+static NOINLINE void built_in_jumps() {
+    long mine = depth();
+    for (int x = 0; x < 100; x++) {
+        sink = leaves_early(x);
+        check("after a built-in longjmp", depth(), mine);
+    }
+}
+#endif
+
+// Some of its ways have a frame, which ends on edges to blocks that others reach without.
+static NOINLINE int many_ways(int x, long mine) {
+    int found = x;
+    switch (x % 7) {
+    case 0:
+        return 1;
+    case 1:
+    case 2:
+        check("in one way of many", depth(), mine + 1);
+        if (x > 50)
+            return 2;
+        break;
+    case 3:
+        for (int i = 0; i < x; i++)
+            found += sink;
+        break;
+    case 4:
+        try {
+            throws(x % 3);
+        } catch (const std::runtime_error &) {
+            check("in one way's handler", depth(), mine + 1);
+            found--;
+        }
+        break;
+    case 5:
+        if (x < 0)
+            throw std::runtime_error("never");
+        break;
+    default:
+        break;
+    }
+    return found * 3;
+}
+
+static NOINLINE void ways() {
+    long mine = depth();
+    for (int x = 0; x < 100; x++) {
+        sink = many_ways(x, mine);
+        check("after one way of many", depth(), mine);
+    }
+}
+
 static NOINLINE int sum(int count, ...) {
     va_list arguments;
     va_start(arguments, count);
@@ -285,6 +355,10 @@ int main() {
     keeps("everything", [] {
         exceptions();
         keeps("longjmp", long_jumps);
+        keeps("ways", ways);
+#if !SANITIZED
+        keeps("built-in longjmp", built_in_jumps);
+#endif
         plain_calls();
         coroutines();
         threads();

@@ -159,7 +159,7 @@ impl Rig {
         self.head.0[1].load(Acquire) << 8 | position
     }
 
-    /// As the pass has every function begin.
+    /// As the pass has a frame begin.
     #[inline]
     fn push(&self) -> u64 {
         let [position, generation] = &self.head.0;

@@ -1,5 +1,6 @@
 ; Every way out of a function, and every way back in.
 ; RUN: TAILWATER_PROFILE_WHOLE=1 opt -passes=tailwater-profile
+; RUN: opt -passes=tailwater-profile
 
 target triple = "x86_64-unknown-linux-gnu"
 
@@ -87,5 +88,6 @@ define i32 @allocates(i32 %x) {
   %b = alloca i32
   store i32 %x, ptr %b
   %y = load i32, ptr %b
+  %z = call i32 @other(i32 %y)
   ret i32 %y
 }

@@ -116,6 +116,77 @@ fine:
   ret i32 %x
 }
 
+; What is called before the end is not.
+; CHECK-LABEL: define i32 @serves(
+; CHECK-NEXT: tw_profile_context
+; CHECK: serve:
+; CHECK-NEXT: call void @work()
+; CHECK-NEXT: call void @fail()
+define i32 @serves(i1 %x) {
+  br i1 %x, label %usage, label %serve
+usage:
+  call void @work()
+  ret i32 2
+serve:
+  call void @work()
+  call void @fail()
+  unreachable
+}
+
+; What jumps back to a place takes its frame there again.
+; CHECK-LABEL: define i32 @jumps_back(
+; CHECK: call i32 @llvm.eh.sjlj.setjmp
+; CHECK: %[[AGAIN:.*]] = add i64 %{{[0-9]+}}, 16
+; CHECK: store atomic i64 %[[AGAIN]]
+; CHECK: br i1
+define i32 @jumps_back(ptr %place, i1 %x) {
+  %back = call i32 @llvm.eh.sjlj.setjmp(ptr %place)
+  %came = icmp ne i32 %back, 0
+  br i1 %came, label %out, label %go
+go:
+  br i1 %x, label %out, label %slow
+slow:
+  call void @work()
+  ret i32 2
+out:
+  ret i32 1
+}
+declare i32 @llvm.eh.sjlj.setjmp(ptr)
+
+; Two edges to one place, and an invoke whose way on leads out.
+; CHECK-LABEL: define void @switches(
+; CHECK: br i1 %y, label %out, label %slow
+; CHECK: switch i32 %x, label %[[ONE:.*]] [
+; CHECK-NEXT: i32 1, label %[[TWO:.*]]
+; CHECK-NEXT: i32 2, label %more
+; CHECK: store atomic i64 %{{[0-9]+}}, ptr
+; CHECK-NEXT: br label %out
+; CHECK: store atomic i64 %{{[0-9]+}}, ptr
+; CHECK-NEXT: br label %out
+; CHECK: more:
+; CHECK-NEXT: call void @work()
+; CHECK-NEXT: invoke void @work()
+; CHECK-NEXT: to label %[[THREE:.*]] unwind
+; CHECK: [[THREE]]:
+; CHECK: store atomic i64 %{{[0-9]+}}, ptr
+; CHECK-NEXT: br label %out
+define void @switches(i32 %x, i1 %y) personality ptr @__gxx_personality_v0 {
+  br i1 %y, label %out, label %slow
+slow:
+  invoke void @work() to label %on unwind label %caught
+on:
+  switch i32 %x, label %out [ i32 1, label %out
+                              i32 2, label %more ]
+more:
+  call void @work()
+  invoke void @work() to label %out unwind label %caught
+caught:
+  %pad = landingpad { ptr, i32 } cleanup
+  resume { ptr, i32 } %pad
+out:
+  ret void
+}
+
 ; But what does nothing else is seen.
 ; CHECK-LABEL: define void @runs_for_ever(
 ; CHECK: tw.context
@@ -157,8 +228,12 @@ declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 ; CHECK: invoke void @work()
 ; CHECK: caught:
 ; CHECK-NEXT: landingpad
-; CHECK: tw.context
-; CHECK: resume
+; CHECK: %[[AGAIN:.*]] = add i64 %{{[0-9]+}}, 16
+; CHECK: store atomic i64 %[[AGAIN]], ptr %tw.context{{[0-9]+}} release
+; CHECK: call void @work()
+; CHECK: %tw.context{{[0-9]+}} = load ptr
+; CHECK: store atomic i64 %{{[0-9]+}}, ptr %tw.context{{[0-9]+}} release
+; CHECK-NEXT: resume
 define void @catches(i1 %x) personality ptr @__gxx_personality_v0 {
   br i1 %x, label %out, label %tries
 tries:

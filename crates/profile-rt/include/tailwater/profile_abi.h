@@ -63,17 +63,19 @@ TW_PRESERVE_MOST uint64_t tw_profile_slow(void);
  * when they have been read, which takes some milliseconds while a recording is under way. */
 void tw_profile_library_gone(const struct tw_desc *from, const struct tw_desc *to);
 
-/* Entry of an instrumented function, as the pass emits it:
+/* Where a function's frame begins, as the pass emits it: on entry, or, where some paths need no frame (they
+ * neither call nor loop), before the first block from which all others are reached that do.
  *     ctx = tw_profile_context;  pos = ctx->position;
  *     if (pos >= ctx->limit) { pos = tw_profile_slow(); ctx = tw_profile_context; }
  *     gen = ctx->generation + 1;  ctx->generation = gen;
  *     ((tw_entry *)pos)->desc = desc;  ((tw_entry *)pos)->generation = gen;
  *     ctx->position = pos + 16;
- * Exit (before ret, resume, tail calls): tw_profile_context->position = pos;
+ * Where it ends (before ret, resume and tail calls, and on edges to blocks that are reached without it):
+ *     tw_profile_context->position = pos;
  * Landing pads and after calls that return twice: tw_profile_context->position = pos + 16.
- * Loads are relaxed and stores are release: a scanner that sees a frame also sees a thread's generation
- * no older than the frame's, and one that sees a position sees what lies below it (all are plain moves
- * on x86-64). */
+ * Loads are no more than whole, since only the limit is ever written by another thread, and stores are
+ * release: a scanner that sees a frame also sees a thread's generation no older than the frame's, and one
+ * that sees a position sees what lies below it (all are plain moves on x86-64). */
 
 #ifdef __cplusplus
 }

@@ -27,8 +27,8 @@ pub(crate) struct BuildOptions {
     /// the file, build all anew; cargo does by itself.
     #[arg(long, value_name = "FILE")]
     filter: Option<PathBuf>,
-    /// Record paths too that neither call nor loop. They take nanoseconds, and every call then costs one
-    /// more; without this, such a call counts as its caller's. After a change, build all anew;
+    /// Have every call push a frame, on paths too that neither call nor loop. They take nanoseconds, and
+    /// each costs one more then; without this, they count as their caller's. After a change, build all anew;
     /// cargo does by itself.
     #[arg(long)]
     whole: bool,

@@ -442,4 +442,43 @@ mod tests {
         drop(executor);
         assert_eq!(timers.next(), None);
     }
+
+    /// Tasks that wait for a lock or an hour at most, whichever is first, get the lock; then one of the same
+    /// slots wants a lock that it holds, which is seen if no clone of the slot's waker was left.
+    #[test]
+    fn no_timer_outlives_its_sleep() {
+        let timers = install_timers();
+        let lock = tailwater_sync::task::Mutex::new(());
+        let (mut executor, _, _) = executor(100);
+        let select = async |twice: bool| {
+            let _first = if twice { lock.try_lock() } else { None };
+            let mut hour = std::pin::pin!(crate::time::sleep(Duration::from_secs(3_600)));
+            let mut locked = std::pin::pin!(lock.lock());
+            std::future::poll_fn(|context| match locked.as_mut().poll(context) {
+                Poll::Ready(_) => Poll::Ready(()),
+                Poll::Pending if twice => Poll::Pending,
+                Poll::Pending => hour.as_mut().poll(context),
+            })
+            .await;
+        };
+        let held = lock.try_lock().expect("it is free");
+        for id in 0..100_u32 {
+            assert_eq!(executor.start(id, || select(false)), None);
+        }
+        for slot in &executor.slots {
+            slot.waker.wake_by_ref();
+        }
+        while let Some(polled) = executor.poll_next() {
+            assert_eq!(polled, None);
+        }
+        assert_eq!(timers.len(), 100, "each was polled twice");
+        drop(held);
+        for left in (0..100).rev() {
+            let (_, output) = executor.poll_next().unwrap().expect("it has the lock");
+            assert_eq!((output, timers.len()), (Ok(()), left));
+        }
+        if cfg!(debug_assertions) {
+            assert_eq!(executor.start(100, || select(true)), Some((100, Err(Panicked))));
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! The clock of the real world, and waiting for it.
 
-use crate::timers::current_timers;
+use crate::timers::{Timer, cancel_timer, current_timers};
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -22,14 +22,15 @@ pub fn now() -> Instant {
 /// When polled outside a handler of this runtime: its timers belong to the loop or worker.
 #[must_use = "a sleep does nothing unless awaited"]
 pub fn sleep(duration: Duration) -> Sleep {
-    Sleep { until: now() + duration, registered: false }
+    Sleep { until: now() + duration, timer: None }
 }
 
 /// See [`sleep`].
 #[derive(Debug)]
 pub struct Sleep {
     until: Instant,
-    registered: bool,
+    /// Once it is set.
+    timer: Option<Timer>,
 }
 
 impl Future for Sleep {
@@ -37,15 +38,30 @@ impl Future for Sleep {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
         if now() >= self.until {
+            self.cancel();
             return Poll::Ready(());
         }
-        if !self.registered {
-            current_timers(|timers| {
-                timers.add(self.until, context.waker().clone());
-            });
-            self.registered = true;
-        }
+        let waker = context.waker().clone();
+        current_timers(|timers| match self.timer {
+            Some(timer) => timers.put(timer, waker),
+            None => self.timer = Some(timers.add(self.until, waker)),
+        });
         Poll::Pending
+    }
+}
+
+impl Sleep {
+    /// Its timer would keep a clone of the waker until it is due.
+    fn cancel(&mut self) {
+        if let Some(timer) = self.timer.take() {
+            cancel_timer(timer);
+        }
+    }
+}
+
+impl Drop for Sleep {
+    fn drop(&mut self) {
+        self.cancel();
     }
 }
 

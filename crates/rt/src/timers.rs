@@ -11,8 +11,8 @@ use tailwater_core::{Instant, Nanos as _};
 use tailwater_sync::budget::{Alarm, AlarmKey};
 
 /// Timers of one thread, by when they are due and then in the order in which they were set. One for each
-/// task that sleeps or queues for a lock within its budget; who stops queueing cancels its own, a sleep
-/// that is dropped leaves it until it is due.
+/// sleep that has begun and each wait for a lock within a budget; whoever ends one cancels it, except on
+/// another thread than this: then it stays until it is due.
 pub(crate) struct Timers {
     waiting: RefCell<BTreeMap<Timer, Waker>>,
     next_number: Cell<u64>,
@@ -35,14 +35,21 @@ impl Timers {
     pub(crate) fn add(&self, at: Instant, waker: Waker) -> Timer {
         let timer = (at, self.next_number.get());
         self.next_number.set(timer.1.wrapping_add(1));
-        self.waiting.borrow_mut().insert(timer, waker);
+        self.put(timer, waker);
         timer
+    }
+
+    /// Gives a timer that is set another waker; sets it if it has fired, or belongs to another thread.
+    pub(crate) fn put(&self, timer: Timer, waker: Waker) {
+        let former = self.waiting.borrow_mut().insert(timer, waker);
+        // Whatever this drops may set or cancel timers.
+        drop(former);
     }
 
     /// Does nothing if it has fired, or belongs to another thread.
     fn cancel(&self, timer: Timer) {
         let waker = self.waiting.borrow_mut().remove(&timer);
-        // Whatever this drops may set or cancel timers.
+        // As above.
         drop(waker);
     }
 
@@ -83,27 +90,31 @@ pub(crate) fn current_timers(add: impl FnOnce(&Timers)) {
     });
 }
 
+/// Does nothing if it has fired, or belongs to another thread than the present one.
+pub(crate) fn cancel_timer(timer: Timer) {
+    // A thread that ends has no timers any more.
+    let _ = TIMERS.try_with(|slot| {
+        if let Some(timers) = slot.borrow().as_deref() {
+            timers.cancel(timer);
+        }
+    });
+}
+
 /// Lets a task that queues for a lock give up in time: wakes it by the timers of the thread that polls it.
 pub(crate) static LOCK_ALARM: LockAlarm = LockAlarm;
 
 pub(crate) struct LockAlarm;
 
 impl Alarm for LockAlarm {
-    fn wake_after(&self, after: Duration, waker: &Waker) -> AlarmKey {
+    fn wake_after(&self, after: Duration, waker: &Waker) -> Option<AlarmKey> {
         let at = Instant::from_nanos(now().as_nanos().saturating_add(after.nanos()));
-        // Other executors' threads have no timers of ours, and the wait goes on without.
-        let timer = TIMERS
-            .with(|slot| slot.borrow().as_deref().map(|timers| timers.add(at, waker.clone())));
-        timer.map_or([0, u64::MAX], |(at, number)| [at.as_nanos(), number])
+        // Other executors' threads have no timers of ours, and a thread that ends has none any more.
+        let timer = TIMERS.try_with(|slot| Some(slot.borrow().as_deref()?.add(at, waker.clone())));
+        timer.ok().flatten().map(|(at, number)| [at.as_nanos(), number])
     }
 
     fn cancel(&self, [at, number]: AlarmKey) {
-        // A thread that ends has no timers any more.
-        let _ = TIMERS.try_with(|slot| {
-            if let Some(timers) = slot.borrow().as_deref() {
-                timers.cancel((Instant::from_nanos(at), number));
-            }
-        });
+        cancel_timer((Instant::from_nanos(at), number));
     }
 }
 
@@ -115,7 +126,7 @@ mod tests {
     #[test]
     fn a_lock_alarm_does_nothing_where_there_are_no_timers() {
         let set = || LOCK_ALARM.wake_after(Duration::ZERO, Waker::noop());
-        std::thread::spawn(set).join().expect("it does not panic");
+        assert_eq!(std::thread::spawn(set).join().expect("it does not panic"), None);
     }
 
     #[test]
@@ -132,6 +143,18 @@ mod tests {
         own.fire(at);
         own.cancel(stays);
         assert_eq!((own.next(), others.next()), (None, Some(at)));
+    }
+
+    #[test]
+    fn a_timer_is_put_again_and_not_twice() {
+        let (here, elsewhere) = (Timers::default(), Timers::default());
+        let at = Instant::from_nanos(10);
+        let timer = here.add(at, Waker::noop().clone());
+        here.put(timer, Waker::noop().clone());
+        elsewhere.put(timer, Waker::noop().clone());
+        assert_eq!((here.len(), elsewhere.len()), (1, 1));
+        here.cancel(timer);
+        assert_eq!((here.len(), elsewhere.len()), (0, 1));
     }
 
     #[test]

@@ -25,8 +25,9 @@ use crate::{Refused, order};
 pub trait Alarm: Sync {
     /// Wakes `waker` once, after so long, unless it is cancelled before; keeps one clone of it until then.
     /// It may come late or in vain. Called once per wait that may be given up. Returns what
-    /// [`Alarm::cancel`] shall be told.
-    fn wake_after(&self, after: Duration, waker: &Waker) -> AlarmKey;
+    /// [`Alarm::cancel`] shall be told; or `None` if it has set no alarm and keeps no clone, as where there
+    /// are no timers. (Debug builds count the clones, to know what a task waits for.)
+    fn wake_after(&self, after: Duration, waker: &Waker) -> Option<AlarmKey>;
 
     /// The wait is over, perhaps because the alarm has rung, and perhaps on another thread. To do nothing
     /// is right too, but then as many alarms are kept as waits begin within a budget.

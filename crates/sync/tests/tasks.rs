@@ -2,18 +2,20 @@
 
 #![cfg(not(loom))]
 
+use std::cell::RefCell;
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::Mutex as StdMutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Sender, channel};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 use tailwater_core::Rng;
 use tailwater_sync::Refused;
 use tailwater_sync::budget::{self, Alarm, AlarmKey, Budget, TaskBudget};
-use tailwater_sync::task::{Mutex, RwLock, Semaphore};
+use tailwater_sync::task::{Mutex, RwLock, Semaphore, Watch};
 
 const MICRO: Duration = Duration::from_micros(1);
 
@@ -133,10 +135,10 @@ struct Asked {
 }
 
 impl Alarm for Asked {
-    fn wake_after(&self, after: Duration, waker: &Waker) -> AlarmKey {
+    fn wake_after(&self, after: Duration, waker: &Waker) -> Option<AlarmKey> {
         let mut asked = self.asked.lock().unwrap();
         asked.push((after, waker.clone()));
-        [asked.len() as u64; 2]
+        Some([asked.len() as u64; 2])
     }
 
     fn cancel(&self, key: AlarmKey) {
@@ -280,6 +282,47 @@ fn threads_that_poll_tasks_lose_no_wake_up() {
     });
     assert_eq!(semaphore.available(), 2);
     assert!(*mutex.try_lock().unwrap() > 3_000);
+}
+
+/// What a thread cleans up when it ends.
+struct CleanUp {
+    taken: Arc<Mutex<()>>,
+    went: Sender<std::thread::Result<()>>,
+}
+
+impl Drop for CleanUp {
+    fn drop(&mut self) {
+        let work = || {
+            let free = Mutex::new(());
+            assert!(poll_once(pin!(free.lock())).is_ready());
+            assert!(poll_once(pin!(self.taken.lock())).is_pending());
+            drop(tailwater_sync::Mutex::new(()).lock());
+        };
+        let all = || {
+            budget::exempt(work);
+            let _watching = Watch::new().enter(Waker::noop());
+            work();
+        };
+        self.went.send(catch_unwind(AssertUnwindSafe(all))).unwrap();
+    }
+}
+
+thread_local! {
+    static CLEAN_UP: RefCell<Option<CleanUp>> = const { RefCell::new(None) };
+}
+
+#[test]
+fn clean_up_at_a_threads_end_takes_locks() {
+    let taken = Arc::new(Mutex::new(()));
+    let _held = taken.try_lock();
+    let (went, outcome) = channel();
+    let clean_up = CleanUp { taken: taken.clone(), went };
+    std::thread::spawn(|| {
+        // What a thread has first it drops last: the locks' own locals are gone by then.
+        CLEAN_UP.set(Some(clean_up));
+        budget::exempt(|| drop(Mutex::new(()).try_lock()));
+    });
+    outcome.recv().expect("it was dropped").expect("nothing panicked");
 }
 
 struct Unpark(std::thread::Thread);

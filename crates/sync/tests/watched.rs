@@ -6,6 +6,7 @@ use std::cell::RefCell;
 use std::future::{Future, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::{Pin, pin};
+use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
@@ -153,9 +154,9 @@ fn a_lock_that_its_task_wants_again_is_named() {
 struct Patient(std::sync::Mutex<Option<Waker>>);
 
 impl Alarm for Patient {
-    fn wake_after(&self, _: Duration, waker: &Waker) -> AlarmKey {
+    fn wake_after(&self, _: Duration, waker: &Waker) -> Option<AlarmKey> {
         *self.0.lock().unwrap() = Some(waker.clone());
-        [0; 2]
+        Some([0; 2])
     }
 
     fn cancel(&self, _: AlarmKey) {
@@ -175,6 +176,30 @@ fn it_is_named_within_a_budget_too_alarm_or_not() {
         }));
         assert!(task.poll().unwrap_err().contains("`index`"));
     }
+}
+
+/// Where it has no timers.
+struct Mute;
+
+impl Alarm for Mute {
+    fn wake_after(&self, _: Duration, _: &Waker) -> Option<AlarmKey> {
+        None
+    }
+
+    fn cancel(&self, _: AlarmKey) {
+        panic!("there is nothing to cancel");
+    }
+}
+
+#[test]
+fn it_is_named_if_the_alarm_keeps_no_waker() {
+    let hour = TaskBudget::new(Budget::new(Duration::from_secs(3_600))).alarm(&Mute);
+    let mutex = Mutex::named("index", ());
+    let mut task = Task::new(budget::follow(hour, async {
+        let _first = mutex.lock_within_budget().await;
+        let _second = mutex.lock_within_budget().await;
+    }));
+    assert!(task.poll().unwrap_err().contains("`index`"));
 }
 
 /// Without a deadlock, once each was waited for while the other was held.
@@ -336,6 +361,53 @@ fn a_guard_may_be_dropped_elsewhere_and_given_away() {
     drop(given.lock().unwrap().take());
     assert!(again.is_rung());
     assert_eq!(again.poll(), Ok(true));
+}
+
+thread_local! {
+    static GAVE: RefCell<Option<Task<'static>>> = const { RefCell::new(None) };
+    static ANSWER: RefCell<Option<Result<bool, String>>> = const { RefCell::new(None) };
+}
+
+/// Polls the task that gave its guard away.
+struct Meanwhile;
+
+impl Wake for Meanwhile {
+    fn wake(self: Arc<Self>) {
+        ANSWER.set(GAVE.take().map(|mut task| task.poll()));
+    }
+}
+
+/// A task takes the lock and gives its guard away, and wants the lock again while that guard is being
+/// dropped: the next in the queue has it by then.
+fn wants_it_while_it_is_dropped<G: 'static>(
+    first: impl Future<Output = G> + 'static,
+    next: impl Future,
+    again: impl Future + 'static,
+) {
+    let given = Rc::new(RefCell::new(None));
+    let gives = given.clone();
+    let mut task = Task::new(async move {
+        *gives.borrow_mut() = Some(first.await);
+        second_poll().await;
+        drop(again.await);
+    });
+    assert_eq!(task.poll(), Ok(false));
+    let waker = Waker::from(Arc::new(Meanwhile));
+    let mut next = pin!(next);
+    assert!(next.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+    GAVE.set(Some(task));
+    let guard = given.borrow_mut().take();
+    drop(guard);
+    assert_eq!(ANSWER.take(), Some(Ok(false)));
+}
+
+#[test]
+fn a_guard_leaves_its_task_before_another_has_the_lock() {
+    let mutex: &'static Mutex<()> = Box::leak(Box::new(Mutex::named("passes", ())));
+    let rwlock: &'static RwLock<()> = Box::leak(Box::new(RwLock::named("passes too", ())));
+    wants_it_while_it_is_dropped(mutex.lock(), mutex.lock(), mutex.lock());
+    wants_it_while_it_is_dropped(rwlock.read(), rwlock.write(), rwlock.read());
+    wants_it_while_it_is_dropped(rwlock.write(), rwlock.read(), rwlock.write());
 }
 
 /// Whoever polls it now waits for it, holding nothing.

@@ -59,10 +59,10 @@ impl<'a> Acquire<'a> {
         let give_up_at = give_up_after.map(|after| since + after);
         let alarm = give_up_after
             .zip(budget::alarm())
-            .map(|(after, alarm)| (alarm, alarm.wake_after(after, waker)));
+            .and_then(|(after, alarm)| Some((alarm, alarm.wake_after(after, waker)?)));
         let elsewhere = budget::elsewhere();
         self.queued = Some(Queued { key, since, give_up_at, elsewhere, alarm });
-        // One clone in the queue, one in the alarm.
+        // One clone in the queue, one in the alarm if it was set.
         let clones = 1 + usize::from(alarm.is_some());
         self.noted = order::Wait::begins(&self.gate.tag, waker, clones);
         None

@@ -5,8 +5,9 @@
 //! way of what it wants only while it can do nothing else: it is pending, it was not woken, and its waker
 //! has no clones but those of one wait at one lock. A branch that waits for anything else has left a clone
 //! there, or with a waker of its own, which has one. Such a wait is judged once, after the poll;
-//! if it is in vain the task is polled again and panics in it. So each deadlock of tasks is named, the
-//! second order without one only if both waits took place, and no branch is accused.
+//! if it is in vain the task is polled again and panics in it. So a deadlock of tasks is named if each was
+//! judged in its wait, and a second order without one if both waits were. A task whose waker has another
+//! clone, whoever forgot it, is not judged: rather none is named than a branch accused.
 //!
 //! A guard counts for the task that took it until it is dropped, wherever that is. One that was taken
 //! [`outside`] of tasks counts for none.
@@ -49,7 +50,7 @@ pub(crate) struct Present(Option<Polled>);
 
 impl Watched {
     pub(crate) fn enter(&self, waker: &Waker) -> Present {
-        Present(PRESENT.replace(Some((self.clone(), address(waker)))))
+        Present(put(Some((self.clone(), address(waker)))))
     }
 
     /// `clones` there are of its waker, or `None` if it was woken. True once for each wait that is in vain.
@@ -72,23 +73,35 @@ impl Watched {
     }
 
     fn is_polled_with(&self, waker: &Waker) -> bool {
-        PRESENT.with_borrow(|present| {
-            present.as_ref().is_some_and(|(task, address_of_its)| {
-                Arc::ptr_eq(&task.0, &self.0) && *address_of_its == address(waker)
+        PRESENT
+            .try_with(|present| {
+                present.borrow().as_ref().is_some_and(|(task, address_of_its)| {
+                    Arc::ptr_eq(&task.0, &self.0) && *address_of_its == address(waker)
+                })
             })
-        })
+            .unwrap_or(false)
     }
 }
 
 /// Until what is returned is dropped, no task is polled here.
 pub(crate) fn outside() -> Present {
-    Present(PRESENT.take())
+    Present(put(None))
 }
 
 impl Drop for Present {
     fn drop(&mut self) {
-        PRESENT.replace(self.0.take());
+        put(self.0.take());
     }
+}
+
+/// Returns the former one. A thread that ends has no place for one any more, and polls none.
+fn put(task: Option<Polled>) -> Option<Polled> {
+    PRESENT.try_with(|present| present.replace(task)).ok().flatten()
+}
+
+fn present() -> Option<Watched> {
+    let task = PRESENT.try_with(|present| present.borrow().as_ref().map(|one| one.0.clone()));
+    task.ok().flatten()
 }
 
 /// A clone of a waker has its address; a branch's own waker another.
@@ -101,20 +114,18 @@ pub(crate) struct Held(Option<(Watched, u64)>);
 
 impl Held {
     pub(crate) fn by_present_task(tag: &Tag) -> Self {
-        let task = PRESENT.try_with(|present| present.borrow().as_ref().map(|one| one.0.clone()));
-        Self(task.ok().flatten().map(|task| {
+        Self(present().map(|task| {
             let lock = tag.named();
             task.ledger().held.push(lock);
             (task, lock.0)
         }))
     }
-}
 
-impl Drop for Held {
-    fn drop(&mut self) {
-        if let Some((task, number)) = &self.0 {
+    /// Before the permit is given back: who has it next may be what the task waits for.
+    pub(crate) fn end(&mut self) {
+        if let Some((task, number)) = self.0.take() {
             let held = &mut task.ledger().held;
-            if let Some(at) = held.iter().rposition(|one| one.0 == *number) {
+            if let Some(at) = held.iter().rposition(|one| one.0 == number) {
                 held.remove(at);
             }
         }
@@ -130,8 +141,7 @@ impl Wait {
     /// It keeps so many clones of `waker`. Where that is not the task's own, a branch waits, and nothing
     /// is known.
     pub(crate) fn begins(tag: &Tag, waker: &Waker, clones: usize) -> Self {
-        let task = PRESENT.with_borrow(|present| present.as_ref().map(|one| one.0.clone()));
-        let Some(task) = task.filter(|task| task.is_polled_with(waker)) else {
+        let Some(task) = present().filter(|task| task.is_polled_with(waker)) else {
             return Self::NONE;
         };
         let mut ledger = task.ledger();

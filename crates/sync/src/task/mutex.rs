@@ -68,13 +68,13 @@ pub struct MutexGuard<'a, T> {
     lock: &'a Mutex<T>,
     /// It is as good as a `&mut T`: sent where T may be sent, shared only where T may be shared.
     _value: PhantomData<&'a mut T>,
-    _held: Held,
+    held: Held,
 }
 
 impl<'a, T> MutexGuard<'a, T> {
     /// The caller has just taken the permit.
     fn of(lock: &'a Mutex<T>) -> Self {
-        Self { lock, _value: PhantomData, _held: Held::by_present_task(&lock.gate.tag) }
+        Self { lock, _value: PhantomData, held: Held::by_present_task(&lock.gate.tag) }
     }
 }
 
@@ -96,6 +96,7 @@ impl<T> DerefMut for MutexGuard<'_, T> {
 
 impl<T> Drop for MutexGuard<'_, T> {
     fn drop(&mut self) {
+        self.held.end();
         self.lock.gate.release(1);
     }
 }

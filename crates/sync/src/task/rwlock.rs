@@ -77,13 +77,13 @@ pub struct ReadGuard<'a, T> {
     lock: &'a RwLock<T>,
     /// It is as good as a `&T`.
     _value: PhantomData<&'a T>,
-    _held: Held,
+    held: Held,
 }
 
 impl<'a, T> ReadGuard<'a, T> {
     /// The caller has just taken the permits.
     fn of(lock: &'a RwLock<T>) -> Self {
-        Self { lock, _value: PhantomData, _held: Held::by_present_task(&lock.gate.tag) }
+        Self { lock, _value: PhantomData, held: Held::by_present_task(&lock.gate.tag) }
     }
 }
 
@@ -98,6 +98,7 @@ impl<T> Deref for ReadGuard<'_, T> {
 
 impl<T> Drop for ReadGuard<'_, T> {
     fn drop(&mut self) {
+        self.held.end();
         self.lock.gate.release(READER);
     }
 }
@@ -114,13 +115,13 @@ pub struct WriteGuard<'a, T> {
     lock: &'a RwLock<T>,
     /// It is as good as a `&mut T`.
     _value: PhantomData<&'a mut T>,
-    _held: Held,
+    held: Held,
 }
 
 impl<'a, T> WriteGuard<'a, T> {
     /// The caller has just taken the permits.
     fn of(lock: &'a RwLock<T>) -> Self {
-        Self { lock, _value: PhantomData, _held: Held::by_present_task(&lock.gate.tag) }
+        Self { lock, _value: PhantomData, held: Held::by_present_task(&lock.gate.tag) }
     }
 }
 
@@ -142,6 +143,7 @@ impl<T> DerefMut for WriteGuard<'_, T> {
 
 impl<T> Drop for WriteGuard<'_, T> {
     fn drop(&mut self) {
+        self.held.end();
         self.lock.gate.release(WRITER);
     }
 }

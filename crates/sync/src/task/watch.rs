@@ -4,8 +4,8 @@ use crate::order::{Present, Watched};
 use std::marker::PhantomData;
 use std::task::Waker;
 
-/// Follows one task, in debug builds, so that a lock which it wants again and two locks in two orders
-/// panic with their names instead of waiting for ever. In release builds it is nothing.
+/// Follows one task, in debug builds, so that waiting for a lock which it holds, or for two locks in two
+/// orders, panics with their names while it has nothing else to wait for. In release builds it is nothing.
 ///
 /// For executors: one for each task, [entered](Watch::enter) around each of its polls, and asked
 /// [whether it waits in vain](Watch::waits_in_vain) after each that is pending. Then it is polled again

@@ -286,9 +286,9 @@ fn libraries_that_follow_each_other_in_one_place_keep_their_names() {
     for record in &recorded.records {
         let Record::Call(call) = record else { continue };
         let name = recorded.names[&call.function.0].as_str();
+        assert!(!name.contains('('), "nothing is unreadable: {name}");
         let Some((who, part)) = name.split_once('_') else { continue };
         if !matches!(who, "first" | "second") {
-            assert!(!name.contains('('), "nothing is unreadable: {name}");
             continue;
         }
         told += 1;
@@ -335,15 +335,66 @@ fn a_plain_program_may_close_all_that_is_profiled() {
     let _alone = alone();
     let built = folder("plain-plugins");
     let program = built.join("plain");
-    let mut clang = Command::new("clang-22");
-    clang.arg("-DTAILWATER_PROFILE_DISABLE").arg("-I").arg(tools().home().join("include"));
-    succeeds(clang.arg("-o").arg(&program).arg(tools().sources().join("plugins.c")));
+    plain("plugins.c", &[], &program);
     let (recorded, _) = record_plugins("plain-record", &program);
     let expected = ["first", "second"]
         .map(|who| ["inner", "outer", "farewell"].map(|part| format!("{who}_{part}")));
     let known: BTreeSet<String> = expected.into_iter().flatten().chain(["close".into()]).collect();
     let names = called(&recorded);
     assert!(names.is_subset(&known), "{names:?}");
+}
+
+/// A source compiled by clang alone.
+fn plain(source: &str, flags: &[&str], to: &Path) {
+    let mut clang = Command::new("clang-22");
+    clang.arg("-DTAILWATER_PROFILE_DISABLE").arg("-I").arg(tools().home().join("include"));
+    succeeds(clang.arg("-o").arg(to).arg(tools().sources().join(source)).args(flags));
+}
+
+#[test]
+fn a_thread_may_be_cancelled_while_it_closes_a_library() {
+    let _alone = alone();
+    let built = folder("cancelled-built");
+    let [first, _] = plugins(&built);
+    let program = tools().compiled("CC", "", "cancelled.c", &built.join("cancelled"));
+    let mut record = record_with(&folder("cancelled"), &BUDGET, &program);
+    let done = succeeds(record.arg(first));
+    assert_eq!(text(&done.stdout), "5 cancelled\n");
+}
+
+#[test]
+fn a_library_that_is_closed_while_the_recording_stops_keeps_its_names() {
+    let _alone = alone();
+    let folder = folder("stopped");
+    let [first, _] = plugins(&folder);
+    let program = tools().compiled("CC", "", "stopped.c", &folder.join("stopped"));
+    let traces: Vec<PathBuf> = (0..20).map(|nth| folder.join(format!("{nth}.trace"))).collect();
+    let mut command = Command::new(&program);
+    succeeds(command.env_remove("LD_LIBRARY_PATH").arg(first).args(&traces));
+    let found: BTreeSet<String> =
+        traces.iter().flat_map(|trace| called(&Recorded::read(trace))).collect();
+    assert!(found.contains("first_inner"), "{found:?}");
+    assert!(!found.iter().any(|name| name.contains('(')), "{found:?}");
+}
+
+#[test]
+fn a_call_in_a_library_that_the_exit_cuts_short_keeps_its_name() {
+    let _alone = alone();
+    let built = folder("unended-built");
+    let library = built.join("libunended.so");
+    tools().compiled("CC", "-shared -fPIC -DLIBRARY", "unended.c", &library);
+    let program = built.join("unended");
+    let rpath = format!("-Wl,-rpath,{}", built.display());
+    plain("unended.c", &[library.to_str().expect("a path"), &rpath], &program);
+    let found = in_time(100, |ms| {
+        let folder = folder("unended");
+        succeeds(record_with(&folder, &BUDGET, &program).arg(ms));
+        let found = called(&Recorded::read(&folder.join("x.trace")));
+        (!found.is_empty()).then_some(found)
+    });
+    let expected = ["begin", "worker", "works_for_ever"].map(String::from);
+    assert!(found.is_subset(&expected.into()), "{found:?}");
+    assert!(found.contains("works_for_ever"), "{found:?}");
 }
 
 #[test]

@@ -2,12 +2,13 @@
 
 use crate::abi::DESC_BYTES;
 use crate::filter::Filter;
+use crate::shim;
 use std::collections::{HashMap, VecDeque};
 use std::fs::File;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::ops::Range;
 use std::os::unix::fs::FileExt as _;
-use tailwater_profile::record::{Function, FunctionId, Ticks};
+use tailwater_profile::record::{Function, FunctionId, Module, Ticks};
 
 /// Names are cut to this length, in bytes.
 const NAME_MAX: usize = 4096;
@@ -27,6 +28,8 @@ pub(crate) struct Names {
     filter: Filter,
     known: HashMap<u64, Known>,
     numbered: u32,
+    /// What was mapped when that was last needed, and no library had gone since.
+    modules: Vec<Module>,
     retired: VecDeque<Retired>,
     /// Functions of libraries that went, by what they are called: one that comes back is the same.
     gone: HashMap<u64, FunctionId>,
@@ -58,6 +61,7 @@ impl Names {
             filter,
             known: HashMap::new(),
             numbered: 0,
+            modules: Vec::new(),
             retired: VecDeque::new(),
             gone: HashMap::new(),
             unmet: None,
@@ -98,6 +102,7 @@ impl Names {
             self.retired.pop_front();
         }
         self.retired.push_back(Retired { descs, known, at });
+        self.modules.clear();
     }
 
     /// `Some(None)`: a function of a library that went, and nobody met it before.
@@ -122,12 +127,21 @@ impl Names {
     /// What is known of a function that was just read. It is told of unless it came back.
     fn number(&mut self, function: Function, flags: u32) -> (Known, Option<Function>) {
         let keeps = flags & FILTERED == 0 && self.filter.keeps(&function.name);
-        let hash = hash(&function);
+        let module = if function.line == 0 { self.module_of(function.address) } else { None };
+        let hash = hash(&function, module);
         if let Some(id) = self.gone.get(&hash) {
             return (Known { id: *id, keeps, hash }, None);
         }
         self.numbered += 1;
         (Known { id: function.id, keeps, hash }, Some(function))
+    }
+
+    fn module_of(&mut self, address: u64) -> Option<&Module> {
+        let holds = |module: &Module| (module.start..module.end).contains(&address);
+        if !self.modules.iter().any(holds) {
+            self.modules = shim::modules();
+        }
+        self.modules.iter().find(|module| holds(module))
     }
 
     fn read(&self, desc: u64, id: FunctionId) -> (Function, u32) {
@@ -171,11 +185,15 @@ impl Names {
     }
 }
 
-/// Of what makes two functions the same, wherever they lie; without a line that is where they lie, too.
-fn hash(function: &Function) -> u64 {
+/// Of what makes two functions the same, wherever they lie; without a line that is where they lie, too,
+/// and in which file.
+fn hash(function: &Function, module: Option<&Module>) -> u64 {
     let Function { id: _, address, name, file, line } = function;
     let mut hasher = DefaultHasher::new();
-    (name, file, line, if *line == 0 { *address } else { 0 }).hash(&mut hasher);
+    (name, file, line).hash(&mut hasher);
+    if *line == 0 {
+        (address, module.map(|module| (&module.path, &module.build_id))).hash(&mut hasher);
+    }
     hasher.finish()
 }
 
@@ -218,6 +236,25 @@ mod tests {
         assert_eq!(names.of(0, 0), None);
         let (_, function) = names.of(16, 0).expect("an address");
         assert_eq!(function.expect("met first").name, "(unreadable descriptor 0x10)");
+    }
+
+    #[test]
+    fn functions_without_a_line_are_the_same_in_one_library_only() {
+        let mut names = Names::new(Filter::default());
+        let address = functions_without_a_line_are_the_same_in_one_library_only as *const () as u64;
+        let here = names.module_of(address).cloned().expect("the test program");
+        assert_eq!(names.module_of(1), None);
+        let other = Module { path: "other.so".into(), ..here.clone() };
+        let of = |line| Function {
+            id: FunctionId(0),
+            address,
+            name: "init".into(),
+            file: String::new(),
+            line,
+        };
+        assert_eq!(hash(&of(0), Some(&here)), hash(&of(0), Some(&here)));
+        assert_ne!(hash(&of(0), Some(&here)), hash(&of(0), Some(&other)));
+        assert_eq!(hash(&of(7), Some(&here)), hash(&of(7), Some(&other)));
     }
 
     #[test]

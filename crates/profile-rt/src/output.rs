@@ -125,6 +125,9 @@ impl<W: Write> Output<W> {
             Item::Gap(gap) => self.write(&Record::Gap(gap)),
             Item::Came { id, slot } => self.came(id, slot),
             Item::Went { id, slot } => self.went(id, slot),
+            Item::Standing { desc, at } => {
+                self.function(desc, at);
+            }
             Item::Unload { descs, at } => self.let_library_go(descs.0..descs.1, at),
             Item::Lost { id, count } => self.lost(id, LossKind::Calls, count),
         }

@@ -26,7 +26,12 @@ pub(crate) enum Item {
         id: ThreadId,
         slot: usize,
     },
-    /// The library with these descriptors goes, since `at`. Its calls were all told before.
+    /// A function of a library that goes, of a call that is under way at `at`. Comes before its `Unload`.
+    Standing {
+        desc: u64,
+        at: Ticks,
+    },
+    /// The library with these descriptors goes, since `at`. Its calls that are over were all told before.
     Unload {
         descs: (u64, u64),
         at: Ticks,
@@ -129,7 +134,7 @@ impl Scanner {
         let mut now = ticks();
         while !stop.load(Relaxed) {
             if self.epoch != Some(self.arena.header().epoch.load(Acquire)) {
-                self.adopt(now);
+                now = self.adopt(now);
             }
             now = self.round(now);
             if now.saturating_sub(self.posted) > self.us * 2000 || self.batch.len() >= BATCH {
@@ -145,7 +150,7 @@ impl Scanner {
             }
         }
         // Whoever came last may have left marks.
-        self.adopt(now);
+        now = self.adopt(now);
         now = self.round(now);
         self.finish(now);
     }
@@ -184,8 +189,8 @@ impl Scanner {
         after
     }
 
-    /// Finds out who came and who went.
-    fn adopt(&mut self, now: Ticks) {
+    /// Finds out who came and who went. Returns the clock's last reading.
+    fn adopt(&mut self, now: Ticks) -> Ticks {
         let header = self.arena.header();
         self.epoch = Some(header.epoch.load(Acquire));
         for slot in 0..header.slots_used.load(Acquire) as usize {
@@ -201,20 +206,29 @@ impl Scanner {
                 at += 1;
             }
         }
-        if let Some((descs, at)) = header.unload.take() {
-            self.let_library_go(descs, at, now);
+        match header.unload.take() {
+            Some((descs, at)) => self.let_library_go(descs, at, now),
+            None => now,
         }
     }
 
     /// Before a library goes: looks at everything once more, so that its calls are told before that.
-    fn let_library_go(&mut self, descs: Range<u64>, at: Ticks, before: Ticks) {
+    /// Returns the clock's last reading.
+    fn let_library_go(&mut self, descs: Range<u64>, at: Ticks, before: Ticks) -> Ticks {
         let mut now = before;
+        let mut standing = Vec::new();
         for Watched { id, eye, watch, .. } in &mut self.watched {
             now = watch.scan.catch_up(now, eye, &mut self.gaps, &mut self.ended);
             self.batch.extend(self.ended.drain(..).map(|ended| Item::Call(*id, ended)));
+            standing.extend(watch.scan.descs().filter(|desc| descs.contains(desc)));
         }
+        // A library that is closed has none; one of a process that exits may.
+        standing.sort_unstable();
+        standing.dedup();
+        self.batch.extend(standing.into_iter().map(|desc| Item::Standing { desc, at }));
         self.batch.push(Item::Unload { descs: (descs.start, descs.end), at });
         self.post(now);
+        now
     }
 
     /// Watches the thread in a slot if that is new, though it may have ended since.
@@ -346,5 +360,59 @@ impl Probe for Eye {
 
     fn generation(&mut self, index: u32) -> u64 {
         self.arena.entry(self.slot, index).generation.load(Acquire)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc::sync_channel;
+
+    /// An arena whose first slot has a thread in two calls, of the functions 32 and 64.
+    fn arena() -> Arena {
+        let arena = Arena::create().expect("address space");
+        let slot = arena.slot(0);
+        for (depth, desc) in [(0, 32), (1, 64)] {
+            let entry = arena.entry(0, depth);
+            entry.desc.store(desc, Relaxed);
+            entry.generation.store(u64::from(depth) + 1, Relaxed);
+        }
+        slot.context.generation.store(2, Relaxed);
+        slot.context.position.store(arena.stack(0).0 + 2 * ENTRY_BYTES, Relaxed);
+        slot.life.incarnation.store(1, Relaxed);
+        slot.context.state.store(LIVE, Relaxed);
+        arena.header().slots_used.store(1, Relaxed);
+        arena
+    }
+
+    #[test]
+    fn before_a_library_goes_all_is_looked_at_and_calls_under_way_are_named() {
+        let arena = arena();
+        let (to, from) = sync_channel(BATCHES_MAX);
+        let (_empty, emptied) = sync_channel(BATCHES_MAX);
+        let times = Times {
+            us: 1000,
+            costs: Costs::NONE,
+            budget: WHOLE,
+            began: ticks(),
+            shares_core: false,
+        };
+        let mut scanner = Scanner::new(arena, times, to, emptied);
+        assert!(arena.header().unload.post(&(48..80), 7));
+        let before = ticks();
+        assert!(scanner.adopt(before) > before, "or the time that this took were a gap");
+        let told: Vec<Item> = from.try_iter().flatten().collect();
+        let told: Vec<&Item> = told.iter().filter(|item| !matches!(item, Item::Gap(_))).collect();
+        assert!(
+            matches!(
+                told[..],
+                [
+                    Item::Came { slot: 0, .. },
+                    Item::Standing { desc: 64, at: 7 },
+                    Item::Unload { descs: (48, 80), at: 7 }
+                ]
+            ),
+            "{told:?}"
+        );
     }
 }

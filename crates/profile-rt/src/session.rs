@@ -23,7 +23,7 @@ use tailwater_profile::trace::{Header, Writer};
 static ARENA: OnceLock<Arena> = OnceLock::new();
 static MAKING: AtomicBool = AtomicBool::new(false);
 static RECORDING: AtomicBool = AtomicBool::new(false);
-/// Of a recording's two threads, those that run.
+/// How many of a recording's two threads have started; none once its output is through.
 static STARTED: AtomicU32 = AtomicU32::new(0);
 static RUNNING: Mutex<Option<Running>> = Mutex::new(None);
 
@@ -57,9 +57,19 @@ pub(crate) fn is_recording() -> bool {
     RECORDING.load(Relaxed)
 }
 
-/// Whether the threads of the recording are at work: just begun, they may not be.
+/// Whether the threads of a recording are at work: just begun, they may not be, and just stopped, they
+/// are until all is written.
 pub(crate) fn is_watching() -> bool {
-    is_recording() && STARTED.load(Acquire) == 2
+    STARTED.load(Acquire) == 2
+}
+
+/// In the output's hands: nobody waits for a thread that has ended, be it by a panic.
+struct AtWork;
+
+impl Drop for AtWork {
+    fn drop(&mut self) {
+        STARTED.store(0, Release);
+    }
 }
 
 /// The process has begun.
@@ -116,6 +126,7 @@ pub(crate) fn exit() {
 /// unless it starts to.
 pub(crate) fn forked() {
     RECORDING.store(false, Relaxed);
+    STARTED.store(0, Relaxed);
     shim::set_lock_threshold(u64::MAX);
     let Some(arena) = arena() else { return };
     let context = shim::context();
@@ -184,7 +195,10 @@ fn launch(arena: Arena, path: &Path, settings: &Settings, pid: u32) -> io::Resul
         Scanner::new(arena, Times { us, costs, budget, began, shares_core }, to, emptied)
             .run(&stop_too);
     };
-    let write = move || output.run(&from, &empty);
+    let write = move || {
+        let _at_work = AtWork;
+        output.run(&from, &empty)
+    };
     let scanner = own_thread("tw-scanner", scan)?;
     let output = own_thread("tw-output", write).inspect_err(|_| stop.store(true, Relaxed))?;
     if !shares_core {

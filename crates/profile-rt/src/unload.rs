@@ -5,6 +5,9 @@
 //! came before it, keeps the names, and sets the place free. What comes later at these addresses is
 //! another library's.
 //!
+//! When the process exits, its libraries say the same, though none is unmapped and threads may still be at
+//! work in them. So the scanner also names the functions of calls that are under way.
+//!
 //! The closing thread has the dynamic linker's lock, and a thread that begins needs it: before the
 //! recorder's threads run, nobody waits for them. They have seen nothing of the library then.
 
@@ -56,7 +59,7 @@ impl Unload {
         self.state.store(FREE, Release);
     }
 
-    fn post(&self, descs: &Range<u64>, at: Ticks) -> bool {
+    pub(crate) fn post(&self, descs: &Range<u64>, at: Ticks) -> bool {
         if self.state.compare_exchange(FREE, FILLING, Acquire, Relaxed).is_err() {
             return false;
         }
@@ -69,8 +72,12 @@ impl Unload {
 }
 
 /// The calling thread is about to unmap the library with these descriptors. Returns when nothing that
-/// is recorded needs them any more, or when nobody records.
+/// was recorded needs them any more: a recording that was stopped does until its output is through.
+/// The caller may not be cancelled: this sleeps.
 pub(crate) fn library_gone(descs: Range<u64>) {
+    if !session::is_watching() {
+        return;
+    }
     let Some(arena) = session::arena() else { return };
     let header = arena.header();
     let began = Instant::now();

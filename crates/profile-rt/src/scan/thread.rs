@@ -188,6 +188,11 @@ impl ThreadScan {
         self.whole
     }
 
+    /// Of the calls that are under way, as far as is known: their functions.
+    pub(crate) fn descs(&self) -> impl Iterator<Item = u64> {
+        self.frames.iter().map(|frame| frame.desc)
+    }
+
     /// The thread went at `at`, and left `last` behind.
     pub(crate) fn end(&mut self, at: Ticks, last: Head, gaps: &Gaps, out: &mut Vec<Ended>) {
         self.last = last;

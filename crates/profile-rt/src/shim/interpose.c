@@ -91,10 +91,9 @@ static void over(const struct wait *wait) {
                      wait->function);
 }
 
-/* The notes forget the functions of a library that goes: another may come to lie in its place. */
+/* The notes forget the functions of a library that goes: another may come to lie in its place. The
+ * recorder may be at work although nothing is recorded any more: it says itself whether it is. */
 void tw_profile_library_gone(const struct tw_desc *from, const struct tw_desc *to) {
-    if (!recording())
-        return;
     __atomic_fetch_add(&libraries_gone, 1, __ATOMIC_RELAXED);
     for (unsigned at = 0; at < HOLDS; at++) {
         uint64_t function = LOAD(holds[at].function);
@@ -102,7 +101,11 @@ void tw_profile_library_gone(const struct tw_desc *from, const struct tw_desc *t
             __atomic_compare_exchange_n(&holds[at].function, &function, 0, 0, __ATOMIC_RELAXED,
                                         __ATOMIC_RELAXED);
     }
+    /* It sleeps, and a thread that were cancelled in that would keep the dynamic linker's lock. */
+    int cancelled;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancelled);
     tw_rt_library_gone((uint64_t)from, (uint64_t)to);
+    pthread_setcancelstate(cancelled, NULL);
 }
 
 static void let_go(const void *lock) {

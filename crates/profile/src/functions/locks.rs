@@ -77,7 +77,8 @@ impl Locks {
         let span = Span::from(call);
         if lane.waited_until > call.start {
             for wait in &lane.waits {
-                note(&mut self.sums, &mut self.beyond, &span, wait);
+                let known = lane.calls.iter().rev();
+                note(&mut self.sums, &mut self.beyond, &span, wait, known);
             }
         }
         push(&mut lane.calls, span);
@@ -86,8 +87,12 @@ impl Locks {
     pub(super) fn wait(&mut self, wait: &Wait) {
         let Some(lane) = lane(&mut self.lanes, &mut self.beyond, wait.thread) else { return };
         // A thread's calls come in the order of their ends.
-        for span in lane.calls.iter().rev().take_while(|span| span.end > wait.start) {
-            note(&mut self.sums, &mut self.beyond, span, wait);
+        for (nth, span) in lane.calls.iter().rev().enumerate() {
+            if span.end <= wait.start {
+                break;
+            }
+            let known = lane.calls.iter().rev().take(nth);
+            note(&mut self.sums, &mut self.beyond, span, wait, known);
         }
         lane.waited_until = lane.waited_until.max(wait.end);
         push(&mut lane.waits, *wait);
@@ -122,17 +127,36 @@ fn push<T>(recent: &mut VecDeque<T>, item: T) {
     recent.push_back(item);
 }
 
-/// Adds the part of `wait` that lies within a call. One that the call's bounds only may have reached counts
+/// The part of `wait` that lies within a call. One that the call's bounds only may have reached counts
 /// when the wait itself says that it was in this function: nothing innocent is charged.
-fn note(sums: &mut Map<Key, Sum>, beyond: &mut u64, span: &Span, wait: &Wait) {
+fn within(span: &Span, wait: &Wait) -> Ticks {
     let overlap =
         |(start, end): (Ticks, Ticks)| wait.end.min(end).saturating_sub(wait.start.max(start));
-    let within = overlap((span.start, span.end));
+    let is_certain = wait.function == Some(span.function) || overlap(span.surely) > 0;
+    if is_certain { overlap((span.start, span.end)) } else { 0 }
+}
+
+/// Adds the part of `wait` that lies within a call. A function has it once, by the call that it lies in
+/// the most: `known` are the calls that it was added for already, the latest first. (Calls that recurse
+/// all have it within them, and of calls whose bounds are vague more than one may.)
+fn note<'a>(
+    sums: &mut Map<Key, Sum>,
+    beyond: &mut u64,
+    span: &Span,
+    wait: &Wait,
+    known: impl Iterator<Item = &'a Span>,
+) {
     let function = span.function;
-    let is_certain = wait.function == Some(function) || overlap(span.surely) > 0;
-    if within == 0 || !is_certain {
+    let within = within(span, wait);
+    if within == 0 {
         return;
     }
+    let counted = known
+        .take_while(|known| known.end > wait.start)
+        .filter(|known| known.function == function)
+        .map(|known| self::within(known, wait))
+        .max()
+        .unwrap_or(0);
     let holder = wait.holder_function;
     let key = Key { function, kind: wait.kind, object: wait.object, holder };
     if sums.len() >= SUMS_MAX && !sums.contains_key(&key) {
@@ -140,8 +164,8 @@ fn note(sums: &mut Map<Key, Sum>, beyond: &mut u64, span: &Span, wait: &Wait) {
         return;
     }
     let sum = sums.entry(key).or_default();
-    sum.waits += 1;
-    sum.total = sum.total.saturating_add(within);
+    sum.waits += u64::from(counted == 0);
+    sum.total = sum.total.saturating_add(within.saturating_sub(counted));
     if within > sum.longest {
         (sum.longest, sum.site) = (within, wait.site);
     }
@@ -221,6 +245,25 @@ mod tests {
             locks.sums.into_values().map(|sum| (sum.waits, sum.total)).next(),
             Some((2, 75))
         );
+    }
+
+    #[test]
+    fn a_function_has_a_wait_once() {
+        // Two vague calls, of which either may be the one that waited, and one in the other.
+        let vague = |start, end| Call { start_slack: 50, end_slack: 50, ..call(1, 1, start, end) };
+        let calls = [vague(0, 55), vague(45, 90), call(1, 2, 52, 58), call(1, 2, 40, 95)];
+        let own = Wait { function: Some(FunctionId(1)), ..wait(1, 50, 60) };
+        for waits_at in 0..=calls.len() {
+            let mut locks = Locks::default();
+            calls[..waits_at].iter().for_each(|call| locks.call(call));
+            locks.wait(&own);
+            calls[waits_at..].iter().for_each(|call| locks.call(call));
+            let mut sums: Vec<_> = locks.sums().collect();
+            sums.sort_unstable_by_key(|(key, _)| *key);
+            let brief: Vec<_> =
+                sums.iter().map(|(_, sum)| (sum.waits, sum.total, sum.longest)).collect();
+            assert_eq!(brief, [(1, 10, 10), (1, 10, 10)], "the wait came as number {waits_at}");
+        }
     }
 
     #[test]

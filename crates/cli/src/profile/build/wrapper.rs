@@ -3,6 +3,7 @@
 use super::LLVM;
 use super::installed::Installed;
 use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStringExt as _;
 use std::path::Path;
 
 /// Which of the two compilers.
@@ -127,25 +128,27 @@ const TAKE_VALUE: &[&str] = &[
 /// The words for clang. Ours come first where the user's may overrule them, and last where order
 /// matters to the linker.
 pub(super) fn extend(arguments: &[OsString], installed: &Installed) -> Vec<OsString> {
-    let mut words = before(arguments, installed);
+    let meant = expanded(arguments);
+    let output = output(&meant);
+    let mut words = before(output, installed);
     words.extend_from_slice(arguments);
-    let runtime = if brings_runtime(arguments) {
+    let runtime = if brings_runtime(&meant) {
         // So that its wrappers of locks are taken from there, and not the C library's functions.
         "-Wl,-u,pthread_mutex_lock".into()
     } else {
         installed.object().into()
     };
-    words.extend(after(output(arguments), runtime, installed));
+    words.extend(after(output, runtime, installed));
     words
 }
 
 /// Not all apply to every step; clang is told not to mind those that do not.
-fn before(arguments: &[OsString], installed: &Installed) -> Vec<OsString> {
+fn before(output: Output, installed: &Installed) -> Vec<OsString> {
     let mut words: Vec<OsString> = vec!["--start-no-unused-arguments".into()];
     words.push(joined("-fpass-plugin=", &installed.plugin()));
     words.push("-gline-tables-only".into());
     words.push(joined("-idirafter", &installed.include()));
-    if output(arguments) != Output::Other {
+    if output != Output::Other {
         words.push(format!("--ld-path=ld.lld-{LLVM}").into());
         words.push(joined("-Wl,--load-pass-plugin=", &installed.plugin()));
     }
@@ -184,6 +187,42 @@ fn with_runtime(runtime: OsString, flags: Vec<OsString>) -> Vec<OsString> {
     words.extend(flags);
     words.extend(["-lpthread", "-ldl", "-lm", "-lc"].map(OsString::from));
     words
+}
+
+/// The arguments with those of response files (`@FILE`, as rustc writes where a line were too long) in their
+/// place. One that cannot be read is clang's to complain of; one in another stays as it is.
+fn expanded(arguments: &[OsString]) -> Vec<OsString> {
+    let mut words = Vec::new();
+    for word in arguments {
+        let file = word.to_str().and_then(|word| word.strip_prefix('@'));
+        match file.and_then(|file| std::fs::read(file).ok()) {
+            Some(text) => words.extend(split(&text)),
+            None => words.push(word.clone()),
+        }
+    }
+    words
+}
+
+/// The words of a response file: white space parts them, and quotes and backslashes keep it.
+fn split(text: &[u8]) -> Vec<OsString> {
+    let mut words = Vec::new();
+    let mut word: Option<Vec<u8>> = None;
+    let mut quote = None;
+    let mut bytes = text.iter().copied();
+    while let Some(byte) = bytes.next() {
+        match (quote, byte) {
+            (_, b'\\') => word.get_or_insert_default().extend(bytes.next()),
+            (Some(open), _) if byte == open => quote = None,
+            (None, b'"' | b'\'') => {
+                quote = Some(byte);
+                word.get_or_insert_default();
+            }
+            (None, _) if byte.is_ascii_whitespace() => words.extend(word.take()),
+            _ => word.get_or_insert_default().push(byte),
+        }
+    }
+    words.extend(word);
+    words.into_iter().map(OsString::from_vec).collect()
 }
 
 /// Whether a Rust program that marks its requests has the runtime as a crate among its own.
@@ -273,6 +312,20 @@ mod tests {
         let words = |line: &str| line.split(' ').map(OsString::from).collect::<Vec<_>>();
         assert!(brings_runtime(&words("a.o deps/libtailwater_profile_rt-0a1b.rlib -o a")));
         assert!(!brings_runtime(&words("a.o deps/libtailwater_profile-0a1b.rlib -o a")));
+    }
+
+    #[test]
+    fn response_files_are_looked_into() {
+        let folder = std::env::temp_dir();
+        let file = folder.join(format!("tailwater-wrapper-{}", std::process::id()));
+        let text = "-shared\n\"a b.o\" c\\ d.o\n'deps/libtailwater_profile_rt-0a1b.rlib' ''\n";
+        std::fs::write(&file, text).expect("a response file");
+        let words = expanded(&["-o".into(), "a".into(), joined("@", &file), "@nowhere".into()]);
+        std::fs::remove_file(&file).expect("it was written");
+        let runtime = "deps/libtailwater_profile_rt-0a1b.rlib";
+        assert_eq!(words, ["-o", "a", "-shared", "a b.o", "c d.o", runtime, "", "@nowhere"]);
+        assert!(brings_runtime(&words));
+        assert_eq!(output(&words), Output::SharedLibrary);
     }
 
     #[test]

@@ -9,6 +9,8 @@ namespace tailwater {
 
 inline constexpr llvm::StringLiteral ContextName = "tw_profile_context";
 inline constexpr llvm::StringLiteral SlowName = "tw_profile_slow";
+inline constexpr llvm::StringLiteral SlowOnStackName = "tw_profile_slow_on_stack";
+inline constexpr llvm::StringLiteral BackName = "tw_profile_back";
 inline constexpr llvm::StringLiteral DescriptorSection = "tw_desc";
 /// Begins the name of everything in the runtime.
 inline constexpr llvm::StringLiteral RuntimePrefix = "tw_profile_";

@@ -6,14 +6,13 @@
 #include "ShadowStack.h"
 #include "Descriptor.h"
 #include "Names.h"
-#include "Region.h"
+#include "Places.h"
 
 #include "llvm/IR/DebugInfoMetadata.h"
 #include "llvm/IR/IRBuilder.h"
-#include "llvm/IR/IntrinsicInst.h"
+#include "llvm/IR/Intrinsics.h"
 #include "llvm/IR/MDBuilder.h"
 #include "llvm/IR/Module.h"
-#include "llvm/Support/CommandLine.h"
 #include "llvm/Support/Process.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
 
@@ -22,15 +21,16 @@ using namespace tailwater;
 
 namespace {
 
-cl::opt<bool> KeepTailCallers(
-    "tw-profile-keep-tail-callers",
-    cl::desc("Keep a caller's frame during its tail calls; they then use machine stack"));
+bool isSet(StringRef Name) { return sys::Process::GetEnv(Name).value_or("") == "1"; }
 
 /// Every call pushes, on paths that neither call nor loop too.
-bool wantsWhole() { return sys::Process::GetEnv("TAILWATER_PROFILE_WHOLE").value_or("") == "1"; }
+bool wantsWhole() { return isSet("TAILWATER_PROFILE_WHOLE"); }
+
+/// The program goes from one machine stack to another without telling.
+bool wantsFibers() { return isSet("TAILWATER_PROFILE_FIBERS"); }
 
 // Offsets in struct tw_context and struct tw_entry.
-constexpr uint64_t ContextGeneration = 8, ContextLimit = 16;
+constexpr uint64_t ContextGeneration = 8, ContextLimit = 16, ContextLow = 40, ContextExtent = 48;
 constexpr uint64_t EntryGeneration = 8, EntrySize = 16;
 
 /// Initial-exec works everywhere; local-exec saves an instruction and a load, and needs a runtime
@@ -56,10 +56,10 @@ GlobalVariable *contextVariable(Module &M) {
   return Context;
 }
 
-FunctionCallee slowPath(Module &M) {
-  LLVMContext &C = M.getContext();
-  FunctionCallee Slow = M.getOrInsertFunction(SlowName, Type::getInt64Ty(C));
-  auto *F = cast<Function>(Slow.getCallee());
+/// What instrumented code calls of the runtime.
+FunctionCallee rarelyCalled(Module &M, StringRef Name, FunctionType *Type) {
+  FunctionCallee Callee = M.getOrInsertFunction(Name, Type);
+  auto *F = cast<Function>(Callee.getCallee());
   if (F->isDeclaration()) {
     F->setCallingConv(CallingConv::PreserveMost);
     F->addFnAttr(Attribute::Cold);
@@ -67,14 +67,15 @@ FunctionCallee slowPath(Module &M) {
     // A lazily bound call would run the dynamic linker, which preserves fewer registers.
     F->addFnAttr(Attribute::NonLazyBind);
   }
-  return Slow;
+  return Callee;
 }
 
 /// Builds one function's accesses to its thread's context.
 class FrameBuilder {
 public:
-  explicit FrameBuilder(Function &F)
-      : F(F), M(*F.getParent()), Word(Type::getInt64Ty(F.getContext())), Variable(contextVariable(M)) {}
+  FrameBuilder(Function &F, bool Fibers)
+      : F(F), M(*F.getParent()), Fibers(Fibers), Word(Type::getInt64Ty(F.getContext())),
+        Variable(contextVariable(M)) {}
 
   /// The frame is there from the beginning of \p Head on.
   void enter(BasicBlock &Head);
@@ -85,10 +86,19 @@ public:
     IRBuilder<> B(&I);
     setPosition(&I, I.getDebugLoc(), next(B));
   }
+  /// From \p I on the thread's context is that of the machine stack that this function runs on.
+  void comeBackBefore(Instruction &I);
 
 private:
   void setPosition(Instruction *Before, DebugLoc Where, Value *To);
+  Value *needsSlowPath(IRBuilder<> &B, Value *Context, Value *Position);
   Value *takeSlowPath(Instruction *Before);
+  CallInst *call(Instruction *Before, StringRef Name, Type *Result, ArrayRef<Value *> Arguments);
+  /// Where the caller's part of the machine stack ends.
+  Value *stackTop(IRBuilder<> &B) {
+    Value *Address = B.CreateIntrinsic(Intrinsic::addressofreturnaddress, {B.getPtrTy()}, {});
+    return B.CreatePtrToInt(Address, Word);
+  }
   void push(IRBuilder<> &B, Value *Context);
 
   Value *next(IRBuilder<> &B) { return B.CreateAdd(Position, B.getInt64(EntrySize)); }
@@ -119,10 +129,13 @@ private:
 
   Function &F;
   Module &M;
+  bool Fibers;
   Type *Word;
   GlobalVariable *Variable;
-  Value *Position = nullptr;
+  Value *Context = nullptr, *Position = nullptr;
 };
+
+MDNode *rarely(LLVMContext &C) { return MDBuilder(C).createBranchWeights(1, 1 << 20); }
 
 /// Where the entry code goes: in the entry block behind the fixed-size allocas, which count as such only
 /// there, and that block is about to be split.
@@ -145,11 +158,11 @@ void FrameBuilder::enter(BasicBlock &Head) {
   IRBuilder<> B(Start);
   // Without a location, so that a debugger's breakpoint still stops at the first statement.
   B.SetCurrentDebugLocation(DebugLoc());
-  Value *Context = loadContext(B), *Found = load(B, Context, 0);
-  Value *Full = B.CreateICmpUGE(Found, load(B, Context, ContextLimit));
-  MDNode *Rarely = MDBuilder(F.getContext()).createBranchWeights(1, 1 << 20);
-  Instruction *Cold = SplitBlockAndInsertIfThen(Full, Start, /*Unreachable=*/false, Rarely);
-  BasicBlock *Fast = cast<Instruction>(Full)->getParent();
+  Value *Loaded = loadContext(B), *Found = load(B, Loaded, 0);
+  Value *Rare = needsSlowPath(B, Loaded, Found);
+  Instruction *Cold =
+      SplitBlockAndInsertIfThen(Rare, Start, /*Unreachable=*/false, rarely(F.getContext()));
+  BasicBlock *Fast = cast<Instruction>(Rare)->getParent();
   Value *Given = takeSlowPath(Cold);
   IRBuilder<> ColdBuilder(Cold);
   ColdBuilder.SetCurrentDebugLocation(DebugLoc());
@@ -164,11 +177,11 @@ void FrameBuilder::enter(BasicBlock &Head) {
     Phi->addIncoming(OnCold, Cold->getParent());
     return Phi;
   };
-  Value *Chosen = Either(Context, Registered);
+  Context = Either(Loaded, Registered);
   Position = Either(Found, Given);
   B.SetInsertPoint(Start);
   B.SetCurrentDebugLocation(DebugLoc());
-  push(B, Chosen);
+  push(B, Context);
 }
 
 void FrameBuilder::push(IRBuilder<> &B, Value *Context) {
@@ -180,12 +193,41 @@ void FrameBuilder::push(IRBuilder<> &B, Value *Context) {
   store(B, next(B), Context, 0);
 }
 
+Value *FrameBuilder::needsSlowPath(IRBuilder<> &B, Value *Context, Value *Position) {
+  Value *Full = B.CreateICmpUGE(Position, load(B, Context, ContextLimit));
+  if (!Fibers)
+    return Full;
+  Value *Height = B.CreateSub(stackTop(B), load(B, Context, ContextLow));
+  return B.CreateOr(Full, B.CreateICmpUGE(Height, load(B, Context, ContextExtent)));
+}
+
 Value *FrameBuilder::takeSlowPath(Instruction *Before) {
+  IRBuilder<> B(Before);
+  if (Fibers)
+    return call(Before, SlowOnStackName, Word, {stackTop(B)});
+  return call(Before, SlowName, Word, {});
+}
+
+void FrameBuilder::comeBackBefore(Instruction &I) {
+  IRBuilder<> B(&I);
+  B.SetCurrentDebugLocation(I.getDebugLoc());
+  Value *Elsewhere = B.CreateICmpNE(loadContext(B), Context);
+  Instruction *Cold =
+      SplitBlockAndInsertIfThen(Elsewhere, &I, /*Unreachable=*/false, rarely(F.getContext()));
+  call(Cold, BackName, Type::getVoidTy(F.getContext()), {Context});
+}
+
+CallInst *FrameBuilder::call(Instruction *Before, StringRef Name, Type *Result,
+                             ArrayRef<Value *> Arguments) {
   IRBuilder<> B(Before);
   // A call in a function with debug information must have a location, if only "compiler-made".
   if (DISubprogram *Program = F.getSubprogram())
     B.SetCurrentDebugLocation(DILocation::get(F.getContext(), 0, 0, Program));
-  CallInst *Call = B.CreateCall(slowPath(M));
+  SmallVector<Type *, 1> Types;
+  for (Value *Argument : Arguments)
+    Types.push_back(Argument->getType());
+  CallInst *Call = B.CreateCall(
+      rarelyCalled(M, Name, FunctionType::get(Result, Types, /*isVarArg=*/false)), Arguments);
   Call->setCallingConv(CallingConv::PreserveMost);
   return Call;
 }
@@ -193,56 +235,7 @@ Value *FrameBuilder::takeSlowPath(Instruction *Before) {
 void FrameBuilder::setPosition(Instruction *Before, DebugLoc Where, Value *To) {
   IRBuilder<> B(Before);
   B.SetCurrentDebugLocation(Where);
-  store(B, To, loadContext(B), 0);
-}
-
-/// A call that may reuse our machine frame: popping after it would take that position from it, and
-/// programs that recurse so would run out of stack.
-bool isTailCall(const CallInst &Call, bool MayDisable) {
-  if (Call.isMustTailCall())
-    return true;
-  if (!Call.isTailCall() || MayDisable || isa<IntrinsicInst>(Call) || Call.isInlineAsm())
-    return false;
-  auto *Return = dyn_cast_or_null<ReturnInst>(Call.getNextNode());
-  return Return && (!Return->getReturnValue() || Return->getReturnValue() == &Call);
-}
-
-struct Places {
-  SmallVector<Instruction *, 4> Leaves, Links;
-};
-
-void linkAfter(CallBase &Call, Places &Found) {
-  if (auto *Invoke = dyn_cast<InvokeInst>(&Call))
-    Found.Links.push_back(&*Invoke->getNormalDest()->getFirstInsertionPt());
-  else if (!Call.isTerminator() && !Call.isMustTailCall())
-    Found.Links.push_back(Call.getNextNode());
-}
-
-/// The places are found before anything is inserted.
-Places findPlaces(Function &F, const Region &Framed) {
-  bool NoTailCalls =
-      KeepTailCallers || F.getFnAttribute("disable-tail-calls").getValueAsBool();
-  Places Found;
-  for (BasicBlock *Last : Framed.Last)
-    Found.Leaves.push_back(Last->getTerminator());
-  for (BasicBlock *Block : Framed.Blocks) {
-    Instruction *End = Block->getTerminator();
-    if (isa<ReturnInst>(End)) {
-      auto *Call = dyn_cast_or_null<CallInst>(End->getPrevNode());
-      CallInst *Must = Block->getTerminatingMustTailCall();
-      if (Must)
-        Call = Must;
-      Found.Leaves.push_back(Call && isTailCall(*Call, NoTailCalls) ? Call : End);
-    } else if (isa<ResumeInst>(End)) {
-      Found.Leaves.push_back(End);
-    }
-    if (Block->isLandingPad())
-      Found.Links.push_back(&*Block->getFirstInsertionPt());
-    for (Instruction &I : *Block)
-      if (auto *Call = dyn_cast<CallBase>(&I); Call && returnsTwice(*Call))
-        linkAfter(*Call, Found);
-  }
-  return Found;
+  store(B, To, Fibers ? Context : loadContext(B), 0);
 }
 
 } // namespace
@@ -252,9 +245,15 @@ void tailwater::pushFrame(Function &F) {
   Region Framed = wantsWhole() ? wholeOf(F) : slowPartOf(F);
   if (!Framed.Head)
     return;
+  bool Fibers = wantsFibers();
   Places Found = findPlaces(F, Framed);
-  FrameBuilder Frame(F);
+  FrameBuilder Frame(F, Fibers);
   Frame.enter(*Framed.Head);
+  if (Fibers) {
+    F.setUWTableKind(UWTableKind::Async);
+    for (Instruction *I : Found.Returns)
+      Frame.comeBackBefore(*I);
+  }
   // Links first: where a block is both (a landing pad that resumes at once), leaving comes last.
   for (Instruction *I : Found.Links)
     Frame.linkBefore(*I);

@@ -10,8 +10,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
-use tailwater_profile::record::{Call, CallFlags, LossKind, Mark, MarkKind, Record};
-use tailwater_profile::record::{ThreadId, WaitKind};
+use tailwater_profile::record::{CallFlags, LossKind, Mark, MarkKind, Record, WaitKind};
 use tailwater_profile::trace::Ending;
 
 /// The clock may be read before the stores that come before it in the program can be seen: they wait in their
@@ -195,36 +194,6 @@ fn every_mark_is_written_or_counted_and_most_are_written() {
         // more are written than the largest ring holds.
         (written > 200_000).then_some(())
     });
-}
-
-#[test]
-fn fibers_have_frames_of_their_own() {
-    let _alone = alone();
-    let lanes = in_time(50, |rounds| {
-        let folder = folder("fibers");
-        succeeds(&mut record(&folder, &["fibers", rounds]));
-        let lanes = lanes_of_fibers(&Recorded::read(&folder.join("x.trace")));
-        (lanes.len() >= 2).then_some(lanes)
-    });
-    assert_eq!(lanes.len(), 2, "one fiber's functions each: {lanes:?}");
-}
-
-/// Threads with the functions that were found in them.
-fn lanes_of_fibers(recorded: &Recorded) -> HashSet<(ThreadId, &'static str)> {
-    assert_eq!(recorded.threads(), 3, "two fibers and the thread that runs them");
-    let mut lanes = HashSet::new();
-    for (inner, outer) in [("ping_inner", "ping_outer"), ("pong_inner", "pong_outer")] {
-        let outermost: Vec<&Call> = recorded.calls(outer).collect();
-        assert!(outermost.len() <= 1 && outermost.iter().all(|call| call.depth == 0), "{outer}");
-        for call in recorded.calls(inner) {
-            let parent = call.parent.map(|id| recorded.names[&id.0].as_str());
-            assert_eq!((parent, call.depth), (Some(outer), 1), "{call:?}");
-            lanes.insert((call.thread, inner));
-        }
-    }
-    let switches = recorded.calls("visit").chain(recorded.calls("leave")).count();
-    assert_eq!(switches, 0, "who switches has no frame");
-    lanes
 }
 
 #[test]

@@ -12,8 +12,8 @@ pub(crate) const ENDED: u32 = 2;
 /// Bytes of a descriptor.
 pub(crate) const DESC_BYTES: usize = 32;
 
-/// What a scanner polls. Written by the thread; `limit` and `state` by whoever registers it or takes
-/// it off.
+/// What a scanner polls. Written by the thread; `limit`, `state` and where its machine stack lies by whoever
+/// registers it or takes it off.
 #[repr(C, align(64))]
 pub(crate) struct Context {
     pub(crate) position: AtomicU64,
@@ -22,7 +22,12 @@ pub(crate) struct Context {
     pub(crate) base: AtomicU64,
     pub(crate) tid: AtomicU32,
     pub(crate) state: AtomicU32,
-    pub(crate) reserved: [AtomicU64; 3],
+    /// The machine stack that these frames are of, for code built to find that out: where it is known to
+    /// be, from `stack_low` on; no further down than that may belong to another.
+    pub(crate) stack_low: AtomicU64,
+    pub(crate) stack_extent: AtomicU64,
+    /// Of a fiber that was found: the end of its machine stack; zero for all others.
+    pub(crate) stack_top: AtomicU64,
 }
 
 /// One frame. Written by its thread.

@@ -4,9 +4,10 @@
 //! and UNUSED again once a scanner has taken its last events; without a scanner an ENDED slot is
 //! as good as an UNUSED one.
 
-use crate::abi::{Context, ENDED, ENTRY_BYTES, LIVE, UNUSED};
+use crate::abi::{Context, ENDED, LIVE, UNUSED};
 use crate::arena::{Arena, Slot, THREADS_MAX};
 use crate::shim::{self, Stage};
+use crate::stacks::Stack;
 use crate::{clock, session};
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
@@ -19,7 +20,7 @@ pub(crate) fn calling_thread() -> Option<(Arena, usize)> {
     let place = session::arena().map(|arena| (arena, claim(&arena)));
     match place {
         Some((arena, Some(index))) => {
-            enter(&arena, index);
+            enter(&arena, index, &Stack::UNKNOWN);
             shim::set_stage(Stage::Fresh);
             Some((arena, index))
         }
@@ -70,19 +71,20 @@ fn claim(arena: &Arena) -> Option<usize> {
 /// Between UNUSED and LIVE: scanners pass it over.
 const CLAIMED: u32 = 3;
 
-fn enter(arena: &Arena, index: usize) {
-    open(arena, index, rustix::thread::gettid().as_raw_nonzero().get().cast_unsigned());
+pub(crate) fn enter(arena: &Arena, index: usize, stack: &Stack) {
+    open(arena, index, rustix::thread::gettid().as_raw_nonzero().get().cast_unsigned(), stack);
     shim::set_pending(0);
     shim::set_context(Some(&arena.slot(index).context));
 }
 
 /// Sets up a slot that was won; `tid` is zero for a fiber.
-fn open(arena: &Arena, index: usize, tid: u32) {
+pub(crate) fn open(arena: &Arena, index: usize, tid: u32, stack: &Stack) {
     let Slot { context, life, own, .. } = arena.slot(index);
     let (base, pad) = arena.stack(index);
     context.base.store(base, Relaxed);
     context.position.store(base, Relaxed);
     context.tid.store(tid, Relaxed);
+    stack.write(context);
     life.first_generation.store(context.generation.load(Relaxed), Relaxed);
     life.started.store(clock::ticks(), Relaxed);
     life.incarnation.fetch_add(1, Relaxed);
@@ -95,7 +97,7 @@ fn open(arena: &Arena, index: usize, tid: u32) {
 }
 
 /// Says that nobody will push there any more.
-fn close(arena: &Arena, index: usize) {
+pub(crate) fn close(arena: &Arena, index: usize) {
     let slot = arena.slot(index);
     slot.life.ended.store(clock::ticks(), Relaxed);
     slot.context.state.store(ENDED, Release);
@@ -111,15 +113,29 @@ pub(crate) fn new_fiber() -> &'static Context {
         }
         return shim::spare();
     };
-    open(&arena, index, 0);
+    open(&arena, index, 0, &Stack::ANNOUNCED);
     &arena.slot(index).context
 }
 
-/// The calling thread runs a fiber from now on; null: what it runs without one. The waits whose locks
-/// are still held stay with who waited.
+/// A place for a fiber that was found on a machine stack.
+pub(crate) fn found_fiber(arena: &Arena, stack: &Stack) -> Option<usize> {
+    let Some(index) = claim(arena) else {
+        arena.header().denied.fetch_add(1, Relaxed);
+        return None;
+    };
+    open(arena, index, 0, stack);
+    Some(index)
+}
+
+/// The calling thread runs a fiber from now on; null: what it runs without one.
 pub(crate) fn switch_to(fiber: *const Context) {
+    switch(shim::context(), fiber);
+}
+
+/// The same, after `left`. The waits whose locks are still held stay with who waited.
+pub(crate) fn switch(left: *const Context, fiber: *const Context) {
     let Some(arena) = session::arena() else { return };
-    if let Some(left) = arena.index_of(shim::context()) {
+    if let Some(left) = arena.index_of(left) {
         arena.slot(left).own.pending_len.store(shim::pending(), Relaxed);
     }
     let entered = arena.index_of(fiber).map(|index| &arena.slot(index).context);
@@ -138,47 +154,6 @@ pub(crate) fn end_of_fiber(fiber: *const Context) {
     }
 }
 
-/// What a fork's child needs of its only thread.
-#[derive(Debug)]
-pub(crate) struct Kept {
-    generation: u64,
-    position: u64,
-    started: u64,
-    frames: Vec<(u64, u64)>,
-}
-
-/// Copies the calling thread's stack.
-pub(crate) fn keep(arena: &Arena, index: usize) -> Kept {
-    let Slot { context, life, .. } = arena.slot(index);
-    let position = context.position.load(Relaxed);
-    let depth = position.saturating_sub(context.base.load(Relaxed)) / ENTRY_BYTES;
-    let depth = depth.min(u64::from(arena.frames_max())) as u32;
-    let frame = |at| {
-        let entry = arena.entry(index, at);
-        (entry.desc.load(Relaxed), entry.generation.load(Relaxed))
-    };
-    Kept {
-        generation: context.generation.load(Relaxed),
-        position,
-        started: life.started.load(Relaxed),
-        frames: (0..depth).map(frame).collect(),
-    }
-}
-
-/// Puts it back, into the same slot of an empty arena.
-pub(crate) fn restore(arena: &Arena, index: usize, kept: &Kept) {
-    let Slot { context, life, .. } = arena.slot(index);
-    for (at, (desc, generation)) in kept.frames.iter().enumerate() {
-        let entry = arena.entry(index, at as u32);
-        entry.desc.store(*desc, Relaxed);
-        entry.generation.store(*generation, Relaxed);
-    }
-    context.generation.store(kept.generation, Relaxed);
-    enter(arena, index);
-    context.position.store(kept.position, Relaxed);
-    life.started.store(kept.started, Relaxed);
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -192,26 +167,6 @@ mod tests {
         assert_eq!(claim(&arena), Some(2), "the scanner has not seen 0 end");
         arena.header().lease.store(0, Relaxed);
         assert_eq!(claim(&arena), Some(0));
-    }
-
-    #[test]
-    fn a_stack_survives_the_replacement_of_its_arena() {
-        let arena = Arena::create().expect("address space");
-        let (base, _) = arena.stack(5);
-        let context = &arena.slot(5).context;
-        context.base.store(base, Relaxed);
-        context.position.store(base + 2 * ENTRY_BYTES, Relaxed);
-        context.generation.store(40, Relaxed);
-        arena.entry(5, 1).generation.store(39, Relaxed);
-        let kept = keep(&arena, 5);
-        assert!(arena.replace());
-        restore(&arena, 5, &kept);
-        assert_eq!(context.position.load(Relaxed), base + 2 * ENTRY_BYTES);
-        assert_eq!(context.generation.load(Relaxed), 40);
-        assert_eq!(arena.entry(5, 1).generation.load(Relaxed), 39);
-        assert_eq!(arena.slot(4).context.state.load(Relaxed), UNUSED);
-        assert_eq!(context.state.load(Relaxed), LIVE);
-        end_of_thread();
     }
 
     #[test]

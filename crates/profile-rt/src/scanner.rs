@@ -3,13 +3,15 @@
 use crate::abi::{ENDED, ENTRY_BYTES, LIVE};
 use crate::arena::{Arena, Slot, THREADS_MAX};
 use crate::clock::ticks;
-use crate::scan::{Costs, Ended, Gaps, Glimpse, Head, Pace, Probe, WHOLE, Watch, Window};
+use crate::scan::{
+    Costs, Ended, Gaps, Glimpse, Head, Pace, Probe, ThreadScan, WHOLE, Watch, Window,
+};
 use std::ops::Range;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError};
 use std::time::Duration;
-use tailwater_profile::record::{Gap, ThreadId, Ticks};
+use tailwater_profile::record::{Gap, LossKind, ThreadId, Ticks};
 
 /// Something for the output, in the order in which it happened.
 #[derive(Clone, Copy, Debug)]
@@ -36,9 +38,10 @@ pub(crate) enum Item {
         descs: (u64, u64),
         at: Ticks,
     },
-    /// Calls that came and went unseen.
+    /// Calls that came and went unseen, or what else could not be told.
     Lost {
         id: Option<ThreadId>,
+        kind: LossKind,
         count: u64,
     },
 }
@@ -261,10 +264,7 @@ impl Scanner {
         let at = self.arena.slot(slot).life.ended.load(Relaxed);
         watch.scan.end(at, eye.head(), &self.gaps, &mut self.ended);
         self.batch.extend(self.ended.drain(..).map(|ended| Item::Call(id, ended)));
-        let count = watch.scan.take_lost();
-        if count > 0 {
-            self.batch.push(Item::Lost { id: Some(id), count });
-        }
+        self.batch.extend(lost(id, &mut watch.scan));
         self.batch.push(Item::Went { id, slot });
     }
 
@@ -288,7 +288,7 @@ impl Scanner {
                 let before = batch.len();
                 batch.retain(|item| !matches!(item, Item::Call(..)));
                 let count = (before - batch.len()) as u64;
-                batch.push(Item::Lost { id: None, count });
+                batch.push(Item::Lost { id: None, kind: LossKind::Calls, count });
                 self.batch = batch;
             }
         }
@@ -296,10 +296,7 @@ impl Scanner {
 
     fn tell_losses(&mut self) {
         for watched in &mut self.watched {
-            let count = watched.watch.scan.take_lost();
-            if count > 0 {
-                self.batch.push(Item::Lost { id: Some(watched.id), count });
-            }
+            self.batch.extend(lost(watched.id, &mut watched.watch.scan));
         }
     }
 
@@ -315,6 +312,13 @@ impl Scanner {
         // The output empties the channel until it is closed; if it is gone, so is the file.
         let _ = self.to.send(self.batch);
     }
+}
+
+/// What a thread's scan has lost since this was last asked.
+fn lost(id: ThreadId, scan: &mut ThreadScan) -> impl Iterator<Item = Item> + use<> {
+    let kinds = [(LossKind::Calls, scan.take_lost()), (LossKind::Mixed, scan.take_mixed())];
+    let told = kinds.into_iter().filter(|(_, count)| *count > 0);
+    told.map(move |(kind, count)| Item::Lost { id: Some(id), kind, count })
 }
 
 /// Waking up takes the program up to 25 µs in a virtual machine: as long a nap as makes that its share.

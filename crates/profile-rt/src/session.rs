@@ -2,12 +2,13 @@
 
 use crate::arena::Arena;
 use crate::calibrate::Rig;
+use crate::clock;
+use crate::forked::Kept;
 use crate::output::{self, Output};
 use crate::scan::Costs;
 use crate::scanner::{BATCHES_MAX, Scanner, Times};
 use crate::settings::Settings;
 use crate::shim::{self, Stage};
-use crate::{clock, register};
 use rustix::thread::{sched_getaffinity, sched_getcpu, sched_setaffinity, set_current_timer_slack};
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -129,19 +130,17 @@ pub(crate) fn forked() {
     STARTED.store(0, Relaxed);
     shim::set_lock_threshold(u64::MAX);
     let Some(arena) = arena() else { return };
-    let context = shim::context();
+    let (own, current) = (shim::own(), shim::context());
     // The memory is still the parent's: what is called from here may not touch it.
     shim::set_context(None);
     let stage = shim::stage();
     shim::set_stage(Stage::Denied);
-    let kept = arena.index_of(context).map(|index| (index, register::keep(&arena, index)));
+    let kept = Kept::of(&arena, own, current);
     if !arena.replace() {
         return;
     }
     shim::set_stage(stage);
-    if let Some((index, kept)) = kept {
-        register::restore(&arena, index, &kept);
-    }
+    kept.restore(&arena);
 }
 
 fn begin(path: &Path, settings: Settings) -> io::Result<()> {

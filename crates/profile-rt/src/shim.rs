@@ -38,6 +38,10 @@ unsafe extern "C" {
     safe fn tw_shim_set_stage(stage: u32);
     fn tw_shim_set_context(context: *const Context);
     fn tw_shim_switch(fiber: *const Context);
+    safe fn tw_shim_own() -> *const Context;
+    safe fn tw_shim_on_signal_stack() -> u32;
+    safe fn tw_shim_thread_pointer() -> u64;
+    safe fn tw_shim_word_at(address: u64) -> u64;
     safe fn tw_shim_spare() -> *const Context;
     safe fn tw_shim_pending_at() -> *mut u32;
     safe fn tw_shim_set_lock_threshold(ticks: u64);
@@ -62,6 +66,26 @@ pub(crate) fn set_context(context: Option<&'static Context>) {
 pub(crate) fn switch(fiber: Option<&'static Context>) {
     // SAFETY: contexts live for ever.
     unsafe { tw_shim_switch(fiber.map_or(std::ptr::null(), |fiber| fiber)) }
+}
+
+/// The calling thread's own context, whatever fiber it runs; null while it has none.
+pub(crate) fn own() -> *const Context {
+    tw_shim_own()
+}
+
+/// Whether the calling thread is in a signal's handler that has a stack of its own.
+pub(crate) fn is_on_signal_stack() -> bool {
+    tw_shim_on_signal_stack() != 0
+}
+
+/// The word at an address that need not be mapped any more; `None`: it cannot be read.
+pub(crate) fn word_at(address: u64) -> Option<u64> {
+    Some(tw_shim_word_at(address)).filter(|word| *word != u64::MAX)
+}
+
+/// Where the C library keeps what it knows of the calling thread.
+pub(crate) fn thread_pointer() -> u64 {
+    tw_shim_thread_pointer()
 }
 
 /// The context of all fibers for which there was no room.

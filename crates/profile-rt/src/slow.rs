@@ -1,62 +1,98 @@
 //! Where instrumented code goes when its thread has no stack yet, or its stack is full.
 
-use crate::register;
-use crate::shim;
+use crate::abi::Context;
+use crate::arena::Arena;
+use crate::{register, shim, stacks};
 use std::sync::atomic::Ordering::Relaxed;
 
-/// See `tailwater/profile_abi.h`. Instrumented code calls this with LLVM's `preserve_most`, which
-/// stable Rust cannot say: it saves what that convention wants kept.
-#[cfg(target_arch = "x86_64")]
-#[unsafe(no_mangle)]
-#[unsafe(naked)]
-extern "C" fn tw_profile_slow() -> u64 {
-    std::arch::naked_asm!(
-        "push rcx",
-        "push rdx",
-        "push rsi",
-        "push rdi",
-        "push r8",
-        "push r9",
-        "push r10",
-        "call {slow}",
-        "pop r10",
-        "pop r9",
-        "pop r8",
-        "pop rdi",
-        "pop rsi",
-        "pop rdx",
-        "pop rcx",
-        "ret",
-        slow = sym tw_shim_slow,
-    )
+/// A function of `tailwater/profile_abi.h`. Instrumented code calls it with LLVM's `preserve_most`, which
+/// stable Rust cannot say: it saves what that convention wants kept, and tells unwinders so. `$first` is the
+/// register of results, which is kept where there is none.
+macro_rules! preserving_most {
+    ($(#[$doc:meta])* $name:ident => $target:ident, keeps [$($first:literal)?]) => {
+        $(#[$doc])*
+        #[cfg(target_arch = "x86_64")]
+        #[unsafe(no_mangle)]
+        #[unsafe(naked)]
+        extern "C" fn $name() {
+            std::arch::naked_asm!(
+                ".cfi_startproc",
+                $(concat!("push ", $first), "sub rsp, 8", ".cfi_adjust_cfa_offset 16",)?
+                "push rcx",
+                "push rdx",
+                "push rsi",
+                "push rdi",
+                "push r8",
+                "push r9",
+                "push r10",
+                ".cfi_adjust_cfa_offset 56",
+                "call {target}",
+                "pop r10",
+                "pop r9",
+                "pop r8",
+                "pop rdi",
+                "pop rsi",
+                "pop rdx",
+                "pop rcx",
+                ".cfi_adjust_cfa_offset -56",
+                $("add rsp, 8", concat!("pop ", $first), ".cfi_adjust_cfa_offset -16",)?
+                "ret",
+                ".cfi_endproc",
+                target = sym $target,
+            )
+        }
+
+        $(#[$doc])*
+        /// AArch64's convention keeps x9 to x15, and no registers of results.
+        #[cfg(target_arch = "aarch64")]
+        #[unsafe(no_mangle)]
+        #[unsafe(naked)]
+        extern "C" fn $name() {
+            std::arch::naked_asm!(
+                ".cfi_startproc",
+                "stp x29, x30, [sp, #-80]!",
+                ".cfi_def_cfa_offset 80",
+                ".cfi_offset x29, -80",
+                ".cfi_offset x30, -72",
+                "stp x9, x10, [sp, #16]",
+                "stp x11, x12, [sp, #32]",
+                "stp x13, x14, [sp, #48]",
+                "str x15, [sp, #64]",
+                "mov x29, sp",
+                "bl {target}",
+                "ldr x15, [sp, #64]",
+                "ldp x13, x14, [sp, #48]",
+                "ldp x11, x12, [sp, #32]",
+                "ldp x9, x10, [sp, #16]",
+                "ldp x29, x30, [sp], #80",
+                "ret",
+                ".cfi_endproc",
+                target = sym $target,
+            )
+        }
+    };
 }
 
-/// As above; AArch64's convention keeps x9 to x15 too.
-#[cfg(target_arch = "aarch64")]
-#[unsafe(no_mangle)]
-#[unsafe(naked)]
-extern "C" fn tw_profile_slow() -> u64 {
-    std::arch::naked_asm!(
-        "stp x29, x30, [sp, #-80]!",
-        "stp x9, x10, [sp, #16]",
-        "stp x11, x12, [sp, #32]",
-        "stp x13, x14, [sp, #48]",
-        "str x15, [sp, #64]",
-        "mov x29, sp",
-        "bl {slow}",
-        "ldr x15, [sp, #64]",
-        "ldp x13, x14, [sp, #48]",
-        "ldp x11, x12, [sp, #32]",
-        "ldp x9, x10, [sp, #16]",
-        "ldp x29, x30, [sp], #80",
-        "ret",
-        slow = sym tw_shim_slow,
-    )
+preserving_most! {
+    /// The position to push at, for a thread that has no stack yet, or a full one.
+    tw_profile_slow => tw_shim_slow, keeps []
+}
+preserving_most! {
+    /// The same, of the machine stack that is told.
+    tw_profile_slow_on_stack => tw_shim_slow_on_stack, keeps []
+}
+preserving_most! {
+    /// A function goes on in the context that is told.
+    tw_profile_back => tw_shim_back, keeps ["rax"]
 }
 
 unsafe extern "C" {
     /// Calls [`tw_rt_slow`], unless this thread is in there already.
     fn tw_shim_slow() -> u64;
+    /// Calls [`tw_rt_slow_on_stack`], unless this thread is in there already.
+    fn tw_shim_slow_on_stack(stack: u64) -> u64;
+    /// Calls [`tw_rt_back`], unless the thread is nobody's.
+    fn tw_shim_back(context: *const Context);
 }
 
 /// The position to push at.
@@ -66,15 +102,37 @@ extern "C" fn tw_rt_slow() -> u64 {
         let registered = crate::session::arena()
             .and_then(|arena| Some((arena, arena.index_of(shim::context())?)));
         match registered {
-            Some((arena, index)) => {
-                let frames = &arena.slot(index).lost.frames;
-                frames.store(frames.load(Relaxed) + 1, Relaxed);
-                arena.stack(index).1
-            }
+            Some((arena, index)) => overflow(&arena, index),
             None => match register::calling_thread() {
                 Some((arena, index)) => arena.stack(index).0,
                 None => shim::pad(),
             },
         }
     })
+}
+
+/// There is no room for another frame: counts it, and has it pushed where nobody looks.
+fn overflow(arena: &Arena, index: usize) -> u64 {
+    let frames = &arena.slot(index).lost.frames;
+    frames.store(frames.load(Relaxed) + 1, Relaxed);
+    arena.stack(index).1
+}
+
+/// The position to push at on the machine stack at `stack`. The thread's context was `left`, and is nobody's
+/// meanwhile: what is instrumented here leaves no frames.
+#[unsafe(no_mangle)]
+extern "C" fn tw_rt_slow_on_stack(left: *const Context, stack: u64) -> u64 {
+    shim::keeping_errno(|| {
+        let Some((arena, index)) = stacks::enter(left, stack) else {
+            return shim::pad();
+        };
+        let position = arena.slot(index).context.position.load(Relaxed);
+        if position < arena.stack(index).1 { position } else { overflow(&arena, index) }
+    })
+}
+
+/// A function that had pushed on `context` goes on, where `left` was this thread's last.
+#[unsafe(no_mangle)]
+extern "C" fn tw_rt_back(left: *const Context, context: *const Context) {
+    shim::keeping_errno(|| register::switch(left, context));
 }

@@ -21,6 +21,9 @@ pub struct Quality {
     pub overflowed_frames: u64,
     /// Threads that were not watched at all.
     pub lost_threads: u64,
+    /// Looks that found the frames of several machine stacks on one shadow stack: fibers that nobody
+    /// announced. What is said of their calls may be wrong.
+    pub mixed_stacks: u64,
     /// Times at which the scanner did not look.
     pub gaps: u64,
     /// How long these were together; gaps of several threads add up.
@@ -70,6 +73,7 @@ impl Quality {
                     LossKind::Marks => &mut self.lost_marks,
                     LossKind::Overflow => &mut self.overflowed_frames,
                     LossKind::Threads => &mut self.lost_threads,
+                    LossKind::Mixed => &mut self.mixed_stacks,
                 };
                 *sum = sum.saturating_add(loss.count);
             }

@@ -227,6 +227,9 @@ pub enum LossKind {
     Overflow = 3,
     /// Threads beyond the bound.
     Threads = 4,
+    /// Looks at frames that no one stack can have: fibers that nobody announced. Their calls may be told with a
+    /// wrong function, caller or end.
+    Mixed = 5,
 }
 
 /// Something could not be recorded.

@@ -27,6 +27,14 @@ pub(super) fn footer(records: u64, rate: Rate, quality: &Quality) -> String {
     if quality.lost_threads > 0 {
         lines.push(format!("{} threads were not watched.", count(quality.lost_threads)));
     }
+    if quality.mixed_stacks > 0 {
+        lines.push(format!(
+            "{} looks found frames of several machine stacks mixed: the program switches between stacks \
+             that it does not announce, and what is said above of its calls may be wrong. Build it by \
+             `tailwater profile build --fibers`.",
+            count(quality.mixed_stacks)
+        ));
+    }
     match quality.ending {
         FileEnd::Finished => {}
         FileEnd::Unfinished => {

@@ -45,7 +45,8 @@ void tw_req_end_all(void);
 void tw_req_finish(uint64_t request);
 
 /* Fibers: stacks that a program switches between by itself (swapcontext, boost.context). Each needs
- * frames of its own, or those of all fibers lie on one heap and are charged to one another.
+ * frames of its own, or those of all fibers lie on one heap and are charged to one another. A program
+ * built by `tailwater profile build --fibers` finds that out by itself, at some cost for each call; else:
  *
  *     struct tw_fiber *frames = tw_fiber_create();       where the fiber is made
  *     tw_fiber_switch(frames); swapcontext(&here, &it);   in one function, whichever way it goes

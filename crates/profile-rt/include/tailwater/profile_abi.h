@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#define TW_PROFILE_ABI 1u
+#define TW_PROFILE_ABI 2u
 /* The section that holds the descriptors, so that tools find them in the file. */
 #define TW_PROFILE_SECTION "tw_desc"
 
@@ -46,7 +46,10 @@ struct tw_context {
     uint64_t base;          /* address of the first tw_entry */
     uint32_t tid;           /* the kernel's number for the thread */
     uint32_t state;         /* TW_THREAD_* */
-    uint64_t reserved[3];
+    /* The machine stack that these frames are of, for code that is built to find that out. */
+    uint64_t stack_low;     /* from here */
+    uint64_t stack_extent;  /* and for so many bytes it is known to be this one; 0: not known yet */
+    uint64_t stack_top;     /* where it ends, of a fiber that was found; else 0 */
 } __attribute__((aligned(64)));
 
 enum { TW_THREAD_UNUSED = 0, TW_THREAD_LIVE = 1, TW_THREAD_ENDED = 2 };
@@ -58,6 +61,15 @@ extern __thread struct tw_context *tw_profile_context;
  * overflow pad. Returns the position to push at. Preserves all registers but the result's (the pass
  * calls it as preserve_most); in the pad, frames are pushed over and over on one entry. */
 TW_PRESERVE_MOST uint64_t tw_profile_slow(void);
+
+/* Fibers that nobody announces (TAILWATER_PROFILE_FIBERS=1 in the pass's environment). The same, entered too
+ * where `stack`, the address of the caller's return address, is none of the context's: goes on in the context
+ * of that machine stack, which may be a new one. */
+TW_PRESERVE_MOST uint64_t tw_profile_slow_on_stack(uint64_t stack);
+
+/* A call has come back, and this thread's context is not the one that its caller had pushed on: other machine
+ * stacks ran meanwhile. Makes it that one again. */
+TW_PRESERVE_MOST void tw_profile_back(struct tw_context *context);
 
 /* The library with these descriptors is about to go, and none of its functions will run again. Returns
  * when they have been read, which takes some milliseconds while a recording is under way. */
@@ -73,6 +85,10 @@ void tw_profile_library_gone(const struct tw_desc *from, const struct tw_desc *t
  * Where it ends (before ret, resume and tail calls, and on edges to blocks that are reached without it):
  *     tw_profile_context->position = pos;
  * Landing pads and after calls that return twice: tw_profile_context->position = pos + 16.
+ * For fibers that nobody announces, the slow path is also taken on entry where
+ *     &return address - ctx->stack_low >= ctx->stack_extent,
+ * the frame ends by ctx->position = pos, and after every call and at landing pads comes
+ *     if (tw_profile_context != ctx) tw_profile_back(ctx);
  * Loads are no more than whole, since only the limit is ever written by another thread, and stores are
  * release: a scanner that sees a frame also sees a thread's generation no older than the frame's, and one
  * that sees a position sees what lies below it (all are plain moves on x86-64). */

@@ -12,6 +12,7 @@ mod simulated;
 
 pub(crate) use gaps::Gaps;
 pub(crate) use pace::{Costs, Pace, WHOLE};
+pub(crate) use thread::ThreadScan;
 pub(crate) use watch::Watch;
 
 use tailwater_profile::record::Ticks;

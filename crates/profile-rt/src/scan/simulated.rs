@@ -200,6 +200,7 @@ fn scan(world: &World, delays: &[u16], pace: &Pace, begin: Ticks) -> Vec<Ended> 
         }
     }
     watch.scan.stop(now, &mut out);
+    assert_eq!(watch.scan.take_mixed(), 0, "there is one machine stack");
     out
 }
 

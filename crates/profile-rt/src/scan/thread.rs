@@ -39,6 +39,8 @@ pub(crate) struct ThreadScan {
     /// Frames found that were pushed after `first_generation`.
     found: u64,
     reported: u64,
+    /// Walks that found what no one stack can hold.
+    mixed: u64,
     began: Window,
     read: Vec<(u32, Glimpse)>,
 }
@@ -78,6 +80,7 @@ impl ThreadScan {
             first_generation: generation,
             found: 0,
             reported: 0,
+            mixed: 0,
             began,
             read: Vec::with_capacity(64),
         }
@@ -158,6 +161,9 @@ impl ThreadScan {
             return (after, lines);
         }
         let sound = self.sound_prefix(known, first, shallowest, pushed, probe);
+        if !pushed && self.is_out_of_order(known, sound) {
+            self.mixed += 1;
+        }
         self.replace(known, sound, pushed, (middle, after), gaps, out);
         self.timeline.see(head.generation, middle, after);
         self.truncate(head.depth as usize, after, gaps, out);
@@ -212,6 +218,11 @@ impl ThreadScan {
         let lost = pushed.saturating_sub(self.found).saturating_sub(self.reported);
         self.reported += lost;
         lost
+    }
+
+    /// Looks that found the frames of several machine stacks, since this was last asked.
+    pub(crate) const fn take_mixed(&mut self) -> u64 {
+        std::mem::replace(&mut self.mixed, 0)
     }
 
     /// Reads entries from the top down until one is known. Returns how many of the known frames are
@@ -276,6 +287,18 @@ impl ThreadScan {
             sound += 1;
         }
         sound
+    }
+
+    /// Whether the entry above the sound ones was pushed before the one below it, on another machine stack: the
+    /// thread stood still while they were read.
+    fn is_out_of_order(&self, known: usize, sound: usize) -> bool {
+        let above = |sound: usize| self.read.len().checked_sub(sound).map(|at| self.read[at].1);
+        let Some(next) = above(sound + 1) else { return false };
+        let below = match sound {
+            0 => known.checked_sub(1).map(|top| self.frames[top].generation),
+            _ => above(sound).map(|glimpse| glimpse.generation),
+        };
+        next.desc != 0 && below.is_some_and(|below| next.generation <= below)
     }
 
     /// Takes the sound entries in the place of what was above the known frames.

@@ -6,6 +6,8 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
 
 /* Threads start here, and end here. Frames of threads that cannot be registered are pushed on the
  * pad; many threads may write both, and nobody reads them. */
@@ -50,6 +52,32 @@ uint64_t tw_shim_slow(void) {
     return position;
 }
 
+/* The same, of the machine stack at `stack`. Meanwhile the thread's context is nobody's: what is instrumented of
+ * the runtime would take it for that of the stack. */
+uint64_t tw_shim_slow_on_stack(uint64_t stack) {
+    struct tw_context *left = tw_profile_context;
+    if (slow || (stage != 0 && left == &nobody.context))
+        return (uint64_t)&nobody.pad;
+    slow = 1;
+    tw_profile_context = &nobody.context;
+    uint64_t position = tw_rt_slow_on_stack(left, stack);
+    slow = 0;
+    return position;
+}
+
+/* A function that had pushed on `context` goes on. One that had been nobody's when it pushed stays that: whom
+ * it calls finds out again. */
+void tw_shim_back(struct tw_context *context) {
+    struct tw_context *left = tw_profile_context;
+    if (slow)
+        return;
+    slow = 1;
+    tw_profile_context = &nobody.context;
+    if (context != &nobody.context)
+        tw_rt_back(left, context);
+    slow = 0;
+}
+
 uint32_t tw_shim_stage(void) { return stage; }
 void tw_shim_set_stage(uint32_t value) { stage = value; }
 
@@ -65,6 +93,23 @@ void tw_shim_set_context(struct tw_context *context) {
 void tw_shim_switch(struct tw_context *fiber) {
     tw_profile_context = fiber ? fiber : own ? own : &nobody.context;
 }
+
+struct tw_context *tw_shim_own(void) { return own; }
+
+/* In a signal's handler that has a stack of its own. */
+uint32_t tw_shim_on_signal_stack(void) {
+    stack_t stack;
+    return sigaltstack(NULL, &stack) == 0 && (stack.ss_flags & SS_ONSTACK);
+}
+
+/* The word at `address`, which need not be mapped any more; all ones where it cannot be read. */
+uint64_t tw_shim_word_at(uint64_t address) {
+    uint64_t word;
+    struct iovec to = {&word, sizeof word}, from = {(void *)address, sizeof word};
+    return process_vm_readv(getpid(), &to, 1, &from, 1, 0) == sizeof word ? word : UINT64_MAX;
+}
+
+uint64_t tw_shim_thread_pointer(void) { return (uint64_t)__builtin_thread_pointer(); }
 
 struct tw_context *tw_shim_spare(void) { return &spare.context; }
 

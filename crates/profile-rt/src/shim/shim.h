@@ -18,6 +18,8 @@
 
 /* Implemented in Rust. */
 uint64_t tw_rt_slow(void);
+uint64_t tw_rt_slow_on_stack(const struct tw_context *left, uint64_t stack);
+void tw_rt_back(const struct tw_context *left, const struct tw_context *context);
 void tw_rt_load(void);
 void tw_rt_exit(void);
 void tw_rt_forked(void);

@@ -143,6 +143,7 @@ fn loss(cursor: &mut Cursor<'_>) -> Result<Loss> {
         2 => LossKind::Marks,
         3 => LossKind::Overflow,
         4 => LossKind::Threads,
+        5 => LossKind::Mixed,
         other => return Err(Trouble::Kind(other)),
     };
     Ok(Loss { thread, kind, count: cursor.number()? })

@@ -153,8 +153,8 @@ pub(crate) fn any_record() -> impl Strategy<Value = Record> {
         1 => (maybe_thread(), time(), time())
             .prop_map(|(thread, start, end)| Record::Gap(Gap { thread, start, end })),
         1 => (maybe_thread(), 0usize..5, any::<u64>()).prop_map(|(thread, kind, count)| {
-            use LossKind::{Calls, Marks, Overflow, Threads, Waits};
-            Record::Loss(Loss { thread, kind: [Calls, Waits, Marks, Overflow, Threads][kind], count })
+            use LossKind::{Calls, Marks, Mixed, Overflow, Threads, Waits};
+            Record::Loss(Loss { thread, kind: [Calls, Waits, Marks, Overflow, Threads, Mixed][kind], count })
         }),
         1 => (id(), "\\PC{0,40}").prop_map(|(id, name)| function(id % 1000, &name)),
         1 => (id(), "\\PC{0,16}").prop_map(|(id, name)| thread(id % 1000, &name)),

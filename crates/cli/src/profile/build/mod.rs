@@ -32,6 +32,12 @@ pub(crate) struct BuildOptions {
     /// cargo does by itself.
     #[arg(long)]
     whole: bool,
+    /// For programs that switch between stacks of their own (makecontext, coroutine libraries) and do not
+    /// announce it by `tw_fiber_switch`: each function finds out on which stack it runs, and a call costs up
+    /// to a nanosecond more. Needs unwind tables, as compilers write them by default. After a change,
+    /// build all anew; cargo does by itself.
+    #[arg(long)]
+    fibers: bool,
     /// How the plugin gets at Rust code; without it, by `lto` where CMD is cargo.
     #[arg(long, value_enum)]
     rust_route: Option<RustRoute>,
@@ -62,14 +68,18 @@ pub(crate) fn build(options: &BuildOptions) -> Result<(), Failure> {
     command.args(arguments).envs(compilers.variables());
     let mut decides = DefaultHasher::new();
     read(&installed.plugin())?.hash(&mut decides);
-    options.whole.hash(&mut decides);
+    (options.whole, options.fibers).hash(&mut decides);
     if let Some(filter) = &options.filter {
         read(filter)?.hash(&mut decides);
         let path = std::path::absolute(filter).map_err(|error| unreadable(filter, &error))?;
         command.env("TAILWATER_PROFILE_FILTER", path);
     }
-    if options.whole {
-        command.env("TAILWATER_PROFILE_WHOLE", "1");
+    for (wanted, name) in
+        [(options.whole, "TAILWATER_PROFILE_WHOLE"), (options.fibers, "TAILWATER_PROFILE_FIBERS")]
+    {
+        if wanted {
+            command.env(name, "1");
+        }
     }
     let is_cargo = Path::new(program).file_name().is_some_and(|name| name == "cargo");
     if let Some(route) = options.rust_route.or(is_cargo.then_some(RustRoute::Lto)) {

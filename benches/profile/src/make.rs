@@ -20,6 +20,7 @@ impl Build {
         match self {
             Self::Clang => "clang",
             Self::Pass => "pass",
+            Self::Fibers => "fibers",
             Self::Xray => "xray",
             Self::Hooks => "hooks",
             Self::Gcc => "gcc",
@@ -31,7 +32,7 @@ impl Build {
     pub(crate) fn compiler(self, place: &Place, is_c: bool) -> PathBuf {
         let of = |c: &str, cxx: &str| if is_c { c.to_owned() } else { cxx.to_owned() };
         match self {
-            Self::Pass => place.compiler(&of("tailwater-cc", "tailwater-c++")),
+            Self::Pass | Self::Fibers => place.compiler(&of("tailwater-cc", "tailwater-c++")),
             Self::Gcc | Self::Pg => of("gcc", "g++").into(),
             _ => of("clang-22", "clang++-22").into(),
         }
@@ -40,11 +41,20 @@ impl Build {
     /// For each step. XRay leaves out short functions unless told otherwise; the others do not.
     pub(crate) fn flags(self) -> &'static [&'static str] {
         match self {
-            Self::Clang | Self::Pass | Self::Gcc => &[],
+            Self::Clang | Self::Pass | Self::Fibers | Self::Gcc => &[],
             Self::Xray => &["-fxray-instrument", "-fxray-instruction-threshold=1"],
             Self::Hooks => &["-finstrument-functions-after-inlining"],
             Self::Pg => &["-pg"],
         }
+    }
+
+    /// For each step, what our compilers ask the environment for.
+    pub(crate) fn environment(self) -> Option<(&'static str, &'static str)> {
+        (self == Self::Fibers).then_some(("TAILWATER_PROFILE_FIBERS", "1"))
+    }
+
+    pub(crate) fn is_ours(self) -> bool {
+        matches!(self, Self::Pass | Self::Fibers)
     }
 
     /// What is linked in beside the program, compiled once.
@@ -79,7 +89,7 @@ impl Source {
 
     fn is_made(&self, place: &Place, build: Build, program: &Path) -> bool {
         let changed = |path: &Path| std::fs::metadata(path).and_then(|data| data.modified()).ok();
-        let profiler = if build == Build::Pass { place.profiler().to_vec() } else { vec![] };
+        let profiler = if build.is_ours() { place.profiler().to_vec() } else { vec![] };
         let clock = place.program("clock.h");
         let newest =
             self.files.iter().chain(&profiler).chain([&clock]).map(|path| changed(path)).max();
@@ -97,6 +107,7 @@ pub(crate) fn compile(
 ) -> Result {
     let is_c = files.iter().all(|file| file.extension().is_none_or(|end| end != "cpp"));
     let mut command = Command::new(build.compiler(place, is_c));
+    command.envs(build.environment());
     command.arg("-O2").args(words).args(files).arg("-o").arg(target);
     if !words.contains(&"-c") {
         command.args(["-lpthread", "-lm", "-ldl"]);

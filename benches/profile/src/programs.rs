@@ -34,7 +34,7 @@ enum Make {
 }
 
 /// Those of Rust run under fewer tools: what the others need, stable rustc has not.
-const RUST: [Tool; 4] = [Tool::Plain, Tool::Unscanned, Tool::Scanned, Tool::Perf];
+const RUST: [Tool; 5] = [Tool::Plain, Tool::Unscanned, Tool::Scanned, Tool::Fibers, Tool::Perf];
 
 pub(crate) fn measure(place: &Place, effort: Effort) -> Result<Section> {
     let about = "the thread's CPU time, median [range], and its quotient within a repetition to the \
@@ -95,9 +95,10 @@ fn make(place: &Place, how: &Make, build: Build) -> Result<PathBuf> {
 fn rust(place: &Place, build: Build) -> Result<PathBuf> {
     let target = place.made(&format!("rust-{}", build.name()));
     let manifest = place.program("json/Cargo.toml");
-    let mut command = if build == Build::Pass {
+    let mut command = if build.is_ours() {
         let mut command = place.tailwater();
-        command.args(["profile", "build", "--", "cargo"]);
+        command.args(["profile", "build"]);
+        command.args((build == Build::Fibers).then_some("--fibers")).args(["--", "cargo"]);
         command
     } else {
         let mut command = cargo();

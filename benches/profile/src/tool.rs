@@ -16,6 +16,8 @@ pub(crate) enum Tool {
     Unscanned,
     /// Recorded with a budget of 5 %.
     Scanned,
+    /// Built to find fibers, and nobody looks.
+    Fibers,
     /// XRay's sleds, not patched.
     Xray,
     /// Patched, with a handler that does nothing.
@@ -39,6 +41,7 @@ pub(crate) enum Tool {
 pub(crate) enum Build {
     Clang,
     Pass,
+    Fibers,
     Xray,
     Hooks,
     Gcc,
@@ -46,10 +49,11 @@ pub(crate) enum Build {
 }
 
 impl Tool {
-    pub(crate) const ALL: [Self; 11] = [
+    pub(crate) const ALL: [Self; 12] = [
         Self::Plain,
         Self::Unscanned,
         Self::Scanned,
+        Self::Fibers,
         Self::Xray,
         Self::XrayNoop,
         Self::XrayBasic,
@@ -65,6 +69,7 @@ impl Tool {
             Self::Plain => "plain",
             Self::Unscanned => "tailwater, unscanned",
             Self::Scanned => "tailwater, scanned (5 %)",
+            Self::Fibers => "tailwater --fibers, unscanned",
             Self::Xray => "XRay, unpatched",
             Self::XrayNoop => "XRay, empty handler",
             Self::XrayBasic => "XRay, basic mode",
@@ -80,6 +85,7 @@ impl Tool {
         match self {
             Self::Plain | Self::Perf => Build::Clang,
             Self::Unscanned | Self::Scanned => Build::Pass,
+            Self::Fibers => Build::Fibers,
             Self::Xray | Self::XrayNoop | Self::XrayBasic => Build::Xray,
             Self::Hooks => Build::Hooks,
             Self::Gcc => Build::Gcc,
@@ -96,7 +102,7 @@ impl Tool {
     }
 
     pub(crate) fn is_ours(self) -> bool {
-        matches!(self, Self::Plain | Self::Unscanned | Self::Scanned)
+        matches!(self, Self::Plain | Self::Unscanned | Self::Scanned | Self::Fibers)
     }
 
     /// `program` under this tool, in a folder where it may leave files; `scratch` is a name for one.

@@ -20,7 +20,7 @@ pub(super) fn make(place: &Place, build: Build) -> Result<PathBuf> {
     let program = folder.join("memcached");
     let changed = |path: &PathBuf| std::fs::metadata(path).and_then(|data| data.modified()).ok();
     let newest = place.profiler().iter().map(changed).max().flatten();
-    if program.exists() && (build != Build::Pass || changed(&program) > newest) {
+    if program.exists() && (!build.is_ours() || changed(&program) > newest) {
         return Ok(program);
     }
     if !place.compiles("clang++-22", &["-include", "event.h"]) {
@@ -36,8 +36,9 @@ pub(super) fn make(place: &Place, build: Build) -> Result<PathBuf> {
     configure.current_dir(&folder).env("CC", &compiler).arg("--quiet");
     configure.env("CFLAGS", format!("-O2 -pthread -Wno-error {flags}"));
     configure.env("LDFLAGS", flags).env("LIBS", object.unwrap_or_default());
-    output(&mut configure)?;
-    output(Command::new("make").current_dir(&folder).args(["--silent", "memcached"]))?;
+    output(configure.envs(build.environment()))?;
+    let mut made = Command::new("make");
+    output(made.envs(build.environment()).current_dir(&folder).args(["--silent", "memcached"]))?;
     Ok(program)
 }
 

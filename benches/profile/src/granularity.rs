@@ -18,7 +18,9 @@ use tailwater_stats::result::Spread;
 const DEPTH: f64 = 20.0;
 /// None: nobody looks.
 const BUDGETS: [Option<&str>; 4] = [None, Some("5%"), Some("20%"), Some("100%")];
-const COLUMNS: [(&str, usize); 5] = [
+const COLUMNS: [(&str, usize); 7] = [
+    ("look ns", 1),
+    ("p99.9 µs", 2),
     ("found %", 1),
     ("extra ns/round", 0),
     ("app speed", 3),
@@ -27,7 +29,7 @@ const COLUMNS: [(&str, usize); 5] = [
 ];
 
 pub(crate) fn measure(place: &Place, effort: Effort) -> Result<Section> {
-    let about = "calls found of all; the median round's time over the unscanned one's; rounds in the \
+    let about = "from one look that found out all frames to the next; calls found of all; the median round's time over the unscanned one's; rounds in the \
                  same time over the unscanned one's";
     let mut section = Section::new("granularity", about, &COLUMNS);
     let source =
@@ -54,6 +56,8 @@ pub(crate) fn measure(place: &Place, effort: Effort) -> Result<Section> {
 struct Run {
     rounds: f64,
     round_ns: f64,
+    look_ns: f64,
+    look_p999_us: f64,
     found: f64,
     away: f64,
     bytes_per_call: f64,
@@ -64,6 +68,8 @@ fn line(work: String, budget: &str, runs: &[Run], bases: &[Run]) -> Line {
         Spread::of(&runs.iter().zip(bases).map(|(run, base)| of(run, base)).collect::<Vec<_>>())
     };
     let spreads = [
+        with(&|run, _| run.look_ns),
+        with(&|run, _| run.look_p999_us),
         with(&|run, _| 100.0 * run.found),
         with(&|run, base| run.round_ns - base.round_ns),
         with(&|run, base| run.rounds / base.rounds),
@@ -93,6 +99,8 @@ fn run(place: &Place, program: &Path, budget: Option<&str>, us: u32, ms: u32) ->
     let calls: f64 = rows.map(|row| of(row, "count") + of(row, "gap") + of(row, "partial")).sum();
     let bytes = std::fs::metadata(&trace).map_or(0, |data| data.len());
     Ok(Run {
+        look_ns: of(&report["quality"], "look_ns"),
+        look_p999_us: of(&report["quality"], "look_p999_ns") / 1e3,
         found: calls / (run.rounds * DEPTH),
         away: of(&report["quality"], "gap_ns") / 1e6 / f64::from(ms),
         bytes_per_call: bytes as f64 / calls.max(1.0),

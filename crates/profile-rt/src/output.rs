@@ -129,6 +129,7 @@ impl<W: Write> Output<W> {
                 self.function(desc, at);
             }
             Item::Unload { descs, at } => self.let_library_go(descs.0..descs.1, at),
+            Item::Looks(looks) => self.write(&Record::Looks(looks)),
             Item::Lost { id, kind, count } => self.lost(id, kind, count),
         }
     }

@@ -11,7 +11,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError};
 use std::time::Duration;
-use tailwater_profile::record::{Gap, LossKind, ThreadId, Ticks};
+use tailwater_profile::record::{Gap, Looks, LossKind, ThreadId, Ticks};
 
 /// Something for the output, in the order in which it happened.
 #[derive(Clone, Copy, Debug)]
@@ -38,6 +38,7 @@ pub(crate) enum Item {
         descs: (u64, u64),
         at: Ticks,
     },
+    Looks(Looks),
     /// Calls that came and went unseen, or what else could not be told.
     Lost {
         id: Option<ThreadId>,
@@ -264,7 +265,7 @@ impl Scanner {
         let at = self.arena.slot(slot).life.ended.load(Relaxed);
         watch.scan.end(at, eye.head(), &self.gaps, &mut self.ended);
         self.batch.extend(self.ended.drain(..).map(|ended| Item::Call(id, ended)));
-        self.batch.extend(lost(id, &mut watch.scan));
+        tell(id, &mut watch.scan, &mut self.batch);
         self.batch.push(Item::Went { id, slot });
     }
 
@@ -296,7 +297,7 @@ impl Scanner {
 
     fn tell_losses(&mut self) {
         for watched in &mut self.watched {
-            self.batch.extend(lost(watched.id, &mut watched.watch.scan));
+            tell(watched.id, &mut watched.watch.scan, &mut self.batch);
         }
     }
 
@@ -314,11 +315,15 @@ impl Scanner {
     }
 }
 
-/// What a thread's scan has lost since this was last asked.
-fn lost(id: ThreadId, scan: &mut ThreadScan) -> impl Iterator<Item = Item> + use<> {
-    let kinds = [(LossKind::Calls, scan.take_lost()), (LossKind::Mixed, scan.take_mixed())];
-    let told = kinds.into_iter().filter(|(_, count)| *count > 0);
-    told.map(move |(kind, count)| Item::Lost { id: Some(id), kind, count })
+/// What a thread's scan has lost and how often it looked, since this was last told.
+fn tell(id: ThreadId, scan: &mut ThreadScan, to: &mut Vec<Item>) {
+    for (kind, count) in [(LossKind::Calls, scan.take_lost()), (LossKind::Mixed, scan.take_mixed())]
+    {
+        if count > 0 {
+            to.push(Item::Lost { id: Some(id), kind, count });
+        }
+    }
+    to.extend(scan.take_looks(id).map(Item::Looks));
 }
 
 /// Waking up takes the program up to 25 µs in a virtual machine: as long a nap as makes that its share.

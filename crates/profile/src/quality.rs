@@ -4,6 +4,7 @@ use crate::clock::Rate;
 use crate::record::{LossKind, Record};
 use crate::trace::{Ending, TraceError};
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// Damaged parts that are described; all are counted.
 const DAMAGES_MAX: usize = 20;
@@ -28,6 +29,12 @@ pub struct Quality {
     pub gaps: u64,
     /// How long these were together; gaps of several threads add up.
     pub gap_ns: u64,
+    /// Looks at a thread that found out all its frames.
+    pub looks: u64,
+    /// From one such look to the next at the same thread, on average.
+    pub look_ns: f64,
+    /// The longest of all but a thousandth of these times, at most.
+    pub look_p999_ns: u64,
     /// Damaged parts of the file.
     pub damages: u64,
     /// Bytes passed over in them.
@@ -42,6 +49,9 @@ pub struct Quality {
     pub beyond_bounds: u64,
     #[serde(skip)]
     gap_ticks: u64,
+    /// By the ticks within which they came: how many, and ticks in all.
+    #[serde(skip)]
+    looks_within: BTreeMap<u32, (u64, u64)>,
 }
 
 /// How the file ended.
@@ -58,7 +68,7 @@ pub enum FileEnd {
 }
 
 impl Quality {
-    /// Counts a gap or a loss; other records change nothing.
+    /// Counts gaps, losses and looks; other records change nothing.
     pub fn add(&mut self, record: &Record) {
         match record {
             Record::Gap(gap) => {
@@ -76,6 +86,11 @@ impl Quality {
                     LossKind::Mixed => &mut self.mixed_stacks,
                 };
                 *sum = sum.saturating_add(loss.count);
+            }
+            Record::Looks(looks) => {
+                let (count, ticks) = self.looks_within.entry(looks.within).or_default();
+                *count = count.saturating_add(looks.count);
+                *ticks = ticks.saturating_add(looks.ticks);
             }
             _ => {}
         }
@@ -99,5 +114,18 @@ impl Quality {
             Ending::Cut => FileEnd::Cut,
         };
         self.gap_ns = rate.ns(self.gap_ticks);
+        let sum = |of: fn(&(u64, u64)) -> u64| {
+            self.looks_within.values().map(of).fold(0, u64::saturating_add)
+        };
+        let (looks, ticks) = (sum(|(count, _)| *count), sum(|(_, ticks)| *ticks));
+        self.looks = looks;
+        self.look_ns = ticks as f64 * rate.ns_per_tick / looks.max(1) as f64;
+        let mut left = looks / 1000;
+        let longest = self.looks_within.iter().rev().find(|(_, (count, _))| {
+            let found = left < *count;
+            left = left.saturating_sub(*count);
+            found
+        });
+        self.look_p999_ns = longest.map_or(0, |(within, _)| rate.ns(u64::from(*within)));
     }
 }

@@ -32,6 +32,8 @@ pub enum Record {
     Gap(Gap),
     /// Something could not be recorded.
     Loss(Loss),
+    /// How often the scanner looked.
+    Looks(Looks),
 }
 
 /// A descriptor of the instrumented program.
@@ -211,6 +213,20 @@ pub struct Gap {
     pub start: Ticks,
     /// First look after.
     pub end: Ticks,
+}
+
+/// Looks of the scanner at a thread that found out all its frames, since the last such record: those that came
+/// about the same time after the last before them. The paper's granularity (LDB, NSDI 2024, §6.1) is the mean.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Looks {
+    /// At whom.
+    pub thread: ThreadId,
+    /// None came later after the one before, in ticks; a trace rounds it up as it does slacks.
+    pub within: u32,
+    /// How many.
+    pub count: u64,
+    /// Ticks between each and the one before, together.
+    pub ticks: u64,
 }
 
 /// What kind of thing was lost.

@@ -7,7 +7,7 @@ use std::io::{self, Read};
 use tailwater_profile::functions::{Functions, Report};
 use tailwater_profile::quality::FileEnd;
 use tailwater_profile::record::{
-    Call, CallFlags, FunctionId, Gap, Loss, LossKind, Record, ThreadId,
+    Call, CallFlags, FunctionId, Gap, Looks, Loss, LossKind, Record, ThreadId,
 };
 use tailwater_profile::requests::Requests;
 use tailwater_profile::trace::{Ending, Reader, Writer};
@@ -73,6 +73,21 @@ fn what_is_not_sure_is_counted_and_kept_out() {
     let quality = &report.quality;
     assert_eq!((quality.lost_calls, quality.gaps, quality.gap_ns), (77, 1, 250_000));
     assert_eq!(quality.ending, FileEnd::Unfinished);
+}
+
+#[test]
+fn looks_of_all_threads_have_one_mean_and_one_tail() {
+    let looks = |thread, within, count, ticks| {
+        Record::Looks(Looks { thread: ThreadId(thread), within, count, ticks })
+    };
+    // Two ticks are a nanosecond.
+    for (late, p999) in [(10, 32), (11, 512)] {
+        let report = report(&[looks(0, 64, 9_990, 199_780), looks(1, 1024, late, 10_220)]);
+        let quality = &report.quality;
+        assert_eq!((quality.looks, quality.look_p999_ns), (9_990 + late, p999));
+        let mean = 105_000.0 / quality.looks as f64;
+        assert!((quality.look_ns - mean).abs() < 1e-9, "{}", quality.look_ns);
+    }
 }
 
 #[test]

@@ -4,7 +4,7 @@ mod check;
 mod sample;
 
 use tailwater_profile::record::{
-    Call, CallFlags, FunctionId, Gap, Loss, LossKind, MarkKind, Record, ThreadId,
+    Call, CallFlags, FunctionId, Gap, Looks, Loss, LossKind, MarkKind, Record, ThreadId,
 };
 use tailwater_profile::trace::{Ending, Writer};
 
@@ -35,6 +35,7 @@ fn records() -> Vec<Record> {
         sample::mark(MarkKind::Start, 1_045_010),
         Record::Gap(Gap { thread: None, start: 1_046_000, end: 1_047_000 }),
         Record::Loss(Loss { thread: Some(ThreadId(0)), kind: LossKind::Calls, count: 300 }),
+        Record::Looks(Looks { thread: ThreadId(0), within: 104, count: 1000, ticks: 15_900 }),
     ]
 }
 
@@ -70,7 +71,7 @@ fn the_documents_bytes_are_read_as_it_says() {
     let told = check::trace(&documented()).expect("it is a trace");
     assert!(told.errors.is_empty());
     let Ending::Finished(index) = &told.ending else { panic!("found {:?}", told.ending) };
-    assert_eq!((index.runs.len(), index.records()), (2, 10));
+    assert_eq!((index.runs.len(), index.records()), (2, 11));
     // 100 is no storable slack; the next above is 104.
     let expected: Vec<Record> = records()
         .into_iter()

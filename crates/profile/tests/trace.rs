@@ -5,7 +5,7 @@ mod sample;
 
 use proptest::prelude::*;
 use std::io::{self, Read, Write};
-use tailwater_profile::record::Record;
+use tailwater_profile::record::{Looks, Record};
 use tailwater_profile::trace::{BLOCK_BYTES, Ending, Reader, Trouble, Writer, slack};
 
 fn written(records: &[Record]) -> Vec<u8> {
@@ -25,6 +25,9 @@ fn stored(record: &Record) -> Record {
             call.start_slack = slack::rounded(call.start_slack);
             call.end_slack = slack::rounded(call.end_slack);
             Record::Call(call)
+        }
+        Record::Looks(looks) => {
+            Record::Looks(Looks { within: slack::rounded(looks.within), ..*looks })
         }
         other => other.clone(),
     }

@@ -16,6 +16,13 @@ pub(super) fn footer(records: u64, rate: Rate, quality: &Quality) -> String {
         count(quality.gaps),
         time(quality.gap_ns as f64 / 1e3),
     )];
+    if quality.looks > 0 {
+        lines.push(format!(
+            "Looks at a thread: {} after one another on average, 99.9 % of them within {}.",
+            time(quality.look_ns / 1e3),
+            time(quality.look_p999_ns as f64 / 1e3),
+        ));
+    }
     if !rate.measured {
         lines
             .push("The trace holds no two clock readings: a tick is shown as a nanosecond.".into());

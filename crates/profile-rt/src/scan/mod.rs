@@ -3,6 +3,7 @@
 //! Start with [`ThreadScan`]. Nothing here reads shared memory or a clock: a [`Probe`] does.
 
 mod gaps;
+mod looks;
 mod pace;
 mod thread;
 mod timeline;

@@ -11,9 +11,10 @@
 //!   is no later than the counter before, and which is the same when read again after the position,
 //!   was on the stack all the while.
 
+use super::looks::Counts;
 use super::timeline::Timeline;
 use super::{DEPTH_MAX, Ended, Gaps, Glimpse, Head, Probe, Window};
-use tailwater_profile::record::{CallFlags, Ticks};
+use tailwater_profile::record::{CallFlags, Looks, ThreadId, Ticks};
 
 /// Unknown frames that one walk reads, from the lowest up: a very deep stack is learnt in pieces, so
 /// that the walk of one thread does not blind the scanner to the others.
@@ -41,6 +42,7 @@ pub(crate) struct ThreadScan {
     reported: u64,
     /// Walks that found what no one stack can hold.
     mixed: u64,
+    looks: Counts,
     began: Window,
     read: Vec<(u32, Glimpse)>,
 }
@@ -81,6 +83,7 @@ impl ThreadScan {
             found: 0,
             reported: 0,
             mixed: 0,
+            looks: Counts::new(began.from),
             began,
             read: Vec::with_capacity(64),
         }
@@ -102,6 +105,7 @@ impl ThreadScan {
             self.timeline.see(head.generation, before, after);
             if self.whole {
                 self.alive = before;
+                self.looks.note(after);
             }
             return (after, if self.whole { Seen::Nothing } else { Seen::Quiet });
         }
@@ -122,6 +126,7 @@ impl ThreadScan {
         self.last = head;
         if self.whole && pops {
             self.alive = before;
+            self.looks.note(after);
             return Seen::Fewer;
         }
         self.whole = false;
@@ -173,6 +178,7 @@ impl ThreadScan {
         if self.whole {
             self.torn_from = usize::MAX;
             self.timeline.forget();
+            self.looks.note(after);
         }
         (after, lines)
     }
@@ -218,6 +224,11 @@ impl ThreadScan {
         let lost = pushed.saturating_sub(self.found).saturating_sub(self.reported);
         self.reported += lost;
         lost
+    }
+
+    /// Looks that found out all frames, since this was last asked.
+    pub(crate) fn take_looks(&mut self, thread: ThreadId) -> impl Iterator<Item = Looks> {
+        self.looks.take(thread)
     }
 
     /// Looks that found the frames of several machine stacks, since this was last asked.

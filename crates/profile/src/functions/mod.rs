@@ -69,7 +69,7 @@ impl Functions {
             Record::Call(call) => self.call(call),
             Record::Wait(wait) => self.locks.wait(wait),
             Record::Clock(clock) => self.clocks.add(clock),
-            Record::Gap(_) | Record::Loss(_) => self.quality.add(record),
+            Record::Gap(_) | Record::Loss(_) | Record::Looks(_) => self.quality.add(record),
             Record::Function(_) | Record::Thread(_) | Record::Module(_) => self.names.add(record),
             Record::Mark(_) => {}
         }

@@ -86,7 +86,7 @@ impl Requests {
                 self.consider(done);
             }
             Record::Clock(clock) => self.clocks.add(clock),
-            Record::Gap(_) | Record::Loss(_) => self.quality.add(record),
+            Record::Gap(_) | Record::Loss(_) | Record::Looks(_) => self.quality.add(record),
             _ => {}
         }
     }

@@ -6,8 +6,8 @@ use super::shape::{Memory, Shape, entry, event};
 use super::slack;
 use super::varint::Cursor;
 use crate::record::{
-    Call, CallFlags, Function, FunctionId, Gap, Loss, LossKind, Mark, MarkKind, Module, Record,
-    Thread, ThreadId, Wait, WaitKind,
+    Call, CallFlags, Function, FunctionId, Gap, Looks, Loss, LossKind, Mark, MarkKind, Module,
+    Record, Thread, ThreadId, Wait, WaitKind,
 };
 
 type Result<T> = std::result::Result<T, Trouble>;
@@ -23,6 +23,7 @@ pub(super) fn event(cursor: &mut Cursor<'_>, memory: &mut Memory) -> Result<Reco
         event::MARK => mark(cursor, memory).map(Record::Mark),
         event::GAP => gap(cursor, memory).map(Record::Gap),
         event::LOSS => loss(cursor).map(Record::Loss),
+        event::LOOKS => looks(cursor).map(Record::Looks),
         other => Err(Trouble::Tag(other)),
     }
 }
@@ -147,6 +148,13 @@ fn loss(cursor: &mut Cursor<'_>) -> Result<Loss> {
         other => return Err(Trouble::Kind(other)),
     };
     Ok(Loss { thread, kind, count: cursor.number()? })
+}
+
+fn looks(cursor: &mut Cursor<'_>) -> Result<Looks> {
+    let thread = ThreadId(cursor.small()?);
+    let code = cursor.byte()?;
+    let within = slack::decode(code).ok_or(Trouble::Slack(code))?;
+    Ok(Looks { thread, within, count: cursor.number()?, ticks: cursor.number()? })
 }
 
 fn function(cursor: &mut Cursor<'_>) -> Result<Function> {

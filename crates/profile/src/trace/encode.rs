@@ -4,7 +4,7 @@ use super::header::encode_clock;
 use super::shape::{Memory, Shape, entry, event};
 use super::slack;
 use super::varint::{put, put_bytes, put_delta, put_optional, put_text};
-use crate::record::{Call, Function, Gap, Loss, Mark, Module, Record, Thread, Wait};
+use crate::record::{Call, Function, Gap, Looks, Loss, Mark, Module, Record, Thread, Wait};
 
 /// Appends a record of an events block.
 pub(super) fn event(out: &mut Vec<u8>, memory: &mut Memory, record: &Record) {
@@ -14,6 +14,7 @@ pub(super) fn event(out: &mut Vec<u8>, memory: &mut Memory, record: &Record) {
         Record::Mark(mark) => self::mark(out, memory, mark),
         Record::Gap(gap) => self::gap(out, memory, gap),
         Record::Loss(loss) => self::loss(out, loss),
+        Record::Looks(looks) => self::looks(out, looks),
         Record::Function(_) | Record::Thread(_) | Record::Clock(_) | Record::Module(_) => {
             unreachable!("the writer puts it into a tables block")
         }
@@ -30,7 +31,12 @@ pub(super) fn entry(out: &mut Vec<u8>, record: &Record) {
             out.push(entry::CLOCK);
             encode_clock(out, clock);
         }
-        Record::Call(_) | Record::Wait(_) | Record::Mark(_) | Record::Gap(_) | Record::Loss(_) => {
+        Record::Call(_)
+        | Record::Wait(_)
+        | Record::Mark(_)
+        | Record::Gap(_)
+        | Record::Loss(_)
+        | Record::Looks(_) => {
             unreachable!("the writer puts it into an events block")
         }
     }
@@ -115,6 +121,14 @@ fn loss(out: &mut Vec<u8>, loss: &Loss) {
     put_optional(out, loss.thread.map(|id| id.0));
     out.push(loss.kind as u8);
     put(out, loss.count);
+}
+
+fn looks(out: &mut Vec<u8>, looks: &Looks) {
+    out.push(event::LOOKS);
+    put(out, u64::from(looks.thread.0));
+    out.push(slack::encode(looks.within));
+    put(out, looks.count);
+    put(out, looks.ticks);
 }
 
 fn function(out: &mut Vec<u8>, function: &Function) {

@@ -77,6 +77,7 @@ pub(super) mod event {
     pub(in super::super) const MARK: u8 = 2;
     pub(in super::super) const GAP: u8 = 3;
     pub(in super::super) const LOSS: u8 = 4;
+    pub(in super::super) const LOOKS: u8 = 5;
     /// All bits that say which.
     pub(in super::super) const MASK: u8 = 7;
     /// A call's shape is told; otherwise it is the one remembered in the slot.

@@ -64,7 +64,8 @@ impl<W: Write> Writer<W> {
             | Record::Wait(_)
             | Record::Mark(_)
             | Record::Gap(_)
-            | Record::Loss(_) => {
+            | Record::Loss(_)
+            | Record::Looks(_) => {
                 encode::event(&mut self.events.bytes, &mut self.memory, record);
                 self.events.count(record);
                 if self.events.is_full() { self.write_blocks() } else { Ok(()) }
@@ -175,6 +176,7 @@ fn about(record: &Record) -> (Option<ThreadId>, Option<(Ticks, Ticks)>) {
         Record::Mark(mark) => (Some(mark.thread), Some((mark.at, mark.at))),
         Record::Gap(gap) => (gap.thread, Some((gap.start, gap.end))),
         Record::Loss(loss) => (loss.thread, None),
+        Record::Looks(looks) => (Some(looks.thread), None),
         Record::Function(_) | Record::Thread(_) | Record::Clock(_) | Record::Module(_) => {
             (None, None)
         }

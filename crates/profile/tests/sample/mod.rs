@@ -3,8 +3,8 @@
 
 use proptest::prelude::*;
 use tailwater_profile::record::{
-    Call, CallFlags, Clock, Function, FunctionId, Gap, Loss, LossKind, Mark, MarkKind, Module,
-    Record, Thread, ThreadId, Wait, WaitKind,
+    Call, CallFlags, Clock, Function, FunctionId, Gap, Looks, Loss, LossKind, Mark, MarkKind,
+    Module, Record, Thread, ThreadId, Wait, WaitKind,
 };
 use tailwater_profile::trace::{Header, Writer};
 
@@ -152,10 +152,15 @@ pub(crate) fn any_record() -> impl Strategy<Value = Record> {
         }),
         1 => (maybe_thread(), time(), time())
             .prop_map(|(thread, start, end)| Record::Gap(Gap { thread, start, end })),
-        1 => (maybe_thread(), 0usize..5, any::<u64>()).prop_map(|(thread, kind, count)| {
+        1 => (maybe_thread(), 0usize..6, any::<u64>()).prop_map(|(thread, kind, count)| {
             use LossKind::{Calls, Marks, Mixed, Overflow, Threads, Waits};
             Record::Loss(Loss { thread, kind: [Calls, Waits, Marks, Overflow, Threads, Mixed][kind], count })
         }),
+        1 => (id(), any::<u32>(), any::<u64>(), any::<u64>()).prop_map(
+            |(thread, within, count, ticks)| {
+                Record::Looks(Looks { thread: ThreadId(thread), within, count, ticks })
+            }
+        ),
         1 => (id(), "\\PC{0,40}").prop_map(|(id, name)| function(id % 1000, &name)),
         1 => (id(), "\\PC{0,16}").prop_map(|(id, name)| thread(id % 1000, &name)),
         1 => Just(module()),

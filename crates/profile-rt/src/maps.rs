@@ -22,6 +22,11 @@ pub(crate) fn stack_of_thread() -> Option<Range<u64>> {
     Some(mapped.start..end)
 }
 
+/// Whether two addresses lie in one mapping; so they do where that cannot be had.
+pub(crate) fn is_one(address: u64, other: u64) -> bool {
+    find(|line| line.range().contains(&address)).is_none_or(|mapped| mapped.contains(&other))
+}
+
 /// What is needed of a line: `low-high perms offset dev inode    path`.
 struct Line {
     bounds: [u64; 2],

@@ -9,6 +9,7 @@ use crate::arena::{Arena, Slot, THREADS_MAX};
 use crate::shim::{self, Stage};
 use crate::stacks::Stack;
 use crate::{clock, session};
+use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
 /// Registers the calling thread, if that may be and there is room. Neither allocates nor blocks.
@@ -119,12 +120,25 @@ pub(crate) fn new_fiber() -> &'static Context {
 
 /// A place for a fiber that was found on a machine stack.
 pub(crate) fn found_fiber(arena: &Arena, stack: &Stack) -> Option<usize> {
+    if is_full(arena) {
+        return None;
+    }
+    let epoch = arena.header().epoch.load(Acquire);
     let Some(index) = claim(arena) else {
+        FULL.store(epoch, Relaxed);
         arena.header().denied.fetch_add(1, Relaxed);
         return None;
     };
     open(arena, index, 0, stack);
     Some(index)
+}
+
+/// The epoch in which no place was found. None is, until somebody comes or goes.
+static FULL: AtomicU64 = AtomicU64::new(u64::MAX);
+
+/// Whether there was no room for another fiber, and is none yet.
+pub(crate) fn is_full(arena: &Arena) -> bool {
+    FULL.load(Relaxed) == arena.header().epoch.load(Acquire)
 }
 
 /// The calling thread runs a fiber from now on; null: what it runs without one.

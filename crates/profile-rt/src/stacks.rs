@@ -13,6 +13,7 @@ use crate::arena::Arena;
 use crate::{maps, register, session, shim};
 use std::ffi::{c_int, c_void};
 use std::ops::Range;
+use std::sync::atomic::AtomicU16;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 
 /// Below a frame, so much is of the same machine stack: a stack that had less left would be about to overflow.
@@ -22,6 +23,8 @@ const MARGIN: u64 = 2048;
 const FRAMES_MAX: u32 = 256;
 /// No function with a frame of ours, and no caller of one, has a smaller frame of the machine's.
 const FRAME_MIN: u64 = 24;
+/// Stacks that are mapped for that are this far apart at least.
+const PAGE: u64 = 4096;
 
 /// The place of the machine stack that a function is entered on, which becomes the calling thread's: its return
 /// address lies at `stack`, and the thread's context was `left`. `None`: it has none and gets none, and the
@@ -43,14 +46,23 @@ fn place_of(arena: &Arena, left: *const Context, stack: u64) -> Option<usize> {
     if let Some(index) = own.filter(is_known) {
         return Some(index);
     }
+    match hinted(arena, stack) {
+        Some(Hint::Place(index)) => {
+            go_on(arena, index, stack);
+            return Some(index);
+        }
+        Some(Hint::Placeless) => return None,
+        None => {}
+    }
+    // A signal's handler counts as called by what it interrupts.
+    if shim::is_on_signal_stack() {
+        return was.or(own);
+    }
     let found = Found::among(arena, own, stack);
     if let Some(index) = found.at {
         go_on(arena, index, stack);
+        hint(stack).store(index as u16, Relaxed);
         return Some(index);
-    }
-    // A signal's handler counts as called by what it interrupts.
-    if was.is_some() && shim::is_on_signal_stack() {
-        return was;
     }
     match outermost(stack, &found.next_known) {
         Outermost::Known => {
@@ -60,9 +72,42 @@ fn place_of(arena: &Arena, left: *const Context, stack: u64) -> Option<usize> {
         Outermost::At(top) => {
             close_overlapping(arena, stack..top);
             let known = stack.saturating_sub(MARGIN)..stack;
-            register::found_fiber(arena, &Stack { known, top })
+            let place = register::found_fiber(arena, &Stack { known, top });
+            match place {
+                Some(index) => hint(stack).store(index as u16, Relaxed),
+                None => hint(stack).store(PLACELESS, Relaxed),
+            }
+            place
         }
     }
+}
+
+/// The places at which pieces of memory were last found to be stacks: there may be thousands.
+static HINTS: [AtomicU16; 8192] = [const { AtomicU16::new(0) }; 8192];
+
+/// In a hint: when that was last looked up, there was no room for another.
+const PLACELESS: u16 = u16::MAX;
+
+/// What a hint says, where that is true.
+enum Hint {
+    Place(usize),
+    Placeless,
+}
+
+fn hint(stack: u64) -> &'static AtomicU16 {
+    &HINTS[(stack / MARGIN) as usize % HINTS.len()]
+}
+
+fn hinted(arena: &Arena, stack: u64) -> Option<Hint> {
+    let hint = hint(stack).load(Relaxed);
+    if hint == PLACELESS {
+        return register::is_full(arena).then_some(Hint::Placeless);
+    }
+    let index = usize::from(hint);
+    let context = &arena.slot(index).context;
+    let Stack { known, top } = Stack::of(context);
+    let is_fiber = context.state.load(Acquire) == LIVE && top != 0;
+    (is_fiber && (known.start..top).contains(&stack)).then_some(Hint::Place(index))
 }
 
 /// The calling thread's own place, which it gets now if it has none, and of which it is known now where its
@@ -193,16 +238,12 @@ enum Outermost {
     At(u64),
 }
 
-/// Follows the calling thread's frames from `stack` up until one lies in what is `known`.
+/// Follows the frames that called the function entered at `stack` up until one lies in what is `known`.
 fn outermost(stack: u64, known: &Range<u64>) -> Outermost {
     let mut found = Outermost::At(stack + 1);
-    unwind(|frame| {
+    callers(stack, |frame| {
         let met = known.contains(&frame.low);
-        if met {
-            found = Outermost::Known;
-        } else if frame.low > stack {
-            found = Outermost::At(frame.low);
-        }
+        found = if met { Outermost::Known } else { Outermost::At(frame.low) };
         !met
     });
     found
@@ -214,12 +255,29 @@ fn is_there(entry: &Entry, bottom: u64, stack: u64) -> bool {
     // Of a library that may have been closed.
     let Some(wanted) = shim::word_at(entry.desc.load(Relaxed)) else { return true };
     let (mut is_there, mut ends) = (false, false);
-    unwind(|frame| {
-        is_there = frame.low > stack && frame.function == wanted;
+    callers(stack, |frame| {
+        is_there = frame.function == wanted;
         ends = frame.code == 0 || frame.low + FRAME_MIN > bottom;
         !is_there
     });
     is_there || !ends
+}
+
+/// Shows the frames that called the function entered at `stack` to `each`, for as long as that wants more and
+/// they lie on one stack: some libraries lead unwinders from a fiber's stack on to that of who resumed it.
+fn callers(stack: u64, mut each: impl FnMut(&Frame) -> bool) {
+    let mut last = 0;
+    unwind(|frame| {
+        if last == 0 && frame.low <= stack {
+            // Our own, and the one that is entered.
+            return true;
+        }
+        let below = if last == 0 { stack } else { last };
+        last = frame.low;
+        let one =
+            frame.low >= below && (frame.low - below < PAGE || maps::is_one(below, frame.low));
+        one && each(frame)
+    });
 }
 
 /// A frame of the machine's. Past the outermost, some unwinders show one without code.

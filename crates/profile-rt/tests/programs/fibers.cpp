@@ -447,7 +447,10 @@ int main(int count, char **arguments) {
     if (!strcmp(arguments[1], "crowd")) {
         crowded();
     } else {
-        for (long rounds = atol(arguments[1]); rounds > 0; rounds--) {
+        long rounds = atol(arguments[1]);
+        if (rounds <= 0)
+            return 2;
+        for (; rounds > 0; rounds--) {
             take_turns();
             row();
             quietly();

@@ -129,7 +129,7 @@ fn callers_of_calls_on_found_stacks_are_who_called() {
         ("in_context", ""),
         ("down_the_row", ""),
     ];
-    let seen = in_time(20, |rounds| {
+    in_time(20, |rounds| {
         let folder = folder("fibers-callers");
         succeeds(record_program(&folder, &program).arg(rounds));
         let recorded = Recorded::read(&folder.join("x.trace"));
@@ -148,7 +148,6 @@ fn callers_of_calls_on_found_stacks_are_who_called() {
             assert!(found == *caller || named(caller, found), "{name} was called by {found}");
             seen += 1;
         }
-        (seen > 20).then_some(seen)
+        (seen > 20).then_some(())
     });
-    assert!(seen > 20);
 }

@@ -22,9 +22,10 @@ pub(crate) struct Context {
     pub(crate) base: AtomicU64,
     pub(crate) tid: AtomicU32,
     pub(crate) state: AtomicU32,
-    /// The machine stack that these frames are of, for code built to find that out: where it is known to
-    /// be, from `stack_low` on; no further down than that may belong to another.
+    /// The machine stack that these frames are of, for code that is built to find that out: what is known of it
+    /// begins here,
     pub(crate) stack_low: AtomicU64,
+    /// and is so long, in bytes.
     pub(crate) stack_extent: AtomicU64,
     /// Of a fiber that was found: the end of its machine stack; zero for all others.
     pub(crate) stack_top: AtomicU64,

@@ -107,6 +107,16 @@ extern "C" fn tw_rt_exit() {
 }
 
 #[unsafe(no_mangle)]
+extern "C" fn tw_rt_forks() {
+    crate::session::forks();
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn tw_rt_has_forked() {
+    drop(crate::session::has_forked());
+}
+
+#[unsafe(no_mangle)]
 extern "C" fn tw_rt_forked() {
     crate::session::forked();
 }

@@ -1,6 +1,7 @@
-//! What a fork's child keeps: its memory is the parent's, and what it writes there, the parent would see.
+//! What a fork's child keeps. The memory that it finds is the parent's: what it writes there, the parent would
+//! see, and what it reads, the parent may have changed. So the parent copies it before it forks.
 
-use crate::abi::{Context, ENTRY_BYTES, LIVE};
+use crate::abi::{ENTRY_BYTES, LIVE};
 use crate::arena::{Arena, Slot};
 use crate::register;
 use crate::shim;
@@ -27,10 +28,9 @@ struct Place {
 }
 
 impl Kept {
-    /// Copies the stacks out of the parent's arena; `own` is the thread's context, and `current` that of what
-    /// it runs.
-    pub(crate) fn of(arena: &Arena, own: *const Context, current: *const Context) -> Self {
-        let own = arena.index_of(own);
+    /// Copies the stacks that the calling thread's child would need.
+    pub(crate) fn of(arena: &Arena) -> Self {
+        let own = arena.index_of(shim::own());
         let used = arena.header().slots_used.load(Acquire) as usize;
         let goes_on = |index: &usize| {
             let context = &arena.slot(*index).context;
@@ -38,7 +38,7 @@ impl Kept {
             is_fiber || Some(*index) == own
         };
         let places = (0..used).filter(goes_on).map(|index| Place::copy(arena, index)).collect();
-        Self { places, own, current: arena.index_of(current) }
+        Self { places, own, current: arena.index_of(shim::context()) }
     }
 
     /// Puts them into the same places of an empty arena.
@@ -125,6 +125,7 @@ mod tests {
         );
         assert_eq!(arena.index_of(shim::context()), Some(5));
         assert_eq!(arena.index_of(shim::own()), Some(3));
-        shim::set_context(None);
+        shim::set_own(None);
+        shim::switch(None);
     }
 }

@@ -19,6 +19,7 @@ mod arena;
 mod register;
 mod stacks;
 mod maps;
+mod unwind;
 mod forked;
 mod event;
 mod ring;

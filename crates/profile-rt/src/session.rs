@@ -123,6 +123,23 @@ pub(crate) fn exit() {
     }
 }
 
+/// The calling thread is about to fork.
+pub(crate) fn forks() {
+    if let Some(arena) = arena() {
+        let kept = Box::into_raw(Box::new(Kept::of(&arena)));
+        // SAFETY: the calling thread's own variable.
+        unsafe { *shim::kept_at() = kept.cast() };
+    }
+}
+
+/// It has forked, and this is the parent or the child: takes what was copied.
+pub(crate) fn has_forked() -> Option<Box<Kept>> {
+    // SAFETY: as above.
+    let kept = unsafe { std::mem::replace(&mut *shim::kept_at(), std::ptr::null_mut()) };
+    // SAFETY: null, or of `forks`, which nobody else has.
+    (!kept.is_null()).then(|| unsafe { Box::from_raw(kept.cast()) })
+}
+
 /// This is a fork's child: its only thread goes on in an arena of its own. It does not record
 /// unless it starts to.
 pub(crate) fn forked() {
@@ -130,17 +147,19 @@ pub(crate) fn forked() {
     STARTED.store(0, Relaxed);
     shim::set_lock_threshold(u64::MAX);
     let Some(arena) = arena() else { return };
-    let (own, current) = (shim::own(), shim::context());
     // The memory is still the parent's: what is called from here may not touch it.
-    shim::set_context(None);
+    shim::set_own(None);
+    shim::switch(None);
     let stage = shim::stage();
     shim::set_stage(Stage::Denied);
-    let kept = Kept::of(&arena, own, current);
+    let kept = has_forked();
     if !arena.replace() {
         return;
     }
     shim::set_stage(stage);
-    kept.restore(&arena);
+    if let Some(kept) = kept {
+        kept.restore(&arena);
+    }
 }
 
 fn begin(path: &Path, settings: Settings) -> io::Result<()> {

@@ -2,6 +2,7 @@
 
 use crate::abi::Context;
 use std::ffi::{c_char, c_void};
+use std::ops::Range;
 use tailwater_profile::record::Module;
 
 /// May this thread be registered?
@@ -36,7 +37,11 @@ unsafe extern "C" {
     safe fn tw_shim_pad() -> u64;
     safe fn tw_shim_stage() -> u32;
     safe fn tw_shim_set_stage(stage: u32);
-    fn tw_shim_set_context(context: *const Context);
+    fn tw_shim_set_own(context: *const Context);
+    safe fn tw_shim_settled() -> *const Context;
+    safe fn tw_shim_kept_at() -> *mut *mut c_void;
+    safe fn tw_shim_main_stack() -> u64;
+    fn tw_shim_ask_for_mapping(maps: i32, address: u64, bounds: *mut u64) -> i32;
     fn tw_shim_switch(fiber: *const Context);
     safe fn tw_shim_own() -> *const Context;
     safe fn tw_shim_on_signal_stack() -> u32;
@@ -56,13 +61,36 @@ pub(crate) fn context() -> *const Context {
     tw_shim_context()
 }
 
-/// Makes `context` the calling thread's; `None`: nobody's.
-pub(crate) fn set_context(context: Option<&'static Context>) {
-    // SAFETY: contexts live for ever.
-    unsafe { tw_shim_set_context(context.map_or(std::ptr::null(), |context| context)) }
+/// The same, but the thread's own where what was left last runs elsewhere by now.
+pub(crate) fn settled() -> *const Context {
+    tw_shim_settled()
 }
 
-/// What the calling thread calls from now on is a fiber's; `None`: its own again.
+/// Makes `context` the calling thread's own, whatever it pushes on; `None`: it has none.
+pub(crate) fn set_own(context: Option<&'static Context>) {
+    // SAFETY: contexts live for ever.
+    unsafe { tw_shim_set_own(context.map_or(std::ptr::null(), |context| context)) }
+}
+
+/// Where the calling thread leaves what a fork's child is to find.
+pub(crate) fn kept_at() -> *mut *mut c_void {
+    tw_shim_kept_at()
+}
+
+/// An address in the main thread's stack.
+pub(crate) fn main_stack() -> u64 {
+    tw_shim_main_stack()
+}
+
+/// What is mapped at `address`, by a question to the file of all mappings; `None`: nothing, or it cannot be asked.
+pub(crate) fn ask_for_mapping(maps: i32, address: u64) -> Option<Range<u64>> {
+    let mut bounds = [0; 2];
+    // SAFETY: it writes two words, and there is room for them.
+    let failed = unsafe { tw_shim_ask_for_mapping(maps, address, bounds.as_mut_ptr()) };
+    (failed == 0).then_some(bounds[0]..bounds[1])
+}
+
+/// What the calling thread calls from now on is pushed on `fiber`; `None`: on its own, or nobody's if it has none.
 pub(crate) fn switch(fiber: Option<&'static Context>) {
     // SAFETY: contexts live for ever.
     unsafe { tw_shim_switch(fiber.map_or(std::ptr::null(), |fiber| fiber)) }

@@ -91,7 +91,7 @@ unsafe extern "C" {
     fn tw_shim_slow() -> u64;
     /// Calls [`tw_rt_slow_on_stack`], unless this thread is in there already.
     fn tw_shim_slow_on_stack(stack: u64) -> u64;
-    /// Calls [`tw_rt_back`], unless the thread is nobody's.
+    /// Calls [`tw_rt_back`], unless this thread is in the runtime already.
     fn tw_shim_back(context: *const Context);
 }
 
@@ -118,21 +118,31 @@ fn overflow(arena: &Arena, index: usize) -> u64 {
     arena.stack(index).1
 }
 
-/// The position to push at on the machine stack at `stack`. The thread's context was `left`, and is nobody's
-/// meanwhile: what is instrumented here leaves no frames.
+/// A C `struct tw_rt_place`.
+#[repr(C)]
+struct Place {
+    context: *const Context,
+    position: u64,
+}
+
+/// Where to push on the machine stack at `stack`. The thread's context was `left`, and is nobody's meanwhile.
 #[unsafe(no_mangle)]
-extern "C" fn tw_rt_slow_on_stack(left: *const Context, stack: u64) -> u64 {
+extern "C" fn tw_rt_slow_on_stack(left: *const Context, stack: u64) -> Place {
     shim::keeping_errno(|| {
         let Some((arena, index)) = stacks::enter(left, stack) else {
-            return shim::pad();
+            return Place { context: std::ptr::null(), position: shim::pad() };
         };
-        let position = arena.slot(index).context.position.load(Relaxed);
-        if position < arena.stack(index).1 { position } else { overflow(&arena, index) }
+        let context = &arena.slot(index).context;
+        let position = context.position.load(Relaxed);
+        let is_full = position >= arena.stack(index).1;
+        Place { context, position: if is_full { overflow(&arena, index) } else { position } }
     })
 }
 
 /// A function that had pushed on `context` goes on, where `left` was this thread's last.
 #[unsafe(no_mangle)]
 extern "C" fn tw_rt_back(left: *const Context, context: *const Context) {
-    shim::keeping_errno(|| register::switch(left, context));
+    if let Some(arena) = crate::session::arena() {
+        register::move_waits(&arena, left, context);
+    }
 }

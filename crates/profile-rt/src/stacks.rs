@@ -4,35 +4,33 @@
 //! stack, and puts it back whenever a call returns. What is left is to find the context of a stack that is new,
 //! or that goes on in code that was not built so: by where it is known to lie. A stack grows, so what is
 //! known of it begins with its outermost frame and follows it down. An address that is in no known part is of the
-//! stack whose known part an unwinder comes to; where it comes to none, it is of a new one.
+//! stack whose known part an unwinder comes to; where it comes to none, it is of a new one. Nobody tells that
+//! a fiber has ended: its place is another's once its memory is, or when there are no more places.
 //!
-//! Runs in the middle of any code, signal handlers and allocators included: it neither allocates nor waits.
+//! Runs in the middle of any code, signal handlers and allocators included: it neither allocates nor waits, and
+//! the thread's context is nobody's meanwhile.
 
-use crate::abi::{Context, Entry, LIVE};
+use crate::abi::{Context, LIVE};
 use crate::arena::Arena;
+use crate::clock::ticks;
+use crate::unwind::{callers, function_with};
 use crate::{maps, register, session, shim};
-use std::ffi::{c_int, c_void};
 use std::ops::Range;
-use std::sync::atomic::AtomicU16;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
+use std::sync::atomic::{AtomicU16, AtomicU64};
 
-/// Below a frame, so much is of the same machine stack: a stack that had less left would be about to overflow.
-/// Spares an unwinding for each small frame.
+/// Below a frame, so much is of the same machine stack: finding out takes more of it than that. Spares an
+/// unwinding for each small frame.
 const MARGIN: u64 = 2048;
-/// Between the frame that is entered and what is known of its stack, the unwinder looks at so many at most.
-const FRAMES_MAX: u32 = 256;
-/// No function with a frame of ours, and no caller of one, has a smaller frame of the machine's.
-const FRAME_MIN: u64 = 24;
-/// Stacks that are mapped for that are this far apart at least.
-const PAGE: u64 = 4096;
+/// Between two searches for places that nobody needs: some ten milliseconds with any processor's counter.
+const SWEEP_TICKS: u64 = 20_000_000;
 
-/// The place of the machine stack that a function is entered on, which becomes the calling thread's: its return
-/// address lies at `stack`, and the thread's context was `left`. `None`: it has none and gets none, and the
-/// context is nobody's.
+/// The place of the machine stack that a function is entered on, for the calling thread: its return address lies
+/// at `stack`, and the thread's context was `left`. `None`: it has none and gets none.
 pub(crate) fn enter(left: *const Context, stack: u64) -> Option<(Arena, usize)> {
     let arena = session::arena()?;
     let index = place_of(&arena, left, stack)?;
-    register::switch(left, &raw const arena.slot(index).context);
+    register::move_waits(&arena, left, &raw const arena.slot(index).context);
     Some((arena, index))
 }
 
@@ -47,10 +45,7 @@ fn place_of(arena: &Arena, left: *const Context, stack: u64) -> Option<usize> {
         return Some(index);
     }
     match hinted(arena, stack) {
-        Some(Hint::Place(index)) => {
-            go_on(arena, index, stack);
-            return Some(index);
-        }
+        Some(Hint::Place(index)) => return go_on(arena, was, index, stack),
         Some(Hint::Placeless) => return None,
         None => {}
     }
@@ -59,25 +54,133 @@ fn place_of(arena: &Arena, left: *const Context, stack: u64) -> Option<usize> {
         return was.or(own);
     }
     let found = Found::among(arena, own, stack);
-    if let Some(index) = found.at {
-        go_on(arena, index, stack);
-        hint(stack).store(index as u16, Relaxed);
+    let place = if let Some(index) = found.at {
+        go_on(arena, was, index, stack)
+    } else {
+        match outermost(stack, &found.next_known) {
+            Outermost::Known => {
+                let index = found.next?;
+                return if was == Some(index) { Ok(()) } else { is_alive(arena, index, stack) }
+                    .map_or_else(
+                        |top| begin(arena, stack, top),
+                        |()| {
+                            grow(arena, index, stack);
+                            Some(index)
+                        },
+                    );
+            }
+            Outermost::At(top) => begin(arena, stack, top),
+        }
+    };
+    hint(stack).store(place.map_or(PLACELESS, |index| index as u16), Relaxed);
+    place
+}
+
+/// The calling thread's own place, which it gets now if it has none, and of which it is known now where its
+/// machine stack lies.
+fn own_place(arena: &Arena) -> Option<usize> {
+    let index = match arena.index_of(shim::own()) {
+        Some(index) => index,
+        None => register::own_place()?.1,
+    };
+    let context = &arena.slot(index).context;
+    if context.stack_extent.load(Relaxed) == 0
+        && let Some(known) = maps::stack_of_thread()
+    {
+        Stack { known, top: 0 }.write(context);
+    }
+    Some(index)
+}
+
+/// A stack begins, on which a function is entered at `stack` and the outermost frame ends at `top`.
+fn begin(arena: &Arena, stack: u64, top: u64) -> Option<usize> {
+    let known = stack.saturating_sub(MARGIN)..stack;
+    close_all_in(arena, known.start..top, None);
+    let stack = Stack { known, top };
+    register::found_fiber(arena, &stack).or_else(|| {
+        sweep(arena);
+        None
+    })
+}
+
+/// A function is entered at `stack`, where the fiber at `index` is known to lie. Answers the place that it is
+/// of: where `was` lies further up and has grown down to here, or where another fiber has begun in this one's
+/// memory, this one is no more.
+fn go_on(arena: &Arena, was: Option<usize>, index: usize, stack: u64) -> Option<usize> {
+    let context = &arena.slot(index).context;
+    let mut found = Stack::of(context);
+    if let Some(above) = was
+        && let Stack { known, .. } = Stack::of(&arena.slot(above).context)
+        && known.end > found.top
+        && outermost(stack, &known) == Outermost::Known
+    {
+        grow(arena, above, stack);
+        return Some(above);
+    }
+    if stack >= found.known.end {
+        // Where its outermost frame was, or above: that is gone, and so are all others.
+        context.position.store(context.base.load(Relaxed), Relaxed);
+        found.known.end = stack;
+        found.write(context);
         return Some(index);
     }
-    match outermost(stack, &found.next_known) {
-        Outermost::Known => {
-            grow(&arena.slot(found.next?).context, stack);
-            found.next
+    is_alive(arena, index, stack).map_or_else(|top| begin(arena, stack, top), |()| Some(index))
+}
+
+/// Whether the frames at `index` are among the callers of the function that is entered at `stack`; or, where there
+/// are none, whether its stack ends where these do. Else where they end.
+fn is_alive(arena: &Arena, index: usize, stack: u64) -> Result<(), u64> {
+    let context = &arena.slot(index).context;
+    let top = Stack::of(context).top;
+    let is_empty = context.position.load(Relaxed) == context.base.load(Relaxed);
+    // The descriptor may be of a library that was closed.
+    let outermost = shim::word_at(arena.entry(index, 0).desc.load(Relaxed));
+    let (mut is_there, mut last) = (false, stack + 1);
+    callers(stack, |low, code| {
+        is_there = !is_empty && function_with(code) == outermost;
+        last = low;
+        !is_there
+    });
+    let is_alive = top == 0 || is_there || (is_empty && last == top);
+    if is_alive { Ok(()) } else { Err(last) }
+}
+
+/// A stack is known from a little below `stack` on.
+fn grow(arena: &Arena, index: usize, stack: u64) {
+    let context = &arena.slot(index).context;
+    let mut grown = Stack::of(context);
+    let below = grown.known.start;
+    grown.known.start = stack.saturating_sub(MARGIN).min(below);
+    grown.write(context);
+    close_all_in(arena, grown.known.start..below, Some(index));
+}
+
+/// No stack lies in memory that another is known to have, `whose`.
+fn close_all_in(arena: &Arena, taken: Range<u64>, whose: Option<usize>) {
+    for (index, context) in fibers(arena) {
+        let Stack { known, top } = Stack::of(context);
+        if known.start < taken.end && taken.start < top && Some(index) != whose {
+            register::close(arena, index);
         }
-        Outermost::At(top) => {
-            close_overlapping(arena, stack..top);
-            let known = stack.saturating_sub(MARGIN)..stack;
-            let place = register::found_fiber(arena, &Stack { known, top });
-            match place {
-                Some(index) => hint(stack).store(index as u16, Relaxed),
-                None => hint(stack).store(PLACELESS, Relaxed),
-            }
-            place
+    }
+}
+
+/// Gives up the places of fibers that have no frames and were not entered since the last time.
+fn sweep(arena: &Arena) {
+    static LAST: AtomicU64 = AtomicU64::new(0);
+    let (last, now) = (LAST.load(Relaxed), ticks());
+    if now.saturating_sub(last) < SWEEP_TICKS
+        || LAST.compare_exchange(last, now, Relaxed, Relaxed).is_err()
+    {
+        return;
+    }
+    for (index, context) in fibers(arena) {
+        if context.position.load(Relaxed) != context.base.load(Relaxed) {
+            continue;
+        }
+        // Whoever enters one comes by here first, since nothing is known of it, and makes it known.
+        if context.stack_extent.swap(0, Relaxed) == 0 {
+            register::close(arena, index);
         }
     }
 }
@@ -101,29 +204,13 @@ fn hint(stack: u64) -> &'static AtomicU16 {
 fn hinted(arena: &Arena, stack: u64) -> Option<Hint> {
     let hint = hint(stack).load(Relaxed);
     if hint == PLACELESS {
-        return register::is_full(arena).then_some(Hint::Placeless);
+        return register::is_full(arena, SWEEP_TICKS).then_some(Hint::Placeless);
     }
     let index = usize::from(hint);
     let context = &arena.slot(index).context;
+    let is_fiber = context.state.load(Acquire) == LIVE && context.stack_top.load(Relaxed) != 0;
     let Stack { known, top } = Stack::of(context);
-    let is_fiber = context.state.load(Acquire) == LIVE && top != 0;
     (is_fiber && (known.start..top).contains(&stack)).then_some(Hint::Place(index))
-}
-
-/// The calling thread's own place, which it gets now if it has none, and of which it is known now where its
-/// machine stack lies.
-fn own_place(arena: &Arena) -> Option<usize> {
-    let index = match arena.index_of(shim::own()) {
-        Some(index) => index,
-        None => register::calling_thread()?.1,
-    };
-    let context = &arena.slot(index).context;
-    if context.stack_extent.load(Relaxed) == 0
-        && let Some(known) = maps::stack_of_thread()
-    {
-        Stack { known, top: 0 }.write(context);
-    }
-    Some(index)
 }
 
 /// A machine stack.
@@ -196,39 +283,6 @@ fn fibers(arena: &Arena) -> impl Iterator<Item = (usize, &'static Context)> {
     })
 }
 
-/// A function is entered on a fiber's stack, at `stack`. Takes off frames that are gone: where the outermost was,
-/// or above, they all are; and so they are where another fiber has begun in this one's memory.
-fn go_on(arena: &Arena, index: usize, stack: u64) {
-    let context = &arena.slot(index).context;
-    let mut known = Stack::of(context);
-    let base = context.base.load(Relaxed);
-    let is_empty = context.position.load(Relaxed) == base;
-    if stack >= known.known.end
-        || !(is_empty || is_there(arena.entry(index, 0), known.known.end, stack))
-    {
-        context.position.store(base, Relaxed);
-        known.known.end = stack;
-        known.write(context);
-    }
-}
-
-/// A stack is known from a little below `stack` on.
-fn grow(context: &Context, stack: u64) {
-    let mut grown = Stack::of(context);
-    grown.known.start = stack.saturating_sub(MARGIN).min(grown.known.start);
-    grown.write(context);
-}
-
-/// Where a new stack lies now, no other is any more.
-fn close_overlapping(arena: &Arena, taken: Range<u64>) {
-    for (index, context) in fibers(arena) {
-        let Stack { known, top } = Stack::of(context);
-        if known.start < taken.end && taken.start < top {
-            register::close(arena, index);
-        }
-    }
-}
-
 /// The end of an unwinding.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Outermost {
@@ -238,91 +292,13 @@ enum Outermost {
     At(u64),
 }
 
-/// Follows the frames that called the function entered at `stack` up until one lies in what is `known`.
+/// Follows the callers of the function entered at `stack` up until one lies in what is `known`.
 fn outermost(stack: u64, known: &Range<u64>) -> Outermost {
     let mut found = Outermost::At(stack + 1);
-    callers(stack, |frame| {
-        let met = known.contains(&frame.low);
-        found = if met { Outermost::Known } else { Outermost::At(frame.low) };
+    callers(stack, |low, _| {
+        let met = known.contains(&low);
+        found = if met { Outermost::Known } else { Outermost::At(low) };
         !met
     });
     found
-}
-
-/// Whether the function of `entry` is among those that called the one that is entered at `stack`; its return
-/// address lay no higher than at `bottom`. So it is where that cannot be found out.
-fn is_there(entry: &Entry, bottom: u64, stack: u64) -> bool {
-    // Of a library that may have been closed.
-    let Some(wanted) = shim::word_at(entry.desc.load(Relaxed)) else { return true };
-    let (mut is_there, mut ends) = (false, false);
-    callers(stack, |frame| {
-        is_there = frame.function == wanted;
-        ends = frame.code == 0 || frame.low + FRAME_MIN > bottom;
-        !is_there
-    });
-    is_there || !ends
-}
-
-/// Shows the frames that called the function entered at `stack` to `each`, for as long as that wants more and
-/// they lie on one stack: some libraries lead unwinders from a fiber's stack on to that of who resumed it.
-fn callers(stack: u64, mut each: impl FnMut(&Frame) -> bool) {
-    let mut last = 0;
-    unwind(|frame| {
-        if last == 0 && frame.low <= stack {
-            // Our own, and the one that is entered.
-            return true;
-        }
-        let below = if last == 0 { stack } else { last };
-        last = frame.low;
-        let one =
-            frame.low >= below && (frame.low - below < PAGE || maps::is_one(below, frame.low));
-        one && each(frame)
-    });
-}
-
-/// A frame of the machine's. Past the outermost, some unwinders show one without code.
-struct Frame {
-    /// Its stack pointer: right below lies its callee's return address.
-    low: u64,
-    code: u64,
-    /// Where its function begins.
-    function: u64,
-}
-
-/// Shows the calling thread's frames to `each`, for as long as that wants more.
-fn unwind<F: FnMut(&Frame) -> bool>(each: F) {
-    struct Walk<F> {
-        left: u32,
-        each: F,
-    }
-    extern "C" fn step<F: FnMut(&Frame) -> bool>(frame: *mut c_void, walk: *mut c_void) -> c_int {
-        // SAFETY: the walk below, which is in nobody else's hands meanwhile.
-        let walk = unsafe { &mut *walk.cast::<Walk<F>>() };
-        // SAFETY: the unwinder's own, for the time of this call.
-        let frame = unsafe {
-            Frame {
-                low: _Unwind_GetCFA(frame) as u64,
-                code: _Unwind_GetIP(frame) as u64,
-                function: _Unwind_GetRegionStart(frame) as u64,
-            }
-        };
-        walk.left -= 1;
-        if (walk.each)(&frame) && walk.left > 0 { NO_REASON } else { NORMAL_STOP }
-    }
-    let mut walk = Walk { left: FRAMES_MAX, each };
-    // SAFETY: `step` does not unwind, and `walk` outlives the call.
-    let _ = unsafe { _Unwind_Backtrace(step::<F>, (&raw mut walk).cast()) };
-}
-
-const NO_REASON: c_int = 0;
-const NORMAL_STOP: c_int = 4;
-
-unsafe extern "C" {
-    fn _Unwind_Backtrace(
-        step: extern "C" fn(*mut c_void, *mut c_void) -> c_int,
-        argument: *mut c_void,
-    ) -> c_int;
-    fn _Unwind_GetCFA(frame: *mut c_void) -> usize;
-    fn _Unwind_GetIP(frame: *mut c_void) -> usize;
-    fn _Unwind_GetRegionStart(frame: *mut c_void) -> usize;
 }

@@ -37,7 +37,7 @@ pub(super) fn footer(records: u64, rate: Rate, quality: &Quality) -> String {
     if quality.mixed_stacks > 0 {
         lines.push(format!(
             "{} looks found frames of several machine stacks mixed: the program switches between stacks \
-             that it does not announce, and what is said above of its calls may be wrong. Build it by \
+             that it does not announce, and what is said above of its calls may be wrong. Build all of it by \
              `tailwater profile build --fibers`.",
             count(quality.mixed_stacks)
         ));

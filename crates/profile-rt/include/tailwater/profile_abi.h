@@ -87,7 +87,7 @@ void tw_profile_library_gone(const struct tw_desc *from, const struct tw_desc *t
  * Landing pads and after calls that return twice: tw_profile_context->position = pos + 16.
  * For fibers that nobody announces, the slow path is also taken on entry where
  *     &return address - ctx->stack_low >= ctx->stack_extent,
- * the frame ends by ctx->position = pos, and after every call and at landing pads comes
+ * the frame ends by ctx->position = pos, and after calls (that write memory) and at landing pads comes
  *     if (tw_profile_context != ctx) tw_profile_back(ctx);
  * Loads are no more than whole, since only the limit is ever written by another thread, and stores are
  * release: a scanner that sees a frame also sees a thread's generation no older than the frame's, and one

@@ -39,7 +39,7 @@ static uint64_t innermost(const struct tw_context *context) {
 }
 
 static void took(const void *lock) {
-    const struct tw_context *context = tw_profile_context;
+    const struct tw_context *context = tw_shim_settled();
     struct hold *hold = hold_of((uint64_t)lock);
     STORE(hold->object, 0);
     __atomic_thread_fence(__ATOMIC_RELEASE);

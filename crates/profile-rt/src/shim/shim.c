@@ -6,6 +6,8 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
+#include <sys/ioctl.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -52,17 +54,34 @@ uint64_t tw_shim_slow(void) {
     return position;
 }
 
+/* Has the thread push nowhere, handlers of signals included. One that comes in between finds out by itself where
+ * it runs, and leaves that behind. */
+static void enter_slow(void) {
+    tw_profile_context = &nobody.context;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    slow = 1;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    tw_profile_context = &nobody.context;
+}
+
+/* Lets handlers of signals be recorded again, and only then has the thread push on `context`: a handler that
+ * comes in between finds that out by itself. */
+static void leave_slow(struct tw_context *context) {
+    slow = 0;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    tw_profile_context = context ? context : &nobody.context;
+}
+
 /* The same, of the machine stack at `stack`. Meanwhile the thread's context is nobody's: what is instrumented of
- * the runtime would take it for that of the stack. */
+ * the runtime, and handlers of signals, would take it for that of the stack. */
 uint64_t tw_shim_slow_on_stack(uint64_t stack) {
     struct tw_context *left = tw_profile_context;
     if (slow || (stage != 0 && left == &nobody.context))
-        return (uint64_t)&nobody.pad;
-    slow = 1;
-    tw_profile_context = &nobody.context;
-    uint64_t position = tw_rt_slow_on_stack(left, stack);
-    slow = 0;
-    return position;
+        return left->limit ? left->limit : (uint64_t)&nobody.pad;
+    enter_slow();
+    struct tw_rt_place place = tw_rt_slow_on_stack(left, stack);
+    leave_slow(place.context);
+    return place.context ? place.position : (uint64_t)&nobody.pad;
 }
 
 /* A function that had pushed on `context` goes on. One that had been nobody's when it pushed stays that: whom
@@ -71,22 +90,27 @@ void tw_shim_back(struct tw_context *context) {
     struct tw_context *left = tw_profile_context;
     if (slow)
         return;
-    slow = 1;
-    tw_profile_context = &nobody.context;
-    if (context != &nobody.context)
-        tw_rt_back(left, context);
-    slow = 0;
+    enter_slow();
+    tw_rt_back(left, context);
+    leave_slow(context);
 }
 
 uint32_t tw_shim_stage(void) { return stage; }
 void tw_shim_set_stage(uint32_t value) { stage = value; }
 
-/* A null context is nobody's. */
-void tw_shim_set_context(struct tw_context *context) {
-    tw_profile_context = context ? context : &nobody.context;
+void tw_shim_set_own(struct tw_context *context) {
     own = context;
     if (context && has_key)
         pthread_setspecific(thread_end, context);
+}
+
+/* Where the context that this thread left last is not of the stack that it is on now, which is its own: that. So
+ * it may be in code that is not built to find out. */
+struct tw_context *tw_shim_settled(void) {
+    uint64_t here = (uint64_t)__builtin_frame_address(0);
+    if (own && own != tw_profile_context && here - own->stack_low < own->stack_extent)
+        tw_shim_back(own);
+    return tw_profile_context;
 }
 
 /* What this thread calls from now on is a fiber's, or its own again where that is null. */
@@ -107,6 +131,29 @@ uint64_t tw_shim_word_at(uint64_t address) {
     uint64_t word;
     struct iovec to = {&word, sizeof word}, from = {(void *)address, sizeof word};
     return process_vm_readv(getpid(), &to, 1, &from, 1, 0) == sizeof word ? word : UINT64_MAX;
+}
+
+/* What a fork's child is to find. */
+static __thread void *kept;
+
+void **tw_shim_kept_at(void) { return &kept; }
+
+/* The kernel leaves random bytes at the end of the first stack. */
+uint64_t tw_shim_main_stack(void) { return getauxval(AT_RANDOM); }
+
+/* The kernel's PROCMAP_QUERY, since Linux 6.11. */
+struct mapping_query {
+    uint64_t size, flags, address, start, end, vma_flags, page_size, offset, inode;
+    uint32_t major, minor, name_size, build_id_size;
+    uint64_t name, build_id;
+};
+
+int tw_shim_ask_for_mapping(int maps, uint64_t address, uint64_t bounds[2]) {
+    struct mapping_query query = {.size = sizeof query, .address = address};
+    int failed = ioctl(maps, _IOWR('f', 17, struct mapping_query), &query);
+    bounds[0] = query.start;
+    bounds[1] = query.end;
+    return failed;
 }
 
 uint64_t tw_shim_thread_pointer(void) { return (uint64_t)__builtin_thread_pointer(); }
@@ -195,7 +242,7 @@ void tw_shim_load(void) {
         return;
     loaded = 1;
     has_key = pthread_key_create(&thread_end, end_of_thread) == 0;
-    pthread_atfork(NULL, NULL, tw_rt_forked);
+    pthread_atfork(tw_rt_forks, tw_rt_has_forked, tw_rt_forked);
     tw_rt_load();
     atexit(tw_rt_exit);
 }

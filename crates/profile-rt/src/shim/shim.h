@@ -18,10 +18,17 @@
 
 /* Implemented in Rust. */
 uint64_t tw_rt_slow(void);
-uint64_t tw_rt_slow_on_stack(const struct tw_context *left, uint64_t stack);
+/* Where to push; a null context is nobody's. */
+struct tw_rt_place {
+    struct tw_context *context;
+    uint64_t position;
+};
+struct tw_rt_place tw_rt_slow_on_stack(const struct tw_context *left, uint64_t stack);
 void tw_rt_back(const struct tw_context *left, const struct tw_context *context);
 void tw_rt_load(void);
 void tw_rt_exit(void);
+void tw_rt_forks(void);
+void tw_rt_has_forked(void);
 void tw_rt_forked(void);
 void tw_rt_thread_end(void);
 void tw_rt_waited(uint32_t kind, uint64_t object, uint64_t start, uint64_t end, uint64_t site,
@@ -31,6 +38,9 @@ void tw_rt_library_gone(uint64_t from, uint64_t to);
 
 /* By name, so that all copies of the runtime in a process call the same one. */
 void tw_shim_load(void);
+
+/* This thread's context, also in code that is not built to find out about fibers. */
+struct tw_context *tw_shim_settled(void);
 
 /* Waits shorter than this many ticks leave no event; all ones: nothing is recorded. */
 extern uint64_t tw_shim_lock_threshold;

@@ -10,7 +10,10 @@
 #include <pthread.h>
 #include <stdexcept>
 #include <sys/mman.h>
+#include <sys/time.h>
+#include <sys/wait.h>
 #include <ucontext.h>
+#include <unistd.h>
 
 #define APART __attribute__((noinline))
 #define QUIET TW_PROFILE_SKIP __attribute__((noinline))
@@ -19,6 +22,8 @@ namespace {
 
 volatile unsigned sink;
 volatile bool for_ever = true;
+/// A handler that comes while a function pushes its frame leaves its own name there.
+volatile bool names_are_sure = true;
 
 QUIET void wrong(const char *function, unsigned line, const char *what, unsigned long found) {
     printf("%s, line %u: found %s %lu\n", function, line, what, found);
@@ -32,7 +37,7 @@ QUIET void look(const char *function, unsigned depth, unsigned line) {
     if (frames != depth)
         wrong(function, line, "depth", frames);
     const tw_entry *top = reinterpret_cast<const tw_entry *>(context->position) - 1;
-    if (!strstr(top->desc->name, function))
+    if (names_are_sure && !strstr(top->desc->name, function))
         wrong(top->desc->name, line, "on top, not what looked, at depth", frames);
     for (unsigned at = 1; at < depth; at++)
         if (top[-(long)at].generation >= top[1 - (long)at].generation)
@@ -254,6 +259,22 @@ APART void again() {
     }
 }
 
+// ---- shifted: an abandoned fiber's memory is part of another's stack, which begins elsewhere ----
+
+APART void shifted() {
+    LOOK(2);
+    static char memory[4 * Size];
+    unsigned random = 1;
+    for (unsigned round = 0; round < 200; round++) {
+        random = random * 1664525u + 1013904223u;
+        fibers[1].stack = memory + (random >> 16) % (3 * Size) / 16 * 16;
+        fibers[1].size = Size;
+        fibers[1].begin(random % 2 ? abandoned : abandoned_quietly);
+        go(home, fibers[1], 3);
+        LOOK(2);
+    }
+}
+
 // ---- thrown: exceptions pass frames, after other fibers ran ----
 
 struct Passes {
@@ -358,6 +379,65 @@ APART void signals() {
     LOOK(2);
 }
 
+// ---- alarms: handlers on a stack of their own come at any time ----
+
+APART void count_alarm() { sink++; }
+APART void alarmed(int) { count_alarm(); }
+APART void alarms() {
+    LOOK(2);
+    names_are_sure = false;
+    struct sigaction action = {};
+    action.sa_handler = alarmed;
+    action.sa_flags = SA_ONSTACK | SA_RESTART;
+    sigaction(SIGALRM, &action, nullptr);
+    itimerval often = {{0, 200}, {0, 200}};
+    setitimer(ITIMER_REAL, &often, nullptr);
+    all_begin(in_turn);
+    for (unsigned round = 0; round < 200000; round++)
+        for (turn = 0; turn < Fibers; turn++)
+            go(home, fibers[turn], 3);
+    often = {};
+    setitimer(ITIMER_REAL, &often, nullptr);
+    names_are_sure = true;
+    LOOK(2);
+}
+
+// ---- forked: the child goes on in the middle of a fiber, with all others ----
+
+APART void forks(unsigned depth) {
+    LOOK(depth);
+    pid_t child = fork();
+    LOOK(depth);
+    if (child == 0) {
+        go(fibers[turn], home, depth + 1);
+        _exit(3);
+    }
+    int status = 0;
+    if (waitpid(child, &status, 0) != child || status != 0)
+        wrong("a fork's child", __LINE__, "status", (unsigned)status);
+}
+APART void forking() {
+    pid_t parent = getpid();
+    while (for_ever) {
+        LOOK(1);
+        forks(2);
+        go(fibers[turn], home, 2);
+        if (getpid() != parent)
+            _exit(4);
+    }
+}
+APART void forked() {
+    LOOK(2);
+    all_begin(forking);
+    pid_t parent = getpid();
+    for (turn = 0; turn < Fibers; turn++) {
+        go(home, fibers[turn], 3);
+        LOOK(2);
+        if (getpid() != parent)
+            _exit(0);
+    }
+}
+
 // ---- other threads: fibers go on where somebody resumes them ----
 
 APART void resume_all(unsigned depth) {
@@ -456,9 +536,12 @@ int main(int count, char **arguments) {
             quietly();
             dive_and_return();
             again();
+            shifted();
             thrown();
             jumps();
             signals();
+            alarms();
+            forked();
             on_threads();
             contexts();
         }

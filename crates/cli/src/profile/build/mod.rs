@@ -67,7 +67,9 @@ pub(crate) fn build(options: &BuildOptions) -> Result<(), Failure> {
     let mut command = Command::new(program);
     command.args(arguments).envs(compilers.variables());
     let mut decides = DefaultHasher::new();
-    read(&installed.plugin())?.hash(&mut decides);
+    for part in [installed.plugin(), installed.object()] {
+        read(&part)?.hash(&mut decides);
+    }
     (options.whole, options.fibers).hash(&mut decides);
     if let Some(filter) = &options.filter {
         read(filter)?.hash(&mut decides);

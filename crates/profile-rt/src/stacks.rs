@@ -29,9 +29,10 @@ const SWEEP_TICKS: u64 = 20_000_000;
 /// at `stack`, and the thread's context was `left`. `None`: it has none and gets none.
 pub(crate) fn enter(left: *const Context, stack: u64) -> Option<(Arena, usize)> {
     let arena = session::arena()?;
-    let index = place_of(&arena, left, stack)?;
-    register::move_waits(&arena, left, &raw const arena.slot(index).context);
-    Some((arena, index))
+    let place = place_of(&arena, left, stack);
+    let context = |index| &raw const arena.slot(index).context;
+    register::move_waits(&arena, left, place.map_or(std::ptr::null(), context));
+    Some((arena, place?))
 }
 
 fn place_of(arena: &Arena, left: *const Context, stack: u64) -> Option<usize> {
@@ -60,14 +61,13 @@ fn place_of(arena: &Arena, left: *const Context, stack: u64) -> Option<usize> {
         match outermost(stack, &found.next_known) {
             Outermost::Known => {
                 let index = found.next?;
-                return if was == Some(index) { Ok(()) } else { is_alive(arena, index, stack) }
-                    .map_or_else(
-                        |top| begin(arena, stack, top),
-                        |()| {
-                            grow(arena, index, stack);
-                            Some(index)
-                        },
-                    );
+                if was != Some(index)
+                    && let Err(top) = is_alive(arena, index, stack)
+                {
+                    return begin(arena, stack, top);
+                }
+                grow(arena, index, stack);
+                return Some(index);
             }
             Outermost::At(top) => begin(arena, stack, top),
         }
@@ -132,17 +132,21 @@ fn go_on(arena: &Arena, was: Option<usize>, index: usize, stack: u64) -> Option<
 fn is_alive(arena: &Arena, index: usize, stack: u64) -> Result<(), u64> {
     let context = &arena.slot(index).context;
     let top = Stack::of(context).top;
+    if top == 0 {
+        // A thread's, which no other has.
+        return Ok(());
+    }
     let is_empty = context.position.load(Relaxed) == context.base.load(Relaxed);
-    // The descriptor may be of a library that was closed.
-    let outermost = shim::word_at(arena.entry(index, 0).desc.load(Relaxed));
+    // The descriptor may be of a library that was closed; then no caller is of it.
+    let desc = arena.entry(index, 0).desc.load(Relaxed);
+    let bottom = if is_empty { None } else { shim::word_at(desc) };
     let (mut is_there, mut last) = (false, stack + 1);
     callers(stack, |low, code| {
-        is_there = !is_empty && function_with(code) == outermost;
+        is_there = bottom.is_some() && function_with(code) == bottom;
         last = low;
         !is_there
     });
-    let is_alive = top == 0 || is_there || (is_empty && last == top);
-    if is_alive { Ok(()) } else { Err(last) }
+    if is_there || (is_empty && last == top) { Ok(()) } else { Err(last) }
 }
 
 /// A stack is known from a little below `stack` on.

@@ -81,7 +81,7 @@ uint64_t tw_shim_slow_on_stack(uint64_t stack) {
     enter_slow();
     struct tw_rt_place place = tw_rt_slow_on_stack(left, stack);
     leave_slow(place.context);
-    return place.context ? place.position : (uint64_t)&nobody.pad;
+    return place.position;
 }
 
 /* A function that had pushed on `context` goes on. One that had been nobody's when it pushed stays that: whom

@@ -21,8 +21,8 @@ pub(super) fn event(out: &mut Vec<u8>, memory: &mut Memory, record: &Record) {
     }
 }
 
-/// Appends a record of a tables block.
-pub(super) fn entry(out: &mut Vec<u8>, record: &Record) {
+/// Appends a record of a tables block. False: it is one of an events block.
+pub(super) fn entry(out: &mut Vec<u8>, record: &Record) -> bool {
     match record {
         Record::Function(function) => self::function(out, function),
         Record::Thread(thread) => self::thread(out, thread),
@@ -31,15 +31,9 @@ pub(super) fn entry(out: &mut Vec<u8>, record: &Record) {
             out.push(entry::CLOCK);
             encode_clock(out, clock);
         }
-        Record::Call(_)
-        | Record::Wait(_)
-        | Record::Mark(_)
-        | Record::Gap(_)
-        | Record::Loss(_)
-        | Record::Looks(_) => {
-            unreachable!("the writer puts it into an events block")
-        }
+        _ => return false,
     }
+    true
 }
 
 fn call(out: &mut Vec<u8>, memory: &mut Memory, call: &Call) {

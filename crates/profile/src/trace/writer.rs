@@ -54,23 +54,13 @@ impl<W: Write> Writer<W> {
     /// Those of `out`. The block it was writing is then lost, and readers learn so from the gap in
     /// the blocks' sequence; later records are taken as if nothing had happened.
     pub fn write(&mut self, record: &Record) -> io::Result<()> {
-        match record {
-            Record::Function(_) | Record::Thread(_) | Record::Clock(_) | Record::Module(_) => {
-                encode::entry(&mut self.tables.bytes, record);
-                self.tables.records += 1;
-                if self.tables.is_full() { self.sink.write(&mut self.tables) } else { Ok(()) }
-            }
-            Record::Call(_)
-            | Record::Wait(_)
-            | Record::Mark(_)
-            | Record::Gap(_)
-            | Record::Loss(_)
-            | Record::Looks(_) => {
-                encode::event(&mut self.events.bytes, &mut self.memory, record);
-                self.events.count(record);
-                if self.events.is_full() { self.write_blocks() } else { Ok(()) }
-            }
+        if encode::entry(&mut self.tables.bytes, record) {
+            self.tables.records += 1;
+            return if self.tables.is_full() { self.sink.write(&mut self.tables) } else { Ok(()) };
         }
+        encode::event(&mut self.events.bytes, &mut self.memory, record);
+        self.events.count(record);
+        if self.events.is_full() { self.write_blocks() } else { Ok(()) }
     }
 
     /// Writes what is held back and flushes `out`.

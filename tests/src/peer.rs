@@ -6,7 +6,8 @@ use std::time::Duration;
 use tailwater_core::{MethodId, RequestId, Stamp};
 use tailwater_rt::Address;
 use tailwater_wire::{
-    GoodbyeCode, Grant, Hello, Limits, Request, ServerFrame, Welcome, decode_from_server,
+    GoodbyeCode, Grant, Hello, Limits, Request, ServerFrame, VERSION_MAX, VERSION_MIN, Welcome,
+    decode_from_server,
 };
 
 /// What a server said, out of its buffer.
@@ -20,6 +21,10 @@ pub enum Heard {
     Reject(u64, u16, Grant),
     /// A window.
     Credit(Grant),
+    /// Whether this end is there: the token.
+    Ping(u64),
+    /// The server is there: the token that it was asked with.
+    Pong(u64),
     /// The server's last frame: why, and its words.
     Goodbye(GoodbyeCode, String),
     /// The end of the stream.
@@ -125,7 +130,7 @@ impl Peer {
     /// # Panics
     /// When something else comes.
     pub fn greet(&mut self) -> Welcome {
-        self.say(&hello(1, 1));
+        self.say(&hello(VERSION_MIN, VERSION_MAX));
         match self.hear() {
             Heard::Welcome(welcome) => welcome,
             other => panic!("WELCOME was due, {other:?} came"),
@@ -226,6 +231,8 @@ impl Peer {
                 Heard::Reject(reject.head.id.0, reject.reason, reject.head.grant)
             }
             ServerFrame::Credit(credit) => Heard::Credit(credit.grant),
+            ServerFrame::Ping(ping) => Heard::Ping(ping.token),
+            ServerFrame::Pong(pong) => Heard::Pong(pong.token),
             ServerFrame::Goodbye(goodbye) => {
                 let code = goodbye.reason().expect("a server's codes are known");
                 Heard::Goodbye(code, goodbye.text.into())

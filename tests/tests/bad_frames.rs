@@ -4,7 +4,7 @@
 use std::time::Duration;
 use tailwater_rt::ServerConfig;
 use tailwater_tests::{Bystander, Call, ECHO, Heard, Served, controller, eventually, hello};
-use tailwater_wire::{Goodbye, GoodbyeCode, Kind};
+use tailwater_wire::{Goodbye, GoodbyeCode, Kind, VERSION_MAX, VERSION_MIN};
 
 /// The first eight bytes of a frame.
 fn prefix(len: u32, kind: u8) -> Vec<u8> {
@@ -14,11 +14,11 @@ fn prefix(len: u32, kind: u8) -> Vec<u8> {
 }
 
 fn greeted(bytes: impl AsRef<[u8]>) -> Vec<u8> {
-    [&hello(1, 1), bytes.as_ref()].concat()
+    [&hello(VERSION_MIN, VERSION_MAX), bytes.as_ref()].concat()
 }
 
 fn wrong_magic() -> Vec<u8> {
-    let mut bytes = hello(1, 1);
+    let mut bytes = hello(VERSION_MIN, VERSION_MAX);
     bytes[8..12].copy_from_slice(b"HTTP");
     bytes
 }
@@ -39,7 +39,7 @@ fn offences() -> Vec<(&'static str, Vec<u8>, GoodbyeCode)> {
         ("versions that nobody speaks", hello(9, 9), VersionUnsupported),
         ("a REQUEST before HELLO", call.clone(), Protocol),
         ("a DEREGISTER before HELLO", prefix(8, Kind::Deregister as u8), Protocol),
-        ("a second HELLO", greeted(hello(1, 1)), Protocol),
+        ("a second HELLO", greeted(hello(VERSION_MIN, VERSION_MAX)), Protocol),
         ("an unknown kind", greeted(prefix(8, 77)), Malformed),
         ("kind zero", greeted(prefix(8, 0)), Malformed),
         ("a server's frame", greeted(prefix(40, response)), Protocol),
@@ -83,7 +83,7 @@ fn a_farewell_names_what_was_found_and_what_was_needed() {
         }
     };
     let version = words(&hello(9, 12));
-    assert!(version.contains("9 to 12") && version.contains("1 to 1"), "{version}");
+    assert!(version.contains("9 to 12") && version.contains("2 to 2"), "{version}");
     let kind = words(b"GET / HTTP/1.1\r\n\r\n");
     assert!(kind.contains("kind is 47"), "{kind}");
 }

@@ -2,7 +2,7 @@
 
 use tailwater_rt::ServerConfig;
 use tailwater_tests::{Bystander, Call, ECHO, Heard, Served, controller, eventually, hello};
-use tailwater_wire::GoodbyeCode;
+use tailwater_wire::{GoodbyeCode, VERSION_MAX, VERSION_MIN};
 
 #[test]
 fn who_finds_no_room_is_told_and_gets_in_once_somebody_leaves() {
@@ -16,7 +16,7 @@ fn who_finds_no_room_is_told_and_gets_in_once_somebody_leaves() {
         }
         for number in 1..=40 {
             let mut late = served.peer();
-            late.say(&hello(1, 1));
+            late.say(&hello(VERSION_MIN, VERSION_MAX));
             assert_eq!(late.farewell(), GoodbyeCode::TooManyConnections);
             eventually("it is counted", || served.server.totals().turned_away == number);
         }

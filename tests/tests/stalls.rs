@@ -5,14 +5,14 @@ use tailwater_rt::ServerConfig;
 use tailwater_tests::{
     Bystander, Call, ECHO, Heard, LARGE, Peer, Served, controller, eventually, hello,
 };
-use tailwater_wire::GoodbyeCode;
+use tailwater_wire::{GoodbyeCode, VERSION_MAX, VERSION_MIN};
 
 #[test]
 fn who_does_not_finish_his_hello_is_sent_away() {
     let config = ServerConfig { patience: Duration::from_millis(50), ..ServerConfig::default() };
     let served = Served::start(config, controller("breakwater", &[]));
     let bystander = Bystander::of(&served);
-    let whole = hello(1, 1);
+    let whole = hello(VERSION_MIN, VERSION_MAX);
     for length in [0, 1, 8, whole.len() - 1] {
         let mut peer = served.peer();
         peer.say(&whole[..length]);
@@ -46,7 +46,7 @@ fn who_stops_inside_a_frame_is_sent_away() {
 fn bytes_that_come_one_at_a_time_are_served() {
     let served = Served::breakwater();
     let mut peer = served.peer();
-    let mut all = hello(1, 1);
+    let mut all = hello(VERSION_MIN, VERSION_MAX);
     for id in 1..=3 {
         all.extend(Call::new(id, ECHO, b"drop by drop").bytes());
     }

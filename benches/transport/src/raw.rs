@@ -183,7 +183,7 @@ fn echo(input: &[u8], output: &mut Vec<u8>) -> Option<usize> {
     Some(input.len() - rest.len())
 }
 
-/// Version 1, frames up to [`FRAME_MAX`], no limit on requests outstanding.
+/// Version 2, frames up to [`FRAME_MAX`], no limit on requests outstanding.
 fn welcome(output: &mut Vec<u8>) {
     let mut head = [0; WELCOME.1];
     head[..4].copy_from_slice(&(WELCOME.1 as u32).to_le_bytes());
@@ -211,15 +211,16 @@ mod tests {
     use super::*;
     use tailwater_core::{MethodId, RequestId, Stamp};
     use tailwater_wire::{
-        Goodbye, GoodbyeCode, Hello, Limits, Request, ServerFrame, decode_from_server,
+        Goodbye, GoodbyeCode, Hello, Limits, Request, ServerFrame, VERSION_MAX, VERSION_MIN,
+        decode_from_server,
     };
 
     /// A HELLO and a request, as tailwater's own code writes them.
     fn session() -> Vec<u8> {
         let mut bytes = Vec::new();
         let hello = Hello {
-            version_min: 1,
-            version_max: 1,
+            version_min: VERSION_MIN,
+            version_max: VERSION_MAX,
             features: 0,
             max_frame: 4096,
             client_id: 0,
@@ -253,7 +254,7 @@ mod tests {
         let ServerFrame::Welcome(welcome) = welcome else {
             panic!("{welcome:?}");
         };
-        assert_eq!((welcome.version, welcome.grant.window), (1, u32::MAX));
+        assert_eq!((welcome.version, welcome.grant.window), (VERSION_MAX, u32::MAX));
         let (response, _) = decode_from_server(&output[used..], &limits).unwrap().unwrap();
         let ServerFrame::Response(response) = response else {
             panic!("{response:?}");

@@ -1,8 +1,8 @@
-//! What a client sends: HELLO, REQUEST, DEMAND, DEREGISTER, GOODBYE.
+//! What a client sends: HELLO, REQUEST, DEMAND, DEREGISTER, CANCEL, PING, PONG, GOODBYE.
 
 use crate::bytes::{put_u16, put_u32, put_u64, u16_at, u32_at, u64_at};
 use crate::decode::{Prefix, prefix_bytes, put_prefix, split};
-use crate::{DecodeError, Goodbye, Kind, Limits, PREFIX_LEN, PayloadTooLong};
+use crate::{DecodeError, Goodbye, Kind, Limits, PREFIX_LEN, PayloadTooLong, Ping, Pong};
 use std::time::Duration;
 use tailwater_core::{MethodId, Nanos, RequestId, Stamp};
 
@@ -20,6 +20,12 @@ pub enum ClientFrame<'a> {
     Demand(Demand),
     /// The credits come back.
     Deregister(Deregister),
+    /// A call was given up.
+    Cancel(Cancel),
+    /// Is the server there?
+    Ping(Ping),
+    /// The client is there.
+    Pong(Pong),
     /// The client closes.
     Goodbye(Goodbye<'a>),
 }
@@ -31,7 +37,7 @@ pub struct Hello {
     pub version_min: u16,
     /// The newest version it speaks.
     pub version_max: u16,
-    /// Optional features it would like, as bits; version 1 defines none.
+    /// Optional features it would like, as bits; version 2 defines none.
     pub features: u32,
     /// The longest frame it accepts, in bytes.
     pub max_frame: u32,
@@ -92,6 +98,14 @@ pub struct Demand {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Deregister;
 
+/// CANCEL: the caller gave a call up. It is answered all the same: by REJECT cancelled if it was ended, or
+/// as if nothing had been said if it had ended before.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Cancel {
+    /// The call; an id that is not in flight is ignored.
+    pub id: RequestId,
+}
+
 /// What is left of a deadline, as [`Request::budget_us`]: rounded down, but never to zero, which
 /// would mean "no deadline"; saturates at 71 minutes.
 #[must_use]
@@ -103,6 +117,7 @@ pub fn budget_us(left: Option<Duration>) -> u32 {
 const HELLO: usize = Kind::Hello.header_len();
 const REQUEST: usize = Kind::Request.header_len();
 const DEMAND: usize = Kind::Demand.header_len();
+const CANCEL: usize = Kind::Cancel.header_len();
 const REGISTER: u8 = 1;
 const NO_ECHO: u32 = u32::MAX;
 
@@ -117,6 +132,9 @@ impl<'a> ClientFrame<'a> {
             Self::Request(request) => return request.encode(limits, out),
             Self::Demand(demand) => demand.encode(out),
             Self::Deregister(deregister) => deregister.encode(out),
+            Self::Cancel(cancel) => cancel.encode(out),
+            Self::Ping(ping) => ping.encode(out),
+            Self::Pong(pong) => pong.encode(out),
             Self::Goodbye(goodbye) => goodbye.encode(out),
         }
         Ok(())
@@ -129,7 +147,10 @@ impl<'a> ClientFrame<'a> {
             Kind::Hello => Ok(Self::Hello(Hello::decode(frame)?)),
             Kind::Demand => Ok(Self::Demand(Demand::decode(frame)?)),
             Kind::Deregister => Ok(Self::Deregister(Deregister)),
-            Kind::Goodbye => Ok(Self::Goodbye(Goodbye::decode(prefix.code, frame))),
+            Kind::Cancel => Ok(Self::Cancel(Cancel::decode(frame)?)),
+            Kind::Ping => Ok(Self::Ping(Ping::decode(frame)?)),
+            Kind::Pong => Ok(Self::Pong(Pong::decode(frame)?)),
+            Kind::Goodbye => Ok(Self::Goodbye(Goodbye::decode(prefix, frame))),
             kind => Err(DecodeError::WrongDirection { kind, from: crate::Peer::Client }),
         }
     }
@@ -150,7 +171,7 @@ impl Hello {
         out.extend_from_slice(&head);
     }
 
-    /// Ignores bytes behind the fields of version 1: later versions may append to it.
+    /// Ignores bytes behind the known fields: later versions may append to it.
     fn decode(frame: &[u8]) -> Result<Self, DecodeError> {
         let (head, _later) = split::<HELLO>(Kind::Hello, frame)?;
         let magic = u32_at(head, 8);
@@ -259,6 +280,21 @@ impl Demand {
     fn decode(frame: &[u8]) -> Result<Self, DecodeError> {
         let (head, _) = split::<DEMAND>(Kind::Demand, frame)?;
         Ok(Self { demand: u32_at(head, 8), acked: u32_at(head, 12) })
+    }
+}
+
+impl Cancel {
+    /// Appends the frame to `out`.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        let mut head = [0; CANCEL];
+        put_prefix(&mut head, CANCEL as u32, Kind::Cancel, 0, 0);
+        put_u64(&mut head, 8, self.id.0);
+        out.extend_from_slice(&head);
+    }
+
+    fn decode(frame: &[u8]) -> Result<Self, DecodeError> {
+        let (head, _) = split::<CANCEL>(Kind::Cancel, frame)?;
+        Ok(Self { id: RequestId(u64_at(head, 8)) })
     }
 }
 

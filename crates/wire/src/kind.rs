@@ -1,6 +1,7 @@
 //! The kinds of frames: who may send each and how long it may be.
 
-use crate::{GOODBYE_TEXT_MAX, Limits};
+use crate::Limits;
+use crate::goodbye::{GOODBYE_TAKEN, GOODBYE_TEXT_MAX};
 
 /// Bytes of the prefix that starts every frame: `len: u32, kind: u8, flags: u8, code: u16`.
 pub const PREFIX_LEN: usize = 8;
@@ -47,11 +48,17 @@ pub enum Kind {
     Deregister = 8,
     /// The sender's last frame, with a reason.
     Goodbye = 9,
+    /// The caller gave a call up.
+    Cancel = 10,
+    /// Asks whether the peer is there.
+    Ping = 11,
+    /// Its answer.
+    Pong = 12,
 }
 
 impl Kind {
     /// Every kind, in order of its byte.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 12] = [
         Self::Hello,
         Self::Welcome,
         Self::Request,
@@ -61,9 +68,12 @@ impl Kind {
         Self::Demand,
         Self::Deregister,
         Self::Goodbye,
+        Self::Cancel,
+        Self::Ping,
+        Self::Pong,
     ];
 
-    /// The kind behind a byte; `None` for bytes that version 1 does not know.
+    /// The kind behind a byte; `None` for bytes that version 2 does not know.
     #[must_use]
     #[inline]
     pub const fn from_byte(byte: u8) -> Option<Self> {
@@ -86,6 +96,9 @@ impl Kind {
             Self::Demand => "DEMAND",
             Self::Deregister => "DEREGISTER",
             Self::Goodbye => "GOODBYE",
+            Self::Cancel => "CANCEL",
+            Self::Ping => "PING",
+            Self::Pong => "PONG",
         }
     }
 
@@ -98,7 +111,7 @@ impl Kind {
             Self::Request => 48,
             Self::Welcome | Self::Response | Self::Reject => 40,
             Self::Credit => 24,
-            Self::Demand => 16,
+            Self::Demand | Self::Cancel | Self::Ping | Self::Pong => 16,
             Self::Deregister | Self::Goodbye => PREFIX_LEN,
         }
     }
@@ -111,7 +124,7 @@ impl Kind {
             Self::Request | Self::Response => limits.max_frame() as usize,
             // Later versions may append fields, and no limit has been agreed on yet.
             Self::Hello => Limits::FLOOR as usize,
-            Self::Goodbye => PREFIX_LEN + GOODBYE_TEXT_MAX,
+            Self::Goodbye => PREFIX_LEN + GOODBYE_TAKEN + GOODBYE_TEXT_MAX,
             _ => self.header_len(),
         }
     }
@@ -121,8 +134,8 @@ impl Kind {
     #[inline]
     pub const fn comes_from(self, peer: Peer) -> bool {
         match self {
-            Self::Goodbye => true,
-            Self::Hello | Self::Request | Self::Demand | Self::Deregister => {
+            Self::Goodbye | Self::Ping | Self::Pong => true,
+            Self::Hello | Self::Request | Self::Demand | Self::Deregister | Self::Cancel => {
                 matches!(peer, Peer::Client)
             }
             Self::Welcome | Self::Response | Self::Reject | Self::Credit => {

@@ -1,4 +1,4 @@
-//! tailwater's wire format, version 1: bytes to values and back.
+//! tailwater's wire format, version 2: bytes to values and back.
 //!
 //! A server calls [`decode_from_client`] on what it has read, a client [`decode_from_server`]; both
 //! borrow payloads from the buffer, allocate nothing and never panic, whatever the bytes. Every
@@ -18,14 +18,19 @@ mod error;
 mod goodbye;
 mod kind;
 mod limits;
+mod ping;
 mod server;
 mod version;
 
-pub use client::{ClientFrame, Demand, Deregister, Echo, Hello, MAGIC, Request, budget_us};
+pub use client::{Cancel, ClientFrame, Demand, Deregister, Echo, Hello, MAGIC, Request, budget_us};
 pub use decode::{decode_from_client, decode_from_server, needed};
 pub use error::{DecodeError, PayloadTooLong};
 pub use goodbye::{GOODBYE_TEXT_MAX, Goodbye, GoodbyeCode};
 pub use kind::{Kind, PREFIX_LEN, Peer};
 pub use limits::Limits;
-pub use server::{Credit, Grant, Reject, ReplyHead, Response, ServerFrame, Welcome, saturating_ns};
+pub use ping::{Ping, Pong};
+pub use server::{
+    Credit, Grant, Reject, ReplyHead, Response, STATUS_RESERVED, ServerFrame, Welcome,
+    saturating_ns,
+};
 pub use version::{VERSION_MAX, VERSION_MIN, VersionError, negotiate};

@@ -1,8 +1,10 @@
-//! What a server sends: WELCOME, RESPONSE, REJECT, CREDIT, GOODBYE.
+//! What a server sends: WELCOME, RESPONSE, REJECT, CREDIT, PING, PONG, GOODBYE.
 
 use crate::bytes::{put_u16, put_u32, put_u64, u16_at, u32_at, u64_at};
 use crate::decode::{Prefix, put_prefix, split};
-use crate::{DecodeError, Goodbye, Kind, Limits, PayloadTooLong, VERSION_MAX, VERSION_MIN};
+use crate::{
+    DecodeError, Goodbye, Kind, Limits, PayloadTooLong, Ping, Pong, VERSION_MAX, VERSION_MIN,
+};
 use std::time::Duration;
 use tailwater_core::{Nanos, RequestId, Stamp};
 
@@ -17,6 +19,10 @@ pub enum ServerFrame<'a> {
     Reject(Reject),
     /// A new window, without an answer.
     Credit(Credit),
+    /// Is the client there?
+    Ping(Ping),
+    /// The server is there.
+    Pong(Pong),
     /// The server closes.
     Goodbye(Goodbye<'a>),
 }
@@ -45,11 +51,14 @@ pub struct Welcome {
 pub struct Response<'a> {
     /// What it has in common with a reject.
     pub head: ReplyHead,
-    /// The application's status; zero is success.
+    /// The application's status; zero is success. From [`STATUS_RESERVED`] up it is tailwater's own.
     pub status: u16,
     /// The result, uninterpreted.
     pub payload: &'a [u8],
 }
+
+/// The first status that is no application's: the runtime answers with it in the application's place.
+pub const STATUS_RESERVED: u16 = 0xff00;
 
 /// REJECT: the refusal of a call. Small, and never an echo of its payload.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -87,24 +96,12 @@ pub struct ReplyHead {
 /// What the client may do from now on. Absolute, so that applying it twice changes nothing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Grant {
-    /// The most requests outstanding; [`Grant::UNLIMITED`] for no limit.
+    /// The most requests outstanding; `u32::MAX` for no limit.
     pub window: u32,
     /// Numbers the grants of a session, wrapping.
     pub seq: u32,
     /// A threshold for controllers that shed by priority at the client; zero admits all.
     pub level: u16,
-}
-
-impl Grant {
-    /// The window that limits nothing.
-    pub const UNLIMITED: u32 = u32::MAX;
-
-    /// Whether it replaces a grant with the sequence `known`: half the circle of 2³² is ahead.
-    #[must_use]
-    #[inline]
-    pub const fn is_newer_than(&self, known: u32) -> bool {
-        self.seq.wrapping_sub(known).cast_signed() > 0
-    }
 }
 
 /// A duration as the wire's nanoseconds; everything from 4.29 s up reads `u32::MAX`.
@@ -131,6 +128,8 @@ impl<'a> ServerFrame<'a> {
             Self::Response(response) => return response.encode(limits, out),
             Self::Reject(reject) => reject.encode(out),
             Self::Credit(credit) => credit.encode(out),
+            Self::Ping(ping) => ping.encode(out),
+            Self::Pong(pong) => pong.encode(out),
             Self::Goodbye(goodbye) => goodbye.encode(out),
         }
         Ok(())
@@ -150,7 +149,9 @@ impl<'a> ServerFrame<'a> {
             }
             Kind::Credit => Ok(Self::Credit(Credit::decode(frame)?)),
             Kind::Welcome => Ok(Self::Welcome(Welcome::decode(prefix.code, frame)?)),
-            Kind::Goodbye => Ok(Self::Goodbye(Goodbye::decode(prefix.code, frame))),
+            Kind::Ping => Ok(Self::Ping(Ping::decode(frame)?)),
+            Kind::Pong => Ok(Self::Pong(Pong::decode(frame)?)),
+            Kind::Goodbye => Ok(Self::Goodbye(Goodbye::decode(prefix, frame))),
             kind => Err(DecodeError::WrongDirection { kind, from: crate::Peer::Server }),
         }
     }
@@ -282,16 +283,6 @@ impl Credit {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn newer_is_decided_across_the_wrap() {
-        let grant = |seq| Grant { window: 1, seq, level: 0 };
-        assert!(grant(6).is_newer_than(5));
-        assert!(!grant(5).is_newer_than(5));
-        assert!(!grant(4).is_newer_than(5));
-        assert!(grant(0).is_newer_than(u32::MAX));
-        assert!(!grant(u32::MAX).is_newer_than(0));
-    }
 
     #[test]
     fn durations_saturate() {

@@ -4,9 +4,9 @@ use crate::GoodbyeCode;
 use std::fmt;
 
 /// The oldest version this crate speaks.
-pub const VERSION_MIN: u16 = 1;
+pub const VERSION_MIN: u16 = 2;
 /// The newest version this crate speaks.
-pub const VERSION_MAX: u16 = 1;
+pub const VERSION_MAX: u16 = 2;
 
 /// The version a server chooses for a client that speaks `min..=max`: the newest both know.
 ///
@@ -77,16 +77,16 @@ mod tests {
 
     #[test]
     fn the_newest_common_version_is_chosen() {
-        assert_eq!(negotiate(1, 1), Ok(1));
+        assert_eq!(negotiate(2, 2), Ok(2));
         assert_eq!(negotiate(0, 9), Ok(VERSION_MAX));
     }
 
     #[test]
     fn strangers_and_empty_ranges_are_told_apart() {
-        let stranger = negotiate(2, 3).unwrap_err();
+        let stranger = negotiate(3, 4).unwrap_err();
         assert_eq!(stranger.goodbye_code(), GoodbyeCode::VersionUnsupported);
-        assert!(stranger.to_string().contains("2 to 3, needed one of 1 to 1"), "{stranger}");
-        assert!(negotiate(0, 0).is_err());
+        assert!(stranger.to_string().contains("3 to 4, needed one of 2 to 2"), "{stranger}");
+        assert!(negotiate(1, 1).is_err(), "version 1 had no CANCEL");
         assert_eq!(negotiate(3, 1).unwrap_err().goodbye_code(), GoodbyeCode::Malformed);
     }
 }

@@ -83,7 +83,7 @@ fn a_wrong_length_is_refused_as_soon_as_the_prefix_is_there() {
 
 #[test]
 fn an_unknown_kind_is_refused_even_with_a_fair_length() {
-    for found in [0, 10, 255] {
+    for found in [0, 13, 255] {
         let bytes = prefix(8, found, 0);
         let error = decode_from_client(&bytes, &limits()).unwrap_err();
         assert_eq!(error, DecodeError::UnknownKind { found });
@@ -100,7 +100,8 @@ fn neither_side_accepts_its_own_frames() {
         let prefix = &bytes_of_client(frame)[..8];
         assert_eq!(needed(prefix, Peer::Server, &limits()), Err(error), "known by its prefix");
     }
-    for (_, frame) in &SERVER_FRAMES {
+    let both = ["ping", "pong", "goodbye-counted"];
+    for (_, frame) in SERVER_FRAMES.iter().filter(|(name, _)| !both.contains(name)) {
         let error = decode_from_client(&bytes_of_server(frame), &limits()).unwrap_err();
         assert!(matches!(error, DecodeError::WrongDirection { from: Peer::Client, .. }));
     }
@@ -120,9 +121,9 @@ fn strangers_are_recognised_by_their_first_bytes() {
 #[test]
 fn a_client_refuses_a_version_that_it_does_not_speak() {
     let mut welcome = bytes_of_server(&SERVER_FRAMES[0].1);
-    welcome[6] = 2;
+    welcome[6] = 3;
     let error = decode_from_server(&welcome, &limits()).unwrap_err();
-    assert_eq!(error, DecodeError::UnknownVersion { found: 2 });
+    assert_eq!(error, DecodeError::UnknownVersion { found: 3 });
     assert_eq!(error.goodbye_code(), GoodbyeCode::VersionUnsupported);
 }
 

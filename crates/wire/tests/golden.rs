@@ -14,8 +14,8 @@ use tailwater_wire::{
 };
 
 /// Written by hand from the specification's tables.
-const GOLDEN: [(&str, &str); 10] = [
-    ("hello", "24000000 01 00 0000 54575452 0100 0100 00000000 00001000 8877665544332211 07000000"),
+const GOLDEN: [(&str, &str); 14] = [
+    ("hello", "24000000 01 00 0000 54575452 0200 0200 00000000 00001000 8877665544332211 07000000"),
     (
         "request",
         "34000000 03 01 2a00 0807060504030201 03000000 29000000 01020304 88130000 0a0b0c0d \
@@ -29,9 +29,13 @@ const GOLDEN: [(&str, &str); 10] = [
     ("demand", "10000000 07 00 0000 0c000000 29000000"),
     ("deregister", "08000000 08 00 0000"),
     ("goodbye", "0b000000 09 00 0100 627965"),
+    ("goodbye-counted", "17000000 09 01 0200 0700000000000000 72657374617274"),
+    ("cancel", "10000000 0a 00 0000 0807060504030201"),
+    ("ping", "10000000 0b 00 0000 0807060504030201"),
+    ("pong", "10000000 0c 00 0000 0807060504030201"),
     (
         "welcome",
-        "28000000 02 00 0100 00000000 00000100 09000000 01000000 28000000 90010000 01020304 \
+        "28000000 02 00 0200 00000000 00000100 09000000 01000000 28000000 90010000 01020304 \
          0000 0000",
     ),
     (
@@ -172,8 +176,8 @@ fn worked_session() -> Vec<Sent<'static>> {
     };
     vec![
         Sent::Client(ClientFrame::Hello(Hello {
-            version_min: 1,
-            version_max: 1,
+            version_min: 2,
+            version_max: 2,
             features: 0,
             max_frame: 1 << 20,
             client_id: 5,
@@ -181,7 +185,7 @@ fn worked_session() -> Vec<Sent<'static>> {
         })),
         Sent::Client(ClientFrame::Request(first)),
         Sent::Server(ServerFrame::Welcome(Welcome {
-            version: 1,
+            version: 2,
             features: 0,
             max_frame: 1 << 20,
             session: 3,
@@ -195,7 +199,7 @@ fn worked_session() -> Vec<Sent<'static>> {
         Sent::Client(ClientFrame::Demand(Demand { demand: 1, acked: 2 })),
         Sent::Server(ServerFrame::Credit(Credit { grant: grant(1, 3), stamp: Stamp(200_000) })),
         Sent::Client(ClientFrame::Deregister(Deregister)),
-        Sent::Server(ServerFrame::Goodbye(Goodbye::new(GoodbyeCode::Draining, "restart"))),
+        Sent::Server(ServerFrame::Goodbye(Goodbye::new(GoodbyeCode::Draining, "restart").after(2))),
     ]
 }
 

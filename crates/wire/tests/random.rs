@@ -7,8 +7,9 @@ use proptest::option;
 use proptest::prelude::*;
 use tailwater_core::{MethodId, RequestId, Stamp};
 use tailwater_wire::{
-    ClientFrame, Credit, Demand, Deregister, Echo, Goodbye, Grant, Hello, Limits, Reject,
-    ReplyHead, Request, Response, ServerFrame, Welcome, decode_from_client, decode_from_server,
+    Cancel, ClientFrame, Credit, Demand, Deregister, Echo, Goodbye, Grant, Hello, Limits, Ping,
+    Pong, Reject, ReplyHead, Request, Response, ServerFrame, Welcome, decode_from_client,
+    decode_from_server,
 };
 
 proptest! {
@@ -40,7 +41,7 @@ proptest! {
     fn other_client_frames_come_back(
         (version_min, version_max, features, max_frame) in any::<(u16, u16, u32, u32)>(),
         (client_id, tenant, demand, acked) in any::<(u64, u32, u32, u32)>(),
-        code in any::<u16>(),
+        (code, taken) in any::<(u16, Option<u64>)>(),
         text in ".{0,64}",
         behind in vec(any::<u8>(), 0..20),
     ) {
@@ -48,13 +49,17 @@ proptest! {
         from_client(&ClientFrame::Hello(hello), &behind)?;
         from_client(&ClientFrame::Demand(Demand { demand, acked }), &behind)?;
         from_client(&ClientFrame::Deregister(Deregister), &behind)?;
-        from_client(&ClientFrame::Goodbye(Goodbye { code, text: &text }), &behind)?;
+        from_client(&ClientFrame::Cancel(Cancel { id: RequestId(client_id) }), &behind)?;
+        from_client(&ClientFrame::Ping(Ping { token: client_id }), &behind)?;
+        from_client(&ClientFrame::Pong(Pong { token: client_id }), &behind)?;
+        from_client(&ClientFrame::Goodbye(Goodbye { code, text: &text, taken }), &behind)?;
     }
 
     #[test]
     fn server_frames_come_back(
         (id, window, seq, level, stamp) in any::<(u64, u32, u32, u16, u32)>(),
         (sojourn_ns, waited_ns, code, features) in any::<(u32, u32, u16, u32)>(),
+        taken in any::<Option<u64>>(),
         (max_frame, session, slo_us) in any::<(u32, u32, u32)>(),
         payload in vec(any::<u8>(), 0..200),
         text in ".{0,64}",
@@ -62,13 +67,15 @@ proptest! {
     ) {
         let (grant, stamp) = (Grant { window, seq, level }, Stamp(stamp));
         let head = ReplyHead { id: RequestId(id), grant, stamp, sojourn_ns, waited_ns };
-        let welcome = Welcome { version: 1, features, max_frame, session, grant, slo_us, stamp };
+        let welcome = Welcome { version: 2, features, max_frame, session, grant, slo_us, stamp };
         for frame in [
             ServerFrame::Welcome(welcome),
             ServerFrame::Response(Response { head, status: code, payload: &payload }),
             ServerFrame::Reject(Reject { head, reason: code }),
             ServerFrame::Credit(Credit { grant, stamp }),
-            ServerFrame::Goodbye(Goodbye { code, text: &text }),
+            ServerFrame::Ping(Ping { token: id }),
+            ServerFrame::Pong(Pong { token: id }),
+            ServerFrame::Goodbye(Goodbye { code, text: &text, taken }),
         ] {
             from_server(&frame, &behind)?;
         }

@@ -84,7 +84,7 @@ impl Protocol for Tailwater {
                 Event::Answer(call)
             }
             ServerFrame::Welcome(_) => Event::Open,
-            ServerFrame::Credit(_) => Event::Noted,
+            ServerFrame::Credit(_) | ServerFrame::Ping(_) | ServerFrame::Pong(_) => Event::Noted,
             ServerFrame::Reject(reject) => {
                 return Err(format!(
                     "call {} was refused for reason {}; start the server with --controller none",

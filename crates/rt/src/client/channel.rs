@@ -13,7 +13,7 @@ use tailwater_control::{
 };
 use tailwater_core::{Instant, MethodId, RequestId, Rng};
 use tailwater_wire::{
-    Demand, Deregister, Echo, Grant, Hello, Limits, PayloadTooLong, ReplyHead, Request,
+    Demand, Deregister, Echo, Grant, Hello, Limits, PayloadTooLong, Pong, ReplyHead, Request,
     ServerFrame, VERSION_MAX, VERSION_MIN, decode_from_server,
 };
 
@@ -459,7 +459,8 @@ impl Channel {
                     });
                 }
             }
-            ServerFrame::Goodbye(_) => {}
+            ServerFrame::Ping(ping) => Pong { token: ping.token }.encode(&mut self.output),
+            ServerFrame::Pong(_) | ServerFrame::Goodbye(_) => {}
         }
     }
 

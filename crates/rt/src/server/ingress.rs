@@ -12,7 +12,8 @@ use std::time::Duration;
 use tailwater_control::{Arrival, Completion, Echo, Outcome, Reason, Verdict};
 use tailwater_core::{Instant, MethodId, SessionId};
 use tailwater_wire::{
-    ClientFrame, DecodeError, GoodbyeCode, Hello, Limits, Welcome, decode_from_client, negotiate,
+    ClientFrame, DecodeError, GoodbyeCode, Hello, Limits, Pong, Welcome, decode_from_client,
+    negotiate,
 };
 
 /// What a frame led to.
@@ -124,6 +125,13 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
                 self.shard.on_deregister(self.now, session, &mut self.observer);
                 Next::Go
             }
+            (Phase::Open, ClientFrame::Ping(ping)) => {
+                Pong { token: ping.token }.encode(self.connections[key as usize].output());
+                self.totals.frames_out += 1;
+                self.after_output(key);
+                Next::Go
+            }
+            (Phase::Open, ClientFrame::Pong(_) | ClientFrame::Cancel(_)) => Next::Go,
             (_, ClientFrame::Goodbye(_)) => {
                 self.close(key);
                 Next::Stop

@@ -5,6 +5,9 @@ use tailwater_wire::{
     decode_from_client, decode_from_server, needed,
 };
 
+/// Bytes of GOODBYE's count, where its flag is set.
+const TAKEN: usize = 8;
+
 /// Reads `bytes` as a stream from either side, under the tightest and the default limit, and
 /// panics when a frame breaks a promise. Returns how many frames there were.
 pub(crate) fn wire_frame(bytes: &[u8]) -> usize {
@@ -70,14 +73,14 @@ fn check_refusal(bytes: &[u8], from: Peer, limits: &Limits) {
 fn canonical(frame: &[u8]) -> Vec<u8> {
     let mut bytes = frame.to_vec();
     let kind = Kind::from_byte(bytes[4]).expect("it was decoded");
-    bytes[5] &= u8::from(kind == Kind::Request);
+    bytes[5] &= u8::from(matches!(kind, Kind::Request | Kind::Goodbye));
     let ignored: &[(usize, usize)] = match kind {
         Kind::Hello => &[(6, 8)],
         Kind::Request if bytes[28..32] == [0xff; 4] => &[(24, 28), (45, 48)],
         Kind::Request => &[(45, 48)],
         Kind::Welcome | Kind::Response | Kind::Reject => &[(38, 40)],
         Kind::Credit => &[(6, 8), (22, 24)],
-        Kind::Demand | Kind::Deregister => &[(6, 8)],
+        Kind::Demand | Kind::Deregister | Kind::Cancel | Kind::Ping | Kind::Pong => &[(6, 8)],
         Kind::Goodbye => &[],
     };
     for &(from, to) in ignored {
@@ -86,10 +89,15 @@ fn canonical(frame: &[u8]) -> Vec<u8> {
     match kind {
         Kind::Hello => bytes.truncate(36),
         Kind::Goodbye => {
-            assert!(bytes.len() <= PREFIX_LEN + GOODBYE_TEXT_MAX);
-            if let Err(error) = std::str::from_utf8(&frame[PREFIX_LEN..]) {
-                bytes.truncate(PREFIX_LEN + error.valid_up_to());
-            }
+            bytes[5] &= u8::from(bytes.len() >= PREFIX_LEN + TAKEN);
+            let text = PREFIX_LEN + TAKEN * usize::from(bytes[5]);
+            let valid = match std::str::from_utf8(&frame[text..]) {
+                Ok(text) => text,
+                Err(error) => {
+                    std::str::from_utf8(&frame[text..text + error.valid_up_to()]).unwrap()
+                }
+            };
+            bytes.truncate(text + valid.floor_char_boundary(GOODBYE_TEXT_MAX));
         }
         _ => {}
     }

@@ -2,17 +2,17 @@
 
 use tailwater_core::{MethodId, RequestId, Stamp};
 use tailwater_wire::{
-    ClientFrame, Credit, Demand, Deregister, Echo, Goodbye, Grant, Hello, Limits, Reject,
-    ReplyHead, Request, Response, ServerFrame, Welcome,
+    Cancel, ClientFrame, Credit, Demand, Deregister, Echo, Goodbye, Grant, Hello, Limits, Ping,
+    Pong, Reject, ReplyHead, Request, Response, ServerFrame, Welcome,
 };
 
 /// What a client sends, by name.
-pub(crate) const CLIENT_FRAMES: [(&str, ClientFrame<'_>); 6] = [
+pub(crate) const CLIENT_FRAMES: [(&str, ClientFrame<'_>); 7] = [
     (
         "hello",
         ClientFrame::Hello(Hello {
-            version_min: 1,
-            version_max: 1,
+            version_min: 2,
+            version_max: 2,
             features: 0,
             max_frame: 1 << 20,
             client_id: 0x1122_3344_5566_7788,
@@ -34,15 +34,16 @@ pub(crate) const CLIENT_FRAMES: [(&str, ClientFrame<'_>); 6] = [
     ),
     ("demand", ClientFrame::Demand(Demand { demand: 12, acked: 41 })),
     ("deregister", ClientFrame::Deregister(Deregister)),
-    ("goodbye", ClientFrame::Goodbye(Goodbye { code: 1, text: "bye" })),
+    ("cancel", ClientFrame::Cancel(Cancel { id: RequestId(0x0102_0304_0506_0708) })),
+    ("goodbye", ClientFrame::Goodbye(Goodbye { code: 1, text: "bye", taken: None })),
 ];
 
 /// What a server sends, by name.
-pub(crate) const SERVER_FRAMES: [(&str, ServerFrame<'_>); 4] = [
+pub(crate) const SERVER_FRAMES: [(&str, ServerFrame<'_>); 7] = [
     (
         "welcome",
         ServerFrame::Welcome(Welcome {
-            version: 1,
+            version: 2,
             features: 0,
             max_frame: 1 << 16,
             session: 9,
@@ -60,6 +61,9 @@ pub(crate) const SERVER_FRAMES: [(&str, ServerFrame<'_>); 4] = [
             stamp: Stamp(0x0403_0201),
         }),
     ),
+    ("ping", ServerFrame::Ping(Ping { token: 0x0102_0304_0506_0708 })),
+    ("pong", ServerFrame::Pong(Pong { token: 0x0102_0304_0506_0708 })),
+    ("goodbye-counted", ServerFrame::Goodbye(Goodbye { code: 2, text: "restart", taken: Some(7) })),
 ];
 
 const REQUEST: Request<'static> = Request {

@@ -36,7 +36,7 @@ fn folder(name: &str) -> PathBuf {
 /// Runs to a good end and answers what was printed.
 fn succeeds(command: &mut Command) -> String {
     let done = command.output().unwrap_or_else(|error| {
-        panic!("could not start {command:?}: {error}; `make setup-pass` installs what is needed")
+        panic!("could not start {command:?}: {error}; `make setup-test` installs what is needed")
     });
     let (said, complained) =
         (String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));

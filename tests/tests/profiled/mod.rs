@@ -76,7 +76,7 @@ pub(crate) fn folder(name: &str) -> PathBuf {
 }
 
 pub(crate) fn succeeds(command: &mut Command) -> Output {
-    let done = command.output().expect("it starts; `make setup-pass` installs what is needed");
+    let done = command.output().expect("it starts; `make setup-test` installs what is needed");
     let (said, complained) = (text(&done.stdout), text(&done.stderr));
     assert!(done.status.success(), "{command:?} ended with {}\n{said}{complained}", done.status);
     done

@@ -16,7 +16,7 @@ mod introspect;
 use crate::config::{Placement, ServerConfig};
 use crate::counters::{Published, Totals};
 use crate::executor::Doorbell;
-use crate::net::{Address, Listener, Stream};
+use crate::net::{Address, ListenError, Listener, Stream};
 use crate::poll::{EventBell, Poller};
 use crate::service::{Reply, Request, Service};
 use crate::time::now;
@@ -49,7 +49,7 @@ pub enum StartError {
     /// The configuration cannot work.
     Config(String),
     /// The address cannot be listened on.
-    Listen(Address, Errno),
+    Listen(Address, ListenError),
     /// The system is out of something: descriptors, threads, memory.
     System(std::io::Error),
 }
@@ -58,10 +58,7 @@ impl fmt::Display for StartError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Config(why) => f.write_str(why),
-            Self::Listen(address, Errno::ADDRINUSE) => {
-                write!(f, "{address} is in use; stop the other server, or listen on port 0")
-            }
-            Self::Listen(address, errno) => write!(f, "cannot listen on {address}: {errno}"),
+            Self::Listen(address, error) => write!(f, "cannot listen on {address}: {error}"),
             Self::System(error) => write!(f, "cannot start: {error}"),
         }
     }
@@ -100,7 +97,7 @@ impl Server {
     ) -> Result<Self, StartError> {
         config.check().map_err(StartError::Config)?;
         let listener = Listener::bind(&config.listen)
-            .map_err(|errno| StartError::Listen(config.listen.clone(), errno))?;
+            .map_err(|error| StartError::Listen(config.listen.clone(), error))?;
         let address = listener.address().clone();
         let inboxes: Vec<_> = (0..config.loops).map(|_| Inbox::new()).collect::<Result<_, _>>()?;
         let shared = Arc::new(Shared::new(config, admission, inboxes.into()));

@@ -1,0 +1,137 @@
+//! Listening sockets.
+
+use super::stream::{FLAGS, open};
+use super::unix_path::Claim;
+use super::{Address, Stream};
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::io::Errno;
+use rustix::net::{SocketAddrUnix, sockopt};
+use std::fmt;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+/// A listening socket; removes its path when dropped, if it has one.
+#[derive(Debug)]
+pub(crate) struct Listener {
+    /// Dropped before the socket: while the socket lives, its inode is no other's.
+    _claim: Option<Claim>,
+    socket: OwnedFd,
+    address: Address,
+}
+
+/// Why an address cannot be listened on. The message says what to do.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum ListenError {
+    /// Another server listens there.
+    InUse,
+    /// At the path of a Unix socket is something else, such as "a regular file"; it was left alone.
+    InTheWay(&'static str),
+    /// At the path is a socket on which nothing listens, without the lock file (named here) that our
+    /// servers leave; it was left alone.
+    UnknownSocket(PathBuf),
+    /// At the lock file's path is a file that is none; it was left alone.
+    NotOurLock(PathBuf),
+    /// The lock file cannot be made or locked.
+    Lock(PathBuf, Errno),
+    /// The kernel refuses for another reason.
+    System(Errno),
+}
+
+impl fmt::Display for ListenError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::InUse => {
+                f.write_str("it is in use; stop the other server, or choose another address")
+            }
+            Self::InTheWay(found) => {
+                write!(f, "at the path is {found}; choose another path, or remove it")
+            }
+            Self::UnknownSocket(lock) => write!(
+                f,
+                "at the path is a socket on which nothing listens, but no {} shows that a server of \
+                 ours left it; remove it if its program is gone",
+                lock.display()
+            ),
+            Self::NotOurLock(lock) => write!(
+                f,
+                "{} is needed as a lock file and is something else; choose another path, or remove it",
+                lock.display()
+            ),
+            Self::Lock(lock, errno) => write!(
+                f,
+                "cannot lock {}: {errno}; the server must be able to write to its folder",
+                lock.display()
+            ),
+            Self::System(errno) => errno.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for ListenError {}
+
+impl From<Errno> for ListenError {
+    fn from(errno: Errno) -> Self {
+        match errno {
+            Errno::ADDRINUSE => Self::InUse,
+            errno => Self::System(errno),
+        }
+    }
+}
+
+impl From<std::io::Error> for ListenError {
+    fn from(error: std::io::Error) -> Self {
+        Errno::from_io_error(&error).unwrap_or(Errno::IO).into()
+    }
+}
+
+/// Connections that may wait to be accepted: ten thousand clients may come at once.
+const BACKLOG: i32 = 16_384;
+
+impl Listener {
+    pub(crate) fn bind(address: &Address) -> Result<Self, ListenError> {
+        match address {
+            Address::Tcp(address) => Self::bind_tcp(*address),
+            Address::Unix(path) => Self::bind_unix(path),
+        }
+    }
+
+    fn bind_tcp(address: SocketAddr) -> Result<Self, ListenError> {
+        let socket = open(&Address::Tcp(address))?;
+        sockopt::set_socket_reuseaddr(&socket, true)?;
+        rustix::net::bind(&socket, &address)?;
+        rustix::net::listen(&socket, BACKLOG)?;
+        let taken = SocketAddr::try_from(rustix::net::getsockname(&socket)?);
+        let address = Address::Tcp(taken.map_err(|_| Errno::AFNOSUPPORT)?);
+        Ok(Self { _claim: None, socket, address })
+    }
+
+    fn bind_unix(path: &Path) -> Result<Self, ListenError> {
+        let address = Address::Unix(path.to_owned());
+        let name = SocketAddrUnix::new(path)?;
+        let socket = open(&address)?;
+        let mut claim = Claim::take(path)?;
+        rustix::net::bind(&socket, &name)?;
+        claim.mark()?;
+        rustix::net::listen(&socket, BACKLOG)?;
+        Ok(Self { _claim: Some(claim), socket, address })
+    }
+
+    /// With the port that was really taken.
+    pub(crate) const fn address(&self) -> &Address {
+        &self.address
+    }
+
+    pub(crate) fn accept(&self) -> Result<Stream, Errno> {
+        let socket = rustix::net::accept_with(&self.socket, FLAGS)?;
+        if matches!(self.address, Address::Tcp(_)) {
+            sockopt::set_tcp_nodelay(&socket, true)?;
+        }
+        Ok(Stream::new(socket))
+    }
+}
+
+impl AsFd for Listener {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}

@@ -98,6 +98,8 @@ impl Listener {
     fn bind_tcp(address: SocketAddr) -> Result<Self, ListenError> {
         let socket = open(&Address::Tcp(address))?;
         sockopt::set_socket_reuseaddr(&socket, true)?;
+        // Accepted sockets inherit it.
+        sockopt::set_tcp_nodelay(&socket, true)?;
         rustix::net::bind(&socket, &address)?;
         rustix::net::listen(&socket, BACKLOG)?;
         let taken = SocketAddr::try_from(rustix::net::getsockname(&socket)?);
@@ -121,17 +123,86 @@ impl Listener {
         &self.address
     }
 
-    pub(crate) fn accept(&self) -> Result<Stream, Errno> {
-        let socket = rustix::net::accept_with(&self.socket, FLAGS)?;
-        if matches!(self.address, Address::Tcp(_)) {
-            sockopt::set_tcp_nodelay(&socket, true)?;
+    /// Looks once whether a client waits.
+    pub(crate) fn accept(&self) -> Accept {
+        match rustix::net::accept_with(&self.socket, FLAGS) {
+            Ok(socket) => Accept::Stream(Stream::new(socket)),
+            Err(errno) => Accept::from(errno),
         }
-        Ok(Stream::new(socket))
+    }
+}
+
+/// What a look at the listener brought.
+#[derive(Debug)]
+pub(crate) enum Accept {
+    /// A client.
+    Stream(Stream),
+    /// A client that was gone before it was let in: look for the next.
+    Gone,
+    /// No client waits.
+    Later,
+    /// The process or the system has no descriptor left. The client stays in the backlog and the
+    /// listener readable: looking again at once is a busy loop.
+    NoDescriptor,
+    /// As [`Accept::NoDescriptor`], but the kernel lacks memory for a socket, or the listener is broken.
+    Failed,
+}
+
+impl From<Errno> for Accept {
+    fn from(errno: Errno) -> Self {
+        match errno {
+            Errno::AGAIN => Self::Later,
+            // Linux hands over what is wrong with the client's connection (accept(2), "Error handling").
+            Errno::CONNABORTED
+            | Errno::INTR
+            | Errno::PERM
+            | Errno::PROTO
+            | Errno::NOPROTOOPT
+            | Errno::NETDOWN
+            | Errno::NETUNREACH
+            | Errno::HOSTDOWN
+            | Errno::HOSTUNREACH
+            | Errno::NONET
+            | Errno::TIMEDOUT => Self::Gone,
+            Errno::MFILE | Errno::NFILE => Self::NoDescriptor,
+            _ => Self::Failed,
+        }
     }
 }
 
 impl AsFd for Listener {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::event::{PollFd, PollFlags, poll};
+
+    fn accepted(listener: &Listener) -> Stream {
+        poll(&mut [PollFd::new(listener, PollFlags::IN)], None).unwrap();
+        match listener.accept() {
+            Accept::Stream(stream) => stream,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn accepted_sockets_send_without_delay() {
+        let listener = Listener::bind(&"127.0.0.1:0".parse().unwrap()).unwrap();
+        let _client = Stream::connect(listener.address()).unwrap();
+        assert!(sockopt::tcp_nodelay(accepted(&listener)).unwrap());
+    }
+
+    #[test]
+    fn only_a_clients_own_trouble_lets_the_acceptor_go_on_at_once() {
+        let goes_on = |errno| matches!(Accept::from(errno), Accept::Gone);
+        assert!([Errno::CONNABORTED, Errno::PROTO, Errno::NETDOWN].into_iter().all(goes_on));
+        let stops = [Errno::NOBUFS, Errno::NOMEM, Errno::MFILE, Errno::NFILE, Errno::BADF];
+        assert!(!stops.into_iter().any(goes_on));
+        assert!(matches!(Accept::from(Errno::NOBUFS), Accept::Failed));
+        assert!(matches!(Accept::from(Errno::NFILE), Accept::NoDescriptor));
     }
 }

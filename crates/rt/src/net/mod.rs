@@ -7,5 +7,5 @@ mod unix_path;
 
 pub use address::Address;
 pub use listener::ListenError;
-pub(crate) use listener::Listener;
+pub(crate) use listener::{Accept, Listener};
 pub use stream::{Stream, Transfer};

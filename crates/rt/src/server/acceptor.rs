@@ -1,10 +1,11 @@
 //! Letting clients in, and turning them away politely when there is no room.
 
 use super::Shared;
-use crate::net::{Listener, Stream};
+use crate::net::{Accept, Listener, Stream};
 use rustix::fd::OwnedFd;
-use rustix::io::Errno;
 use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+use tailwater_core::Instant;
 use tailwater_wire::{Goodbye, GoodbyeCode};
 
 /// Owned by loop 0, which hands new connections round.
@@ -14,8 +15,13 @@ pub(super) struct Acceptor {
     /// and tell it, instead of leaving it to hang and the listener to spin.
     reserve: Option<OwnedFd>,
     next: usize,
+    /// When to look again, after the system had nothing to accept with.
+    rests_until: Option<Instant>,
 }
 
+/// Pause after a failure that would only come again at once. Memory and descriptors come back as others
+/// end; a client waits in the backlog meanwhile, which is shorter than its patience.
+const REST: Duration = Duration::from_millis(100);
 /// Connections accepted before the loop looks at its requests again.
 const BURST: usize = 64;
 
@@ -28,28 +34,44 @@ pub(super) struct Accepted {
 
 impl Acceptor {
     pub(super) fn new(listener: Listener) -> Self {
-        Self { listener, reserve: spare_descriptor(), next: 0 }
+        Self { listener, reserve: spare_descriptor(), next: 0, rests_until: None }
     }
 
     /// Accepts a burst; others' connections are put into their inboxes.
-    pub(super) fn accept(&mut self, shared: &Shared) -> Accepted {
+    pub(super) fn accept(&mut self, now: Instant, shared: &Shared) -> Accepted {
         let mut accepted = Accepted::default();
         for _ in 0..BURST {
             match self.listener.accept() {
-                Ok(stream) if self.admit(shared) => self.hand_out(shared, stream, &mut accepted),
-                Ok(stream) => {
+                Accept::Stream(stream) if self.admit(shared) => {
+                    self.hand_out(shared, stream, &mut accepted);
+                }
+                Accept::Stream(stream) => {
                     turn_away(&stream, "the server has as many connections as it may");
                     accepted.turned_away += 1;
                 }
-                Err(Errno::MFILE | Errno::NFILE) => {
-                    accepted.turned_away += u64::from(self.turn_away_without_descriptors());
+                Accept::Gone => {}
+                Accept::Later => break,
+                Accept::NoDescriptor if self.turn_away_without_descriptors() => {
+                    accepted.turned_away += 1;
                     break;
                 }
-                Err(Errno::CONNABORTED | Errno::INTR) => {}
-                Err(_) => break,
+                Accept::NoDescriptor | Accept::Failed => {
+                    self.rests_until = Some(now + REST);
+                    break;
+                }
             }
         }
         accepted
+    }
+
+    /// When to look at the listener again, although it is readable all the time.
+    pub(super) const fn rests_until(&self) -> Option<Instant> {
+        self.rests_until
+    }
+
+    /// Whether the rest is over; true once.
+    pub(super) fn wakes(&mut self, now: Instant) -> bool {
+        self.rests_until.take_if(|until| *until <= now).is_some()
     }
 
     fn admit(&self, shared: &Shared) -> bool {
@@ -75,10 +97,10 @@ impl Acceptor {
     fn turn_away_without_descriptors(&mut self) -> bool {
         drop(self.reserve.take());
         let accepted = self.listener.accept();
-        if let Ok(stream) = &accepted {
+        let told = matches!(accepted, Accept::Stream(_));
+        if let Accept::Stream(stream) = &accepted {
             turn_away(stream, "the server is out of file descriptors");
         }
-        let told = accepted.is_ok();
         drop(accepted);
         self.reserve = spare_descriptor();
         told
@@ -94,4 +116,29 @@ fn turn_away(stream: &Stream, why: &str) {
 
 fn spare_descriptor() -> Option<OwnedFd> {
     rustix::fs::open("/dev/null", rustix::fs::OFlags::CLOEXEC, rustix::fs::Mode::empty()).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Inbox;
+    use super::*;
+    use crate::ServerConfig;
+    use tailwater_control::catalog::Spec;
+
+    #[test]
+    fn a_listener_that_only_fails_is_not_looked_at_in_a_busy_loop() {
+        let controller = Spec::named("none").build(Duration::from_secs(1), 1, 0).unwrap();
+        let inboxes = vec![Inbox::new().unwrap()];
+        let shared =
+            Shared::new(ServerConfig::default(), controller.admission.clone(), inboxes.into());
+        let listener = Listener::bind(&shared.config.listen).unwrap();
+        // From now on it is readable for ever, and accepting fails.
+        rustix::net::shutdown(&listener, rustix::net::Shutdown::Both).unwrap();
+        let mut acceptor = Acceptor::new(listener);
+        let start = Instant::from_nanos(1);
+        assert!(acceptor.accept(start, &shared).own.is_empty());
+        assert_eq!(acceptor.rests_until(), Some(start + REST));
+        assert!(!acceptor.wakes(start), "not yet");
+        assert!(acceptor.wakes(start + REST) && !acceptor.wakes(start + REST), "once");
+    }
 }

@@ -140,6 +140,7 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
         loop {
             let mut worked = self.drain(service, &mut ready);
             worked |= self.collect_inbox();
+            self.accept_again();
             self.timers.fire(self.now);
             worked |= self.execute(service);
             self.flush_dirty();
@@ -219,10 +220,23 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
         let Some(acceptor) = &mut self.acceptor else {
             return;
         };
-        let accepted = acceptor.accept(&self.shared);
+        let accepted = acceptor.accept(self.now, &self.shared);
+        if acceptor.rests_until().is_some() {
+            // It fails only for a descriptor that is not watched.
+            let _ = self.poller.modify(&acceptor.listener, LISTENER, Interest::default());
+        }
         self.totals.turned_away += accepted.turned_away;
         for stream in accepted.own {
             self.adopt(stream);
+        }
+    }
+
+    /// Goes on accepting after a rest.
+    fn accept_again(&mut self) {
+        if let Some(acceptor) = &mut self.acceptor
+            && acceptor.wakes(self.now)
+        {
+            let _ = self.poller.modify(&acceptor.listener, LISTENER, Interest::READ);
         }
     }
 
@@ -334,7 +348,8 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
             return Some(Duration::ZERO);
         }
         let drain = self.draining.then(|| self.now + Duration::from_millis(1));
-        [self.shard.next_deadline(self.now), self.timers.next(), self.sweep_at, drain]
+        let accept = self.acceptor.as_ref().and_then(Acceptor::rests_until);
+        [self.shard.next_deadline(self.now), self.timers.next(), self.sweep_at, drain, accept]
             .into_iter()
             .flatten()
             .min()

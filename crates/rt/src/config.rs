@@ -1,6 +1,6 @@
 //! How a server runs. Plain values with sensible defaults; `ServerConfig::check` says what cannot be.
 
-use crate::net::Address;
+use crate::net::{Address, KeepAlive};
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
@@ -145,6 +145,9 @@ pub struct ServerConfig {
     /// How long a client may take over its HELLO, stop inside a frame, or leave its output unread;
     /// default 10 s.
     pub patience: Duration,
+    /// How a TCP client whose host is gone is noticed; default: after some 30 s. `None` never notices it
+    /// while nothing is sent.
+    pub keep_alive: Option<KeepAlive>,
     /// Longest frame, in bytes; default 1 MiB.
     pub frame_max: u32,
     /// Budgets of queueing delay for requests; default none: nobody is refused at a lock.
@@ -169,6 +172,7 @@ impl Default for ServerConfig {
             output_high: 256 << 10,
             output_max: 4 << 20,
             patience: Duration::from_secs(10),
+            keep_alive: Some(KeepAlive::DEFAULT),
             frame_max: tailwater_wire::Limits::DEFAULT,
             locks: None,
         }
@@ -196,6 +200,9 @@ impl ServerConfig {
         }
         if let Some(rules) = &self.locks {
             rules.check()?;
+        }
+        if let Some(keep_alive) = &self.keep_alive {
+            keep_alive.check()?;
         }
         if self.output_high > self.output_max {
             return Err(format!(

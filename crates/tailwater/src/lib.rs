@@ -54,8 +54,8 @@ pub use tailwater_rt::client::{Answer, CallError, CallFuture, CallOptions, Chann
 pub use tailwater_rt::service::status;
 pub use tailwater_rt::time::sleep;
 pub use tailwater_rt::{
-    Address, ListenError, Placement, Reception, Reply, Request, Router, Server, ServerConfig,
-    Service, StartError, Totals,
+    Address, KeepAlive, ListenError, Placement, Reception, Reply, Request, Router, Server,
+    ServerConfig, Service, StartError, Totals,
 };
 
 use std::time::Duration;

@@ -5,7 +5,7 @@
 
 use super::calls::{Calls, Entry};
 use crate::buffer::give_back;
-use crate::net::{Address, Stream, Transfer};
+use crate::net::{Address, KeepAlive, Stream, Transfer};
 use crate::poll::{Interest, Poller, Readiness};
 use std::time::Duration;
 use tailwater_control::{
@@ -26,6 +26,9 @@ pub struct ChannelConfig {
     pub backoff_min: Duration,
     /// Longest pause. Default 1 s.
     pub backoff_max: Duration,
+    /// How a TCP server whose host is gone is noticed; default: after some 30 s. `None` never notices it
+    /// while nothing is sent.
+    pub keep_alive: Option<KeepAlive>,
     /// Longest frame accepted, in bytes; default 1 MiB.
     pub frame_max: u32,
     /// Most unsent bytes before calls wait although there is credit; default 1 MiB.
@@ -43,10 +46,19 @@ impl ChannelConfig {
             address,
             backoff_min: Duration::from_millis(10),
             backoff_max: Duration::from_secs(1),
+            keep_alive: Some(KeepAlive::DEFAULT),
             frame_max: Limits::DEFAULT,
             output_max: 1 << 20,
             client_id: 0,
         }
+    }
+
+    /// Why it cannot work like this, if it cannot.
+    ///
+    /// # Errors
+    /// A sentence that names the field, what was found and what is needed.
+    pub fn check(&self) -> Result<(), String> {
+        self.keep_alive.map_or(Ok(()), |keep_alive| keep_alive.check())
     }
 }
 
@@ -253,6 +265,9 @@ impl Channel {
 
     fn connect(&mut self, now: Instant, poller: &Poller) {
         let connecting = Stream::connect(&self.config.address).and_then(|stream| {
+            if let Some(keep_alive) = self.config.keep_alive {
+                stream.set_keep_alive(keep_alive)?;
+            }
             poller.add(&stream, self.key, Interest::WRITE)?;
             Ok(stream)
         });

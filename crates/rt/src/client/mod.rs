@@ -83,18 +83,20 @@ impl Client {
     /// `client_id` decides which replica is the client's own; of clients without one, chance.
     ///
     /// # Errors
-    /// As [`Client::connect`]; or [`std::io::ErrorKind::InvalidInput`] without a server, or with more
-    /// than [`REPLICAS_MAX`].
+    /// As [`Client::connect`]; or [`std::io::ErrorKind::InvalidInput`] without a server, with more
+    /// than [`REPLICAS_MAX`], or with a configuration that cannot work.
     pub fn replicas(
         servers: Vec<ChannelConfig>,
         controller: &Controller,
         retry: RetryConfig,
     ) -> std::io::Result<Self> {
         let count = servers.len();
+        let invalid = |message| std::io::Error::new(std::io::ErrorKind::InvalidInput, message);
         if count == 0 || count > REPLICAS_MAX {
             let message = format!("{count} servers were given; 1 to {REPLICAS_MAX} are needed");
-            return Err(std::io::Error::new(std::io::ErrorKind::InvalidInput, message));
+            return Err(invalid(message));
         }
+        servers.iter().try_for_each(|config| config.check().map_err(invalid))?;
         let drawn = drawn_number();
         let number = |config: &ChannelConfig| match config.client_id {
             0 => drawn,

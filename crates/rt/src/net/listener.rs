@@ -2,7 +2,7 @@
 
 use super::stream::{FLAGS, open};
 use super::unix_path::Claim;
-use super::{Address, Stream};
+use super::{Address, KeepAlive, Stream};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::io::Errno;
 use rustix::net::{SocketAddrUnix, sockopt};
@@ -116,6 +116,14 @@ impl Listener {
         claim.mark()?;
         rustix::net::listen(&socket, BACKLOG)?;
         Ok(Self { _claim: Some(claim), socket, address })
+    }
+
+    /// Has the kernel watch over the peers of connections that are accepted from now on.
+    pub(crate) fn set_keep_alive(&self, keep_alive: KeepAlive) -> Result<(), Errno> {
+        match self.address {
+            Address::Tcp(_) => keep_alive.set(&self.socket),
+            Address::Unix(_) => Ok(()),
+        }
     }
 
     /// With the port that was really taken.

@@ -1,11 +1,13 @@
 //! Addresses, listeners and streams: TCP and Unix sockets behind one face.
 
 mod address;
+mod keep_alive;
 mod listener;
 mod stream;
 mod unix_path;
 
 pub use address::Address;
+pub use keep_alive::KeepAlive;
 pub use listener::ListenError;
 pub(crate) use listener::{Accept, Listener};
 pub use stream::{Stream, Transfer};

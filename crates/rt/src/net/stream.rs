@@ -1,6 +1,6 @@
 //! Connected sockets that never block.
 
-use super::Address;
+use super::{Address, KeepAlive};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::io::Errno;
 use rustix::net::{
@@ -51,6 +51,17 @@ impl Stream {
         match result {
             Ok(()) | Err(Errno::INPROGRESS) => Ok(Self { socket }),
             Err(error) => Err(error),
+        }
+    }
+
+    /// Has the kernel watch over the peer; nothing happens on a Unix socket.
+    ///
+    /// # Errors
+    /// When the kernel refuses a value that [`KeepAlive::check`] finds wrong.
+    pub fn set_keep_alive(&self, keep_alive: KeepAlive) -> Result<(), Errno> {
+        match sockopt::socket_domain(&self.socket)? {
+            AddressFamily::UNIX => Ok(()),
+            _ => keep_alive.set(&self.socket),
         }
     }
 

@@ -98,6 +98,9 @@ impl Server {
         config.check().map_err(StartError::Config)?;
         let listener = Listener::bind(&config.listen)
             .map_err(|error| StartError::Listen(config.listen.clone(), error))?;
+        if let Some(keep_alive) = config.keep_alive {
+            listener.set_keep_alive(keep_alive)?;
+        }
         let address = listener.address().clone();
         let inboxes: Vec<_> = (0..config.loops).map(|_| Inbox::new()).collect::<Result<_, _>>()?;
         let shared = Arc::new(Shared::new(config, admission, inboxes.into()));

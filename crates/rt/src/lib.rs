@@ -27,6 +27,6 @@ mod worker;
 
 pub use config::{LockRules, Placement, Reception, ServerConfig};
 pub use counters::Totals;
-pub use net::{Address, KeepAlive, ListenError};
+pub use net::{Address, KeepAlive, ListenError, Peer};
 pub use server::{Server, StartError};
 pub use service::{Reply, Request, Router, Service};

@@ -3,6 +3,7 @@
 mod address;
 mod keep_alive;
 mod listener;
+mod peer;
 mod stream;
 mod unix_path;
 
@@ -10,4 +11,5 @@ pub use address::Address;
 pub use keep_alive::KeepAlive;
 pub use listener::ListenError;
 pub(crate) use listener::{Accept, Listener};
+pub use peer::Peer;
 pub use stream::{Stream, Transfer};

@@ -1,6 +1,6 @@
 //! Connected sockets that never block.
 
-use super::{Address, KeepAlive};
+use super::{Address, KeepAlive, Peer};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::io::Errno;
 use rustix::net::{
@@ -63,6 +63,14 @@ impl Stream {
             AddressFamily::UNIX => Ok(()),
             _ => keep_alive.set(&self.socket),
         }
+    }
+
+    /// At the other end.
+    ///
+    /// # Errors
+    /// When the connection does not stand, or no longer.
+    pub fn peer(&self) -> Result<Peer, Errno> {
+        Peer::of(&self.socket)
     }
 
     /// A pending error of the socket: how a failed connection attempt shows.

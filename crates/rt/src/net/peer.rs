@@ -1,0 +1,84 @@
+//! At the other end of a stream.
+
+use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
+use rustix::fd::AsFd;
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, getpeername, sockopt::socket_domain};
+use std::net::SocketAddr;
+
+/// The other end of a connection, as the kernel knows it; nothing here is the peer's own word.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Peer {
+    /// A TCP address.
+    Tcp(SocketAddr),
+    /// The process that connected to our Unix socket, or that listened at the one we connected to, as
+    /// it was then.
+    Unix {
+        /// Its process number; `None` if it lives in a namespace that we cannot see, such as another
+        /// container. Numbers are used again once a process has ended.
+        pid: Option<u32>,
+        /// Its effective user.
+        uid: u32,
+        /// Its effective group.
+        gid: u32,
+    },
+}
+
+impl Peer {
+    /// Of a connected socket.
+    pub(super) fn of(socket: &impl AsFd) -> Result<Self, Errno> {
+        if socket_domain(socket)? == AddressFamily::UNIX {
+            return Self::of_unix(socket);
+        }
+        let name = getpeername(socket)?.ok_or(Errno::NOTCONN)?;
+        SocketAddr::try_from(name).map(Self::Tcp).map_err(|_| Errno::AFNOSUPPORT)
+    }
+
+    /// By `nix`: `rustix` declares the process number as non-zero, and the kernel says 0 where the
+    /// process cannot be seen.
+    fn of_unix(socket: &impl AsFd) -> Result<Self, Errno> {
+        let found = getsockopt(&socket.as_fd(), PeerCredentials)
+            .map_err(|errno| Errno::from_raw_os_error(errno as i32))?;
+        let pid = u32::try_from(found.pid()).ok().filter(|pid| *pid > 0);
+        Ok(Self::Unix { pid, uid: found.uid(), gid: found.gid() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Accept, Address, Listener, Stream};
+    use super::*;
+    use rustix::event::{PollFd, PollFlags, poll};
+
+    fn connected(address: &Address) -> (Listener, Stream, Stream) {
+        let listener = Listener::bind(address).unwrap();
+        let client = Stream::connect(listener.address()).unwrap();
+        poll(&mut [PollFd::new(&listener, PollFlags::IN)], None).unwrap();
+        let Accept::Stream(server) = listener.accept() else { panic!("nobody came") };
+        (listener, client, server)
+    }
+
+    #[test]
+    fn the_process_at_the_other_end_of_a_unix_socket_is_told() {
+        let name = format!("tailwater-{}-peer.sock", std::process::id());
+        let (_listener, client, server) =
+            connected(&Address::Unix(std::env::temp_dir().join(name)));
+        let us = Peer::Unix {
+            pid: Some(std::process::id()),
+            uid: rustix::process::geteuid().as_raw(),
+            gid: rustix::process::getegid().as_raw(),
+        };
+        assert_eq!(server.peer(), Ok(us.clone()));
+        assert_eq!(client.peer(), Ok(us));
+    }
+
+    #[test]
+    fn the_address_at_the_other_end_of_a_tcp_connection_is_told() {
+        let (listener, client, server) = connected(&"127.0.0.1:0".parse().unwrap());
+        let Address::Tcp(listening) = *listener.address() else { panic!("it listens on TCP") };
+        assert_eq!(client.peer(), Ok(Peer::Tcp(listening)));
+        let Ok(Peer::Tcp(address)) = server.peer() else { panic!("{:?}", server.peer()) };
+        assert!(address.ip().is_loopback() && address != listening);
+    }
+}

@@ -7,6 +7,7 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::error::Error;
 use std::io::Write as _;
+use std::num::TryFromIntError;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -34,9 +35,30 @@ struct Arguments {
     #[arg(long, short, default_value_t = 64, value_name = "MIB")]
     memory: usize,
 
-    /// Connections at a time, each a thread and a file descriptor; a further one is turned away
-    #[arg(long, short, default_value_t = 1024, value_name = "COUNT")]
-    connections: usize,
+    /// Connections at a time, each a thread and a file descriptor; a further one takes the place of the one
+    /// that has been idle longest, for at least 10 s, or is turned away
+    #[arg(long, short, default_value_t = 1024, value_name = "COUNT",
+          value_parser = at_least_one())]
+    connections: u64,
+
+    /// The same for connections from one address; of IPv6, from one /64 network [default: half of them]
+    #[arg(long, value_name = "COUNT", value_parser = at_least_one())]
+    per_address: Option<u64>,
+
+    /// A connection without a command for so many seconds ends; 0 for never
+    #[arg(long, default_value_t = 3600, value_name = "S")]
+    idle: u64,
+
+    /// A peer that in so many seconds neither finishes its command, or takes its answers, nor moves 16 KiB of
+    /// them, is cut off
+    #[arg(long, default_value_t = 30, value_name = "S", value_parser = at_least_one())]
+    patience: u64,
+
+    /// Memory for commands and answers under way of all connections together in MiB, beyond 32 KiB of
+    /// commands and 128 KiB of answers for each; when it is full, larger ones get SERVER_ERROR
+    #[arg(long, default_value_t = 64, value_name = "MIB",
+          value_parser = clap::value_parser!(u64).range(4..=1 << 20))]
+    buffers: u64,
 
     /// Bytes of the smallest chunk; near the size of most items wastes least
     #[arg(long, default_value_t = 48, value_name = "BYTES")]
@@ -75,6 +97,10 @@ enum LockKind {
     Plain,
 }
 
+fn at_least_one() -> clap::builder::RangedU64ValueParser {
+    clap::value_parser!(u64).range(1..=u64::from(u32::MAX))
+}
+
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let run = match arguments.locks {
@@ -102,11 +128,22 @@ fn serve<L: Blocking>(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         lock_power: arguments.lock_power,
     })?;
     store.hold_slabs_for(Duration::from_micros(arguments.slabs_hold));
-    let front = Arc::new(Front::new(store, arguments.budget.map(Duration::from_micros)));
-    let config = TcpConfig { connections_max: arguments.connections, ..TcpConfig::default() };
-    let server = TcpServer::start(front, &arguments.listen, config)
+    let front = Front::new(store, arguments.budget.map(Duration::from_micros))
+        .with_buffers(usize::try_from(arguments.buffers << 20)?);
+    let server = TcpServer::start(Arc::new(front), &arguments.listen, network(arguments)?)
         .map_err(|error| format!("--listen {}: {error}", arguments.listen))?;
     writeln!(std::io::stdout(), "listening on {}", server.address())?;
     signals.forever().next();
     Ok(())
+}
+
+fn network(arguments: &Arguments) -> Result<TcpConfig, TryFromIntError> {
+    let per_address = arguments.per_address.unwrap_or_else(|| arguments.connections.div_ceil(2));
+    Ok(TcpConfig {
+        connections_max: usize::try_from(arguments.connections)?,
+        per_address_max: usize::try_from(per_address)?,
+        idle_max: (arguments.idle > 0).then(|| Duration::from_secs(arguments.idle)),
+        patience: Duration::from_secs(arguments.patience),
+        ..TcpConfig::default()
+    })
 }

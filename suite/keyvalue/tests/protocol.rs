@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use tailwater_keyvalue::locks::Threads;
-use tailwater_keyvalue::memcached::{Flow, Front, Session};
+use tailwater_keyvalue::memcached::{Flow, Front};
 use tailwater_keyvalue::store::{Config, Store};
 
 fn front() -> Front<Threads> {
@@ -11,14 +11,14 @@ fn front() -> Front<Threads> {
 
 /// What is answered to `input`, received in pieces of `size` bytes.
 fn converse(front: &Front<Threads>, input: &[u8], size: usize) -> Vec<u8> {
-    let (mut session, mut answers) = (Session::default(), Vec::new());
+    let (mut session, mut answers) = (front.session(), Vec::new());
     for piece in input.chunks(size) {
         session.receive(piece);
         loop {
-            let mut part = Vec::new();
-            let flow = session.proceed(front, &mut part);
-            assert!(part.len() < 3 << 20, "answers are handed out in parts");
-            answers.append(&mut part);
+            let flow = session.proceed(front);
+            assert!(session.output().len() < 3 << 20, "answers are handed out in parts");
+            answers.extend_from_slice(session.output());
+            session.sent();
             match flow {
                 Flow::Send => {}
                 Flow::Receive => break,
@@ -329,13 +329,13 @@ proptest! {
     #[test]
     fn nonsense_ends(input in nonsense()) {
         let front = front_small();
-        let (mut session, mut out) = (Session::default(), Vec::new());
+        let mut session = front.session();
         let lines = [&[b'x'; 999][..], b"\n"].concat().repeat(1_100);
         for piece in [&input[..], &lines[..]] {
             session.receive(piece);
             loop {
-                out.clear();
-                match session.proceed(&front, &mut out) {
+                session.sent();
+                match session.proceed(&front) {
                     Flow::Send => {}
                     Flow::Receive => break,
                     Flow::Close => return Ok(()),
@@ -343,9 +343,9 @@ proptest! {
             }
         }
         session.receive(b"\r\nversion\r\n");
-        out.clear();
-        prop_assert_eq!(session.proceed(&front, &mut out), Flow::Receive);
-        prop_assert!(out.windows(8).any(|word| word == b"VERSION "));
+        session.sent();
+        prop_assert_eq!(session.proceed(&front), Flow::Receive);
+        prop_assert!(session.output().windows(8).any(|word| word == b"VERSION "));
     }
 }
 

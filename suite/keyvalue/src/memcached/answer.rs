@@ -1,14 +1,21 @@
 //! Carries commands out, and writes what memcached would answer.
 
+use super::buffers::{Buffer, NoRoom, POOL_BYTES, Pool};
 use super::parse::{Bad, Command, How, TOO_LARGE, Words};
+use super::session::Session;
 use super::stats;
 use crate::locks::{Blocking, at_once};
 use crate::store::{Arithmetic, Failure, Found, Put, Store, Stored, When};
 use std::io::Write as _;
+use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use tailwater_sync::budget::{self, Budget};
 
+/// Answers are handed out once they are this long, however many commands wait.
+pub(super) const FLUSH_AT: usize = 64 << 10;
+/// What stands beside the key and the value in an answer to a `get`, rounded up.
+const VALUE_LINE_BYTES: usize = 64;
 /// Expiry times up to this are relative, in seconds; later ones are Unix times. memcached's rule.
 const RELATIVE_MAX_S: i64 = 60 * 60 * 24 * 30;
 /// The store's clock starts here, so that no time is zero, which means never.
@@ -29,8 +36,37 @@ pub struct Front<L: Blocking> {
     budget: Option<Duration>,
     started: Instant,
     started_unix_s: i64,
-    pub(super) connections: AtomicU64,
-    pub(super) connections_ever: AtomicU64,
+    pub(super) pool: Arc<Pool>,
+    pub(super) connections: Connections,
+}
+
+/// What became of connections, for `stats`.
+#[derive(Debug, Default)]
+pub(super) struct Connections {
+    pub(super) open: AtomicU64,
+    pub(super) ever: AtomicU64,
+    /// Turned away, because places were taken.
+    pub(super) rejected: AtomicU64,
+    /// Ended for idleness: at the limit, or to make place for others.
+    pub(super) idle_ended: AtomicU64,
+}
+
+/// Why a command failed.
+enum Fault {
+    Store(Failure),
+    NoRoom,
+}
+
+impl From<Failure> for Fault {
+    fn from(failure: Failure) -> Self {
+        Self::Store(failure)
+    }
+}
+
+impl From<NoRoom> for Fault {
+    fn from(_: NoRoom) -> Self {
+        Self::NoRoom
+    }
 }
 
 impl<L: Blocking> Front<L> {
@@ -44,9 +80,24 @@ impl<L: Blocking> Front<L> {
             budget,
             started: Instant::now(),
             started_unix_s: i64::try_from(unix.as_secs()).unwrap_or(i64::MAX),
-            connections: AtomicU64::new(0),
-            connections_ever: AtomicU64::new(0),
+            pool: Arc::new(Pool::new(POOL_BYTES)),
+            connections: Connections::default(),
         }
+    }
+
+    /// Bytes that all connections together may borrow, beyond 32 KiB of input and 128 KiB of output for
+    /// each; default 64 MiB. A request that finds no room is answered `SERVER_ERROR out of memory` and ends
+    /// its connection, an answer that finds none is that error. Below 4 MiB the largest commands may find
+    /// no room although nothing is lent.
+    #[must_use]
+    pub fn with_buffers(self, bytes: usize) -> Self {
+        Self { pool: Arc::new(Pool::new(bytes)), ..self }
+    }
+
+    /// A conversation about this store.
+    #[must_use]
+    pub fn session(&self) -> Session {
+        Session::new(self)
     }
 
     /// The store itself.
@@ -68,29 +119,28 @@ impl<L: Blocking> Front<L> {
         self.budget
     }
 
-    /// Carries `command` out and appends its answer. A `get` pauses when `out` has `enough` bytes; `left`
-    /// is what an earlier part left of its budget. A command that fails leaves no half answer, except the
+    /// Carries `command` out and appends its answer. A `get` pauses when `out` has [`FLUSH_AT`] bytes;
+    /// `left` is what an earlier part left of its budget. A command that fails leaves no half answer, except the
     /// parts of a `get` that were handed out before: the error comes where its `END` would.
     pub(super) fn answer(
         &self,
         command: Command<'_>,
-        out: &mut Vec<u8>,
-        enough: usize,
+        out: &mut Buffer,
         left: Option<Budget>,
     ) -> Option<Rest> {
-        let start = out.len();
+        let start = out.bytes.len();
         let mut run = || match command {
-            Command::Get { keys, with_cas } => self.get(keys, with_cas, out, enough),
-            command => self.run(command, out).map(|()| None),
+            Command::Get { keys, with_cas } => self.get(keys, with_cas, out),
+            command => Ok(self.run(command, &mut out.bytes).map(|()| None)?),
         };
         let result = match left.or(self.budget.map(Budget::new)) {
             Some(budget) => budget::scope(budget, run),
             None => run(),
         };
-        result.unwrap_or_else(|failure| {
-            // An error is said even to who wants no answers, as memcached does.
-            out.truncate(start);
-            line(out, explain(failure));
+        result.unwrap_or_else(|fault| {
+            // `noreply` does not silence an error, as in memcached.
+            out.bytes.truncate(start);
+            line(&mut out.bytes, explain(&fault));
             None
         })
     }
@@ -158,17 +208,19 @@ impl<L: Blocking> Front<L> {
         &self,
         mut keys: Words<'_>,
         with_cas: bool,
-        out: &mut Vec<u8>,
-        enough: usize,
-    ) -> Result<Option<Rest>, Failure> {
+        out: &mut Buffer,
+    ) -> Result<Option<Rest>, Fault> {
         let now = self.now();
         while let Some(key) = keys.next() {
-            at_once(self.store.get(key, now, |found| value(key, &found, with_cas, out)))?;
-            if out.len() >= enough && keys.clone().next().is_some() {
+            let mut fits = Ok(());
+            let found = self.store.get(key, now, |found| fits = value(key, &found, with_cas, out));
+            at_once(found).map_err(Failure::from)?;
+            fits?;
+            if out.bytes.len() >= FLUSH_AT && keys.clone().next().is_some() {
                 return Ok(Some(Rest { with_cas, len: keys.len(), budget: budget::current() }));
             }
         }
-        line(out, "END");
+        line(&mut out.bytes, "END");
         Ok(None)
     }
 
@@ -229,7 +281,9 @@ impl<L: Blocking> Front<L> {
     }
 }
 
-fn value(key: &[u8], found: &Found<'_>, with_cas: bool, out: &mut Vec<u8>) {
+fn value(key: &[u8], found: &Found<'_>, with_cas: bool, out: &mut Buffer) -> Result<(), NoRoom> {
+    out.reserve(key.len() + found.value.len() + VALUE_LINE_BYTES)?;
+    let out = &mut out.bytes;
     out.extend_from_slice(b"VALUE ");
     out.extend_from_slice(key);
     let numbers = if with_cas {
@@ -240,13 +294,17 @@ fn value(key: &[u8], found: &Found<'_>, with_cas: bool, out: &mut Vec<u8>) {
     numbers.expect("writing to memory does not fail");
     out.extend_from_slice(found.value);
     line(out, "");
+    Ok(())
 }
 
 const fn hit(found: bool, word: &'static str) -> &'static str {
     if found { word } else { "NOT_FOUND" }
 }
 
-const fn explain(failure: Failure) -> &'static str {
+const fn explain(fault: &Fault) -> &'static str {
+    let Fault::Store(failure) = fault else {
+        return "SERVER_ERROR out of memory writing get response";
+    };
     match failure {
         Failure::Refused(_) => "SERVER_ERROR busy: waiting for a lock does not fit the budget",
         Failure::OutOfMemory => "SERVER_ERROR out of memory storing object",

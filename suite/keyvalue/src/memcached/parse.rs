@@ -34,12 +34,28 @@ pub(super) enum How {
 /// What stands at the start of the input.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Parsed<'a> {
-    /// The beginning of a command: more bytes are needed.
-    Incomplete,
+    /// The beginning of a command.
+    Incomplete(Wait),
     /// A command of so many bytes.
     Command(Command<'a>, usize),
     /// An error.
     Bad(Bad<'a>),
+}
+
+/// What the beginning of a command waits for. With it no read makes the parser look again at what came
+/// before: a peer that sends single bytes would otherwise cost a walk over a mebibyte for each.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Wait {
+    /// The line's end, which is not among so many first bytes.
+    Line { scanned: usize },
+    /// So many bytes altogether: the line, its value and the value's end.
+    Bytes(usize),
+}
+
+impl Default for Wait {
+    fn default() -> Self {
+        Self::Line { scanned: 0 }
+    }
 }
 
 /// What to do about bytes that are no command.
@@ -79,19 +95,24 @@ impl<'a> Iterator for Words<'a> {
     }
 }
 
-impl Words<'_> {
+impl<'a> Words<'a> {
+    /// The words of `line`, which is without its end.
+    pub(super) const fn of(line: &'a [u8]) -> Self {
+        Self(line)
+    }
+
     /// Bytes that are left, which end where the line does.
     pub(super) const fn len(&self) -> usize {
         self.0.len()
     }
 }
 
-/// The first command of `input`.
-pub(super) fn parse(input: &[u8]) -> Parsed<'_> {
+/// The first command of `input`, of which the `scanned` first bytes are known to hold no line's end.
+pub(super) fn parse(input: &[u8], scanned: usize) -> Parsed<'_> {
     let window = &input[..input.len().min(LINE_MAX)];
-    let Some(end) = window.iter().position(|byte| *byte == b'\n') else {
+    let Some(end) = line_end(window, scanned) else {
         if input.len() < LINE_MAX {
-            return Parsed::Incomplete;
+            return Parsed::Incomplete(Wait::Line { scanned: input.len() });
         }
         let bad = Bad { fatal: true, ..bad("CLIENT_ERROR line too long", input.len()) };
         return Parsed::Bad(bad);
@@ -107,6 +128,11 @@ pub(super) fn parse(input: &[u8]) -> Parsed<'_> {
         Ok(command) => Parsed::Command(command, used),
         Err(answer) => Parsed::Bad(bad(answer, used)),
     }
+}
+
+fn line_end(window: &[u8], scanned: usize) -> Option<usize> {
+    let end = window.get(scanned..)?.iter().position(|byte| *byte == b'\n')?;
+    Some(scanned + end)
 }
 
 const fn bad<'a>(answer: &'static str, skip: usize) -> Bad<'a> {
@@ -222,7 +248,7 @@ fn parse_storage<'a>(
         how = How::Cas(unique);
     }
     if input.len() < skip {
-        return Some(Parsed::Incomplete);
+        return Some(Parsed::Incomplete(Wait::Bytes(skip)));
     }
     let (value, end) = input[used..skip].split_at(length);
     if end != b"\r\n" {
@@ -265,7 +291,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn bad_answer(input: &[u8]) -> (&'static str, usize) {
-        match parse(input) {
+        match parse(input, 0) {
             Parsed::Bad(bad) => (bad.answer, bad.skip),
             other => panic!("{other:?} is no error"),
         }
@@ -274,8 +300,11 @@ mod tests {
     #[test]
     fn a_command_is_complete_with_its_last_byte() {
         let whole = b"set key 7 -1 5 noreply\r\nab\r\nc\r\n";
+        let line = b"set key 7 -1 5 noreply\r\n".len();
         for cut in 0..whole.len() {
-            assert_eq!(parse(&whole[..cut]), Parsed::Incomplete, "{cut} bytes");
+            let wait =
+                if cut < line { Wait::Line { scanned: cut } } else { Wait::Bytes(whole.len()) };
+            assert_eq!(parse(&whole[..cut], 0), Parsed::Incomplete(wait), "{cut} bytes");
         }
         let command = Command::Store {
             how: How::Set,
@@ -285,7 +314,7 @@ mod tests {
             value: b"ab\r\nc",
             noreply: true,
         };
-        assert_eq!(parse(whole), Parsed::Command(command, whole.len()));
+        assert_eq!(parse(whole, 0), Parsed::Command(command, whole.len()));
     }
 
     #[test]
@@ -310,8 +339,8 @@ mod tests {
         /// Whatever comes, something is consumed or more is asked for, within a bound.
         #[test]
         fn no_bytes_are_beyond_it(input in prop::collection::vec(any::<u8>(), 0..200)) {
-            match parse(&input) {
-                Parsed::Incomplete => prop_assert!(input.len() < LINE_MAX + VALUE_MAX + 2),
+            match parse(&input, 0) {
+                Parsed::Incomplete(_) => prop_assert!(input.len() < LINE_MAX + VALUE_MAX + 2),
                 Parsed::Command(_, used) => prop_assert!((1..=input.len()).contains(&used)),
                 Parsed::Bad(bad) => prop_assert!(bad.skip > 0 || bad.fatal),
             }
@@ -328,8 +357,8 @@ mod tests {
             let text = words.join(" ");
             let mut rest = text.as_bytes();
             while !rest.is_empty() {
-                match parse(rest) {
-                    Parsed::Incomplete => break,
+                match parse(rest, 0) {
+                    Parsed::Incomplete(_) => break,
                     Parsed::Command(_, used) => rest = &rest[used..],
                     Parsed::Bad(bad) => {
                         prop_assert!(bad.skip > 0);

@@ -1,22 +1,42 @@
 //! A connection's conversation, without the connection: bytes in, bytes out.
 
-use super::answer::{Front, Rest};
-use super::parse::{Command, Parsed, parse};
+use super::answer::{FLUSH_AT, Front, Rest, line};
+use super::buffers::Buffer;
+use super::parse::{Bad, Command, Parsed, Wait, Words, parse};
 use crate::locks::Blocking;
+use std::ops::Range;
 use tailwater_sync::budget::Budget;
 
-/// Answers are handed out once they are this long, however many commands wait.
-const FLUSH_AT: usize = 64 << 10;
+/// Input that a connection may hold without borrowing from the pool.
+const INPUT_OWN: usize = 32 << 10;
+/// Output likewise: what is handed out at, and as much again for the value that exceeded it.
+const OUTPUT_OWN: usize = 2 * FLUSH_AT;
 
-/// Bytes that came and are not yet answered. Holds at most one command (a line and a value of 1 MiB)
-/// beside what was received with its end.
-#[derive(Debug, Default)]
+/// Bytes that came and are not yet answered, and answers that are not yet sent. Holds at most one command
+/// (a line and a value of 1 MiB each) beside what was received with its end, and 64 KiB of answers beside
+/// one value. What exceeds 32 and 128 KiB of these is borrowed from the front's pool.
+#[derive(Debug)]
 pub struct Session {
-    input: Vec<u8>,
+    input: Buffer,
+    output: Buffer,
+    wait: Wait,
     skip: usize,
     skip_line: bool,
-    /// What the `get` at the input's start has left of its budget, if parts of it are answered.
-    left: Option<Budget>,
+    paused: Option<Paused>,
+    no_room: bool,
+    finished: u64,
+}
+
+/// A `get` at the input's start that has filled the output.
+#[derive(Debug)]
+struct Paused {
+    /// Where the keys are that are left.
+    keys: Range<usize>,
+    /// Bytes of the whole line.
+    used: usize,
+    with_cas: bool,
+    /// What is left of its budget.
+    budget: Option<Budget>,
 }
 
 /// How the conversation goes on.
@@ -30,47 +50,139 @@ pub enum Flow {
     Close,
 }
 
+/// What one step of the conversation came to.
+enum Step {
+    /// So many bytes of the input are done with.
+    Used(usize),
+    Ends(Flow),
+}
+
 impl Session {
-    /// Takes in what the peer sent. Call [`Session::proceed`] until it says [`Flow::Receive`] before
-    /// the next call: that bounds what is held here.
-    pub fn receive(&mut self, bytes: &[u8]) {
-        let skipped = self.skip_in(bytes);
-        self.input.extend_from_slice(&bytes[skipped..]);
+    pub(super) fn new<L: Blocking>(front: &Front<L>) -> Self {
+        Self {
+            input: Buffer::new(INPUT_OWN, front.pool.clone()),
+            output: Buffer::new(OUTPUT_OWN, front.pool.clone()),
+            wait: Wait::default(),
+            skip: 0,
+            skip_line: false,
+            paused: None,
+            no_room: false,
+            finished: 0,
+        }
     }
 
-    /// Carries out the commands that are there, appending their answers.
-    pub fn proceed<L: Blocking>(&mut self, front: &Front<L>, out: &mut Vec<u8>) -> Flow {
-        let mut input = std::mem::take(&mut self.input);
+    /// Takes in what the peer sent. Call [`Session::proceed`] until it says [`Flow::Receive`] before
+    /// the next call: that bounds what is held here. When the pool has no room for it, the next
+    /// [`Session::proceed`] says so to the peer and closes.
+    pub fn receive(&mut self, bytes: &[u8]) {
+        let bytes = &bytes[self.skip_in(bytes)..];
+        match self.input.reserve(bytes.len()) {
+            Ok(()) => self.input.bytes.extend_from_slice(bytes),
+            Err(_) => self.no_room = true,
+        }
+    }
+
+    /// Carries out the commands that are there. Their answers are [`Session::output`]'s, until
+    /// [`Session::sent`].
+    pub fn proceed<L: Blocking>(&mut self, front: &Front<L>) -> Flow {
+        // Taken out, because commands borrow from it.
+        let mut input = std::mem::take(&mut self.input.bytes);
         let mut at = 0;
         let flow = loop {
-            if out.len() >= FLUSH_AT {
+            if self.output.bytes.len() >= FLUSH_AT {
                 break Flow::Send;
             }
-            match parse(&input[at..]) {
-                Parsed::Incomplete => break Flow::Receive,
-                Parsed::Command(Command::Quit, _) => break Flow::Close,
-                Parsed::Command(command, used) => {
-                    let rest = front.answer(command, out, FLUSH_AT, self.left.take());
-                    at += used;
-                    if let Some(Rest { with_cas, len, budget }) = rest {
-                        self.left = budget;
-                        at = put_back(&mut input, at, with_cas, len);
-                    }
-                }
-                Parsed::Bad(bad) => {
-                    front.reject(&bad, out);
-                    if bad.fatal {
-                        break Flow::Close;
-                    }
-                    // What is to be skipped may lie partly here, partly ahead.
-                    (self.skip, self.skip_line) = (bad.skip, bad.skip_line);
-                    at += self.skip_in(&input[at..]);
-                }
+            match self.step(front, &input[at..]) {
+                Step::Used(used) => at += used,
+                Step::Ends(flow) => break flow,
             }
         };
         input.drain(..at);
-        self.input = input;
+        self.input.bytes = input;
+        self.input.trim();
         flow
+    }
+
+    /// Answers that are not yet sent.
+    #[must_use]
+    pub fn output(&self) -> &[u8] {
+        &self.output.bytes
+    }
+
+    /// Forgets the answers, which were sent.
+    pub fn sent(&mut self) {
+        self.output.bytes.clear();
+        self.output.trim();
+    }
+
+    /// Whether nothing is begun: the peer owes no byte, and is owed none.
+    #[must_use]
+    pub fn is_between_commands(&self) -> bool {
+        let held = self.input.bytes.len() + self.output.bytes.len() + self.skip;
+        held == 0 && !self.skip_line
+    }
+
+    /// Commands that were carried out or refused.
+    #[must_use]
+    pub const fn finished(&self) -> u64 {
+        self.finished
+    }
+
+    fn step<L: Blocking>(&mut self, front: &Front<L>, input: &[u8]) -> Step {
+        if self.no_room {
+            line(&mut self.output.bytes, "SERVER_ERROR out of memory reading request");
+            return Step::Ends(Flow::Close);
+        }
+        if let Some(Paused { keys, used, with_cas, budget }) = self.paused.take() {
+            let rest = Command::Get { keys: Words::of(&input[keys]), with_cas };
+            return self.answer(front, rest, &input[..used], budget);
+        }
+        let scanned = match self.wait {
+            Wait::Bytes(bytes) if input.len() < bytes => return Step::Ends(Flow::Receive),
+            Wait::Bytes(_) => 0,
+            Wait::Line { scanned } => scanned,
+        };
+        match parse(input, scanned) {
+            Parsed::Incomplete(wait) => {
+                self.wait = wait;
+                Step::Ends(Flow::Receive)
+            }
+            Parsed::Command(Command::Quit, _) => Step::Ends(Flow::Close),
+            Parsed::Command(command, used) => self.answer(front, command, &input[..used], None),
+            Parsed::Bad(bad) => self.refuse(front, &bad, input),
+        }
+    }
+
+    /// Answers the command that is `text`, or as much of it as the output has room for.
+    fn answer<L: Blocking>(
+        &mut self,
+        front: &Front<L>,
+        command: Command<'_>,
+        text: &[u8],
+        left: Option<Budget>,
+    ) -> Step {
+        self.wait = Wait::default();
+        if let Some(Rest { with_cas, len, budget }) = front.answer(command, &mut self.output, left)
+        {
+            let end = text.len() - if text.ends_with(b"\r\n") { 2 } else { 1 };
+            let keys = end - len..end;
+            self.paused = Some(Paused { keys, used: text.len(), with_cas, budget });
+            return Step::Used(0);
+        }
+        self.finished += 1;
+        Step::Used(text.len())
+    }
+
+    fn refuse<L: Blocking>(&mut self, front: &Front<L>, bad: &Bad<'_>, input: &[u8]) -> Step {
+        self.wait = Wait::default();
+        self.finished += 1;
+        front.reject(bad, &mut self.output.bytes);
+        if bad.fatal {
+            return Step::Ends(Flow::Close);
+        }
+        // What is to be skipped may lie partly here, partly ahead.
+        (self.skip, self.skip_line) = (bad.skip, bad.skip_line);
+        Step::Used(self.skip_in(input))
     }
 
     /// How many of these bytes belong to what is to be skipped.
@@ -86,16 +198,6 @@ impl Session {
     }
 }
 
-/// Turns the end of a `get` whose first keys are answered, `len` bytes before the line's end, into a
-/// `get` of its own. The word and the key before it have room for the shorter new beginning.
-fn put_back(input: &mut [u8], line_end: usize, with_cas: bool, len: usize) -> usize {
-    let end = line_end - if input[..line_end].ends_with(b"\r\n") { 2 } else { 1 };
-    let verb = if with_cas { b"gets " } else { b"get  " };
-    let start = end - len - verb.len();
-    input[start..start + verb.len()].copy_from_slice(verb);
-    start
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -103,19 +205,96 @@ mod tests {
     use crate::store::{Config, Store};
     use std::time::Duration;
 
+    fn front(budget: Option<Duration>) -> Front<Threads> {
+        Front::new(Store::new(Config::default()).expect("a store"), budget)
+    }
+
     #[test]
     fn a_paused_get_keeps_what_is_left_of_its_budget_and_the_next_starts_anew() {
-        let store = Store::new(Config::default()).expect("a store");
-        let front = Front::<Threads>::new(store, Some(Duration::from_secs(60)));
-        let (mut session, mut out) = (Session::default(), Vec::new());
+        let front = front(Some(Duration::from_secs(60)));
+        let mut session = front.session();
         session.receive(&[b"set a 0 0 70000 noreply\r\n", &[b'v'; 70_000][..], b"\r\n"].concat());
-        assert_eq!(session.proceed(&front, &mut out), Flow::Receive);
+        assert_eq!(session.proceed(&front), Flow::Receive);
         session.receive(b"get a a a\r\n");
         for paused in [true, true, false] {
-            out.clear();
-            session.proceed(&front, &mut out);
-            assert_eq!(session.left.is_some(), paused);
+            session.sent();
+            session.proceed(&front);
+            let left = session.paused.as_ref().and_then(|paused| paused.budget.as_ref());
+            assert_eq!(left.is_some(), paused);
         }
-        assert!(out.ends_with(b"END\r\n"));
+        assert!(session.output().ends_with(b"END\r\n"));
+    }
+
+    /// Hands `more` over byte by byte. Before each, everything that came earlier is replaced by line ends,
+    /// which would be answered if it were looked at again. Returns how many such bytes there were.
+    fn drip(session: &mut Session, front: &Front<Threads>, more: &[u8]) -> usize {
+        let mut planted = 0;
+        for byte in more {
+            let kept = session.input.bytes.clone();
+            session.input.bytes.fill(b'\n');
+            planted += kept.len();
+            session.receive(&[*byte]);
+            assert_eq!(session.proceed(front), Flow::Receive);
+            assert_eq!(String::from_utf8_lossy(session.output()), "", "after {} bytes", kept.len());
+            session.input.bytes[..kept.len()].copy_from_slice(&kept);
+        }
+        planted
+    }
+
+    /// A14: each read scanned an unfinished line from its beginning, so that a client which sends single
+    /// bytes filled a core.
+    #[test]
+    fn no_byte_of_an_unfinished_line_is_scanned_twice() {
+        let front = front(None);
+        let mut session = front.session();
+        session.receive(b"get");
+        assert_eq!(session.proceed(&front), Flow::Receive);
+        assert!(drip(&mut session, &front, &b" key".repeat(500)) > 1_000_000);
+        session.receive(b"\r\n");
+        assert_eq!(session.proceed(&front), Flow::Receive);
+        assert_eq!(session.output(), b"END\r\n");
+    }
+
+    /// A14 again: the line before an unfinished value was parsed anew at each read.
+    #[test]
+    fn no_line_is_parsed_twice_while_its_value_comes() {
+        let front = front(None);
+        let mut session = front.session();
+        session.receive(b"set k 0 0 2000\r\n");
+        assert_eq!(session.proceed(&front), Flow::Receive);
+        assert!(drip(&mut session, &front, &[b'v'; 2_000]) > 1_000_000);
+        session.receive(b"\r\n");
+        assert_eq!(session.proceed(&front), Flow::Receive);
+        assert_eq!(session.output(), b"STORED\r\n");
+    }
+
+    #[test]
+    fn a_request_without_room_is_refused_and_closes() {
+        let front = front(None).with_buffers(0);
+        let mut session = front.session();
+        session.receive(&[b'x'; INPUT_OWN]);
+        assert_eq!(session.proceed(&front), Flow::Receive);
+        session.receive(b"x");
+        assert_eq!(session.proceed(&front), Flow::Close);
+        assert_eq!(session.output(), b"SERVER_ERROR out of memory reading request\r\n");
+    }
+
+    #[test]
+    fn an_answer_without_room_is_an_error_and_the_conversation_goes_on() {
+        let front = front(None).with_buffers(300 << 10);
+        let mut session = front.session();
+        for (key, len) in [("small", 1_000), ("large", 200_000)] {
+            let line = format!("set {key} 0 0 {len} noreply\r\n");
+            session.receive(&[line.as_bytes(), &vec![b'v'; len], b"\r\n"].concat());
+            assert_eq!(session.proceed(&front), Flow::Receive);
+        }
+        let mut others = Buffer::new(0, front.pool.clone());
+        others.reserve(250 << 10).expect("the pool is unused");
+        session.receive(b"get large\r\nget small\r\n");
+        assert_eq!(session.proceed(&front), Flow::Receive);
+        let answers = String::from_utf8_lossy(session.output()).into_owned();
+        assert!(
+            answers.starts_with("SERVER_ERROR out of memory writing get response\r\nVALUE small")
+        );
     }
 }

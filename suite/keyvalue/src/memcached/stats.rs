@@ -36,8 +36,11 @@ fn general<L: Blocking>(front: &Front<L>, lines: &mut Lines<'_>) {
     lines.add("time", front.unix_s());
     lines.add("version", env!("CARGO_PKG_VERSION"));
     lines.add("pointer_size", usize::BITS);
-    lines.add("curr_connections", front.connections.load(Relaxed));
-    lines.add("total_connections", front.connections_ever.load(Relaxed));
+    lines.add("curr_connections", front.connections.open.load(Relaxed));
+    lines.add("total_connections", front.connections.ever.load(Relaxed));
+    lines.add("rejected_connections", front.connections.rejected.load(Relaxed));
+    lines.add("idle_kicks", front.connections.idle_ended.load(Relaxed));
+    lines.add("buffer_bytes_lent", front.pool.lent());
     lines.add("cmd_get", counts.get_hits + counts.get_misses);
     lines.add("cmd_set", counts.stored);
     lines.add("get_hits", counts.get_hits);
@@ -84,6 +87,7 @@ fn settings<L: Blocking>(front: &Front<L>, lines: &mut Lines<'_>) {
     lines.add("item_size_max", crate::store::VALUE_MAX);
     lines.add("buckets", buckets);
     lines.add("item_locks", locks);
+    lines.add("buffer_bytes_max", front.pool.bytes());
     match front.budget() {
         Some(budget) => lines.add("lock_budget_us", budget.as_micros()),
         None => lines.add("lock_budget_us", "none"),

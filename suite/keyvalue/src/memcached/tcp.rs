@@ -1,20 +1,19 @@
 //! The sockets: one thread for each connection, as many as are allowed.
 
 use super::answer::Front;
-use super::session::{Flow, Session};
+use super::converse::{Patience, converse};
+use super::places::{Limits, Places, Room};
 use crate::locks::Blocking;
 use rustix::net;
 use std::collections::BTreeMap;
-use std::io::{self, Read as _, Write as _};
-use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
+use std::io::{self, Write as _};
+use std::net::{SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// Received at a time.
-const READ_BYTES: usize = 16 << 10;
 /// After an accept that failed.
 const RETRY_AFTER: Duration = Duration::from_millis(10);
 /// Enough for a conversation, whose buffers are not on the stack.
@@ -23,16 +22,46 @@ const STACK_BYTES: usize = 256 << 10;
 /// How the server meets the network.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TcpConfig {
-    /// Connections at a time; each is a thread and at most some megabytes of buffers. A further one is
-    /// told so and closed. Default 1,024.
+    /// Connections at a time, at least 1; each is a thread and a file descriptor. Default 1,024. A further
+    /// one takes the place of the connection that has been idle longest, or is told that there is none.
     pub connections_max: usize,
-    /// A peer that takes none of its answers for so long is cut off. Default 30 s.
-    pub write_timeout: Duration,
+    /// Connections at a time from one client address, at least 1; of IPv6, from one /64 network. Default
+    /// 512. A further one takes the place of that address's longest idle, or is told that there is none.
+    pub per_address_max: usize,
+    /// A connection that has been idle for less does not give its place to another. Idle is a connection
+    /// that has been answered everything and has begun no further command. Default 10 s.
+    pub idle_spared: Duration,
+    /// A connection that is idle for so long ends, without a word; `None` for never. Default 1 hour.
+    pub idle_max: Option<Duration>,
+    /// Time in which a peer must send the next 16 KiB, or the rest, of a command that it has begun, and take
+    /// 16 KiB, or the rest, of its answers. Not zero; otherwise the connection ends. Default 30 s.
+    pub patience: Duration,
 }
 
 impl Default for TcpConfig {
     fn default() -> Self {
-        Self { connections_max: 1_024, write_timeout: Duration::from_secs(30) }
+        Self {
+            connections_max: 1_024,
+            per_address_max: 512,
+            idle_spared: Duration::from_secs(10),
+            idle_max: Some(Duration::from_secs(3_600)),
+            patience: Duration::from_secs(30),
+        }
+    }
+}
+
+impl TcpConfig {
+    fn check(&self) -> io::Result<()> {
+        let faults = [
+            (self.connections_max == 0, "connections_max is 0, needed is 1 or more"),
+            (self.per_address_max == 0, "per_address_max is 0, needed is 1 or more"),
+            (self.idle_max == Some(Duration::ZERO), "idle_max is 0; None means no limit"),
+            (self.patience.is_zero(), "patience is 0, needed is time for 16 KiB to pass"),
+        ];
+        match faults.into_iter().find(|(found, _)| *found) {
+            Some((_, fault)) => Err(io::Error::new(io::ErrorKind::InvalidInput, fault)),
+            None => Ok(()),
+        }
     }
 }
 
@@ -47,26 +76,37 @@ pub struct TcpServer {
 
 #[derive(Debug)]
 struct Shared {
-    config: TcpConfig,
+    patience: Patience,
     stopping: AtomicBool,
-    /// To cut connections off that wait for their peers.
-    open: Mutex<BTreeMap<u64, Arc<TcpStream>>>,
+    places: Places,
+}
+
+impl Shared {
+    fn new(config: &TcpConfig) -> Self {
+        let TcpConfig { connections_max, per_address_max, idle_spared, idle_max, patience } =
+            *config;
+        Self {
+            patience: Patience { idle: idle_max, progress: patience },
+            stopping: AtomicBool::new(false),
+            places: Places::new(Limits { connections_max, per_address_max, idle_spared }),
+        }
+    }
 }
 
 impl TcpServer {
     /// Listens on `address`, for instance `127.0.0.1:11211`; port zero chooses a free one.
     ///
     /// # Errors
-    /// When the address cannot be listened on.
+    /// When the address cannot be listened on, or a value of `config` is zero that may not be.
     pub fn start<L: Blocking>(
         front: Arc<Front<L>>,
         address: impl ToSocketAddrs,
         config: TcpConfig,
     ) -> io::Result<Self> {
+        config.check()?;
         let listener = Arc::new(TcpListener::bind(address)?);
         let address = listener.local_addr()?;
-        let open = Mutex::new(BTreeMap::new());
-        let shared = Arc::new(Shared { config, stopping: AtomicBool::new(false), open });
+        let shared = Arc::new(Shared::new(&config));
         let (of_acceptor, heard) = (shared.clone(), listener.clone());
         let acceptor = std::thread::Builder::new()
             .name("accept".into())
@@ -84,9 +124,7 @@ impl TcpServer {
 impl Drop for TcpServer {
     fn drop(&mut self) {
         self.shared.stopping.store(true, SeqCst);
-        for stream in self.shared.open().values() {
-            let _ = stream.shutdown(Shutdown::Both);
-        }
+        self.shared.places.end_all();
         // Wakes the acceptor, which joins the others. A connection would need a descriptor, of which there
         // may be none left.
         let _ = net::shutdown(&self.listener, net::Shutdown::Both);
@@ -96,58 +134,75 @@ impl Drop for TcpServer {
     }
 }
 
-impl Shared {
-    fn open(&self) -> MutexGuard<'_, BTreeMap<u64, Arc<TcpStream>>> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
 fn accept<L: Blocking>(listener: &TcpListener, front: &Arc<Front<L>>, shared: &Arc<Shared>) {
-    let mut threads: Vec<JoinHandle<()>> = Vec::new();
+    let mut threads = BTreeMap::new();
     for number in 0_u64.. {
         let accepted = listener.accept();
         if shared.stopping.load(SeqCst) {
             break;
         }
-        let Ok((mut stream, _)) = accepted else {
+        let Ok((stream, peer)) = accepted else {
             // Out of descriptors or memory: others may give some back meanwhile.
             std::thread::sleep(RETRY_AFTER);
             continue;
         };
-        threads.retain(|thread| !thread.is_finished());
-        if threads.len() >= shared.config.connections_max {
-            let _ = stream.write_all(b"ERROR Too many open connections\r\n");
+        threads.retain(|_, thread: &mut JoinHandle<()>| !thread.is_finished());
+        if !make_room(front, shared, peer, &stream, &mut threads) {
             continue;
         }
-        if let Ok(thread) = connect(number, stream, front, shared) {
-            threads.push(thread);
+        if let Ok(thread) = connect(number, stream, peer, front, shared) {
+            threads.insert(number, thread);
         }
     }
     // The last may have come in while the others were cut off.
-    for stream in shared.open().values() {
-        let _ = stream.shutdown(Shutdown::Both);
-    }
-    for thread in threads {
+    shared.places.end_all();
+    for thread in threads.into_values() {
         let _ = thread.join();
+    }
+}
+
+/// Whether the connection may stay; if not, its peer has been told.
+fn make_room<L: Blocking>(
+    front: &Front<L>,
+    shared: &Shared,
+    peer: SocketAddr,
+    mut stream: &TcpStream,
+    threads: &mut BTreeMap<u64, JoinHandle<()>>,
+) -> bool {
+    match shared.places.room_for(peer.ip()) {
+        Room::Free => true,
+        Room::InsteadOf(number) => {
+            front.connections.idle_ended.fetch_add(1, Relaxed);
+            // It waits in a read, which has just been ended: its descriptor is free at once.
+            if let Some(thread) = threads.remove(&number) {
+                let _ = thread.join();
+            }
+            true
+        }
+        Room::None(refusal) => {
+            front.connections.rejected.fetch_add(1, Relaxed);
+            let _ = stream.write_all(refusal.as_bytes());
+            false
+        }
     }
 }
 
 fn connect<L: Blocking>(
     number: u64,
     stream: TcpStream,
+    peer: SocketAddr,
     front: &Arc<Front<L>>,
     shared: &Arc<Shared>,
 ) -> io::Result<JoinHandle<()>> {
     stream.set_nodelay(true)?;
-    stream.set_write_timeout(Some(shared.config.write_timeout))?;
     let stream = Arc::new(stream);
-    shared.open().insert(number, stream.clone());
-    front.connections.fetch_add(1, Relaxed);
-    front.connections_ever.fetch_add(1, Relaxed);
+    let activity = shared.places.take(number, peer.ip(), stream.clone());
+    front.connections.open.fetch_add(1, Relaxed);
+    front.connections.ever.fetch_add(1, Relaxed);
     let open = Open { number, front: front.clone(), shared: shared.clone() };
     std::thread::Builder::new().stack_size(STACK_BYTES).spawn(move || {
         // Whatever ends a connection concerns that connection only.
-        let _ = converse(&open.front, &stream);
+        let _ = converse(&open.front, &stream, &activity, open.shared.patience);
     })
 }
 
@@ -160,29 +215,7 @@ struct Open<L: Blocking> {
 
 impl<L: Blocking> Drop for Open<L> {
     fn drop(&mut self) {
-        self.front.connections.fetch_sub(1, Relaxed);
-        self.shared.open().remove(&self.number);
-    }
-}
-
-fn converse<L: Blocking>(front: &Front<L>, mut stream: &TcpStream) -> io::Result<()> {
-    let mut session = Session::default();
-    let (mut input, mut output) = (vec![0; READ_BYTES], Vec::new());
-    loop {
-        let received = stream.read(&mut input)?;
-        if received == 0 {
-            return Ok(());
-        }
-        session.receive(&input[..received]);
-        loop {
-            let flow = session.proceed(front, &mut output);
-            stream.write_all(&output)?;
-            output.clear();
-            match flow {
-                Flow::Send => {}
-                Flow::Receive => break,
-                Flow::Close => return Ok(()),
-            }
-        }
+        self.front.connections.open.fetch_sub(1, Relaxed);
+        self.shared.places.leave(self.number);
     }
 }

@@ -1,4 +1,5 @@
-//! What every tailwater crate shares: time, units, identifiers, seeded chance and the observer.
+//! What every tailwater crate shares: time, units, identifiers, seeded chance, the observer, and what stops
+//! a panic of foreign code.
 //!
 //! Start with [`Instant`]: all control code takes `now` as an argument, so that the simulator, the
 //! runtime and the tests run the very same decisions. This crate never reads a clock, a socket, the
@@ -8,12 +9,14 @@
 
 pub mod ids;
 pub mod observer;
+pub mod panics;
 pub mod rng;
 pub mod time;
 pub mod units;
 
 pub use ids::{MethodId, RequestId, SessionId};
 pub use observer::{Event, Observer, Silent};
+pub use panics::{Panicked, caught};
 pub use rng::Rng;
 pub use time::{Instant, Nanos, Stamp};
 pub use units::{Credits, Rate, Ratio};

@@ -11,6 +11,7 @@
 
 #![forbid(unsafe_code)]
 
+mod bell;
 mod buffer;
 pub mod client;
 pub mod config;
@@ -19,6 +20,7 @@ pub mod cpu;
 mod executor;
 pub mod net;
 pub mod poll;
+mod primitive;
 pub mod server;
 pub mod service;
 pub mod time;

@@ -1,6 +1,6 @@
 //! Level-triggered epoll, with a bell that other threads can ring.
 
-use crate::executor::Bell;
+use crate::bell::Bell;
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::event::{EventfdFlags, Timespec};
 use rustix::fd::{AsFd, OwnedFd};

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 use std::task::Waker;
 use std::time::Duration;
-use tailwater_core::{Instant, Nanos as _};
+use tailwater_core::{Instant, Nanos as _, caught};
 use tailwater_sync::budget::{Alarm, AlarmKey};
 
 /// Timers of one thread, by when they are due and then in the order in which they were set. One for each
@@ -62,12 +62,13 @@ impl Timers {
         self.waiting.borrow().len()
     }
 
-    /// Wakes everything that is due.
+    /// Wakes everything that is due. A handler may have set timers with wakers of its own; if one of them
+    /// panics, the others are woken nevertheless, and the loop goes on.
     pub(crate) fn fire(&self, now: Instant) {
         while self.next().is_some_and(|at| at <= now) {
             let timer = self.waiting.borrow_mut().pop_first();
             if let Some((_, waker)) = timer {
-                waker.wake();
+                let _ = caught(|| waker.wake());
             }
         }
     }
@@ -155,6 +156,22 @@ mod tests {
         assert_eq!((here.len(), elsewhere.len()), (1, 1));
         here.cancel(timer);
         assert_eq!((here.len(), elsewhere.len()), (0, 1));
+    }
+
+    #[test]
+    fn a_waker_that_panics_keeps_no_other_from_firing() {
+        struct Panics;
+        impl std::task::Wake for Panics {
+            fn wake(self: std::sync::Arc<Self>) {
+                panic!("a test wants this panic in a waker");
+            }
+        }
+        let timers = Timers::default();
+        let at = Instant::from_nanos(10);
+        timers.add(at, std::sync::Arc::new(Panics).into());
+        timers.add(at, Waker::noop().clone());
+        timers.fire(at);
+        assert_eq!(timers.next(), None);
     }
 
     #[test]

@@ -3,7 +3,8 @@
 //! The run queue stays with the loop, so that delay signal, AQM and order are the same as in-line;
 //! only as many requests as there are workers are handed over ahead of time.
 
-use crate::executor::{Bell, Doorbell, Executor, Finished, Meta, Panicked};
+use crate::bell::{Bell, Doorbell};
+use crate::executor::{Executor, Finished, Meta, Panicked};
 use crate::server::{Inbox, Job};
 use crate::service::{Reply, Service};
 use crate::time::now;
@@ -192,7 +193,7 @@ impl<F: Future<Output = Reply>> Worker<F> {
             }
         }
         let task = Task { ticket: job.ticket(now()), home };
-        let finished = self.executor.start(task, || service.call(job.request));
+        let finished = self.executor.start(task, || service.call(job.request)).finished();
         self.deliver(finished);
         true
     }

@@ -40,7 +40,7 @@ use crate::order::Tag;
 use crate::primitive::{AtomicU64, AtomicUsize, Mutex, Ordering, constructor, hold};
 use crate::stats::Stats;
 use crate::{Refused, budget, clock};
-pub(crate) use queue::{Key, Queue, Waiter, Wakes, Wakeup};
+pub(crate) use queue::{Key, Queue, Waiter, Wakes, Wakeup, drop_waker};
 use std::time::Duration;
 use tailwater_core::{Instant, Nanos};
 pub(crate) use task::Acquire;
@@ -208,7 +208,7 @@ impl Gate {
         if queue.get(key).granted {
             let retired = queue.free(key);
             drop(queue);
-            drop(retired);
+            drop_waker(retired);
             return Step::Acquired;
         }
         self.unpoke();
@@ -220,10 +220,11 @@ impl Gate {
             let waiter = queue.get_mut(key);
             waiter.woken = false;
             if let Some(new) = &mut wakeup {
-                // The old one is dropped by our caller's end, without the lock.
                 std::mem::swap(&mut waiter.wakeup, new);
             }
             drop(queue);
+            // The old one.
+            drop_waker(wakeup);
             return Step::Wait;
         }
         let wakes = self.leave(&mut queue, key);
@@ -239,7 +240,7 @@ impl Gate {
         if granted {
             let retired = queue.free(key);
             drop(queue);
-            drop(retired);
+            drop_waker(retired);
             self.release(need);
             return;
         }

@@ -46,4 +46,4 @@ pub use mutex::{Mutex, MutexGuard};
 pub use refused::Refused;
 pub use rwlock::{ReadGuard, RwLock, WriteGuard};
 pub use semaphore::{Permit, Semaphore};
-pub use stats::{LockStats, report};
+pub use stats::{LockStats, report, report_top};

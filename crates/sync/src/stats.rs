@@ -32,12 +32,28 @@ pub struct LockStats {
     pub wait_max: Duration,
 }
 
-/// Every named lock, the one that was waited for longest (in total) first.
+/// Every named lock, the one that was waited for longest (in total) first; of equals, by name.
 #[must_use]
 pub fn report() -> Vec<LockStats> {
-    let mut all: Vec<LockStats> = registry().iter().map(|stats| stats.read()).collect();
-    all.sort_by(|a, b| b.wait_total.cmp(&a.wait_total).then(a.name.cmp(b.name)));
-    all
+    report_top(usize::MAX)
+}
+
+/// The first `most` locks of [`report`], for programs with many names and little time: of the others one
+/// number each is looked at. Locks go on to be made and waited for meanwhile.
+#[must_use]
+pub fn report_top(most: usize) -> Vec<LockStats> {
+    // A copy of references, so that whoever makes a named lock waits for no more than that.
+    let all = registry().clone();
+    let mut ranked: Vec<_> = all.into_iter().map(|stats| (stats.waits.total_ns(), stats)).collect();
+    let by_wait = |a: &(u64, &Stats), b: &(u64, &Stats)| b.0.cmp(&a.0).then(a.1.name.cmp(b.1.name));
+    if most < ranked.len() {
+        ranked.select_nth_unstable_by(most, by_wait);
+        ranked.truncate(most);
+    }
+    let mut top: Vec<LockStats> = ranked.into_iter().map(|(_, stats)| stats.read()).collect();
+    // By what is told, which others' waits may have changed since it was ranked.
+    top.sort_by(|a, b| b.wait_total.cmp(&a.wait_total).then(a.name.cmp(b.name)));
+    top
 }
 
 /// What the locks of one name write to.

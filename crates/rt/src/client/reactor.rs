@@ -4,7 +4,7 @@
 use super::call::Filler;
 use super::channel::{Channel, ChannelConfig, NewCall};
 use super::waiting::{Again, Failed, Waiting};
-use crate::executor::{Bell as _, Doorbell};
+use crate::bell::{Bell as _, Doorbell};
 use crate::poll::{EventBell, Interest, Poller, Readiness};
 use crate::time::now;
 use crossbeam_queue::SegQueue;

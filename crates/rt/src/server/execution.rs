@@ -61,7 +61,7 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
         };
         let before = self.now;
         let ticket = job.ticket(before);
-        let finished = self.executor.start(ticket, || service.call(job.request));
+        let finished = self.executor.start(ticket, || service.call(job.request)).finished();
         self.look_at_clock();
         self.count_handler_time(before);
         if let Some((ticket, reply)) = finished {

@@ -69,7 +69,7 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
             json.push_str(&budgets.to_json());
         }
         json.push_str(",\"locks\":[");
-        for (index, lock) in tailwater_sync::report().iter().take(LOCKS_TOLD).enumerate() {
+        for (index, lock) in tailwater_sync::report_top(LOCKS_TOLD).iter().enumerate() {
             json.push_str(if index == 0 { "" } else { "," });
             write_lock(&mut json, lock);
         }

@@ -13,9 +13,9 @@ mod execution;
 mod ingress;
 mod introspect;
 
+use crate::bell::Doorbell;
 use crate::config::{Placement, ServerConfig};
 use crate::counters::{Published, Totals};
-use crate::executor::Doorbell;
 use crate::net::{Address, ListenError, Listener, Stream};
 use crate::poll::{EventBell, Poller};
 use crate::service::{Reply, Request, Service};
@@ -242,7 +242,7 @@ impl Shared {
         for inbox in &*self.inboxes {
             // Rung without looking: a loop may be between its last check and its sleep.
             inbox.doorbell.notify();
-            crate::executor::Bell::ring(&inbox.bell);
+            crate::bell::Bell::ring(&inbox.bell);
         }
     }
 

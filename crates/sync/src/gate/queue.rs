@@ -4,6 +4,7 @@
 
 use crate::primitive::Thread;
 use std::task::Waker;
+use tailwater_core::caught;
 
 /// A place in the queue.
 pub(crate) type Key = usize;
@@ -46,9 +47,20 @@ impl Wakes {
         }
     }
 
+    /// To be called without the lock.
     pub(crate) fn give(self) {
-        self.first.into_iter().chain(self.rest).for_each(Wakeup::wake);
+        for wakeup in self.first.into_iter().chain(self.rest) {
+            // A waker is foreign code: its panic ends here, for the present thread may have the lock by now
+            // without a guard, and others wait behind it.
+            let _ = caught(|| wakeup.wake());
+        }
+        drop_waker(self.retired);
     }
+}
+
+/// Drops what holds a waker, without the lock. A panic of its waker's destructor ends here, as above.
+pub(crate) fn drop_waker<T>(retired: T) {
+    let _ = caught(|| drop(retired));
 }
 
 pub(crate) struct Waiter {

@@ -9,7 +9,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
-use tailwater_core::Instant;
+use tailwater_core::{Instant, caught};
 
 /// Waits for permits of a strict gate. Joins the queue at its first poll; dropping leaves it.
 pub(crate) struct Acquire<'a> {
@@ -31,9 +31,10 @@ struct Queued {
 }
 
 impl Queued {
+    /// An alarm is foreign code: its panic ends here, for the lock may be ours by now without a guard.
     fn hush(&self) {
         if let Some((alarm, key)) = self.alarm {
-            alarm.cancel(key);
+            let _ = caught(|| alarm.cancel(key));
         }
     }
 }
@@ -57,13 +58,15 @@ impl<'a> Acquire<'a> {
             return Some(Ok(()));
         };
         let give_up_at = give_up_after.map(|after| since + after);
-        let alarm = give_up_after
+        let elsewhere = budget::elsewhere();
+        // Noted before the alarm is set: should it panic, our drop leaves the queue.
+        let queued = Queued { key, since, give_up_at, elsewhere, alarm: None };
+        let queued = self.queued.insert(queued);
+        queued.alarm = give_up_after
             .zip(budget::alarm())
             .and_then(|(after, alarm)| Some((alarm, alarm.wake_after(after, waker)?)));
-        let elsewhere = budget::elsewhere();
-        self.queued = Some(Queued { key, since, give_up_at, elsewhere, alarm });
         // One clone in the queue, one in the alarm if it was set.
-        let clones = 1 + usize::from(alarm.is_some());
+        let clones = 1 + usize::from(queued.alarm.is_some());
         self.noted = order::Wait::begins(&self.gate.tag, waker, clones);
         None
     }

@@ -35,11 +35,16 @@ impl Hist {
         self.max_ns.fetch_max(waited_ns, Ordering::Relaxed);
     }
 
+    /// Of all waits together.
+    pub(super) fn total_ns(&self) -> u64 {
+        self.total_ns.load(Ordering::Relaxed)
+    }
+
     pub(super) fn read(&self) -> Waits {
         let bins: Vec<u64> = self.bins.iter().map(|bin| bin.load(Ordering::Relaxed)).collect();
         Waits {
             count: bins.iter().sum(),
-            total_ns: self.total_ns.load(Ordering::Relaxed),
+            total_ns: self.total_ns(),
             max_ns: self.max_ns.load(Ordering::Relaxed),
             bins,
         }

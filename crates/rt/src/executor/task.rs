@@ -1,0 +1,69 @@
+//! A task in its slot: a future, what travels with it, and what is set around each of its polls.
+
+use super::Meta;
+use super::ready::SlotWaker;
+use super::spares::Body;
+use std::future::Future;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+use tailwater_core::{Panicked, caught};
+use tailwater_sync::budget;
+use tailwater_sync::task::Watch;
+
+pub(super) struct Task<F, M> {
+    body: Body<F>,
+    meta: M,
+    watch: Watch,
+}
+
+impl<F: Future, M: Meta> Task<F, M> {
+    pub(super) fn new(body: Body<F>, meta: M) -> Self {
+        Self { body, meta, watch: Watch::new() }
+    }
+
+    /// `None` while it waits; its future is dropped when it does not. `waited` it has in the queue since
+    /// it was woken.
+    pub(super) fn poll(
+        &mut self,
+        waker: &Waker,
+        wake: &Arc<SlotWaker>,
+        waited: Duration,
+    ) -> Option<Result<F::Output, Panicked>> {
+        let entered = self.meta.budget().map(budget::enter);
+        if entered.is_some() && !waited.is_zero() {
+            budget::deduct(waited);
+        }
+        let _watching = self.watch.enter(waker);
+        let mut context = Context::from_waker(waker);
+        let mut future = self.body.future()?;
+        let mut poll = || caught(|| future.as_mut().poll(&mut context));
+        let mut polled = poll();
+        if matches!(polled, Ok(Poll::Pending)) && self.watch.waits_in_vain(|| wake.clones()) {
+            // It panics where it waits, in debug builds.
+            polled = poll();
+        }
+        let output = match polled {
+            Ok(Poll::Pending) => {
+                wake.polled();
+                return None;
+            }
+            Ok(Poll::Ready(output)) => Ok(output),
+            Err(panicked) => Err(panicked),
+        };
+        self.body.clear();
+        Some(output)
+    }
+
+    /// Drops the future as a poll would: what its destructors unlock or wait is this task's.
+    pub(super) fn cancel(&mut self, waker: &Waker) {
+        let _entered = self.meta.budget().map(budget::enter);
+        let _watching = self.watch.enter(waker);
+        self.body.clear();
+    }
+
+    /// Once its future is dropped.
+    pub(super) fn into_parts(self) -> (Body<F>, M) {
+        (self.body, self.meta)
+    }
+}

@@ -1,0 +1,138 @@
+//! Wakers and alarms are other people's code: what locks do when that panics.
+
+#![cfg(not(loom))]
+
+use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll, Wake, Waker};
+use std::time::Duration;
+use tailwater_sync::budget::{self, Alarm, AlarmKey, Budget, TaskBudget};
+use tailwater_sync::task::{Mutex, RwLock};
+
+/// Counts its wake-ups.
+#[derive(Default)]
+struct Bell(AtomicUsize);
+
+impl Wake for Bell {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+/// Panics when woken and when dropped.
+struct Trap;
+
+impl Wake for Trap {
+    fn wake(self: Arc<Self>) {
+        panic!("a test wants this panic in a waker");
+    }
+}
+
+impl Drop for Trap {
+    fn drop(&mut self) {
+        assert!(std::thread::panicking(), "a test wants this panic in a waker's drop");
+    }
+}
+
+fn trap() -> Waker {
+    Waker::from(Arc::new(Trap))
+}
+
+fn poll<F: Future>(future: Pin<&mut F>, waker: &Waker) -> Poll<F::Output> {
+    future.poll(&mut Context::from_waker(waker))
+}
+
+/// Panics where it says.
+struct Faulty {
+    sets: bool,
+    cancels: bool,
+}
+
+impl Alarm for Faulty {
+    fn wake_after(&self, _: Duration, _: &Waker) -> Option<AlarmKey> {
+        assert!(self.sets, "a test wants this panic where an alarm is set");
+        Some([0, 0])
+    }
+
+    fn cancel(&self, _: AlarmKey) {
+        assert!(self.cancels, "a test wants this panic where an alarm is cancelled");
+    }
+}
+
+fn with_alarm(alarm: &'static dyn Alarm) -> TaskBudget {
+    TaskBudget::new(Budget::new(Duration::from_secs(3_600))).alarm(alarm)
+}
+
+/// Defect A21: the waiter had joined the queue and did not know it; the lock was never free again.
+#[test]
+fn ghost_waiter() {
+    static FAULTY: Faulty = Faulty { sets: false, cancels: true };
+    let mutex = Mutex::new(());
+    let held = mutex.try_lock().unwrap();
+    {
+        let mut waiting = pin!(mutex.lock_within_budget());
+        let mut task = with_alarm(&FAULTY);
+        let _entered = budget::enter(&mut task);
+        let polled = catch_unwind(AssertUnwindSafe(|| poll(waiting.as_mut(), Waker::noop())));
+        assert!(polled.is_err(), "it panics in the poll of the task that it belongs to");
+    }
+    drop(held);
+    assert!(mutex.try_lock().is_some(), "nobody waits");
+}
+
+/// The same at the wait's end, which is its task's drop or the poll that gets the lock.
+#[test]
+fn an_alarm_that_panics_when_cancelled_keeps_no_lock() {
+    static FAULTY: Faulty = Faulty { sets: true, cancels: false };
+    let mutex = Mutex::new(());
+    for served in [false, true] {
+        let held = mutex.try_lock().unwrap();
+        let mut task = with_alarm(&FAULTY);
+        let _entered = budget::enter(&mut task);
+        let mut waiting = Box::pin(mutex.lock_within_budget());
+        assert!(poll(waiting.as_mut(), Waker::noop()).is_pending());
+        if served {
+            drop(held);
+            assert!(poll(waiting.as_mut(), Waker::noop()).is_ready());
+        } else {
+            drop(waiting);
+            drop(held);
+        }
+        assert!(mutex.try_lock().is_some(), "served: {served}");
+    }
+}
+
+/// A writer's end grants two readers; the first one's waker panics.
+#[test]
+fn a_waker_that_panics_keeps_no_wake_up_from_those_behind_it() {
+    let rwlock = RwLock::new(());
+    let Poll::Ready(writing) = poll(pin!(rwlock.write()), Waker::noop()) else {
+        panic!("it is free");
+    };
+    let bell = Arc::new(Bell::default());
+    let (mut first, mut second) = (pin!(rwlock.read()), pin!(rwlock.read()));
+    assert!(poll(first.as_mut(), &trap()).is_pending());
+    assert!(poll(second.as_mut(), &Waker::from(bell.clone())).is_pending());
+    drop(writing);
+    assert_eq!(bell.0.load(Ordering::SeqCst), 1, "the second is woken");
+    assert!(poll(second.as_mut(), Waker::noop()).is_ready());
+    assert!(poll(first.as_mut(), Waker::noop()).is_ready());
+}
+
+/// A waiter that leaves in the middle passes the lock on by a waker that panics: the leaving ends well.
+#[test]
+fn leaving_by_a_waker_that_panics_leaves_the_queue_whole() {
+    let mutex = Mutex::new(());
+    let held = mutex.try_lock().unwrap();
+    let mut first = Box::pin(mutex.lock());
+    let mut second = pin!(mutex.lock());
+    assert!(poll(first.as_mut(), &trap()).is_pending());
+    assert!(poll(second.as_mut(), &trap()).is_pending());
+    drop(held);
+    drop(first);
+    assert!(poll(second.as_mut(), Waker::noop()).is_ready());
+    assert!(mutex.try_lock().is_some());
+}

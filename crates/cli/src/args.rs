@@ -19,7 +19,8 @@ pub(crate) struct Arguments {
     pub(crate) verb: Verb,
 }
 
-const EXIT_CODES: &str = "Exit codes: 0 done; 1 the work failed; 2 what was asked for is wrong.";
+const EXIT_CODES: &str = "Exit codes: 0 done; 1 the work failed; 2 what was asked for is wrong; 128 + n: a run \
+    was ended by signal n (130 Ctrl-C, 143 kill), and what was measured until then is printed.";
 
 #[derive(Subcommand, Debug)]
 pub(crate) enum Verb {
@@ -191,6 +192,10 @@ pub(crate) struct ServeOptions {
     /// timed:50us, asqm, asqm:paper or asqm:artifact.
     #[arg(long, value_name = "POLICY", requires = "scenario", value_parser = lock_policy)]
     pub(crate) locks: Option<LockPolicy>,
+    /// End at once when nothing reads standard output any more: for programs that start servers, whose
+    /// servers then end with them, however they end.
+    #[arg(long)]
+    pub(crate) while_read: bool,
     #[command(flatten)]
     pub(crate) controller: ControllerOptions,
     /// Event loops, each a thread.

@@ -10,6 +10,8 @@ pub(crate) enum Failure {
     Usage(String),
     /// It was asked well and did not work: exit code 1.
     Work(String),
+    /// A signal with this number ended it before it was done: exit code 128 and the number, as shells have it.
+    Signal(u8, String),
 }
 
 impl Failure {
@@ -21,14 +23,40 @@ impl Failure {
         Self::Work(why.to_string())
     }
 
-    #[expect(clippy::print_stderr, reason = "programs may")]
+    /// By a signal of this number.
+    pub(crate) fn signal(number: i32) -> Self {
+        let name = signal_hook::low_level::signal_name(number).unwrap_or("a signal");
+        Self::Signal(u8::try_from(number).unwrap_or(0), format!("ended by {name}"))
+    }
+
+    /// The same with something to add.
+    pub(crate) fn and(self, more: &str) -> Self {
+        let with = |why| format!("{why}; {more}");
+        match self {
+            Self::Usage(why) => Self::Usage(with(why)),
+            Self::Work(why) => Self::Work(with(why)),
+            Self::Signal(number, why) => Self::Signal(number, with(why)),
+        }
+    }
+
     pub(crate) fn report(&self) -> ExitCode {
-        let (message, code) = match self {
-            Self::Usage(message) => (message, 2),
-            Self::Work(message) => (message, 1),
+        use std::io::Write as _;
+        let code = match self {
+            Self::Usage(_) => 2,
+            Self::Work(_) => 1,
+            Self::Signal(number, _) => 128 + number,
         };
-        eprintln!("tailwater: {message}");
+        // The terminal that it would be shown on may be what is gone.
+        let _ = writeln!(std::io::stderr(), "tailwater: {self}");
         ExitCode::from(code)
+    }
+}
+
+impl Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Usage(why) | Self::Work(why) | Self::Signal(_, why) => f.write_str(why),
+        }
     }
 }
 

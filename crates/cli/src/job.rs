@@ -2,6 +2,7 @@
 
 use crate::applications;
 use crate::failure::{Failure, say};
+use crate::reader;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::time::Duration;
@@ -134,13 +135,14 @@ impl Asks {
     }
 }
 
-/// Reads a job, does it, prints the outcome.
+/// Reads a job, does it, prints the outcome. Ends at once when the orchestrator is gone.
 pub(crate) fn from_standard_input() -> Result<(), Failure> {
+    reader::when_gone(|| std::process::exit(1))?;
     let job: Job = serde_json::from_reader(std::io::stdin())
         .map_err(|error| Failure::usage(format!("the job on standard input: {error}")))?;
     let outcome = job.perform().unwrap_or_else(|failure| match failure {
         Failure::Usage(why) => Outcome::Failed { usage: true, why },
-        Failure::Work(why) => Outcome::Failed { usage: false, why },
+        Failure::Work(why) | Failure::Signal(_, why) => Outcome::Failed { usage: false, why },
     });
     say(&serde_json::to_string(&outcome).map_err(Failure::work)?)
 }

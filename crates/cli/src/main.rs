@@ -1,12 +1,13 @@
 //! `tailwater`: overload control, honest load and deterministic simulation for RPC services.
 //!
 //! `args` is the one table of verbs and flags; each verb has a module of its own name. Exit codes:
-//! 0 done, 1 the work failed, 2 what was asked for is wrong.
+//! 0 done, 1 the work failed, 2 what was asked for is wrong, 128 + n ended by signal n.
 
 #![forbid(unsafe_code)]
 
 mod args;
 mod failure;
+mod reader;
 mod applications;
 mod job;
 mod serve;

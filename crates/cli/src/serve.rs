@@ -1,12 +1,15 @@
 //! `tailwater serve`: the synthetic service, or a scenario's application, behind a real server, until a
-//! signal drains it.
+//! signal drains it or, where that is asked for, until nothing reads what it says.
 
 use crate::applications;
 use crate::args::{Offered, ServeOptions};
-use crate::failure::{Failure, say};
+use crate::failure::Failure;
 use crate::job::allow_many_descriptors;
+use crate::reader;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
+use std::io::{ErrorKind, Write as _};
+use std::sync::mpsc::{Receiver, sync_channel};
 use std::time::Duration;
 use tailwater_load::application::Place;
 use tailwater_load::work::{self, Spinner};
@@ -20,7 +23,7 @@ const DRAIN_LIMIT: Duration = Duration::from_secs(5);
 
 pub(crate) fn serve(options: &ServeOptions) -> Result<(), Failure> {
     allow_many_descriptors();
-    let mut signals = Signals::new([SIGINT, SIGTERM]).map_err(Failure::work)?;
+    let end = ends(options.while_read)?;
     let spec = options.controller.spec();
     let slo = options.controller.slo;
     let controller = spec.build(slo, options.loops, 1).map_err(Failure::usage)?;
@@ -41,10 +44,45 @@ pub(crate) fn serve(options: &ServeOptions) -> Result<(), Failure> {
     }
     .map_err(Failure::usage)?;
     let (address, pid) = (server.address(), std::process::id());
-    say(&serde_json::json!({ "listening": address.to_string(), "pid": pid }).to_string())?;
-    signals.forever().next();
-    server.drain(DRAIN_LIMIT);
+    let greeting = serde_json::json!({ "listening": address.to_string(), "pid": pid });
+    // Not by `say`, which ends the program at once and would leave a socket's file behind.
+    match writeln!(std::io::stdout(), "{greeting}") {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => return Ok(()),
+        result => result.map_err(|error| Failure::work(format!("standard output: {error}")))?,
+    }
+    match end.recv() {
+        Ok(End::Signal) => server.drain(DRAIN_LIMIT),
+        // Its calls have no client any more.
+        Ok(End::Unread) | Err(_) => drop(server),
+    }
     Ok(())
+}
+
+/// Why a server ends.
+enum End {
+    Signal,
+    /// Nothing reads standard output any more.
+    Unread,
+}
+
+/// Tells of the first end that comes.
+fn ends(while_read: bool) -> Result<Receiver<End>, Failure> {
+    // Room for one of each: neither waits for the server to be set up.
+    let (tell, end) = sync_channel(2);
+    let mut signals = Signals::new([SIGINT, SIGTERM]).map_err(Failure::work)?;
+    if while_read {
+        let tell = tell.clone();
+        // The server is gone if it cannot be told.
+        reader::when_gone(move || drop(tell.send(End::Unread)))?;
+    }
+    let wait = move || {
+        if signals.forever().next().is_some() {
+            let _ = tell.send(End::Signal);
+        }
+    };
+    let thread = std::thread::Builder::new().name("tailwater-signals".into());
+    thread.spawn(wait).map_err(Failure::work)?;
+    Ok(end)
 }
 
 fn config(options: &ServeOptions) -> ServerConfig {

@@ -21,6 +21,7 @@ pub fn line_summary(experiment: &Experiment) -> String {
     let mut sentences = vec![verdict(group).unwrap_or_else(|| no_result(experiment))];
     sentences.extend(across_demands(group));
     sentences.push(trust(experiment));
+    sentences.extend(experiment.cut_short.iter().map(|why| format!("It was cut short: {why}.")));
     if groups.len() > 1 {
         let more = groups.len() - 1;
         let noun = if more == 1 { "configuration follows" } else { "configurations follow" };

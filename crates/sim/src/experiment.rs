@@ -6,6 +6,7 @@ use crate::tiers;
 use crate::trace::Trace;
 use crate::world::{Intended, Link, Load, World};
 use std::fmt;
+use std::ops::ControlFlow;
 use std::time::Duration;
 use tailwater_control::catalog::{Controller, Spec, SpecError};
 use tailwater_core::{Instant, Nanos, Rate};
@@ -45,14 +46,17 @@ impl From<Broken> for Failure {
 }
 
 /// Runs every configuration, repetition and controller of `scenario` in virtual time. `progress`
-/// hears how many of how many runs are done.
+/// hears how many of how many runs are done, and may break off: what was run until then is the result.
 ///
 /// Capacity is measured once for each number of clients, in a closed loop without control: in
 /// simulation a second measurement could only differ by its seed.
 ///
 /// # Errors
 /// See [`Failure`]; nothing has been written anywhere then.
-pub fn run(scenario: &Scenario, progress: &mut dyn FnMut(u64, u64)) -> Result<Experiment, Failure> {
+pub fn run(
+    scenario: &Scenario,
+    progress: &mut dyn FnMut(u64, u64) -> ControlFlow<()>,
+) -> Result<Experiment, Failure> {
     let rigs = scenario
         .controllers
         .iter()
@@ -60,7 +64,7 @@ pub fn run(scenario: &Scenario, progress: &mut dyn FnMut(u64, u64)) -> Result<Ex
         .collect::<Result<Vec<_>, _>>()?;
     let mut bench = Bench::new(scenario);
     let mut runs = Vec::new();
-    for configuration in scenario.configurations() {
+    'all: for configuration in scenario.configurations() {
         let capacity = bench.capacity(configuration.clients)?;
         let bound = bench.bound(&configuration, capacity);
         for repetition in 0..scenario.repetitions {
@@ -68,7 +72,9 @@ pub fn run(scenario: &Scenario, progress: &mut dyn FnMut(u64, u64)) -> Result<Ex
                 let mut run = run_once(scenario, &configuration, rig, repetition, capacity)?;
                 finish(&mut run, bound);
                 runs.push(run);
-                progress(runs.len() as u64, scenario.runs());
+                if progress(runs.len() as u64, scenario.runs()).is_break() {
+                    break 'all;
+                }
             }
         }
     }

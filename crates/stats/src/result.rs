@@ -33,6 +33,9 @@ pub struct Experiment {
     /// Every measurement of capacity, for the drift.
     #[serde(default)]
     pub capacities: Vec<CapacityReading>,
+    /// Why it ended before all its runs took place, where it did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cut_short: Option<String>,
     /// Runs that a rule on noise set aside, with the rule's reading.
     pub discarded: Vec<Discard>,
     /// Where, when and with what it was run.

@@ -8,7 +8,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
-use tailwater_profile::record::{Call, Gap, LossKind, Mark, Record};
+use tailwater_profile::record::{Call, Gap, Loss, LossKind, Mark, Record};
 use tailwater_profile::trace::{Ending, Reader};
 
 /// The compilers, the runtime and the command, built once for all tests.
@@ -148,6 +148,26 @@ impl Recorded {
             _ => None,
         });
         losses.sum()
+    }
+
+    /// Calls that the scanner knew, and threw away since the output was behind.
+    pub(crate) fn dropped(&self) -> u64 {
+        let losses = self.records.iter().filter_map(|record| match record {
+            Record::Loss(Loss { thread: None, kind: LossKind::Calls, count }) => Some(*count),
+            _ => None,
+        });
+        losses.sum()
+    }
+
+    /// Ticks between looks that found out all frames of a thread, where these were so many apart or more.
+    pub(crate) fn between_looks(&self, apart: u64) -> u64 {
+        // A trace says no more than this of how far.
+        let apart = apart.min(u64::from(u32::MAX));
+        let looks = self.records.iter().filter_map(|record| match record {
+            Record::Looks(looks) if u64::from(looks.within) >= apart => Some(looks.ticks),
+            _ => None,
+        });
+        looks.sum()
     }
 
     /// The scanner's absences, by time.

@@ -2,6 +2,7 @@
 
 use super::check;
 use super::costs;
+use super::interrupt::Interrupt;
 use super::machine::manifest;
 use super::process::{ServerProcess, perform};
 use super::progress::Progress;
@@ -27,16 +28,22 @@ const DRAIN: Duration = Duration::from_secs(5);
 /// Arrivals that the bound is computed from.
 const BOUND_REQUESTS: u32 = 200_000;
 
-pub(super) fn run(scenario: &Scenario) -> Result<Experiment, Failure> {
-    let mut orchestrator = Orchestrator::new(scenario);
+/// Everything, or what was done when a signal came.
+pub(super) fn run(scenario: &Scenario, interrupt: &Interrupt) -> Result<Experiment, Failure> {
+    let mut orchestrator = Orchestrator::new(scenario, interrupt);
     for &clients in &scenario.clients.counts {
-        orchestrator.with_clients(clients)?;
+        match orchestrator.with_clients(clients) {
+            // Whatever failed: Ctrl-C goes to the servers and to the generator, too.
+            Err(_) if interrupt.signal().is_some() => break,
+            result => result?,
+        }
     }
     Ok(orchestrator.finish())
 }
 
 struct Orchestrator<'a> {
     scenario: &'a Scenario,
+    interrupt: &'a Interrupt,
     rules: Rules,
     progress: Progress,
     experiment: Experiment,
@@ -47,10 +54,11 @@ struct Orchestrator<'a> {
 }
 
 impl<'a> Orchestrator<'a> {
-    fn new(scenario: &'a Scenario) -> Self {
+    fn new(scenario: &'a Scenario, interrupt: &'a Interrupt) -> Self {
         let blocks = scenario.clients.counts.len() as u64 * u64::from(scenario.repetitions + 1);
         Self {
             scenario,
+            interrupt,
             rules: Rules::default(),
             progress: Progress::new(scenario.runs() + blocks),
             experiment: Experiment {
@@ -68,16 +76,34 @@ impl<'a> Orchestrator<'a> {
         }
     }
 
+    /// Runs everything with so many clients, and sorts what was run, also where that was cut short.
+    fn with_clients(&mut self, clients: u32) -> Result<(), Failure> {
+        let first = self.experiment.runs.len();
+        let result = self.repetitions(clients);
+        let rank = |run: &Run| {
+            self.scenario.controllers.iter().position(|controller| {
+                controller.name == run.controller && check::profile(controller) == run.profile
+            })
+        };
+        self.experiment.runs[first..].sort_by(|a, b| {
+            b.slo_us
+                .total_cmp(&a.slo_us)
+                .then(a.demand_ratio.total_cmp(&b.demand_ratio))
+                .then(rank(a).cmp(&rank(b)))
+                .then(a.repetition.cmp(&b.repetition))
+        });
+        result
+    }
+
     /// Repetition by repetition: capacity, then every objective, demand and controller in an order
     /// drawn anew for every other repetition; capacity once more at the end.
-    fn with_clients(&mut self, clients: u32) -> Result<(), Failure> {
+    fn repetitions(&mut self, clients: u32) -> Result<(), Failure> {
         let configurations: Vec<Configuration> = self
             .scenario
             .configurations()
             .into_iter()
             .filter(|configuration| configuration.clients == clients)
             .collect();
-        let first = self.experiment.runs.len();
         let mut capacity = self.measure_capacity(clients, 0)?;
         for repetition in 0..self.scenario.repetitions {
             let block = self.experiment.runs.len();
@@ -102,18 +128,6 @@ impl<'a> Orchestrator<'a> {
             }
             capacity = after;
         }
-        let rank = |run: &Run| {
-            self.scenario.controllers.iter().position(|controller| {
-                controller.name == run.controller && check::profile(controller) == run.profile
-            })
-        };
-        self.experiment.runs[first..].sort_by(|a, b| {
-            b.slo_us
-                .total_cmp(&a.slo_us)
-                .then(a.demand_ratio.total_cmp(&b.demand_ratio))
-                .then(rank(a).cmp(&rank(b)))
-                .then(a.repetition.cmp(&b.repetition))
-        });
         Ok(())
     }
 
@@ -131,7 +145,7 @@ impl<'a> Orchestrator<'a> {
         };
         let seed = self.scenario.seed_of_repetition(repetition);
         let job = self.job(&server, spec, self.scenario.slo[0], clients, seed, kind);
-        let Outcome::Closed { points, plateau_rps } = perform(&job)? else {
+        let Outcome::Closed { points, plateau_rps } = perform(&job, self.interrupt)? else {
             return Err(Failure::work("the load generator measured no capacity"));
         };
         self.progress.step();
@@ -193,7 +207,7 @@ impl<'a> Orchestrator<'a> {
         });
         let seed = self.scenario.seed_of_repetition(repetition);
         let job = self.job(&server, spec, configuration.slo, configuration.clients, seed, kind);
-        let Outcome::Open(mut outcome) = perform(&job)? else {
+        let Outcome::Open(mut outcome) = perform(&job, self.interrupt)? else {
             return Err(Failure::work("the load generator ran no open loop"));
         };
         let run = &mut outcome.run;
@@ -238,7 +252,7 @@ impl<'a> Orchestrator<'a> {
         if let Some(policy) = locks {
             flags.extend(["--locks".into(), policy.to_string()]);
         }
-        ServerProcess::start(&flags, &self.scenario.text)
+        ServerProcess::start(&flags, &self.scenario.text, self.interrupt)
     }
 
     fn job(

@@ -2,8 +2,10 @@
 
 pub(crate) mod check;
 mod costs;
+mod interrupt;
 mod loopback;
 mod machine;
+mod others;
 pub(crate) mod output;
 mod process;
 pub(crate) mod progress;
@@ -13,6 +15,8 @@ mod steps;
 use crate::applications;
 use crate::args::{Driver, RunOptions};
 use crate::failure::Failure;
+use interrupt::Interrupt;
+use tailwater_stats::result::Experiment;
 use tailwater_workload::Scenario;
 
 pub(crate) fn run(options: &RunOptions) -> Result<(), Failure> {
@@ -36,16 +40,37 @@ pub(crate) fn run_text(options: &RunOptions, text: &str) -> Result<(), Failure> 
     if let Some(repetitions) = options.repetitions {
         scenario.repetitions = repetitions.max(1);
     }
+    let interrupt = Interrupt::watch()?;
     let experiment = match options.on {
         Driver::Loopback => {
             scenario.needs_simulator().map_or(Ok(()), Err).map_err(Failure::usage)?;
             applications::of(&scenario).map_err(Failure::usage)?;
-            loopback::run(&scenario)?
+            others::tell();
+            loopback::run(&scenario, &interrupt)?
         }
         Driver::Sim => {
             scenario.needs_sockets().map_or(Ok(()), Err).map_err(Failure::usage)?;
-            sim::run(&scenario)?
+            sim::run(&scenario, &interrupt)?
         }
     };
-    output::deliver(&experiment, options.json, options.out.as_deref())
+    match interrupt.signal() {
+        None => output::deliver(&experiment, options.json, options.out.as_deref()),
+        Some(signal) => deliver_part(options, &scenario, experiment, Failure::signal(signal)),
+    }
+}
+
+/// What was run before the signal, if anything was. Fails with the signal, as the run did.
+fn deliver_part(
+    options: &RunOptions,
+    scenario: &Scenario,
+    mut experiment: Experiment,
+    ended: Failure,
+) -> Result<(), Failure> {
+    if experiment.runs.is_empty() {
+        return Err(ended.and("no run took place"));
+    }
+    let why = format!("{ended} after {} of {} runs", experiment.runs.len(), scenario.runs());
+    experiment.cut_short = Some(why);
+    output::deliver(&experiment, options.json, options.out.as_deref())?;
+    Err(ended.and("the result holds what was run before"))
 }

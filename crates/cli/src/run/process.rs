@@ -1,12 +1,13 @@
-//! The processes of an experiment: servers that are stopped whatever happens, and load jobs.
+//! The processes of an experiment: servers and load jobs, which end when they are dropped, and by themselves
+//! when this process is gone.
 
+use super::interrupt::Interrupt;
 use crate::failure::Failure;
 use crate::job::{Job, Outcome};
-use rustix::process::{Pid, Signal, kill_process};
 use serde::Deserialize;
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::io::{BufRead as _, BufReader, ErrorKind, Read as _, Write as _};
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 
 /// This very program: server and load must be of the same build.
 fn myself() -> Result<PathBuf, Failure> {
@@ -14,9 +15,28 @@ fn myself() -> Result<PathBuf, Failure> {
         .map_err(|error| Failure::work(format!("cannot find my own program: {error}")))
 }
 
-/// A server in a process of its own; stopped when dropped.
+/// Starts this program with what it is to read, and says where it can be heard.
+fn start(what: &str, arguments: &[String], input: &[u8]) -> Result<(Child, ChildStdout), Failure> {
+    let trouble = |error| Failure::work(format!("cannot start {what}: {error}"));
+    let mut child = Command::new(myself()?)
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .map_err(trouble)?;
+    if let Some(mut stdin) = child.stdin.take() {
+        // If it is gone already, what it does not say tells more than this write could.
+        let _ = stdin.write_all(input);
+    }
+    let stdout = child.stdout.take().ok_or_else(|| trouble(ErrorKind::BrokenPipe.into()))?;
+    Ok((child, stdout))
+}
+
+/// A server in a process of its own; ended when dropped.
 pub(super) struct ServerProcess {
     child: Child,
+    /// The server ends when this is closed. `None`: it was.
+    reader: Option<BufReader<ChildStdout>>,
     pub(super) address: String,
 }
 
@@ -28,24 +48,22 @@ struct Greeting {
 impl ServerProcess {
     /// Starts `tailwater serve` with these flags and waits until it listens. `scenario` is what it reads
     /// on standard input.
-    pub(super) fn start(flags: &[String], scenario: &str) -> Result<Self, Failure> {
-        let mut child = Command::new(myself()?)
-            .arg("serve")
-            .args(flags)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .map_err(|error| Failure::work(format!("cannot start the server: {error}")))?;
-        if let Some(mut stdin) = child.stdin.take() {
-            // If it is gone already, the line that is missing below says so.
-            let _ = stdin.write_all(scenario.as_bytes());
-        }
+    pub(super) fn start(
+        flags: &[String],
+        scenario: &str,
+        interrupt: &Interrupt,
+    ) -> Result<Self, Failure> {
+        let arguments = [&["serve".into(), "--while-read".into()], flags].concat();
+        let (child, stdout) = start("the server", &arguments, scenario.as_bytes())?;
+        let mut reader = BufReader::new(stdout);
+        let waited = interrupt.wait_beside(reader.get_ref());
         let mut line = String::new();
-        if let Some(stdout) = child.stdout.take() {
+        if waited.is_ok() {
             // It says one line; if it ends instead, that line stays empty.
-            let _ = BufReader::new(stdout).read_line(&mut line);
+            let _ = reader.read_line(&mut line);
         }
-        let mut server = Self { child, address: String::new() };
+        let mut server = Self { child, reader: Some(reader), address: String::new() };
+        waited?;
         match serde_json::from_str::<Greeting>(&line) {
             Ok(greeting) => server.address = greeting.listening,
             Err(_) => return Err(Failure::work("the server did not start; it has said why")),
@@ -60,34 +78,47 @@ impl ServerProcess {
 
 impl Drop for ServerProcess {
     fn drop(&mut self) {
-        if let Some(pid) = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw) {
-            let _ = kill_process(pid, Signal::TERM);
-        }
+        drop(self.reader.take());
         let _ = self.child.wait();
     }
 }
 
-/// Does a job in a process of its own and waits for it, asleep.
-pub(super) fn perform(job: &Job) -> Result<Outcome, Failure> {
-    let mut child = Command::new(myself()?)
-        .arg("job")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .map_err(|error| Failure::work(format!("cannot start the load generator: {error}")))?;
-    let text = serde_json::to_vec(job).map_err(Failure::work)?;
-    if let Some(mut stdin) = child.stdin.take() {
-        // If it is gone already, its exit status says more than this write could.
-        let _ = stdin.write_all(&text);
+/// A load generator; killed when dropped, unless it has ended.
+struct JobProcess(Child);
+
+impl Drop for JobProcess {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
     }
-    let output = child.wait_with_output().map_err(Failure::work)?;
-    match serde_json::from_slice(&output.stdout) {
+}
+
+/// Does a job in a process of its own and waits for it, asleep.
+pub(super) fn perform(job: &Job, interrupt: &Interrupt) -> Result<Outcome, Failure> {
+    let text = serde_json::to_vec(job).map_err(Failure::work)?;
+    let (child, stdout) = start("the load generator", &["job".into()], &text)?;
+    let mut process = JobProcess(child);
+    let said = hear(stdout, interrupt)?;
+    let status = process.0.wait().map_err(Failure::work)?;
+    match serde_json::from_slice(&said) {
         Ok(Outcome::Failed { usage: true, why }) => Err(Failure::Usage(why)),
         Ok(Outcome::Failed { usage: false, why }) => Err(Failure::Work(why)),
         Ok(outcome) => Ok(outcome),
         Err(error) => Err(Failure::work(format!(
-            "the load generator ended with {}, and its outcome cannot be read: {error}",
-            output.status
+            "the load generator ended with {status}, and its outcome cannot be read: {error}"
         ))),
+    }
+}
+
+/// All that it says until it ends.
+fn hear(mut stdout: ChildStdout, interrupt: &Interrupt) -> Result<Vec<u8>, Failure> {
+    let mut said = Vec::new();
+    let mut part = vec![0; 1 << 16];
+    loop {
+        interrupt.wait_beside(&stdout)?;
+        match stdout.read(&mut part).map_err(Failure::work)? {
+            0 => return Ok(said),
+            count => said.extend_from_slice(&part[..count]),
+        }
     }
 }

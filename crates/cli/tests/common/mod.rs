@@ -110,6 +110,18 @@ impl Serving {
             .sum();
         Duration::from_millis(10 * ticks)
     }
+
+    /// A server that spins would get as much of a busy machine as this thread, which spins meanwhile.
+    ///
+    /// # Panics
+    /// When it takes more than half as much.
+    pub fn rests(&self) {
+        let (before, mine) = (self.cpu(), Duration::from_millis(400));
+        let until = own_cpu() + mine;
+        while own_cpu() < until {}
+        let spent = self.cpu() - before;
+        assert!(spent < mine / 2, "{spent:?} of CPU beside {mine:?} of a thread that spins");
+    }
 }
 
 impl Drop for Serving {
@@ -117,6 +129,12 @@ impl Drop for Serving {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// CPU time that this thread has had.
+fn own_cpu() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    time.try_into().expect("not below zero")
 }
 
 /// A frame as it came: kind, code, and what stands behind the first eight bytes.

@@ -1,0 +1,73 @@
+//! Signals that ask a run to end: the first cuts it short, the next ends it at once.
+
+use crate::failure::Failure;
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::{flag, low_level};
+use std::os::fd::AsFd;
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+/// Ctrl-C, `kill`, and a terminal that is closed.
+const SIGNALS: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
+
+/// What such signals have asked for so far.
+#[derive(Debug)]
+pub(crate) struct Interrupt {
+    /// The signal's number; zero: none came.
+    signal: Arc<AtomicUsize>,
+    /// Has a byte to read once one came.
+    woken: UnixStream,
+}
+
+impl Interrupt {
+    /// From now on signals are noted. One that was ignored when the program started, as under nohup, stays so.
+    pub(crate) fn watch() -> Result<Self, Failure> {
+        let (woken, wakes) = UnixStream::pair().map_err(Failure::work)?;
+        let (signal, second) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicBool::new(false)));
+        let ignored = ignored();
+        for number in SIGNALS.into_iter().filter(|number| ignored >> (number - 1) & 1 == 0) {
+            let wakes = wakes.try_clone().map_err(Failure::work)?;
+            // In this order: the shutdown looks at the flag before the next action sets it.
+            flag::register_conditional_shutdown(number, 128 + number, second.clone())
+                .and_then(|_| flag::register(number, second.clone()))
+                .and_then(|_| flag::register_usize(number, signal.clone(), number as usize))
+                .and_then(|_| low_level::pipe::register(number, wakes))
+                .map_err(Failure::work)?;
+        }
+        Ok(Self { signal, woken })
+    }
+
+    /// The signal that came, if one did.
+    pub(crate) fn signal(&self) -> Option<i32> {
+        // Relaxed: the number is all there is to know.
+        i32::try_from(self.signal.load(Ordering::Relaxed)).ok().filter(|number| *number != 0)
+    }
+
+    /// Waits until there is something to read, or its end, or a signal came: that is the error.
+    pub(crate) fn wait_beside(&self, source: impl AsFd) -> Result<(), Failure> {
+        let mut watched =
+            [PollFd::new(&self.woken, PollFlags::IN), PollFd::new(&source, PollFlags::IN)];
+        loop {
+            match poll(&mut watched, None) {
+                Ok(_) | Err(Errno::INTR) => {}
+                Err(error) => return Err(Failure::work(error)),
+            }
+            if let Some(signal) = self.signal() {
+                return Err(Failure::signal(signal));
+            }
+            if !watched[1].revents().is_empty() {
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// Bit n − 1: signal n was ignored when the program started; none where the kernel does not tell.
+fn ignored() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
+}

@@ -1,0 +1,210 @@
+//! A run that is ended by a signal: what it started ends with it, and what it measured is not lost.
+
+mod common;
+
+use common::{Folder, Serving, TAILWATER, eventually};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::Read as _;
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, SystemTime};
+use tailwater_core::Rng;
+
+/// More runs than any test waits for, of a server that polls: one left behind would keep a core busy.
+const LONG: &str = r#"slo = "50ms"
+warm_up = "10ms"
+duration = "50ms"
+repetitions = 1000
+
+[server]
+reception = "poll"
+transport = "unix"
+service = { distribution = "constant", mean = "10us", work = "sleep" }
+
+[clients]
+count = 10
+
+[demand]
+requests_per_second = 1000
+
+[capacity]
+fixed_rps = 20000
+
+[[controller]]
+name = "none"
+
+[[controller]]
+name = "breakwater"
+"#;
+
+/// A run with a mark in its environment, which all that it starts inherits.
+struct Marked {
+    child: Child,
+    mark: String,
+    temporary: PathBuf,
+    _folder: Folder,
+}
+
+impl Marked {
+    fn start(name: &str, flags: &[&str]) -> Self {
+        let folder = Folder::new(&format!("signals-{name}"));
+        let file = folder.write("long.toml", LONG);
+        let temporary = folder.0.join("tmp");
+        fs::create_dir(&temporary).expect("a folder in the test's own");
+        let mark = format!("TAILWATER_MARK={}", folder.0.display());
+        let (key, value) = mark.split_once('=').expect("it has one");
+        let child = Command::new(TAILWATER)
+            .arg("run")
+            .arg(file)
+            .args(flags)
+            .env_remove("TAILWATER_SHORT")
+            .env("TMPDIR", &temporary)
+            .env(key, value)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the program starts");
+        Self { child, mark, temporary, _folder: folder }
+    }
+
+    fn send(&self, signal: Signal) {
+        let pid = i32::try_from(self.child.id()).expect("a process number");
+        // It waits to be waited for at the least.
+        kill_process(Pid::from_raw(pid).expect("not zero"), signal).expect("it is our child");
+    }
+
+    /// Processes with the mark, and the verbs that they do.
+    fn processes(&self) -> Vec<(u32, String)> {
+        let entries = fs::read_dir("/proc").expect("this is Linux").flatten();
+        let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+        numbers.filter_map(|pid: u32| Some((pid, self.verb(pid)?))).collect()
+    }
+
+    fn verb(&self, pid: u32) -> Option<String> {
+        let folder = Path::new("/proc").join(pid.to_string());
+        let is_marked = |text: &[u8]| text.split(|b| *b == 0).any(|b| b == self.mark.as_bytes());
+        fs::read(folder.join("environ")).ok().filter(|text| is_marked(text))?;
+        let words = fs::read(folder.join("cmdline")).ok()?;
+        words.split(|byte| *byte == 0).nth(1).map(|verb| String::from_utf8_lossy(verb).into_owned())
+    }
+
+    fn say(&mut self) -> (ExitStatus, String, String) {
+        let (mut said, mut complained) = (String::new(), String::new());
+        self.child.stdout.take().expect("piped").read_to_string(&mut said).expect("text");
+        self.child.stderr.take().expect("piped").read_to_string(&mut complained).expect("text");
+        (self.child.wait().expect("our child"), said, complained)
+    }
+
+    fn nothing_is_left(&mut self) {
+        eventually("no process of it is left", || self.processes().is_empty());
+    }
+}
+
+impl Drop for Marked {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// As a shell has it.
+fn code(status: ExitStatus) -> i32 {
+    status.code().or_else(|| Some(128 + status.signal()?)).expect("one or the other")
+}
+
+#[test]
+fn whatever_signal_ends_a_run_it_leaves_no_process() {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).expect("after 1970");
+    let seed = since.subsec_nanos().into();
+    let mut rng = Rng::from_seed(seed);
+    for signal in [Signal::TERM, Signal::HUP, Signal::INT, Signal::KILL] {
+        for _ in 0..3 {
+            let mut run = Marked::start("moment", &[]);
+            let moment = Duration::from_micros(rng.below(600_000).into());
+            std::thread::park_timeout(moment);
+            run.send(signal);
+            let status = run.child.wait().expect("our child");
+            let context = format!("{signal:?} after {moment:?}, seed {seed}");
+            assert_eq!(code(status), 128 + signal.as_raw(), "{context}");
+            eventually(&format!("no process is left: {context}"), || run.processes().is_empty());
+            let files = fs::read_dir(&run.temporary).expect("a folder").count();
+            assert_eq!(files, 0, "sockets are left: {context}");
+        }
+    }
+}
+
+#[test]
+fn what_was_measured_before_a_signal_is_told() {
+    for (flags, shows) in
+        [(&[][..], "It was cut short: ended by SIGTERM after"), (&["--json"], "\"cut_short\"")]
+    {
+        let mut run = Marked::start("part", flags);
+        let mut jobs = BTreeSet::new();
+        // A run is tried three times at most: the fifth job is of the second run.
+        eventually("a run is done", || {
+            let started = run.processes().into_iter().filter(|(_, verb)| verb == "job");
+            jobs.extend(started.map(|(pid, _)| pid));
+            jobs.len() > 4
+        });
+        run.send(Signal::TERM);
+        let (status, said, complained) = run.say();
+        assert_eq!(code(status), 143, "{complained}");
+        assert!(said.contains(shows), "{said}");
+        assert!(complained.contains("ended by SIGTERM; the result holds what was run before"));
+        run.nothing_is_left();
+        if flags == ["--json"] {
+            let result: Value = serde_json::from_str(&said).expect("one JSON object");
+            assert!(!result["runs"].as_array().expect("a list").is_empty(), "{said}");
+        }
+    }
+}
+
+#[test]
+fn a_simulation_that_a_signal_ends_tells_what_was_run() {
+    let mut run = Marked::start("sim", &["--on", "sim"]);
+    // It reads its own scenario only after it has begun to note signals, or dies of this one.
+    run.send(Signal::TERM);
+    let (status, said, complained) = run.say();
+    assert_eq!(code(status), 143, "{complained}");
+    let is_told = said.contains("It was cut short") || complained.contains("no run took place");
+    assert!(is_told || status.signal() == Some(15), "{said}{complained}");
+}
+
+#[test]
+fn a_run_under_nohup_lives_through_a_closed_terminal() {
+    let folder = Folder::new("signals-nohup");
+    let file = folder.write("short.toml", &LONG.replace("1000\n\n[server]", "2\n\n[server]"));
+    let script = "trap '' HUP; \"$0\" run \"$1\" & p=$!; kill -HUP $p; wait $p";
+    let output = Command::new("sh").args(["-c", script, TAILWATER]).arg(file).output();
+    let output = output.expect("there is a shell");
+    let complained = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{complained}");
+}
+
+#[test]
+fn a_server_that_is_at_work_already_is_named() {
+    let serving = Serving::start(&[]);
+    let folder = Folder::new("signals-others");
+    let file = folder.write("short.toml", &LONG.replace("1000\n\n[server]", "1\n\n[server]"));
+    let output = Command::new(TAILWATER).arg("run").arg(file).output().expect("it starts");
+    let complained = String::from_utf8_lossy(&output.stderr);
+    let named = format!("tailwater serve (process {})", serving.child.id());
+    assert!(complained.contains(&named), "{complained}");
+}
+
+#[test]
+fn a_server_that_is_to_be_read_ends_with_its_reader() {
+    let mut command = Command::new(TAILWATER);
+    command.args(["serve", "--while-read", "--calibration", "1"]);
+    let mut child =
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().expect("the program starts");
+    let mut stdout = child.stdout.take().expect("piped");
+    stdout.read_exact(&mut [0]).expect("it greets");
+    assert_eq!(child.try_wait().expect("our child"), None, "while it is read, it serves");
+    drop(stdout);
+    assert_eq!(child.wait().expect("our child").code(), Some(0));
+}

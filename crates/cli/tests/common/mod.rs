@@ -45,8 +45,13 @@ pub struct Serving {
 impl Serving {
     /// With these flags beside an objective so loose that a busy machine sheds nothing.
     pub fn start(flags: &[&str]) -> Self {
+        Self::start_for("60s", flags)
+    }
+
+    /// With these flags beside this objective.
+    pub fn start_for(slo: &str, flags: &[&str]) -> Self {
         let mut command = Command::new(TAILWATER);
-        command.args(Self::flags(flags));
+        command.args(Self::flags(slo)).args(flags);
         Self::of(command)
     }
 
@@ -54,12 +59,12 @@ impl Serving {
     pub fn start_after(before: &str, flags: &[&str]) -> Self {
         let mut command = Command::new("sh");
         command.args(["-c", &format!("{before} && exec \"$0\" \"$@\""), TAILWATER]);
-        command.args(Self::flags(flags));
+        command.args(Self::flags("60s")).args(flags);
         Self::of(command)
     }
 
-    fn flags<'a>(flags: &[&'a str]) -> Vec<&'a str> {
-        [&["serve", "--slo", "60s", "--calibration", "1"], flags].concat()
+    const fn flags(slo: &str) -> [&str; 5] {
+        ["serve", "--slo", slo, "--calibration", "1"]
     }
 
     fn of(mut command: Command) -> Self {

@@ -1,0 +1,61 @@
+//! A client in Python, made of nothing but `docs/protocol.md`, against every controller there is.
+
+mod common;
+
+use common::Serving;
+use std::io::{ErrorKind, Write as _};
+use std::path::Path;
+use std::process::Command;
+use tailwater_control::catalog::CONTROLLERS;
+
+/// Where nothing is short, so that answers are known.
+const LOOSE: &str = "echoes,pipelining,cycles,ping,goodbye";
+
+/// Runs these checks of `tests/protocol_client/check.py` against `place`.
+fn check(checks: &str, place: &str, process: &[String], what: &str) {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let script = root.join("tests/protocol_client/check.py");
+    // Without -B it would leave compiled files beside the sources.
+    let run =
+        Command::new("python3").arg("-B").arg(script).args([checks, place]).args(process).output();
+    let output = match run {
+        Err(error) if error.kind() == ErrorKind::NotFound => return skipped(),
+        run => run.expect("python3 starts"),
+    };
+    let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+    assert!(output.status.success(), "{what}: {said}");
+    let held = said.lines().filter(|line| line.ends_with(": holds")).count();
+    assert_eq!(held, checks.split(',').count(), "{what}: {said}");
+}
+
+/// Past the harness, which hides what tests that pass have printed.
+fn skipped() {
+    let _ = writeln!(std::io::stderr(), "SKIPPED: no python3: apt-get install python3");
+}
+
+fn controllers() -> impl Iterator<Item = &'static str> {
+    CONTROLLERS.iter().map(|(name, _)| *name)
+}
+
+#[test]
+fn its_codec_agrees_with_the_examples_of_the_page() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/protocol.md");
+    check("examples", page.to_str().expect("a path in UTF-8"), &[], "the page");
+}
+
+#[test]
+fn every_controller_serves_it() {
+    for name in controllers() {
+        let serving = Serving::start(&["--controller", name]);
+        check(LOOSE, &serving.address, &[], name);
+    }
+}
+
+#[test]
+fn every_controller_answers_each_of_its_calls_once_in_overload() {
+    for name in controllers() {
+        let serving = Serving::start_for("1ms", &["--controller", name]);
+        let checks = if name == "dagor" { "overload,levels" } else { "overload" };
+        check(checks, &serving.address, &[], name);
+    }
+}

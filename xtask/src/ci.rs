@@ -24,6 +24,7 @@ const STEPS: &[Step] = &[
     Step { name: "clippy", run: clippy, gate: false },
     Step { name: "docs", run: docs, gate: false },
     Step { name: "tests", run: tests, gate: false },
+    Step { name: "tls", run: tls, gate: false },
     Step { name: "loom models", run: models, gate: false },
     Step { name: "thread sanitizer", run: sanitized, gate: false },
     Step { name: "examples", run: examples::check, gate: false },
@@ -74,6 +75,19 @@ fn docs(root: &Path) -> Result<Tally> {
     let mut command = cargo(root, &["doc", "--workspace", "--no-deps", "--locked"]);
     process::run(command.env("RUSTDOCFLAGS", "-D warnings"))
         .map(|()| Tally { passed: 1, failed: 0 })
+}
+
+/// What the feature `tls` adds, which the steps before have left out.
+fn tls(root: &Path) -> Result<Tally> {
+    const CLIPPY: &str = "clippy --package tailwater --package tailwater-rt --package tailwater-tests \
+                          --features tls --all-targets --locked -- -D warnings";
+    const TEST: &str = "test --package tailwater-tests --features tls --locked --test tls_streams";
+    let mut tally = Tally::default();
+    for command in [CLIPPY, TEST] {
+        let args: Vec<&str> = command.split_whitespace().collect();
+        tally.count("tls", process::run(&mut cargo(root, &args)));
+    }
+    Ok(tally)
 }
 
 /// Every interleaving of the locks' protocol and of the executor's. In a folder of its own, since the flag

@@ -78,6 +78,14 @@ impl Poller {
         epoll::modify(&self.epoll, source, EventData::new_u64(key), interest.flags())
     }
 
+    /// Watches no longer. Dropping a descriptor that has no duplicate does the same.
+    ///
+    /// # Errors
+    /// When the descriptor is not watched.
+    pub fn remove(&self, source: impl AsFd) -> Result<(), Errno> {
+        epoll::delete(&self.epoll, source)
+    }
+
     /// Waits for at most `timeout` (`None`: for ever) and appends what can be done to `ready`, at
     /// most [`BATCH`] items; as many say that there may be more.
     pub fn wait(&self, timeout: Option<Duration>, ready: &mut Vec<Readiness>) {

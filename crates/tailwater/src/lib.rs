@@ -51,6 +51,8 @@ pub use tailwater_control::guard::Mode;
 pub use tailwater_control::retry::{First, REPLICAS_MAX, RetryConfig};
 pub use tailwater_core::Ratio;
 pub use tailwater_rt::client::{Answer, CallError, CallFuture, CallOptions, ChannelConfig, Client};
+#[cfg(feature = "tls")]
+pub use tailwater_rt::net::tls;
 pub use tailwater_rt::service::status;
 pub use tailwater_rt::time::sleep;
 pub use tailwater_rt::{

@@ -1,10 +1,12 @@
-//! Addresses, listeners and streams: TCP and Unix sockets behind one face.
+//! Addresses, listeners and streams: TCP and Unix sockets behind one face, with TLS or without.
 
 mod address;
 mod keep_alive;
 mod listener;
 mod peer;
 mod stream;
+#[cfg(feature = "tls")]
+pub mod tls;
 mod unix_path;
 
 pub use address::Address;

@@ -23,6 +23,15 @@ pub enum Peer {
         /// Its effective group.
         gid: u32,
     },
+    /// A peer that speaks TLS.
+    #[cfg(feature = "tls")]
+    Tls {
+        /// What the kernel knows.
+        socket: Box<Self>,
+        /// What it has shown of itself; `None` from a client that has not, or before the handshake is
+        /// done.
+        certificate: Option<std::sync::Arc<super::tls::Certificate>>,
+    },
 }
 
 impl Peer {

@@ -1,11 +1,16 @@
 //! Connected sockets that never block.
 
+#[cfg(feature = "tls")]
+use super::tls::{Session, TlsClient, TlsError, TlsServer};
 use super::{Address, KeepAlive, Peer};
+use crate::poll::Interest;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::io::Errno;
 use rustix::net::{
     AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketFlags, SocketType, ipproto, sockopt,
 };
+#[cfg(feature = "tls")]
+use std::cell::RefCell;
 use std::net::SocketAddr;
 
 pub(super) const FLAGS: SocketFlags = SocketFlags::NONBLOCK.union(SocketFlags::CLOEXEC);
@@ -14,6 +19,10 @@ pub(super) const FLAGS: SocketFlags = SocketFlags::NONBLOCK.union(SocketFlags::C
 #[derive(Debug)]
 pub struct Stream {
     socket: OwnedFd,
+    /// Present where the stream speaks TLS. In a cell because a read may have to send, and the other
+    /// way about; never borrowed across a call.
+    #[cfg(feature = "tls")]
+    session: Option<RefCell<Box<Session>>>,
 }
 
 /// What became of a read or write.
@@ -28,8 +37,13 @@ pub enum Transfer {
 }
 
 impl Stream {
+    /// Of a connected socket, which must be non-blocking.
     pub(super) const fn new(socket: OwnedFd) -> Self {
-        Self { socket }
+        Self {
+            socket,
+            #[cfg(feature = "tls")]
+            session: None,
+        }
     }
 
     /// Begins to connect; it stands when the socket becomes writable and [`Stream::trouble`] finds
@@ -49,7 +63,7 @@ impl Stream {
             }
         };
         match result {
-            Ok(()) | Err(Errno::INPROGRESS) => Ok(Self { socket }),
+            Ok(()) | Err(Errno::INPROGRESS) => Ok(Self::new(socket)),
             Err(error) => Err(error),
         }
     }
@@ -70,7 +84,13 @@ impl Stream {
     /// # Errors
     /// When the connection does not stand, or no longer.
     pub fn peer(&self) -> Result<Peer, Errno> {
-        Peer::of(&self.socket)
+        let peer = Peer::of(&self.socket)?;
+        #[cfg(feature = "tls")]
+        if let Some(session) = &self.session {
+            let certificate = session.borrow().certificate().cloned();
+            return Ok(Peer::Tls { socket: Box::new(peer), certificate });
+        }
+        Ok(peer)
     }
 
     /// A pending error of the socket: how a failed connection attempt shows.
@@ -82,20 +102,123 @@ impl Stream {
         }
     }
 
-    /// Reads what is there.
+    /// Reads what is there. With TLS and a buffer of less than 32 KiB some of it may remain; see
+    /// [`Stream::has_unread`].
     pub fn read(&self, buffer: &mut [u8]) -> Transfer {
+        #[cfg(feature = "tls")]
+        if let Some(session) = &self.session {
+            return session.borrow_mut().read(&self.socket, buffer);
+        }
         outcome(rustix::net::recv(&self.socket, buffer, RecvFlags::empty()).map(|(_, read)| read))
-    }
-
-    /// No more will be written; reading goes on.
-    pub(crate) fn finish_writing(&self) {
-        // It fails only when the peer is gone, which the next read will tell.
-        let _ = rustix::net::shutdown(&self.socket, rustix::net::Shutdown::Write);
     }
 
     /// Writes what fits. An empty buffer is the caller's mistake.
     pub fn write(&self, bytes: &[u8]) -> Transfer {
+        #[cfg(feature = "tls")]
+        if let Some(session) = &self.session {
+            return session.borrow_mut().write(&self.socket, bytes);
+        }
         outcome(rustix::net::send(&self.socket, bytes, SendFlags::NOSIGNAL))
+    }
+
+    /// Sends what TLS holds and the kernel had no room for: the handshake's messages and the rest of
+    /// what [`Stream::write`] has taken. To be called when the socket is writable. Without TLS there is
+    /// no such thing.
+    pub fn push(&self) -> Transfer {
+        #[cfg(feature = "tls")]
+        if let Some(session) = &self.session
+            && !session.borrow_mut().send(&self.socket)
+        {
+            return Transfer::Closed;
+        }
+        Transfer::Bytes(0)
+    }
+
+    /// No more will be written; reading goes on.
+    pub fn finish_writing(&self) {
+        #[cfg(feature = "tls")]
+        if let Some(session) = &self.session {
+            return session.borrow_mut().finish_writing(&self.socket);
+        }
+        // It fails only when the peer is gone, which the next read will tell.
+        let _ = rustix::net::shutdown(&self.socket, rustix::net::Shutdown::Write);
+    }
+
+    /// Whether something can be read although the socket may be empty: TLS has decrypted it already. The
+    /// poller does not tell of it.
+    #[must_use]
+    pub fn has_unread(&self) -> bool {
+        #[cfg(feature = "tls")]
+        if let Some(session) = &self.session {
+            return session.borrow().has_unread();
+        }
+        false
+    }
+
+    /// Whether the peer is not known yet: nothing can be written, and nothing comes.
+    #[must_use]
+    pub fn is_handshaking(&self) -> bool {
+        #[cfg(feature = "tls")]
+        if let Some(session) = &self.session {
+            return session.borrow().is_handshaking();
+        }
+        false
+    }
+
+    /// What the socket is to be watched for, where `unsent` says whether its owner has something to
+    /// write. It may change with each call that reads, writes or pushes.
+    #[must_use]
+    pub fn interest(&self, unsent: bool) -> Interest {
+        #[cfg(feature = "tls")]
+        if let Some(session) = &self.session {
+            let session = session.borrow();
+            // During a handshake the socket is writable nearly always, which helps only if something is
+            // to be sent.
+            let writable = session.wants_write() || unsent && !session.is_handshaking();
+            return Interest { readable: true, writable };
+        }
+        Interest { readable: true, writable: unsent }
+    }
+}
+
+#[cfg(feature = "tls")]
+impl Stream {
+    /// Speaks TLS from now on, as the end that was connected to.
+    ///
+    /// # Errors
+    /// When the configuration does not allow a session.
+    pub fn secure_as_server(self, tls: &TlsServer) -> Result<Self, TlsError> {
+        Ok(self.secured(Session::server(tls)?))
+    }
+
+    /// Speaks TLS from now on, as the end that connected to `address`.
+    ///
+    /// # Errors
+    /// When the server's name is not known: a Unix socket has none.
+    pub fn secure_as_client(self, tls: &TlsClient, address: &Address) -> Result<Self, TlsError> {
+        Ok(self.secured(Session::client(tls, address)?))
+    }
+
+    /// Why TLS has ended the stream, if it has: a certificate that is not believed, a peer that broke the
+    /// rules or was cut off.
+    #[must_use]
+    pub fn tls_failure(&self) -> Option<String> {
+        let session = self.session.as_ref()?.borrow();
+        session.failure().map(str::to_owned)
+    }
+
+    fn secured(self, session: Session) -> Self {
+        Self { session: Some(RefCell::new(Box::new(session))), ..self }
+    }
+}
+
+/// Of a connected socket; it is made non-blocking.
+impl TryFrom<OwnedFd> for Stream {
+    type Error = Errno;
+
+    fn try_from(socket: OwnedFd) -> Result<Self, Errno> {
+        rustix::io::ioctl_fionbio(&socket, true)?;
+        Ok(Self::new(socket))
     }
 }
 

@@ -1,5 +1,6 @@
 //! Scenario files in simulation: complete, repeatable, and clear when they cannot be run.
 
+use std::ops::ControlFlow;
 use tailwater_sim::{Failure, run};
 use tailwater_stats::result::Experiment;
 use tailwater_workload::Scenario;
@@ -31,7 +32,7 @@ fn scenario(text: &str) -> Scenario {
 }
 
 fn experiment(text: &str) -> Experiment {
-    run(&scenario(text), &mut |_, _| {}).unwrap()
+    run(&scenario(text), &mut |_, _| ControlFlow::Continue(())).unwrap()
 }
 
 fn json(text: &str) -> String {
@@ -50,7 +51,11 @@ fn a_seed_decides_every_byte_and_another_seed_another_run() {
 fn every_combination_is_run_and_all_fates_add_up() {
     let mut heard = Vec::new();
     let parsed = scenario(STEADY);
-    let found = run(&parsed, &mut |done, of| heard.push((done, of))).unwrap();
+    let mut hear = |done, of| {
+        heard.push((done, of));
+        ControlFlow::Continue(())
+    };
+    let found = run(&parsed, &mut hear).unwrap();
     assert_eq!(found.driver, "sim");
     assert_eq!(found.runs.len(), 2 * 2 * 2 * 2);
     assert_eq!(heard.last(), Some(&(16, 16)));
@@ -119,10 +124,11 @@ fn the_committed_faults_are_played() {
     for name in ["restart", "network", "clients", "tiers"] {
         let text = std::fs::read_to_string(format!("{folder}{name}.toml")).unwrap();
         let short = scenario(&text).shorten();
-        let found = run(&short, &mut |_, _| {}).unwrap_or_else(|failure| panic!("{failure}"));
+        let found = run(&short, &mut |_, _| ControlFlow::Continue(()))
+            .unwrap_or_else(|failure| panic!("{failure}"));
         let mut calm = short;
         calm.faults.clear();
-        let calm = run(&calm, &mut |_, _| {}).unwrap();
+        let calm = run(&calm, &mut |_, _| ControlFlow::Continue(())).unwrap();
         for (run, calm) in found.runs.iter().zip(&calm.runs) {
             let (struck, spared) = (run.fates.ok, calm.fates.ok);
             // Without control nothing is in time after the restart, whose backlog stays.

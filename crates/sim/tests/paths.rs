@@ -1,5 +1,6 @@
 //! Requests with locks and calls: capacity as computed by hand, latency as promised, and repeatable.
 
+use std::ops::ControlFlow;
 use tailwater_control::catalog::Spec;
 use tailwater_core::{Rate, Rng};
 use tailwater_sim::experiment::{intended_of, world_of};
@@ -60,7 +61,8 @@ fn scenario(text: &str) -> Scenario {
 }
 
 fn experiment(text: &str) -> Experiment {
-    run(&scenario(text), &mut |_, _| {}).unwrap_or_else(|failure| panic!("{failure}"))
+    run(&scenario(text), &mut |_, _| ControlFlow::Continue(()))
+        .unwrap_or_else(|failure| panic!("{failure}"))
 }
 
 /// One run of the first configuration without control, with what was seen of its locks.

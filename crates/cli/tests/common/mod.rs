@@ -168,7 +168,7 @@ impl Raw {
         let patience = Some(Duration::from_secs(30));
         stream.set_read_timeout(patience).expect("above zero");
         stream.set_nodelay(true).expect("a live socket");
-        let mut hello = b"\x24\0\0\0\x01\0\0\0TWTR\x01\0\x01\0\0\0\0\0\0\0\x10\0".to_vec();
+        let mut hello = b"\x24\0\0\0\x01\0\0\0TWTR\x02\0\x02\0\0\0\0\0\0\0\x10\0".to_vec();
         hello.resize(36, 0);
         let mut raw = Self(stream);
         raw.say(&hello);

@@ -173,6 +173,8 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
         };
         welcome.encode(connection.output());
         self.totals.frames_out += 1;
+        // The client's other calls wait for it, and the first may run for long.
+        self.after_output(key);
         Next::Go
     }
 

@@ -57,7 +57,7 @@ impl Steady {
         self.poller.wait(Some(Duration::from_millis(1)), &mut ready);
         let mut scratch = [0; 16 << 10];
         for readiness in ready {
-            self.channel.on_ready(now(), readiness, &mut scratch);
+            self.channel.on_ready(now(), &self.poller, readiness, &mut scratch);
         }
         self.note();
     }

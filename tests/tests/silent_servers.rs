@@ -102,7 +102,7 @@ impl Driven {
         let mut ready = Vec::new();
         self.poller.wait(Some(Duration::from_millis(1)), &mut ready);
         for readiness in ready {
-            self.channel.on_ready(self.time, readiness, &mut [0; 1_024]);
+            self.channel.on_ready(self.time, &self.poller, readiness, &mut [0; 1_024]);
             self.channel.drive(self.time, &self.poller);
         }
     }

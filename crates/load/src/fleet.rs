@@ -39,6 +39,8 @@ pub enum FleetError {
         wanted: usize,
         /// Where to.
         address: Address,
+        /// What one of the attempts said that failed.
+        why: Option<String>,
     },
 }
 
@@ -46,11 +48,12 @@ impl fmt::Display for FleetError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::System(error) => write!(f, "the generator cannot run: {error}"),
-            Self::Unconnected { up, wanted, address } => write!(
+            Self::Unconnected { up, wanted, address, why } => write!(
                 f,
                 "{up} of {wanted} clients are connected to {address}; is a tailwater server \
-                 listening there, and does `ulimit -n` allow {} descriptors?",
-                wanted + 64
+                 listening there, and does `ulimit -n` allow {} descriptors?{}",
+                wanted + 64,
+                why.as_ref().map(|why| format!(" ({why})")).unwrap_or_default()
             ),
         }
     }
@@ -111,7 +114,8 @@ impl Fleet {
             }
             if time >= limit {
                 let wanted = self.channels.len();
-                return Err(FleetError::Unconnected { up, wanted, address: address.clone() });
+                let why = self.channels.iter().find_map(Channel::failure).map(ToString::to_string);
+                return Err(FleetError::Unconnected { up, wanted, address: address.clone(), why });
             }
             if begun - up.min(begun) < CONNECT_BURST {
                 let end = (begun + CONNECT_BURST).min(self.channels.len());
@@ -175,7 +179,7 @@ impl Fleet {
         for readiness in ready.drain(..) {
             let index = usize::try_from(readiness.key).expect("keys are indices");
             let time = now();
-            self.channels[index].on_ready(time, readiness, &mut self.scratch);
+            self.channels[index].on_ready(time, &self.poller, readiness, &mut self.scratch);
             self.drive(index, time);
         }
         self.ready = ready;

@@ -281,3 +281,11 @@ fn a_waker_may_drop_the_last_client() {
     let answer = call.as_mut().poll(&mut Context::from_waker(&waker));
     assert!(matches!(answer, Poll::Ready(Ok(_))), "{answer:?}");
 }
+
+#[test]
+fn a_client_finds_its_server_by_name() {
+    let (server, _) = start(ServerConfig::default(), "breakwater", echo);
+    let Address::Tcp(address) = server.address() else { panic!("it listens on TCP") };
+    let client = Client::connect(Address::Name("localhost".into(), address.port())).unwrap();
+    echoes(&client, 10);
+}

@@ -8,7 +8,7 @@ use super::event::{Event, NewCall};
 use super::link::Link;
 use super::session::{Over, Session};
 use crate::framing::Flushed;
-use crate::net::Transfer;
+use crate::net::{DialError, Transfer};
 use crate::poll::{Interest, Poller, Readiness};
 use std::time::Duration;
 use tailwater_control::Client as Control;
@@ -81,26 +81,18 @@ impl Channel {
 
     /// The poller says that something can be done. Reads once, so that no connection holds up others;
     /// `scratch` is where to. Drive afterwards.
-    pub fn on_ready(&mut self, now: Instant, readiness: Readiness, scratch: &mut [u8]) {
-        match self.link.conclude() {
+    pub fn on_ready(
+        &mut self,
+        now: Instant,
+        poller: &Poller,
+        readiness: Readiness,
+        scratch: &mut [u8],
+    ) {
+        match self.link.on_ready(poller, readiness) {
             Ok(true) => self.session.on_connected(now),
+            Ok(false) if readiness.readable => self.read(now, scratch),
             Ok(false) => {}
-            Err(_) => return self.lose(now, Over::Closed),
-        }
-        let Some(stream) = self.link.stream().filter(|_| readiness.readable) else { return };
-        let heard = match stream.read(scratch) {
-            Transfer::Bytes(count) => self.session.on_bytes(now, &scratch[..count]),
-            Transfer::WouldBlock => Ok(()),
-            Transfer::Closed => Err(Over::Closed),
-        };
-        if self.session.is_agreed() {
-            self.link.on_welcome();
-        }
-        if self.session.has_answered() {
-            self.link.on_answer();
-        }
-        if let Err(over) = heard {
-            self.lose(now, over);
+            Err(_) => self.lose(now, Over::Closed),
         }
     }
 
@@ -185,10 +177,39 @@ impl Channel {
         self.session.objective()
     }
 
+    /// Why the last attempt to connect failed that did.
+    #[must_use]
+    pub const fn failure(&self) -> Option<&DialError> {
+        self.link.failure()
+    }
+
     /// Connections and attempts that are over.
     #[must_use]
     pub const fn losses(&self) -> Losses {
         self.lost
+    }
+
+    fn read(&mut self, now: Instant, scratch: &mut [u8]) {
+        while let Some(stream) = self.link.stream() {
+            let heard = match stream.read(scratch) {
+                Transfer::Bytes(count) => self.session.on_bytes(now, &scratch[..count]),
+                Transfer::WouldBlock => Ok(()),
+                Transfer::Closed => Err(Over::Closed),
+            };
+            // The poller does not tell of what TLS has decrypted already.
+            let has_unread = stream.has_unread();
+            if self.session.is_agreed() {
+                self.link.on_welcome();
+            }
+            if self.session.has_answered() {
+                self.link.on_answer();
+            }
+            match heard {
+                Err(over) => self.lose(now, over),
+                Ok(()) if has_unread => {}
+                Ok(()) => return,
+            }
+        }
     }
 
     /// False when the connection is over.

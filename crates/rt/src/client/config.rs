@@ -1,6 +1,6 @@
 //! How a channel connects, and when it gives a connection up.
 
-use crate::net::{Address, KeepAlive};
+use crate::net::{Address, Dialing, KeepAlive};
 use std::time::Duration;
 use tailwater_wire::Limits;
 
@@ -28,6 +28,9 @@ pub struct ChannelConfig {
     /// How a TCP server whose host is gone is noticed; default: after some 30 s. `None` never notices it
     /// while nothing is due from the server.
     pub keep_alive: Option<KeepAlive>,
+    /// How to speak TLS; `None`, the default: not at all.
+    #[cfg(feature = "tls")]
+    pub tls: Option<crate::net::tls::TlsClient>,
     /// Longest frame accepted, in bytes; default 1 MiB.
     pub frame_max: u32,
     /// Most unsent bytes before calls wait although there is credit; default 1 MiB. A call that is being
@@ -53,10 +56,21 @@ impl ChannelConfig {
             backoff_min: Duration::from_millis(10),
             backoff_max: Duration::from_secs(1),
             keep_alive: Some(KeepAlive::DEFAULT),
+            #[cfg(feature = "tls")]
+            tls: None,
             frame_max: Limits::DEFAULT,
             output_max: 1 << 20,
             outstanding_max: 1 << 16,
             client_id: 0,
+        }
+    }
+
+    pub(super) fn dialing(&self) -> Dialing {
+        Dialing {
+            address: self.address.clone(),
+            keep_alive: self.keep_alive,
+            #[cfg(feature = "tls")]
+            tls: self.tls.clone(),
         }
     }
 

@@ -1,8 +1,8 @@
 //! A channel's connection: when it is tried, when it stands, and when the next attempt is due.
 
 use super::config::ChannelConfig;
-use crate::net::{Address, KeepAlive, Stream};
-use crate::poll::{Interest, Poller};
+use crate::net::{Dial, DialError, Dialed, Dialing, Stream};
+use crate::poll::{Interest, Poller, Readiness};
 use std::time::Duration;
 use tailwater_core::{Instant, Rng};
 
@@ -12,10 +12,13 @@ const FIRST_GRACE: Duration = Duration::from_millis(20);
 
 /// See the module's words.
 pub(super) struct Link {
-    address: Address,
+    dialing: Dialing,
     key: u64,
     connect_timeout: Duration,
-    keep_alive: Option<KeepAlive>,
+    /// Numbers the attempts.
+    attempts: usize,
+    /// Why the last attempt failed that did.
+    failure: Option<DialError>,
     backoff: Backoff,
     state: State,
     /// What the poller watches the present stream for.
@@ -28,29 +31,24 @@ pub(super) struct Link {
 enum State {
     /// The next attempt is due then.
     Resting(Instant),
-    /// The transport's handshake is under way.
-    Connecting(Attempt),
-    /// HELLO was said.
-    Greeting(Attempt),
+    /// The name is resolved, or the transport's handshake is under way; it has failed by then.
+    Dialing(Dial, Instant),
+    /// HELLO was said; WELCOME is in time until then.
+    Greeting(Stream, Instant),
     /// WELCOME was heard.
     Up(Stream),
     /// The driver wants no more.
     Closed,
 }
 
-struct Attempt {
-    stream: Stream,
-    /// When it has failed.
-    until: Instant,
-}
-
 impl Link {
     pub(super) fn new(config: &ChannelConfig, key: u64, seed: u64) -> Self {
         Self {
-            address: config.address.clone(),
+            dialing: config.dialing(),
             key,
             connect_timeout: config.connect_timeout,
-            keep_alive: config.keep_alive,
+            attempts: 0,
+            failure: None,
             backoff: Backoff::new(config, seed),
             state: State::Resting(Instant::ZERO),
             interest: Interest::default(),
@@ -65,20 +63,13 @@ impl Link {
         }
         // Not yet heard of anything: other replicas may take what waits, but not in the first moment.
         self.down_from = self.down_from.min(now + FIRST_GRACE);
-        let connecting = Stream::connect(&self.address).and_then(|stream| {
-            if let Some(keep_alive) = self.keep_alive {
-                stream.set_keep_alive(keep_alive)?;
+        self.attempts = self.attempts.wrapping_add(1);
+        match Dial::begin(self.dialing.clone(), self.attempts, poller, self.key) {
+            Ok(dial) => self.state = State::Dialing(dial, now + self.connect_timeout),
+            Err(error) => {
+                self.failure = Some(error);
+                self.lose(now);
             }
-            poller.add(&stream, self.key, Interest::WRITE)?;
-            Ok(stream)
-        });
-        self.interest = Interest::WRITE;
-        match connecting {
-            Ok(stream) => {
-                let until = now + self.connect_timeout;
-                self.state = State::Connecting(Attempt { stream, until });
-            }
-            Err(_) => self.lose(now),
         }
     }
 
@@ -86,23 +77,33 @@ impl Link {
     ///
     /// # Errors
     /// When the attempt has failed.
-    pub(super) fn conclude(&mut self) -> Result<bool, Failed> {
-        let State::Connecting(attempt) = &self.state else { return Ok(false) };
-        if attempt.stream.trouble().is_some() {
-            return Err(Failed);
+    pub(super) fn on_ready(
+        &mut self,
+        poller: &Poller,
+        readiness: Readiness,
+    ) -> Result<bool, Failed> {
+        let State::Dialing(dial, until) = &mut self.state else { return Ok(false) };
+        match dial.on_ready(poller, readiness) {
+            Dialed::Pending => Ok(false),
+            Dialed::Connected(stream) => {
+                // As the attempt has left it with the poller.
+                self.interest = stream.interest(Interest::READ);
+                self.state = State::Greeting(stream, *until);
+                Ok(true)
+            }
+            Dialed::Failed(error) => {
+                self.failure = Some(error);
+                Err(Failed)
+            }
         }
-        if let State::Connecting(attempt) = std::mem::replace(&mut self.state, State::Closed) {
-            self.state = State::Greeting(attempt);
-        }
-        Ok(true)
     }
 
     /// WELCOME was heard. Extra calls do no harm.
     pub(super) fn on_welcome(&mut self) {
-        if matches!(self.state, State::Greeting(_))
-            && let State::Greeting(attempt) = std::mem::replace(&mut self.state, State::Closed)
+        if matches!(self.state, State::Greeting(..))
+            && let State::Greeting(stream, _) = std::mem::replace(&mut self.state, State::Closed)
         {
-            self.state = State::Up(attempt.stream);
+            self.state = State::Up(stream);
         }
     }
 
@@ -129,9 +130,8 @@ impl Link {
     /// The socket, once its transport stands.
     pub(super) const fn stream(&self) -> Option<&Stream> {
         match &self.state {
-            State::Greeting(attempt) => Some(&attempt.stream),
-            State::Up(stream) => Some(stream),
-            State::Resting(_) | State::Connecting(_) | State::Closed => None,
+            State::Greeting(stream, _) | State::Up(stream) => Some(stream),
+            State::Resting(_) | State::Dialing(..) | State::Closed => None,
         }
     }
 
@@ -139,18 +139,19 @@ impl Link {
     ///
     /// # Errors
     /// When the poller cannot; then the connection is of no use.
-    pub(super) fn watch(&mut self, poller: &Poller, interest: Interest) -> Result<(), Failed> {
-        if self.interest == interest {
-            return Ok(());
-        }
-        self.interest = interest;
+    pub(super) fn watch(&mut self, poller: &Poller, wanted: Interest) -> Result<(), Failed> {
         let Some(stream) = self.stream() else { return Ok(()) };
-        poller.modify(stream, self.key, interest).map_err(|_| Failed)
+        let interest = stream.interest(wanted);
+        if self.interest != interest {
+            poller.modify(stream, self.key, interest).map_err(|_| Failed)?;
+            self.interest = interest;
+        }
+        Ok(())
     }
 
     /// Whether an attempt has taken too long.
     pub(super) fn is_overdue(&self, now: Instant) -> bool {
-        self.attempt().is_some_and(|attempt| attempt.until <= now)
+        self.limit().is_some_and(|until| until <= now)
     }
 
     /// Whether calls that wait for it had better go elsewhere.
@@ -164,17 +165,19 @@ impl Link {
 
     pub(super) fn next_deadline(&self, now: Instant) -> Option<Instant> {
         let down = Some(self.down_from).filter(|at| !self.is_up() && *at > now);
-        let own = match &self.state {
-            State::Resting(at) => Some(*at),
-            State::Connecting(attempt) | State::Greeting(attempt) => Some(attempt.until),
-            State::Up(_) | State::Closed => None,
-        };
+        let own = if let State::Resting(at) = self.state { Some(at) } else { self.limit() };
         [own, down].into_iter().flatten().min()
     }
 
-    const fn attempt(&self) -> Option<&Attempt> {
-        match &self.state {
-            State::Connecting(attempt) | State::Greeting(attempt) => Some(attempt),
+    /// Why the last attempt failed that did.
+    pub(super) const fn failure(&self) -> Option<&DialError> {
+        self.failure.as_ref()
+    }
+
+    /// When an attempt has taken too long.
+    const fn limit(&self) -> Option<Instant> {
+        match self.state {
+            State::Dialing(_, until) | State::Greeting(_, until) => Some(until),
             State::Resting(_) | State::Up(_) | State::Closed => None,
         }
     }
@@ -215,7 +218,10 @@ mod tests {
     use super::*;
 
     fn backoff(seed: u64) -> Backoff {
-        Backoff::new(&ChannelConfig::new(Address::Tcp(([127, 0, 0, 1], 1).into())), seed)
+        Backoff::new(
+            &ChannelConfig::new(crate::net::Address::Tcp(([127, 0, 0, 1], 1).into())),
+            seed,
+        )
     }
 
     #[test]

@@ -195,7 +195,7 @@ impl Reactor {
         }
         let replica = usize::try_from(readiness.key).unwrap_or(usize::MAX);
         if let Some(channel) = self.channels.get_mut(replica) {
-            channel.on_ready(time, readiness, scratch);
+            channel.on_ready(time, &self.poller, readiness, scratch);
         }
     }
 

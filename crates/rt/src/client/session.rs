@@ -8,7 +8,7 @@ use super::demand::DemandPace;
 use super::event::{End, Event, NewCall};
 use super::liveness::{Liveness, Silent};
 use crate::framing::{Flushed, Incoming, Outgoing};
-use crate::net::Stream;
+use crate::net::{Stream, Transfer};
 use std::time::Duration;
 use tailwater_control::client::Action;
 use tailwater_control::{Client as Control, Outcome, Reason};
@@ -208,6 +208,10 @@ impl Session {
     /// Hands bytes to the kernel.
     pub(super) fn flush(&mut self, now: Instant, stream: &Stream) -> Flushed {
         let before = self.outgoing.unsent();
+        // TLS may hold what the kernel had no room for.
+        if stream.push() == Transfer::Closed {
+            return Flushed::Closed;
+        }
         let flushed = self.outgoing.flush(stream);
         if self.is_blocked && self.outgoing.unsent() < before {
             self.liveness.on_progress(now);

@@ -8,7 +8,8 @@ use std::time::Duration;
 use tailwater_rt::client::CallOptions;
 
 /// A machine that stands still for a while (a snapshot, a suspended laptop) is not the server's fault.
-const OPTIONS: CallOptions = CallOptions { deadline: Duration::from_secs(120), priority: 128 };
+const OPTIONS: CallOptions =
+    CallOptions { deadline: Duration::from_secs(120), priority: 128, tenant: 0 };
 
 /// Calls one after the other from before a fault until after it.
 pub struct Bystander {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 use tailwater_core::MethodId;
-use tailwater_rt::client::{Channel, ChannelConfig, Event, NewCall};
+use tailwater_rt::client::{Channel, ChannelConfig, End, NewCall};
 use tailwater_rt::poll::Poller;
 use tailwater_rt::time::now;
 use tailwater_rt::{Address, ServerConfig};
@@ -51,31 +51,27 @@ impl Steady {
             };
             self.channel.submit(time, token, call);
         }
-        let (ends, answered) = (&mut self.ends, &mut self.answered);
-        let (failed, lost) = (&mut self.failed, &mut self.lost);
-        let mut note = |event: Event<'_>| {
-            *lost += u64::from(matches!(event, Event::Dropped { sent: true, .. }));
-            let token = match event {
-                Event::Response { token, payload, .. } => {
-                    assert_eq!(payload, token.to_le_bytes(), "another's answer");
-                    *answered += 1;
-                    token
-                }
-                Event::Rejected { token, .. }
-                | Event::Dropped { token, .. }
-                | Event::TooLong { token, .. } => {
-                    *failed += 1;
-                    token
-                }
-            };
-            ends[usize::try_from(token).expect("small")] += 1;
-        };
-        self.channel.drive(time, &self.poller, &mut note);
+        self.channel.drive(time, &self.poller);
+        self.note();
         let mut ready = Vec::new();
         self.poller.wait(Some(Duration::from_millis(1)), &mut ready);
         let mut scratch = [0; 16 << 10];
         for readiness in ready {
-            self.channel.on_ready(now(), &self.poller, readiness, &mut scratch, &mut note);
+            self.channel.on_ready(now(), &self.poller, readiness, &mut scratch);
+        }
+        self.note();
+    }
+
+    fn note(&mut self) {
+        while let Some(event) = self.channel.poll_event() {
+            self.lost += u64::from(event.end == End::Lost);
+            if let End::Response { payload, .. } = event.end {
+                assert_eq!(payload, event.token.to_le_bytes(), "another's answer");
+                self.answered += 1;
+            } else {
+                self.failed += 1;
+            }
+            self.ends[usize::try_from(event.token).expect("small")] += 1;
         }
     }
 

@@ -4,13 +4,14 @@ mod tls;
 
 use rustls::pki_types::pem::PemObject as _;
 use std::io::{Read as _, Write as _};
+use std::net::TcpListener;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::time::Duration;
 use tailwater_rt::Address;
 use tailwater_rt::net::tls::{Clients, Identity, Roots, TlsClient, TlsServer};
-use tailwater_rt::net::{Peer, Stream, Transfer};
+use tailwater_rt::net::{Dial, Dialed, Dialing, Peer, Stream, Transfer};
 use tailwater_rt::poll::{Interest, Poller};
 use tls::Authority;
 
@@ -54,10 +55,10 @@ impl End {
 
     fn interest(&self) -> Interest {
         if self.closed {
-            Interest::default()
-        } else {
-            self.stream.interest(!self.unsent.is_empty())
+            return Interest::default();
         }
+        let wanted = Interest { readable: true, writable: !self.unsent.is_empty() };
+        self.stream.interest(wanted)
     }
 
     fn failure(&self) -> String {
@@ -363,4 +364,52 @@ fn what_is_no_certificate_is_named() {
     let (one, _other) = UnixStream::pair().unwrap();
     let message = stream(one).secure_as_client(&client, &nowhere()).unwrap_err().to_string();
     assert!(message.contains("with_server_name"), "{message}");
+}
+
+/// Dials a name where a server with this certificate listens; what the server has made of it, too.
+fn dial(client: TlsClient, server: &TlsServer) -> (Result<Stream, String>, Stream) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = Address::Name("localhost".into(), listener.local_addr().unwrap().port());
+    let dialing = Dialing { address, keep_alive: None, tls: Some(client) };
+    let poller = Poller::new().unwrap();
+    let mut dial = Dial::begin(dialing, 0, &poller, 0).unwrap();
+    let mut ready = Vec::new();
+    let mut accepted: Option<Stream> = None;
+    listener.set_nonblocking(true).unwrap();
+    loop {
+        match (&accepted, listener.accept()) {
+            (None, Ok((socket, _))) => {
+                let stream = Stream::try_from(OwnedFd::from(socket)).unwrap();
+                accepted = Some(stream.secure_as_server(server).unwrap());
+            }
+            (Some(stream), _) => drop(stream.push()),
+            (None, Err(_)) => {}
+        }
+        poller.wait(Some(Duration::from_millis(1)), &mut ready);
+        for readiness in ready.drain(..) {
+            let outcome = match dial.on_ready(&poller, readiness) {
+                Dialed::Pending => continue,
+                Dialed::Connected(stream) => Ok(stream),
+                Dialed::Failed(error) => Err(error.to_string()),
+            };
+            return (outcome, accepted.take().unwrap());
+        }
+    }
+}
+
+#[test]
+fn who_dials_a_name_gets_a_stream_to_the_server_of_that_name() {
+    let authority = Authority::new();
+    let client = TlsClient::new(authority.roots(), None).unwrap();
+    let (client, server) = dial(client, &authority.server(Clients::Anonymous));
+    let (mut client, mut server) =
+        (End::new(client.unwrap(), ping().0), End::new(server, ping().1));
+    run(&mut client, &mut server, all_heard);
+    let Ok(Peer::Tls { socket, .. }) = server.stream.peer() else { panic!("it speaks TLS") };
+    assert!(matches!(*socket, Peer::Tcp(_)));
+    let stranger = TlsClient::new(Authority::new().roots(), None).unwrap();
+    let (client, _server) = dial(stranger, &authority.server(Clients::Anonymous));
+    let message = client.unwrap_err();
+    assert!(message.starts_with("TLS with localhost:"), "{message}");
+    assert!(message.contains("invalid peer certificate"), "{message}");
 }

@@ -9,16 +9,15 @@ use std::time::Duration;
 use tailwater_control::Reason;
 use tailwater_core::MethodId;
 use tailwater_load::work;
-use tailwater_rt::client::{CallError, CallFuture, CallOptions, Client};
-use tailwater_rt::service::status;
+use tailwater_rt::client::{CallError, CallFuture, CallOptions, Client, Fault};
 
 /// Zero to who asks too often.
 fn received(client: &Client) -> u64 {
     let answer = client.call(MethodId::INTROSPECT.0, "").wait();
-    let answer = answer.expect("the server tells its counts");
-    if answer.status == status::TOO_OFTEN {
+    if answer == Err(CallError::Runtime(Fault::TooOften)) {
         return 0;
     }
+    let answer = answer.expect("the server tells its counts");
     let counts: serde_json::Value = serde_json::from_slice(&answer.payload).expect("JSON");
     counts["received"].as_u64().expect("a number")
 }

@@ -6,7 +6,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 use tailwater_core::Rng;
-use tailwater_rt::client::Event;
+use tailwater_rt::client::{End, Event};
 use tailwater_rt::time::now;
 use tailwater_workload::Service;
 
@@ -108,7 +108,7 @@ fn point(
     let mut turns = Turns { next: 0, clients: fleet.clients(), tag: 0 };
     let mut round = Round::new(plan);
     for _ in 0..in_flight {
-        turns.call(fleet, plan, rng, &mut round);
+        turns.call(fleet, plan, rng);
     }
     // A tenth to settle, then the measured time.
     let from = now() + plan.measure / 10;
@@ -118,16 +118,17 @@ fn point(
         if at_from.is_none() && now() >= from {
             at_from = Some((now(), round.right));
         }
-        fleet.turn(Duration::ZERO, &mut |_, event| round.on_event(event));
-        for _ in 0..std::mem::take(&mut round.freed) {
-            turns.call(fleet, plan, rng, &mut round);
+        fleet.turn(Duration::ZERO);
+        for _ in 0..round.take_events(fleet) {
+            turns.call(fleet, plan, rng);
         }
     }
     let (began, before) = at_from.unwrap_or((from, 0));
     let (ended, after) = (now(), round.right);
     let limit = now() + Duration::from_secs(5);
     while fleet.unfinished() > 0 && now() < limit {
-        fleet.turn(Duration::ZERO, &mut |_, event| round.on_event(event));
+        fleet.turn(Duration::ZERO);
+        round.take_events(fleet);
     }
     let missing = fleet.unfinished() as u64;
     match round {
@@ -149,7 +150,7 @@ struct Turns {
 }
 
 impl Turns {
-    fn call(&mut self, fleet: &mut Fleet, plan: &ClosedPlan, rng: &mut Rng, round: &mut Round<'_>) {
+    fn call(&mut self, fleet: &mut Fleet, plan: &ClosedPlan, rng: &mut Rng) {
         let service = Duration::from_nanos(u64::from(plan.service.draw_ns(rng)));
         let order = Order { seed: rng.u64(), service, tag: self.tag };
         let call = fleet::call(plan.application.ask(&order), None);
@@ -157,9 +158,7 @@ impl Turns {
         self.tag = self.tag.wrapping_add(1);
         let client = self.next;
         self.next = (self.next + 1) % self.clients;
-        fleet.submit(client, now(), token, call, &mut |_, event| {
-            round.on_event(event);
-        });
+        fleet.submit(client, now(), token, call);
     }
 }
 
@@ -168,24 +167,32 @@ struct Round<'a> {
     right: u64,
     wrong: u64,
     refused: u64,
-    freed: u32,
 }
 
 impl<'a> Round<'a> {
     fn new(plan: &'a ClosedPlan) -> Self {
-        Self { application: &*plan.application, right: 0, wrong: 0, refused: 0, freed: 0 }
+        Self { application: &*plan.application, right: 0, wrong: 0, refused: 0 }
     }
 
-    fn on_event(&mut self, event: Event<'_>) {
-        self.freed += 1;
-        match event {
+    /// Takes what has ended. How much that is.
+    fn take_events(&mut self, fleet: &mut Fleet) -> usize {
+        let mut count = 0;
+        while let Some((_, event)) = fleet.poll_event() {
+            self.on_event(&event);
+            count += 1;
+        }
+        count
+    }
+
+    fn on_event(&mut self, event: &Event) {
+        match &event.end {
             #[expect(clippy::cast_possible_truncation, reason = "tokens are tags here")]
-            Event::Response { token, status, payload, .. }
-                if self.application.is_answer(status, payload, token as u32) =>
+            End::Response { status, payload, .. }
+                if self.application.is_answer(*status, payload, event.token as u32) =>
             {
                 self.right += 1;
             }
-            Event::Rejected { .. } => self.refused += 1,
+            End::Rejected { .. } => self.refused += 1,
             _ => self.wrong += 1,
         }
     }

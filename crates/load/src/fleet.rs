@@ -2,7 +2,7 @@
 
 use crate::application::Ask;
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, VecDeque};
 use std::fmt;
 use std::time::Duration;
 use tailwater_control::catalog::Controller;
@@ -22,6 +22,8 @@ pub struct Fleet {
     scheduled: Vec<Instant>,
     ready: Vec<Readiness>,
     scratch: Vec<u8>,
+    /// Calls that have ended, with the number of their client: one for each that was submitted at most.
+    events: VecDeque<(usize, Event)>,
 }
 
 /// Why a fleet cannot set sail.
@@ -37,6 +39,8 @@ pub enum FleetError {
         wanted: usize,
         /// Where to.
         address: Address,
+        /// What one of the attempts said that failed.
+        why: Option<String>,
     },
 }
 
@@ -44,11 +48,12 @@ impl fmt::Display for FleetError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::System(error) => write!(f, "the generator cannot run: {error}"),
-            Self::Unconnected { up, wanted, address } => write!(
+            Self::Unconnected { up, wanted, address, why } => write!(
                 f,
                 "{up} of {wanted} clients are connected to {address}; is a tailwater server \
-                 listening there, and does `ulimit -n` allow {} descriptors?",
-                wanted + 64
+                 listening there, and does `ulimit -n` allow {} descriptors?{}",
+                wanted + 64,
+                why.as_ref().map(|why| format!(" ({why})")).unwrap_or_default()
             ),
         }
     }
@@ -92,6 +97,7 @@ impl Fleet {
             due: BinaryHeap::new(),
             ready: Vec::new(),
             scratch: vec![0; 64 << 10],
+            events: VecDeque::new(),
         };
         fleet.bring_up(address)?;
         Ok(fleet)
@@ -108,18 +114,19 @@ impl Fleet {
             }
             if time >= limit {
                 let wanted = self.channels.len();
-                return Err(FleetError::Unconnected { up, wanted, address: address.clone() });
+                let why = self.channels.iter().find_map(Channel::failure).map(ToString::to_string);
+                return Err(FleetError::Unconnected { up, wanted, address: address.clone(), why });
             }
             if begun - up.min(begun) < CONNECT_BURST {
                 let end = (begun + CONNECT_BURST).min(self.channels.len());
                 for index in begun..end {
-                    self.drive(index, time, &mut |_, _| {});
+                    self.drive(index, time);
                 }
                 begun = end;
             }
             self.poller.wait(Some(Duration::from_millis(1)), &mut self.ready);
-            self.take_ready(&mut |_, _| {});
-            self.fire(now(), &mut |_, _| {});
+            self.take_ready();
+            self.fire(now());
         }
     }
 
@@ -129,27 +136,20 @@ impl Fleet {
         self.channels.len() - 1
     }
 
-    /// Hands a call to a client and sends it if it may go. `on_event` gets the client's number
-    /// with each event.
-    pub fn submit(
-        &mut self,
-        client: usize,
-        time: Instant,
-        token: u64,
-        call: NewCall,
-        on_event: &mut impl FnMut(usize, Event<'_>),
-    ) {
+    /// Hands a call to a client and sends it if it may go.
+    pub fn submit(&mut self, client: usize, time: Instant, token: u64, call: NewCall) {
         self.channels[client].submit(time, token, call);
-        self.drive(client, time, on_event);
+        self.drive(client, time);
+    }
+
+    /// A call that has ended, with the number of its client. To be asked for until there is none after
+    /// each submission and turn.
+    pub fn poll_event(&mut self) -> Option<(usize, Event)> {
+        self.events.pop_front()
     }
 
     /// Asks the server for its counts; the answer comes from client number [`Fleet::clients`].
-    pub fn ask_for_counts(
-        &mut self,
-        time: Instant,
-        token: u64,
-        on_event: &mut impl FnMut(usize, Event<'_>),
-    ) {
+    pub fn ask_for_counts(&mut self, time: Instant, token: u64) {
         let call = NewCall {
             method: MethodId::INTROSPECT,
             payload: Vec::new(),
@@ -157,15 +157,15 @@ impl Fleet {
             priority: 0,
             tenant: 0,
         };
-        self.submit(self.clients(), time, token, call, on_event);
+        self.submit(self.clients(), time, token, call);
     }
 
     /// Takes what has arrived and does what is due. Waits for at most `patience` if there is
     /// nothing.
-    pub fn turn(&mut self, patience: Duration, on_event: &mut impl FnMut(usize, Event<'_>)) {
+    pub fn turn(&mut self, patience: Duration) {
         self.poller.wait(Some(patience), &mut self.ready);
-        self.take_ready(on_event);
-        self.fire(now(), on_event);
+        self.take_ready();
+        self.fire(now());
     }
 
     /// Calls that have not ended.
@@ -174,29 +174,27 @@ impl Fleet {
         self.channels.iter().map(Channel::unfinished).sum()
     }
 
-    fn take_ready(&mut self, on_event: &mut impl FnMut(usize, Event<'_>)) {
+    fn take_ready(&mut self) {
         let mut ready = std::mem::take(&mut self.ready);
         for readiness in ready.drain(..) {
             let index = usize::try_from(readiness.key).expect("keys are indices");
             let time = now();
-            self.channels[index].on_ready(
-                time,
-                &self.poller,
-                readiness,
-                &mut self.scratch,
-                &mut |event| on_event(index, event),
-            );
-            self.schedule(index);
+            self.channels[index].on_ready(time, &self.poller, readiness, &mut self.scratch);
+            self.drive(index, time);
         }
         self.ready = ready;
     }
 
-    fn drive(&mut self, index: usize, time: Instant, on_event: &mut impl FnMut(usize, Event<'_>)) {
-        self.channels[index].drive(time, &self.poller, &mut |event| on_event(index, event));
-        self.schedule(index);
+    fn drive(&mut self, index: usize, time: Instant) {
+        let channel = &mut self.channels[index];
+        channel.drive(time, &self.poller);
+        while let Some(event) = channel.poll_event() {
+            self.events.push_back((index, event));
+        }
+        self.schedule(index, time);
     }
 
-    fn fire(&mut self, time: Instant, on_event: &mut impl FnMut(usize, Event<'_>)) {
+    fn fire(&mut self, time: Instant) {
         while let Some(&Reverse((at, index))) = self.due.peek()
             && at <= time
         {
@@ -205,13 +203,13 @@ impl Fleet {
             // Only the earliest entry of a channel is in force; later ones are left to come up.
             if self.scheduled[index] == at {
                 self.scheduled[index] = Instant::FAR_FUTURE;
-                self.drive(index, time, on_event);
+                self.drive(index, time);
             }
         }
     }
 
-    fn schedule(&mut self, index: usize) {
-        if let Some(at) = self.channels[index].next_deadline()
+    fn schedule(&mut self, index: usize, time: Instant) {
+        if let Some(at) = self.channels[index].next_deadline(time)
             && at < self.scheduled[index]
         {
             self.scheduled[index] = at;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tailwater_control::DropReason;
 use tailwater_core::{Instant, Nanos};
-use tailwater_rt::client::Event;
+use tailwater_rt::client::{End, Event, Fault};
 use tailwater_rt::time::now;
 use tailwater_stats::{Tally, TallySpec};
 use tailwater_workload::{Entry, Schedule};
@@ -97,7 +97,7 @@ pub fn run(fleet: &mut Fleet, plan: &OpenPlan, start: Instant) -> Findings {
     let mut meters = Meters::new(plan, start);
     let entries = &plan.schedule.entries;
     while next < entries.len() {
-        meters.look(fleet, &mut record);
+        meters.look(fleet);
         let mut burst = 0;
         while next < entries.len() && burst < BURST {
             let time = now();
@@ -109,15 +109,18 @@ pub fn run(fleet: &mut Fleet, plan: &OpenPlan, start: Instant) -> Findings {
             next += 1;
             burst += 1;
         }
-        fleet.turn(Duration::ZERO, &mut |_, event| record.on_event(event));
+        fleet.turn(Duration::ZERO);
+        record.take_events(fleet);
     }
     while !meters.is_done() {
-        meters.look(fleet, &mut record);
-        fleet.turn(Duration::ZERO, &mut |_, event| record.on_event(event));
+        meters.look(fleet);
+        fleet.turn(Duration::ZERO);
+        record.take_events(fleet);
     }
     let limit = now() + plan.drain;
     while (record.open > 0 || record.awaits_counts()) && now() < limit {
-        fleet.turn(Duration::ZERO, &mut |_, event| record.on_event(event));
+        fleet.turn(Duration::ZERO);
+        record.take_events(fleet);
     }
     record.finish(meters.window())
 }
@@ -137,14 +140,14 @@ impl Meters {
         Self { from, to: from + plan.measure, pid: plan.server_pid, before: None, after: None }
     }
 
-    fn look(&mut self, fleet: &mut Fleet, record: &mut Record<'_>) {
+    fn look(&mut self, fleet: &mut Fleet) {
         let time = now();
         if self.before.is_none() && time >= self.from {
-            fleet.ask_for_counts(time, COUNTS_BEFORE, &mut |_, event| record.on_event(event));
+            fleet.ask_for_counts(time, COUNTS_BEFORE);
             self.before = Some(Reading::take(time, self.pid));
         }
         if self.after.is_none() && time >= self.to {
-            fleet.ask_for_counts(time, COUNTS_AFTER, &mut |_, event| record.on_event(event));
+            fleet.ask_for_counts(time, COUNTS_AFTER);
             self.after = Some(Reading::take(time, self.pid));
         }
     }
@@ -222,53 +225,48 @@ impl<'a> Record<'a> {
         let order = Order { seed: self.plan.seeds.of(&entry), service, tag };
         let ask = self.plan.application.ask(&order);
         let call = fleet::call(ask, Some(intended + self.plan.slo));
-        let on_event = &mut |_: usize, event: Event<'_>| self.on_event(event);
-        fleet.submit(entry.client as usize, time, index as u64, call, on_event);
+        fleet.submit(entry.client as usize, time, index as u64, call);
+    }
+
+    fn take_events(&mut self, fleet: &mut Fleet) {
+        while let Some((_, event)) = fleet.poll_event() {
+            match event.token {
+                COUNTS_BEFORE => self.before = counts(&event.end),
+                COUNTS_AFTER => self.after = counts(&event.end),
+                _ => self.on_event(&event),
+            }
+        }
     }
 
     fn awaits_counts(&self) -> bool {
         self.before.is_none() || self.after.is_none()
     }
 
-    fn on_event(&mut self, event: Event<'_>) {
-        match event {
-            Event::Response { token: COUNTS_BEFORE, payload, .. } => {
-                self.before = Counts::parse(payload).ok();
-            }
-            Event::Response { token: COUNTS_AFTER, payload, .. } => {
-                self.after = Counts::parse(payload).ok();
-            }
-            Event::Response { token, status, payload, .. } => {
-                let (index, intended) = self.end(token);
+    fn on_event(&mut self, event: &Event) {
+        let (index, intended) = self.end(event.token);
+        let latency = event.at.since(intended);
+        match &event.end {
+            End::Response { status, payload, .. } => {
                 #[expect(clippy::cast_possible_truncation, reason = "as when it was sent")]
-                let right = self.plan.application.is_answer(status, payload, index as u32);
+                let right = self.plan.application.is_answer(*status, payload, index as u32);
                 self.wrong_answers += u64::from(!right);
-                let latency = now().since(intended);
                 self.tally.served(intended, latency);
-                self.note(index, Some(latency));
+                return self.note(index, Some(latency));
             }
-            Event::Rejected { token, reason, elapsed, .. } => {
-                let (index, intended) = self.end(token);
+            End::Rejected { reason, reply } => {
                 let name = reason.map_or("unknown", tailwater_control::Reason::name);
-                self.tally.shed(intended, elapsed, name);
-                self.note(index, None);
+                self.tally.shed(intended, reply.elapsed, name);
             }
-            Event::Dropped { token: COUNTS_BEFORE | COUNTS_AFTER, .. } => {}
-            Event::Dropped { token, reason, sent } => {
-                let (index, intended) = self.end(token);
-                if sent || reason == DropReason::Disconnected {
-                    self.tally.lost(intended);
-                } else {
-                    self.tally.expired(intended);
-                }
-                self.note(index, None);
-            }
-            Event::TooLong { token, .. } => {
-                let (index, intended) = self.end(token);
+            End::Unsent(DropReason::Disconnected) => self.tally.lost(intended),
+            End::Unsent(_) => self.tally.expired(intended),
+            End::Fault { fault, .. } => {
+                // The server's own limit is part of what it does under load; the rest is out of order.
+                self.wrong_answers += u64::from(*fault != Fault::HandlerTimeout);
                 self.tally.lost(intended);
-                self.note(index, None);
             }
+            End::NotTaken | End::Lost | End::TooLong { .. } => self.tally.lost(intended),
         }
+        self.note(index, None);
     }
 
     fn end(&mut self, token: u64) -> (usize, Instant) {
@@ -306,5 +304,13 @@ impl<'a> Record<'a> {
             wrong_answers: self.wrong_answers,
             points: self.points,
         }
+    }
+}
+
+/// What the server counts; `None` when it did not say.
+fn counts(end: &End) -> Option<Counts> {
+    match end {
+        End::Response { payload, .. } => Counts::parse(payload).ok(),
+        _ => None,
     }
 }

@@ -90,16 +90,19 @@ where
     }
 }
 
-/// Application statuses that the runtime itself gives; zero is success, all others are yours.
+/// Statuses that the runtime itself gives in the application's place; zero is success, all others below
+/// 0xff00 are yours. A client sees them as [`CallError::Runtime`](crate::client::CallError::Runtime).
 pub mod status {
+    use tailwater_wire::Fault;
+
     /// A [`Router`](super::Router) does not know the method.
-    pub const UNKNOWN_METHOD: u16 = 404;
+    pub const UNKNOWN_METHOD: u16 = Fault::UnknownMethod.status();
     /// The answer is longer than the client accepts.
-    pub const ANSWER_TOO_LONG: u16 = 413;
+    pub const ANSWER_TOO_LONG: u16 = Fault::AnswerTooLong.status();
     /// The server's counts were asked for too often.
-    pub const TOO_OFTEN: u16 = 429;
+    pub const TOO_OFTEN: u16 = Fault::TooOften.status();
     /// The handler panicked.
-    pub const PANICKED: u16 = 500;
+    pub const PANICKED: u16 = Fault::Panicked.status();
 }
 
 type Boxed = Pin<Box<dyn Future<Output = Reply>>>;

@@ -1,12 +1,14 @@
 //! Server and client together, over real sockets.
 
+use std::future::Future as _;
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::pin::pin;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 use tailwater_control::catalog::{Controller, Spec};
-use tailwater_rt::client::{CallError, ChannelConfig, Client};
-use tailwater_rt::service::status;
+use tailwater_rt::client::{CallError, ChannelConfig, Client, Fault};
 use tailwater_rt::{
     Address, Placement, Reception, Reply, Request, Router, Server, ServerConfig, Service,
 };
@@ -131,13 +133,13 @@ fn statuses_panics_and_refusals_reach_the_caller() {
         .route(3, |_: Request| async { Reply::Shed(tailwater_control::Reason::Lock) })
         .route(4, |_: Request| async { Reply::ok(vec![0; 2 << 20]) });
     let (server, client) = start(ServerConfig::default(), "none", router);
-    let status_of = |method| client.call(method, "").wait().unwrap().status;
-    assert_eq!(status_of(1), 7);
-    assert_eq!(status_of(2), status::PANICKED);
-    assert_eq!(client.call(3, "").wait(), Err(CallError::Shed(tailwater_control::Reason::Lock)),);
-    assert_eq!(status_of(4), status::ANSWER_TOO_LONG);
-    assert_eq!(status_of(9), status::UNKNOWN_METHOD);
-    assert_eq!(status_of(1), 7, "the connection has survived all of it");
+    let status_of = |method| client.call(method, "").wait().map(|answer| answer.status);
+    assert_eq!(status_of(1), Ok(7));
+    assert_eq!(status_of(2), Err(CallError::Runtime(Fault::Panicked)));
+    assert_eq!(status_of(3), Err(CallError::Shed(tailwater_control::Reason::Lock)));
+    assert_eq!(status_of(4), Err(CallError::Runtime(Fault::AnswerTooLong)));
+    assert_eq!(status_of(9), Err(CallError::Runtime(Fault::UnknownMethod)));
+    assert_eq!(status_of(1), Ok(7), "the connection has survived all of it");
     assert_eq!(server.totals().accepted, 1);
 }
 
@@ -157,8 +159,10 @@ fn a_panic_while_an_answer_becomes_a_reply_ends_one_request_only() {
         let config = ServerConfig { placement, ..ServerConfig::default() };
         let service = |request: Request| async move { Odd(request.method.0 == 1) };
         let (_server, client) = start(config, "none", service);
-        for (method, status) in [(1, 0), (2, status::PANICKED), (1, 0)] {
-            assert_eq!(client.call(method, "").wait().unwrap().status, status, "{placement}");
+        let panicked = Err(CallError::Runtime(Fault::Panicked));
+        for (method, status) in [(1, Ok(0)), (2, panicked), (1, Ok(0))] {
+            let found = client.call(method, "").wait().map(|answer| answer.status);
+            assert_eq!(found, status, "{placement}");
         }
     }
 }
@@ -238,4 +242,50 @@ fn a_port_in_use_and_a_core_that_is_not_there_are_told_before_anything_runs() {
     let config = ServerConfig { cores: vec![999], ..ServerConfig::default() };
     let error = Server::start(config, controller("none").admission, echo).err().unwrap();
     assert!(error.to_string().contains("core 999"), "{error}");
+}
+
+/// Drops the last client when it is woken, which is on the client's own thread.
+struct LastOwner {
+    client: Mutex<Option<Client>>,
+    is_back: AtomicBool,
+}
+
+impl Wake for LastOwner {
+    fn wake(self: Arc<Self>) {
+        drop(self.client.lock().unwrap().take());
+        self.is_back.store(true, Ordering::SeqCst);
+    }
+}
+
+/// A15: the thread waited for itself, which panics in `Drop`.
+#[test]
+fn a_waker_may_drop_the_last_client() {
+    let is_polled = Arc::new(AtomicBool::new(false));
+    let seen = is_polled.clone();
+    let (_server, client) = start(ServerConfig::default(), "none", move |request: Request| {
+        let seen = seen.clone();
+        async move {
+            while !seen.load(Ordering::SeqCst) {
+                tailwater_rt::time::sleep(Duration::from_micros(100)).await;
+            }
+            Reply::ok(request.payload)
+        }
+    });
+    let mut call = pin!(client.call(ECHO, "last"));
+    let owner = LastOwner { client: Mutex::new(Some(client)), is_back: AtomicBool::new(false) };
+    let owner = Arc::new(owner);
+    let waker = Waker::from(owner.clone());
+    assert!(call.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+    is_polled.store(true, Ordering::SeqCst);
+    eventually("the client is dropped", || owner.is_back.load(Ordering::SeqCst));
+    let answer = call.as_mut().poll(&mut Context::from_waker(&waker));
+    assert!(matches!(answer, Poll::Ready(Ok(_))), "{answer:?}");
+}
+
+#[test]
+fn a_client_finds_its_server_by_name() {
+    let (server, _) = start(ServerConfig::default(), "breakwater", echo);
+    let Address::Tcp(address) = server.address() else { panic!("it listens on TCP") };
+    let client = Client::connect(Address::Name("localhost".into(), address.port())).unwrap();
+    echoes(&client, 10);
 }

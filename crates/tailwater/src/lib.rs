@@ -45,20 +45,24 @@
 
 #![forbid(unsafe_code)]
 
-pub use tailwater_control::Reason;
+pub use tailwater_control::asqm::{Asqm, Policy};
 pub use tailwater_control::catalog::{Controller, Spec, SpecError};
-pub use tailwater_control::guard::Mode;
+pub use tailwater_control::guard::{Mode, Switch};
 pub use tailwater_control::retry::{First, REPLICAS_MAX, RetryConfig};
-pub use tailwater_core::Ratio;
-pub use tailwater_rt::client::{Answer, CallError, CallFuture, CallOptions, ChannelConfig, Client};
+pub use tailwater_control::{Admission, Gauges, Reason};
+pub use tailwater_core::{Event, Instant, MethodId, Observer, Ratio, SessionId};
+pub use tailwater_rt::client::{
+    Answer, CallError, CallFuture, CallOptions, ChannelConfig, Client, Fault,
+};
 #[cfg(feature = "tls")]
 pub use tailwater_rt::net::tls;
 pub use tailwater_rt::service::status;
-pub use tailwater_rt::time::sleep;
+pub use tailwater_rt::time::{now, sleep, yield_now};
 pub use tailwater_rt::{
-    Address, KeepAlive, ListenError, Placement, Reception, Reply, Request, Router, Server,
-    ServerConfig, Service, StartError, Totals,
+    Address, KeepAlive, ListenError, LockRules, Placement, Reception, Reply, Request, Router,
+    Server, ServerConfig, Service, StartError, Totals,
 };
+pub use tailwater_sync::Refused;
 
 use std::time::Duration;
 

@@ -15,6 +15,7 @@ mod bytes;
 mod client;
 mod decode;
 mod error;
+mod fault;
 mod goodbye;
 mod kind;
 mod limits;
@@ -25,12 +26,10 @@ mod version;
 pub use client::{Cancel, ClientFrame, Demand, Deregister, Echo, Hello, MAGIC, Request, budget_us};
 pub use decode::{decode_from_client, decode_from_server, needed};
 pub use error::{DecodeError, PayloadTooLong};
+pub use fault::{Fault, STATUS_RESERVED};
 pub use goodbye::{GOODBYE_TEXT_MAX, Goodbye, GoodbyeCode};
 pub use kind::{Kind, PREFIX_LEN, Peer};
 pub use limits::Limits;
 pub use ping::{Ping, Pong};
-pub use server::{
-    Credit, Grant, Reject, ReplyHead, Response, STATUS_RESERVED, ServerFrame, Welcome,
-    saturating_ns,
-};
+pub use server::{Credit, Grant, Reject, ReplyHead, Response, ServerFrame, Welcome, saturating_ns};
 pub use version::{VERSION_MAX, VERSION_MIN, VersionError, negotiate};

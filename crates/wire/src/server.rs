@@ -51,14 +51,12 @@ pub struct Welcome {
 pub struct Response<'a> {
     /// What it has in common with a reject.
     pub head: ReplyHead,
-    /// The application's status; zero is success. From [`STATUS_RESERVED`] up it is tailwater's own.
+    /// The application's status; zero is success. From [`crate::STATUS_RESERVED`] up it is
+    /// tailwater's own: see [`crate::Fault`].
     pub status: u16,
     /// The result, uninterpreted.
     pub payload: &'a [u8],
 }
-
-/// The first status that is no application's: the runtime answers with it in the application's place.
-pub const STATUS_RESERVED: u16 = 0xff00;
 
 /// REJECT: the refusal of a call. Small, and never an echo of its payload.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

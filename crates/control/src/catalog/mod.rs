@@ -16,6 +16,7 @@ mod seda;
 mod settings;
 mod window;
 
+pub use clients::default_client;
 pub use settings::Setting;
 
 use crate::client::{Client, ClientConfig, Gate};

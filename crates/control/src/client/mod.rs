@@ -37,7 +37,8 @@ pub enum Expiry {
     /// spent its time here is shed there, which costs the server, while one that is given up here
     /// leaves its credit to the next.
     Share {
-        /// The deadline of calls that name none: this long after submission.
+        /// The deadline of calls that name none: this long after submission. The server's own objective
+        /// takes its place once it is told ([`Client::on_objective`]).
         slo: Duration,
         /// From 0 to 1. Low gives up calls that would have been in time, but only while none waits
         /// behind them; high sends calls that will be shed or late.
@@ -108,7 +109,7 @@ pub enum DropReason {
 }
 
 /// What a response or reject said.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Reply {
     /// Served or shed.
     pub outcome: Outcome,
@@ -201,6 +202,20 @@ impl Client {
             self.gate.on_offer(now, reply.offer);
         }
         self.gate.on_reply(now, reply);
+    }
+
+    /// A call that was sent and given up is refused as such: its credit is free again, and nothing is told of
+    /// how long answers take.
+    pub fn on_returned(&mut self, now: Instant, offer: Offer, stamp: Stamp) {
+        self.outstanding = self.outstanding.saturating_sub(1);
+        self.on_credit(now, offer, stamp);
+    }
+
+    /// The server states its objective: calls without a deadline wait for a share of it from now on.
+    pub const fn on_objective(&mut self, told: Duration) {
+        if let Expiry::Share { slo, .. } = &mut self.config.expiry {
+            *slo = told;
+        }
     }
 
     /// The request could not be sent after all (it does not fit a frame): its credit is unused.
@@ -330,6 +345,7 @@ impl Client {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::breakwater::CreditGate;
 
     fn at(us: u64) -> Instant {
         Instant::from_nanos(us * 1_000)
@@ -431,6 +447,34 @@ mod tests {
         client.on_reply(at(510), &served());
         assert_eq!(client.poll(at(510)), Some(Action::Deregister));
         assert_eq!(client.poll(at(511)), None);
+    }
+
+    #[test]
+    fn a_call_that_was_given_up_holds_its_credit_until_it_is_answered() {
+        let mut client =
+            Client::new(client(Expiry::Never, 8).config, Box::new(CreditGate::default()));
+        client.on_connected(at(0));
+        client.submit(at(0), call(1));
+        assert!(matches!(client.poll(at(0)), Some(Action::Send(_))));
+        assert!(!client.cancel(RequestId(1)), "it was sent");
+        client.submit(at(1), call(2));
+        assert_eq!(client.poll(at(1)), None);
+        let offer = Offer { window: 1, seq: 1, level: 0 };
+        client.on_returned(at(2), offer, Stamp(1));
+        assert_eq!(client.outstanding(), 0);
+        assert!(matches!(client.poll(at(2)), Some(Action::Send(_))));
+    }
+
+    #[test]
+    fn the_objective_that_the_server_tells_takes_the_place_of_the_guess() {
+        let slo = Duration::from_micros(400);
+        let mut client = client(Expiry::Share { slo, share: 0.25 }, 8);
+        client.on_objective(Duration::from_micros(200));
+        client.submit(at(0), call(1));
+        assert_eq!(client.next_deadline(), Some(at(50)));
+        client.submit(at(0), Call { deadline: Some(at(4_000)), ..call(2) });
+        assert!(matches!(client.poll(at(50)), Some(Action::Drop(..))));
+        assert_eq!(client.next_deadline(), Some(at(1_000)), "a deadline of its own counts");
     }
 
     fn served() -> Reply {

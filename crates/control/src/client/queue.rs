@@ -41,11 +41,11 @@ impl Queue {
         self.waiting.pop_front()
     }
 
-    /// Takes a call out of the middle: its caller gave it up.
+    /// Takes a call out of the middle: its caller gave it up. Looks from the front, where those are that
+    /// have waited for long.
     pub(super) fn remove(&mut self, id: tailwater_core::RequestId) -> bool {
-        let before = self.waiting.len();
-        self.waiting.retain(|waiting| waiting.call.id != id);
-        self.waiting.len() < before
+        let place = self.waiting.iter().position(|waiting| waiting.call.id == id);
+        place.is_some_and(|place| self.waiting.remove(place).is_some())
     }
 
     #[expect(clippy::cast_possible_truncation, reason = "bounded by max, a small number")]

@@ -1,12 +1,15 @@
-//! One call's answer, on its way from the reactor to the caller.
+//! A call as its caller sees it: the future of an answer.
 
+use super::desk::Desk;
+use super::slot::Slot;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
-use std::task::{Context, Poll, Waker};
+use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::Duration;
 use tailwater_control::{DropReason, Reason};
+use tailwater_wire::Fault;
 
 /// A response.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -27,12 +30,14 @@ pub enum CallError {
     Shed(Reason),
     /// Given up at this client before it was sent.
     Expired,
-    /// Too many calls wait at this client; this was the oldest.
+    /// Too many calls wait at this client; this was the oldest, or one more than the client takes.
     QueueFull,
     /// Its deadline passed while it was on its way; whether it was carried out is unknown.
     TimedOut,
     /// The connection was lost while it was on its way; whether it was carried out is unknown.
     Disconnected,
+    /// The server's runtime answered in the application's place.
+    Runtime(Fault),
     /// Longer than the server accepts, by so many bytes at most.
     TooLong {
         /// The longest payload that fits.
@@ -48,6 +53,7 @@ impl fmt::Display for CallError {
             Self::QueueFull => f.write_str("too many calls wait at this client"),
             Self::TimedOut => f.write_str("no answer came before the deadline"),
             Self::Disconnected => f.write_str("the connection was lost before the answer came"),
+            Self::Runtime(fault) => fault.fmt(f),
             Self::TooLong { most } => {
                 write!(f, "the payload is longer than the {most} bytes that the server accepts")
             }
@@ -67,65 +73,17 @@ impl From<DropReason> for CallError {
     }
 }
 
-/// Where the reactor leaves the answer.
-#[derive(Default)]
-pub(super) struct Slot {
-    state: Mutex<State>,
-    filled: Condvar,
+/// A call on its way. Dropping it gives the call up: one that has not been sent is taken back, and the
+/// server is told to end one that was.
+#[must_use = "a call that is dropped is given up"]
+pub struct CallFuture {
+    slot: Arc<Slot>,
+    desk: Arc<Desk>,
 }
-
-#[derive(Default)]
-struct State {
-    answer: Option<Result<Answer, CallError>>,
-    waker: Option<Waker>,
-}
-
-impl Slot {
-    fn fill(&self, answer: Result<Answer, CallError>) {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        if state.answer.is_none() {
-            state.answer = Some(answer);
-        }
-        self.filled.notify_all();
-        let waker = state.waker.take();
-        drop(state);
-        if let Some(waker) = waker {
-            waker.wake();
-        }
-    }
-}
-
-/// Who owes a slot its answer. Dropped without giving one, as when the reactor panics, it says
-/// `Disconnected`, so that nobody waits for ever.
-pub(super) struct Filler(Option<Arc<Slot>>);
-
-impl Filler {
-    pub(super) const fn new(slot: Arc<Slot>) -> Self {
-        Self(Some(slot))
-    }
-
-    pub(super) fn fill(mut self, answer: Result<Answer, CallError>) {
-        if let Some(slot) = self.0.take() {
-            slot.fill(answer);
-        }
-    }
-}
-
-impl Drop for Filler {
-    fn drop(&mut self) {
-        if let Some(slot) = self.0.take() {
-            slot.fill(Err(CallError::Disconnected));
-        }
-    }
-}
-
-/// A call on its way. Dropping it does not recall the request.
-#[must_use = "the answer comes only to who awaits it"]
-pub struct CallFuture(Arc<Slot>);
 
 impl CallFuture {
-    pub(super) const fn new(slot: Arc<Slot>) -> Self {
-        Self(slot)
+    pub(super) const fn new(slot: Arc<Slot>, desk: Arc<Desk>) -> Self {
+        Self { slot, desk }
     }
 
     /// Blocks the thread until the answer is there. Not for handlers: they await it.
@@ -133,13 +91,7 @@ impl CallFuture {
     /// # Errors
     /// Why there is no response.
     pub fn wait(self) -> Result<Answer, CallError> {
-        let mut state = self.0.state.lock().unwrap_or_else(PoisonError::into_inner);
-        loop {
-            if let Some(answer) = state.answer.take() {
-                return answer;
-            }
-            state = self.0.filled.wait(state).unwrap_or_else(PoisonError::into_inner);
-        }
+        self.slot.wait()
     }
 }
 
@@ -147,11 +99,14 @@ impl Future for CallFuture {
     type Output = Result<Answer, CallError>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let mut state = self.0.state.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(answer) = state.answer.take() {
-            return Poll::Ready(answer);
+        self.slot.poll(context)
+    }
+}
+
+impl Drop for CallFuture {
+    fn drop(&mut self) {
+        if let Some(token) = self.slot.abandon() {
+            self.desk.give_up(token);
         }
-        state.waker = Some(context.waker().clone());
-        Poll::Pending
     }
 }

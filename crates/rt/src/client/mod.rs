@@ -1,31 +1,50 @@
 //! The client: [`Client`] for programs, [`Channel`] for drivers that bring their own event loop.
 
+mod alarms;
 mod call;
+mod callers;
 mod calls;
 mod channel;
+mod config;
+mod demand;
+mod desk;
+mod event;
+mod link;
+mod liveness;
 mod reactor;
-mod waiting;
+mod routes;
+mod session;
+mod slot;
+mod slots;
 
 pub use call::{Answer, CallError, CallFuture};
-pub use channel::{Channel, ChannelConfig, Event, NewCall};
+pub use channel::{Channel, Losses};
+pub use config::ChannelConfig;
+pub use event::{End, Event, NewCall};
+pub use tailwater_wire::Fault;
 
 use crate::net::Address;
 use crate::time::now;
-use call::{Filler, Slot};
-use reactor::{Command, End, Reactor, Shared};
+use desk::{Desk, Order};
+use reactor::{Reactor, Replica};
+use slot::{Filler, Slot};
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
+use std::io;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
-use tailwater_control::catalog::{Controller, Spec};
+use tailwater_control::catalog::{Controller, default_client};
 use tailwater_control::retry::REPLICAS_MAX;
-use tailwater_control::{Replicas, RetryConfig};
+use tailwater_control::{Client as Control, Replicas, RetryConfig};
 use tailwater_core::MethodId;
 
-/// A connection to one server, or to each of several replicas, that many callers share. Cheap to clone.
+/// A connection to one server, or to each of several replicas, that many callers share. Cheap to clone, and
+/// may be dropped on any thread.
 ///
-/// Calls are multiplexed; without credit they wait in a bounded queue and expire there. A lost
-/// connection is tried again with back-off; calls that were on it fail with
+/// Calls are multiplexed; without credit they wait in a bounded queue and expire there. 65,536 calls may be
+/// made before the client's thread takes them; one more ends at once with [`CallError::QueueFull`]. A call
+/// whose deadline has passed, or whose future is dropped, is taken back, or the server is told to end it.
+/// A lost connection is tried again with back-off; calls that were on it fail with
 /// [`CallError::Disconnected`], because whether they were carried out is unknown.
 #[derive(Clone)]
 pub struct Client {
@@ -33,7 +52,7 @@ pub struct Client {
 }
 
 struct Inner {
-    shared: Arc<Shared>,
+    desk: Arc<Desk>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -44,74 +63,78 @@ pub struct CallOptions {
     pub deadline: Duration,
     /// Smaller is more important; 128 is the middle and the default.
     pub priority: u8,
+    /// On whose behalf; zero, the default, for nobody in particular.
+    pub tenant: u32,
 }
 
 impl Default for CallOptions {
     fn default() -> Self {
-        Self { deadline: Duration::from_secs(10), priority: 128 }
+        Self { deadline: Duration::from_secs(10), priority: 128, tenant: 0 }
     }
 }
 
 impl Client {
-    /// A client with the default controller's gate. Returns at once; the connection is made in the
-    /// background, and calls wait for it.
+    /// A client with the default controller's gate, which learns the server's objective from the server.
+    /// Returns at once; the connection is made in the background, and calls wait for it.
     ///
     /// # Errors
     /// When the system is out of descriptors or threads.
-    pub fn connect(address: Address) -> std::io::Result<Self> {
-        let slo = CallOptions::default().deadline;
-        let controller = Spec::named("breakwater")
-            .build(slo, 1, 0)
-            .expect("the default controller's settings are sound");
-        Self::connect_with(ChannelConfig::new(address), &controller)
+    pub fn connect(address: Address) -> io::Result<Self> {
+        let half = |_| default_client();
+        Self::start(vec![ChannelConfig::new(address)], half, RetryConfig::default())
     }
 
     /// A client of a server that runs `controller`.
     ///
     /// # Errors
-    /// As [`Client::connect`].
-    pub fn connect_with(config: ChannelConfig, controller: &Controller) -> std::io::Result<Self> {
+    /// As [`Client::replicas`].
+    pub fn connect_with(config: ChannelConfig, controller: &Controller) -> io::Result<Self> {
         Self::replicas(vec![config], controller, RetryConfig::default())
     }
 
     /// A client of several servers that do the same, all of which run `controller`: a connection with
     /// its own credits to each. A call that one refuses, or that finds no credit, is tried at another
     /// as `retry` has it ([`tailwater_control::retry`]), while its deadline leaves time; what may have
-    /// been carried out is never tried again. If no other is left, the caller hears what the last said.
+    /// been carried out is never tried again. A call that a server has not begun because it shuts down goes
+    /// elsewhere, or waits for a replica that can be reached. If no other is left, the caller hears what the
+    /// last said. A replica that is lost, silent or shutting down gets no new calls while another is well.
     ///
-    /// Arguments are kept until the call ends, beside what waits to be sent. The first configuration's
-    /// `client_id` decides which replica is the client's own; of clients without one, chance.
+    /// Arguments are kept until the call ends. The first configuration's `client_id` decides which replica
+    /// is the client's own; of clients without one, chance.
     ///
     /// # Errors
-    /// As [`Client::connect`]; or [`std::io::ErrorKind::InvalidInput`] without a server, with more
-    /// than [`REPLICAS_MAX`], or with a configuration that cannot work.
+    /// As [`Client::connect`]; or [`io::ErrorKind::InvalidInput`] without a server, with more than
+    /// [`REPLICAS_MAX`], or with a configuration that cannot work.
     pub fn replicas(
         servers: Vec<ChannelConfig>,
         controller: &Controller,
         retry: RetryConfig,
-    ) -> std::io::Result<Self> {
-        let count = servers.len();
-        let invalid = |message| std::io::Error::new(std::io::ErrorKind::InvalidInput, message);
-        if count == 0 || count > REPLICAS_MAX {
-            let message = format!("{count} servers were given; 1 to {REPLICAS_MAX} are needed");
-            return Err(invalid(message));
-        }
-        servers.iter().try_for_each(|config| config.check().map_err(invalid))?;
+    ) -> io::Result<Self> {
+        Self::start(servers, |number| controller.client(number), retry)
+    }
+
+    fn start(
+        servers: Vec<ChannelConfig>,
+        half: impl Fn(u64) -> Control,
+        retry: RetryConfig,
+    ) -> io::Result<Self> {
+        check(&servers).map_err(|found| io::Error::new(io::ErrorKind::InvalidInput, found))?;
         let drawn = drawn_number();
         let number = |config: &ChannelConfig| match config.client_id {
             0 => drawn,
             id => id,
         };
-        let replicas = Replicas::new(retry, count, number(&servers[0]));
-        let end = |config: ChannelConfig| {
-            let number = number(&config);
-            End { half: controller.client(number), config, seed: number }
+        let replicas = Replicas::new(retry, servers.len(), number(&servers[0]));
+        let replica = |config: ChannelConfig| {
+            let seed = number(&config);
+            Replica { half: half(seed), config, seed }
         };
-        let (shared, reactor) = Reactor::new(servers.into_iter().map(end).collect(), replicas)?;
+        let reactor = Reactor::new(servers.into_iter().map(replica).collect(), replicas)?;
+        let desk = reactor.desk().clone();
         let thread = std::thread::Builder::new()
             .name("tailwater-client".into())
             .spawn(move || reactor.run())?;
-        Ok(Self { inner: Arc::new(Inner { shared, thread: Some(thread) }) })
+        Ok(Self { inner: Arc::new(Inner { desk, thread: Some(thread) }) })
     }
 
     /// Calls; await the answer in any executor, or [`CallFuture::wait`] for it.
@@ -119,7 +142,7 @@ impl Client {
         self.call_with(method, payload, CallOptions::default())
     }
 
-    /// Calls with a deadline and priority of its own.
+    /// Calls with a deadline, priority and tenant of its own.
     pub fn call_with(
         &self,
         method: u16,
@@ -132,11 +155,20 @@ impl Client {
             payload: payload.into(),
             deadline: Some(now() + options.deadline),
             priority: options.priority,
-            tenant: 0,
+            tenant: options.tenant,
         };
-        self.inner.shared.send(Command { call, slot: Filler::new(slot.clone()) });
-        CallFuture::new(slot)
+        let desk = self.inner.desk.clone();
+        desk.order(Order { call, filler: Filler::new(slot.clone()) });
+        CallFuture::new(slot, desk)
     }
+}
+
+fn check(servers: &[ChannelConfig]) -> Result<(), String> {
+    let count = servers.len();
+    if count == 0 || count > REPLICAS_MAX {
+        return Err(format!("{count} servers were given; 1 to {REPLICAS_MAX} are needed"));
+    }
+    servers.iter().try_for_each(ChannelConfig::check)
 }
 
 /// Stands in for the number of a client that has none. Were it the same for all, they would come back in
@@ -147,8 +179,11 @@ fn drawn_number() -> u64 {
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        self.shared.stop();
-        if let Some(thread) = self.thread.take() {
+        self.desk.close();
+        let own = std::thread::current().id();
+        // A waker that the reactor rang may drop the last client: its own thread cannot wait for itself, and
+        // ends once it is back from there.
+        if let Some(thread) = self.thread.take().filter(|thread| thread.thread().id() != own) {
             // A reactor that panicked has said why; its callers have been told `Disconnected`.
             let _ = thread.join();
         }

@@ -1,5 +1,6 @@
 //! Listening sockets.
 
+use super::resolve::resolve;
 use super::stream::{FLAGS, open};
 use super::unix_path::Claim;
 use super::{Address, KeepAlive, Stream};
@@ -7,6 +8,7 @@ use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::io::Errno;
 use rustix::net::{SocketAddrUnix, sockopt};
 use std::fmt;
+use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
@@ -33,6 +35,8 @@ pub enum ListenError {
     NotOurLock(PathBuf),
     /// The lock file cannot be made or locked.
     Lock(PathBuf, Errno),
+    /// The name has no address; what the system's resolver says.
+    Unresolved(String),
     /// The kernel refuses for another reason.
     System(Errno),
 }
@@ -62,6 +66,9 @@ impl fmt::Display for ListenError {
                 "cannot lock {}: {errno}; the server must be able to write to its folder",
                 lock.display()
             ),
+            Self::Unresolved(why) => {
+                write!(f, "the name cannot be resolved: {why}; a name of this machine is needed")
+            }
             Self::System(errno) => errno.fmt(f),
         }
     }
@@ -78,8 +85,8 @@ impl From<Errno> for ListenError {
     }
 }
 
-impl From<std::io::Error> for ListenError {
-    fn from(error: std::io::Error) -> Self {
+impl From<io::Error> for ListenError {
+    fn from(error: io::Error) -> Self {
         Errno::from_io_error(&error).unwrap_or(Errno::IO).into()
     }
 }
@@ -91,8 +98,22 @@ impl Listener {
     pub(crate) fn bind(address: &Address) -> Result<Self, ListenError> {
         match address {
             Address::Tcp(address) => Self::bind_tcp(*address),
+            Address::Name(host, port) => Self::bind_name(host, *port),
             Address::Unix(path) => Self::bind_unix(path),
         }
+    }
+
+    /// At the first of the name's addresses that is this machine's and free.
+    fn bind_name(host: &str, port: u16) -> Result<Self, ListenError> {
+        let unresolved = |error: io::Error| ListenError::Unresolved(error.to_string());
+        let mut failed = ListenError::Unresolved("the name has no address".into());
+        for address in resolve(host, port).map_err(unresolved)? {
+            match Self::bind_tcp(address) {
+                Ok(listener) => return Ok(listener),
+                Err(error) => failed = error,
+            }
+        }
+        Err(failed)
     }
 
     fn bind_tcp(address: SocketAddr) -> Result<Self, ListenError> {
@@ -122,7 +143,7 @@ impl Listener {
     pub(crate) fn set_keep_alive(&self, keep_alive: KeepAlive) -> Result<(), Errno> {
         match self.address {
             Address::Tcp(_) => keep_alive.set(&self.socket),
-            Address::Unix(_) => Ok(()),
+            Address::Name(..) | Address::Unix(_) => Ok(()),
         }
     }
 

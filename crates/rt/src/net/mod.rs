@@ -1,15 +1,18 @@
 //! Addresses, listeners and streams: TCP and Unix sockets behind one face, with TLS or without.
 
 mod address;
+mod dial;
 mod keep_alive;
 mod listener;
 mod peer;
+mod resolve;
 mod stream;
 #[cfg(feature = "tls")]
 pub mod tls;
 mod unix_path;
 
 pub use address::Address;
+pub use dial::{Dial, DialError, Dialed, Dialing};
 pub use keep_alive::KeepAlive;
 pub use listener::ListenError;
 pub(crate) use listener::{Accept, Listener};

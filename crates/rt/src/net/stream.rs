@@ -50,7 +50,8 @@ impl Stream {
     /// nothing.
     ///
     /// # Errors
-    /// What the kernel says at once, such as a refused Unix socket.
+    /// What the kernel says at once, such as a refused Unix socket. A name is not resolved here, but by
+    /// [`Dial`](super::Dial).
     pub fn connect(address: &Address) -> Result<Self, Errno> {
         let socket = open(address)?;
         let result = match address {
@@ -58,6 +59,8 @@ impl Stream {
                 sockopt::set_tcp_nodelay(&socket, true)?;
                 rustix::net::connect(&socket, address)
             }
+            // Names are resolved before.
+            Address::Name(..) => Err(Errno::ADDRNOTAVAIL),
             Address::Unix(path) => {
                 rustix::net::connect(&socket, &SocketAddrUnix::new(path.as_path())?)
             }
@@ -121,13 +124,13 @@ impl Stream {
         outcome(rustix::net::send(&self.socket, bytes, SendFlags::NOSIGNAL))
     }
 
-    /// Sends what TLS holds and the kernel had no room for: the handshake's messages and the rest of
-    /// what [`Stream::write`] has taken. To be called when the socket is writable. Without TLS there is
-    /// no such thing.
+    /// Lets TLS go on with its handshake, and send what the kernel had no room for: the rest of what
+    /// [`Stream::write`] has taken. To be called when the socket is writable, and during the handshake
+    /// when it is readable. Without TLS there is nothing to do.
     pub fn push(&self) -> Transfer {
         #[cfg(feature = "tls")]
         if let Some(session) = &self.session
-            && !session.borrow_mut().send(&self.socket)
+            && !session.borrow_mut().push(&self.socket)
         {
             return Transfer::Closed;
         }
@@ -165,19 +168,22 @@ impl Stream {
         false
     }
 
-    /// What the socket is to be watched for, where `unsent` says whether its owner has something to
-    /// write. It may change with each call that reads, writes or pushes.
+    /// What the socket is to be watched for when its owner wants this of the stream. It may change with
+    /// each call that reads, writes or pushes.
     #[must_use]
-    pub fn interest(&self, unsent: bool) -> Interest {
+    pub fn interest(&self, wanted: Interest) -> Interest {
         #[cfg(feature = "tls")]
         if let Some(session) = &self.session {
             let session = session.borrow();
             // During a handshake the socket is writable nearly always, which helps only if something is
             // to be sent.
-            let writable = session.wants_write() || unsent && !session.is_handshaking();
-            return Interest { readable: true, writable };
+            let (early, writes) = (session.is_handshaking(), session.wants_write());
+            return Interest {
+                readable: wanted.readable || early,
+                writable: writes || wanted.writable && !early,
+            };
         }
-        Interest { readable: true, writable: unsent }
+        wanted
     }
 }
 
@@ -242,6 +248,7 @@ pub(super) fn open(address: &Address) -> Result<OwnedFd, Errno> {
         Address::Tcp(SocketAddr::V4(_)) => (AddressFamily::INET, Some(ipproto::TCP)),
         Address::Tcp(SocketAddr::V6(_)) => (AddressFamily::INET6, Some(ipproto::TCP)),
         Address::Unix(_) => (AddressFamily::UNIX, None),
+        Address::Name(..) => return Err(Errno::ADDRNOTAVAIL),
     };
     rustix::net::socket_with(family, SocketType::STREAM, FLAGS, protocol)
 }

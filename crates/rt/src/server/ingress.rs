@@ -4,7 +4,7 @@ use super::Job;
 use super::budgets::Budgets;
 use super::connection::Phase;
 use super::event_loop::EventLoop;
-use crate::buffer::give_back;
+use crate::framing::give_back;
 use crate::net::Transfer;
 use crate::service::{Reply, Request, Service};
 use crate::time::now;
@@ -173,6 +173,8 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
         };
         welcome.encode(connection.output());
         self.totals.frames_out += 1;
+        // The client's other calls wait for it, and the first may run for long.
+        self.after_output(key);
         Next::Go
     }
 

@@ -59,6 +59,9 @@ impl Session {
         let name = match (&client.server_name, address) {
             (Some(name), _) => name.clone(),
             (None, Address::Tcp(address)) => ServerName::from(address.ip()),
+            (None, Address::Name(host, _)) => ServerName::try_from(host.clone()).map_err(|_| {
+                TlsError::new(format!("'{host}' found, a DNS name is needed for TLS"))
+            })?,
             (None, Address::Unix(_)) => {
                 return Err(TlsError::new(
                     "a Unix socket has no name; TlsClient::with_server_name is needed",
@@ -99,6 +102,12 @@ impl Session {
 
     pub(in crate::net) fn failure(&self) -> Option<&str> {
         self.failure.as_deref()
+    }
+
+    /// Goes on with the handshake and sends what is to be sent; false if that has failed.
+    pub(in crate::net) fn push(&mut self, socket: &OwnedFd) -> bool {
+        while self.is_handshaking() && matches!(self.receive(socket), Some(Received::Much)) {}
+        self.send(socket) && self.failure.is_none()
     }
 
     pub(in crate::net) fn read(&mut self, socket: &OwnedFd, buffer: &mut [u8]) -> Transfer {

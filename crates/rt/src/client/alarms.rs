@@ -1,0 +1,61 @@
+//! Times at which something is due for a call.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use tailwater_core::Instant;
+
+/// Beyond twice the calls and so many entries those of calls that have ended are swept out: rarely enough
+/// that each call pays for one visit.
+const SPARE: usize = 1_024;
+
+/// Tokens by time. A token may be in it several times, and longer than its call.
+#[derive(Debug, Default)]
+pub(super) struct Alarms(BinaryHeap<Reverse<(Instant, u64)>>);
+
+impl Alarms {
+    /// Adds one; `calls` is how many there are, and `is_due` says whether an entry still means something.
+    pub(super) fn add(
+        &mut self,
+        at: Instant,
+        token: u64,
+        calls: usize,
+        is_due: impl Fn(Instant, u64) -> bool,
+    ) {
+        self.0.push(Reverse((at, token)));
+        if self.0.len() > 2 * calls + SPARE {
+            self.0.retain(|&Reverse((at, token))| is_due(at, token));
+        }
+    }
+
+    /// Takes the first out that is due.
+    pub(super) fn next_due(&mut self, now: Instant) -> Option<(Instant, u64)> {
+        let Reverse((at, _)) = *self.0.peek()?;
+        if at > now {
+            return None;
+        }
+        self.0.pop().map(|Reverse(entry)| entry)
+    }
+
+    pub(super) fn next_deadline(&self) -> Option<Instant> {
+        self.0.peek().map(|Reverse((at, _))| *at)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_of_calls_that_have_ended_are_not_kept_until_they_are_due() {
+        let mut alarms = Alarms::default();
+        let at = Instant::from_nanos;
+        alarms.add(at(1_000_000), 0, 1, |_, _| true);
+        for token in 1..10_000 {
+            alarms.add(at(2_000_000 + token), token, 1, |_, due| due == 0);
+        }
+        assert!(alarms.0.len() <= SPARE + 3, "{} are kept", alarms.0.len());
+        assert_eq!(alarms.next_deadline(), Some(at(1_000_000)));
+        assert_eq!(alarms.next_due(at(999_999)), None);
+        assert_eq!(alarms.next_due(at(1_000_000)), Some((at(1_000_000), 0)));
+    }
+}

@@ -1,0 +1,150 @@
+//! Callers that wait for an answer: where the call of each is, and until when it waits.
+
+use super::alarms::Alarms;
+use super::call::{Answer, CallError};
+use super::slot::Filler;
+use super::slots::Slots;
+use tailwater_control::retry::Tries;
+use tailwater_core::{Instant, RequestId};
+
+/// Callers by token. Their calls bound how many there are: those at the desk, waiting in a channel, or
+/// outstanding.
+#[derive(Default)]
+pub(super) struct Callers {
+    slots: Slots<Caller>,
+    deadlines: Alarms,
+    /// When calls have waited long enough for credit where they are.
+    patience: Alarms,
+}
+
+/// One call, wherever it is.
+pub(super) struct Caller {
+    filler: Filler,
+    pub(super) deadline: Option<Instant>,
+    pub(super) tries: Tries,
+    pub(super) place: Place,
+    /// When it wants to leave for another replica.
+    patience: Option<Instant>,
+    /// It wanted to leave, but could go nowhere.
+    pub(super) is_impatient: bool,
+}
+
+/// Where a call is: its replica, and its number there.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) struct Place {
+    pub(super) replica: usize,
+    pub(super) id: RequestId,
+}
+
+impl Callers {
+    /// A call without a place yet: `None` if its caller has given it up.
+    pub(super) fn add(&mut self, deadline: Option<Instant>, filler: Filler) -> Option<u64> {
+        let (tries, place) = (Tries::NONE, Place::default());
+        let (patience, is_impatient) = (None, false);
+        let caller = Caller { filler, deadline, tries, place, patience, is_impatient };
+        let token = self.slots.insert(caller);
+        if !self.slots.get(token).is_some_and(|caller| caller.filler.take_on(token)) {
+            self.slots.remove(token);
+            return None;
+        }
+        if let Some(at) = deadline {
+            let slots = &self.slots;
+            self.deadlines.add(at, token, slots.len(), |_, token| slots.get(token).is_some());
+        }
+        Some(token)
+    }
+
+    /// The call went to this place, and wants to leave it then.
+    pub(super) fn place(&mut self, token: u64, place: Place, patience: Option<Instant>) {
+        let Some(caller) = self.slots.get_mut(token) else { return };
+        (caller.place, caller.patience, caller.is_impatient) = (place, patience, false);
+        if let Some(at) = patience {
+            let slots = &self.slots;
+            let waits = |at, token| slots.get(token).is_some_and(|it| it.patience == Some(at));
+            self.patience.add(at, token, slots.len(), waits);
+        }
+    }
+
+    pub(super) fn get_mut(&mut self, token: u64) -> Option<&mut Caller> {
+        self.slots.get_mut(token)
+    }
+
+    /// The calls for which this holds.
+    pub(super) fn which(&self, holds: impl Fn(&Caller) -> bool) -> Vec<u64> {
+        let all = self.slots.iter().filter(|(_, caller)| holds(caller));
+        all.map(|(token, _)| token).collect()
+    }
+
+    /// The end of a call; nothing if it had ended before.
+    pub(super) fn fill(&mut self, token: u64, answer: Result<Answer, CallError>) {
+        if let Some(caller) = self.slots.remove(token) {
+            caller.filler.fill(answer);
+        }
+    }
+
+    /// The caller wants no answer any more: where its call is.
+    pub(super) fn forget(&mut self, token: u64) -> Option<Place> {
+        self.slots.remove(token).map(|caller| caller.place)
+    }
+
+    /// A call whose deadline has passed, and where it is.
+    pub(super) fn next_timed_out(&mut self, now: Instant) -> Option<(u64, Place)> {
+        while let Some((_, token)) = self.deadlines.next_due(now) {
+            if let Some(caller) = self.slots.get(token) {
+                return Some((token, caller.place));
+            }
+        }
+        None
+    }
+
+    /// A call that has waited long enough for credit where it is.
+    pub(super) fn next_impatient(&mut self, now: Instant) -> Option<u64> {
+        while let Some((at, token)) = self.patience.next_due(now) {
+            if let Some(caller) = self.slots.get_mut(token).filter(|it| it.patience == Some(at)) {
+                caller.is_impatient = true;
+                return Some(token);
+            }
+        }
+        None
+    }
+
+    pub(super) fn next_deadline(&self) -> Option<Instant> {
+        [self.deadlines.next_deadline(), self.patience.next_deadline()].into_iter().flatten().min()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::slot::Slot;
+    use super::*;
+    use std::sync::Arc;
+
+    fn at(ns: u64) -> Instant {
+        Instant::from_nanos(ns)
+    }
+
+    #[test]
+    fn a_deadline_is_told_once() {
+        let mut callers = Callers::default();
+        let slot = Arc::new(Slot::default());
+        let token = callers.add(Some(at(5)), Filler::new(slot.clone())).expect("it is wanted");
+        let place = Place { replica: 1, id: RequestId(9) };
+        callers.place(token, place, None);
+        assert_eq!((callers.next_deadline(), callers.next_timed_out(at(4))), (Some(at(5)), None));
+        assert_eq!(callers.next_timed_out(at(5)), Some((token, place)));
+        callers.fill(token, Err(CallError::TimedOut));
+        assert_eq!(slot.wait(), Err(CallError::TimedOut));
+        assert_eq!((callers.next_timed_out(at(9)), callers.next_deadline()), (None, None));
+    }
+
+    #[test]
+    fn patience_counts_for_the_place_where_a_call_is_now() {
+        let mut callers = Callers::default();
+        let token = callers.add(None, Filler::new(Arc::default())).expect("it is wanted");
+        callers.place(token, Place::default(), Some(at(5)));
+        callers.place(token, Place { replica: 1, id: RequestId(2) }, Some(at(8)));
+        assert_eq!(callers.next_impatient(at(7)), None);
+        assert_eq!(callers.next_impatient(at(8)), Some(token));
+        assert_eq!(callers.which(|caller| caller.is_impatient), [token]);
+    }
+}

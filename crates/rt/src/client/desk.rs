@@ -1,0 +1,119 @@
+//! Where callers on any thread hand calls to the reactor's.
+
+use super::call::CallError;
+use super::event::NewCall;
+use super::slot::Filler;
+use crate::bell::{Bell as _, Doorbell};
+use crate::poll::{EventBell, Interest, Poller};
+use crossbeam_queue::SegQueue;
+use std::io;
+use std::sync::atomic::Ordering::{Relaxed, SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicUsize};
+
+/// Most calls that were made and that the reactor has not taken yet; one more ends at once with
+/// [`CallError::QueueFull`]. The reactor takes all there are at every turn, so that this bounds what
+/// callers may be ahead of it.
+pub(super) const CALLS_MAX: usize = 1 << 16;
+
+/// The poller's key for the bell.
+const BELL: u64 = u64::MAX;
+
+/// A call that was made, and the duty to end it.
+pub(super) struct Order {
+    pub(super) call: NewCall,
+    pub(super) filler: Filler,
+}
+
+/// See the module's words.
+pub(super) struct Desk {
+    orders: SegQueue<Order>,
+    /// Orders in the queue; a caller counts itself before it queues.
+    count: AtomicUsize,
+    /// Calls that the reactor has and that their callers have given up: at most one entry for each.
+    given_up: SegQueue<u64>,
+    doorbell: Doorbell,
+    bell: EventBell,
+    /// The client wants the reactor to end, or it has ended, be it by a panic.
+    is_closed: AtomicBool,
+}
+
+impl Desk {
+    /// A desk whose bell this poller hears.
+    pub(super) fn new(poller: &Poller) -> io::Result<Self> {
+        let bell = EventBell::new()?;
+        poller.add(&bell, BELL, Interest::READ)?;
+        Ok(Self {
+            orders: SegQueue::new(),
+            count: AtomicUsize::new(0),
+            given_up: SegQueue::new(),
+            doorbell: Doorbell::new(Box::new(bell.clone())),
+            bell,
+            is_closed: AtomicBool::new(false),
+        })
+    }
+
+    pub(super) fn order(&self, order: Order) {
+        // Only a bound: nothing else is read because of it.
+        if self.count.fetch_add(1, Relaxed) >= CALLS_MAX {
+            self.count.fetch_sub(1, Relaxed);
+            return order.filler.fill(Err(CallError::QueueFull));
+        }
+        self.orders.push(order);
+        self.doorbell.notify();
+        if self.is_closed() {
+            self.clear();
+        }
+    }
+
+    /// The caller of a call that the reactor has wants no answer any more.
+    pub(super) fn give_up(&self, token: u64) {
+        self.given_up.push(token);
+        self.doorbell.notify();
+    }
+
+    pub(super) fn next_order(&self) -> Option<Order> {
+        let order = self.orders.pop()?;
+        self.count.fetch_sub(1, Relaxed);
+        Some(order)
+    }
+
+    pub(super) fn next_given_up(&self) -> Option<u64> {
+        self.given_up.pop()
+    }
+
+    /// The poller says that a key is ready: true if it was the bell's, which is silent again.
+    pub(super) fn hears(&self, key: u64) -> bool {
+        if key == BELL {
+            self.bell.hush();
+        }
+        key == BELL
+    }
+
+    /// Sleeps as `sleep` does, unless there is something to do: it is asked for once the desk rings.
+    pub(super) fn rest(&self, sleep: impl FnOnce()) {
+        self.doorbell.lie_down();
+        if self.orders.is_empty() && self.given_up.is_empty() && !self.is_closed() {
+            sleep();
+        }
+        self.doorbell.get_up();
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        // Pairs with the store in `close`: a caller that has queued an order and does not see the store is
+        // seen by `clear` behind it.
+        self.is_closed.load(SeqCst)
+    }
+
+    /// No order is taken any more; those that wait end, and so does the reactor's sleep.
+    pub(super) fn close(&self) {
+        self.is_closed.store(true, SeqCst);
+        self.bell.ring();
+    }
+
+    /// Ends the orders of a desk that is closed: their fillers say why.
+    pub(super) fn clear(&self) {
+        while let Some(order) = self.next_order() {
+            drop(order);
+        }
+    }
+}

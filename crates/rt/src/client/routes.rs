@@ -1,0 +1,128 @@
+//! Which replica a call goes to, and what becomes of one whose try has failed.
+
+use super::call::CallError;
+use super::callers::Caller;
+use super::channel::Channel;
+use super::event::{End, NewCall};
+use tailwater_control::client::Reply;
+use tailwater_control::retry::{Failure, Next, Tries};
+use tailwater_control::{Reason, Replicas};
+use tailwater_core::Instant;
+
+/// The replicas as they were found last.
+pub(super) struct Routes {
+    replicas: Replicas,
+    health: Vec<Health>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Health {
+    /// Calls go there.
+    Well,
+    /// It is being reached for the first time: calls that wait there go on waiting.
+    Unknown,
+    /// Calls that wait there go elsewhere if they can.
+    Unwell,
+}
+
+impl Health {
+    fn of(now: Instant, channel: &Channel) -> Self {
+        if channel.is_well() {
+            Self::Well
+        } else if channel.is_unwell(now) {
+            Self::Unwell
+        } else {
+            Self::Unknown
+        }
+    }
+}
+
+/// A try that has failed.
+pub(super) struct Failed {
+    pub(super) token: u64,
+    pub(super) call: NewCall,
+    pub(super) failure: Failure,
+    /// What the caller hears if it goes nowhere.
+    pub(super) error: CallError,
+    /// It was not begun because the server goes away: it may wait there for the next.
+    pub(super) may_wait: bool,
+}
+
+impl Routes {
+    pub(super) fn new(replicas: Replicas) -> Self {
+        let health = vec![Health::Unknown; replicas.count()];
+        Self { replicas, health }
+    }
+
+    /// Looks how the replicas are: true if that has changed.
+    pub(super) fn look(&mut self, now: Instant, channels: &[Channel]) -> bool {
+        let has_changed = self.has_news(now, channels);
+        for (replica, channel) in channels.iter().enumerate() {
+            self.health[replica] = Health::of(now, channel);
+            self.replicas.set_up(replica, self.health[replica] == Health::Well);
+        }
+        has_changed
+    }
+
+    /// Whether a look would show a change.
+    pub(super) fn has_news(&self, now: Instant, channels: &[Channel]) -> bool {
+        !self.health.iter().copied().eq(channels.iter().map(|channel| Health::of(now, channel)))
+    }
+
+    /// Whether the call had better go elsewhere.
+    pub(super) fn should_leave(&self, caller: &Caller) -> bool {
+        caller.is_impatient || self.health[caller.place.replica] == Health::Unwell
+    }
+
+    /// Where a new call goes.
+    pub(super) fn first(&mut self, channels: &[Channel]) -> (usize, Tries) {
+        self.replicas.first(|replica| channels[replica].load())
+    }
+
+    /// Where a call goes whose try has failed; `None`: nowhere.
+    pub(super) fn next(
+        &mut self,
+        now: Instant,
+        caller: &mut Caller,
+        failure: Failure,
+        channels: &[Channel],
+    ) -> Option<usize> {
+        let load = |replica: usize| channels[replica].load();
+        match self.replicas.next(now, caller.deadline, &mut caller.tries, failure, load) {
+            Next::Try(replica) => Some(replica),
+            Next::GiveUp(_) => None,
+        }
+    }
+
+    /// When a call that goes somewhere now wants to leave for want of credit.
+    pub(super) fn patience(&self, now: Instant, tries: Tries) -> Option<Instant> {
+        self.replicas.credit_wait(tries).map(|wait| now + wait)
+    }
+
+    pub(super) fn on_reply(&mut self, replica: usize, reply: &Reply) {
+        self.replicas.on_reply(replica, reply);
+    }
+}
+
+impl Failed {
+    /// What a try without an answer means for the call; `None` for one with an answer.
+    pub(super) fn of(token: u64, call: NewCall, end: &End) -> Option<Self> {
+        let leaves = CallError::Shed(Reason::Draining);
+        let (failure, error, may_wait) = match *end {
+            End::Response { .. } | End::Fault { .. } => return None,
+            // It did not begin, and costs the server nothing: no token is needed to go on.
+            End::Rejected { reason: Some(Reason::Draining), .. } | End::NotTaken => {
+                (Failure::Unsent, leaves, true)
+            }
+            End::Rejected { reason, .. } => {
+                let reason = reason.unwrap_or(Reason::Limit);
+                (Failure::Shed(reason), CallError::Shed(reason), false)
+            }
+            End::Unsent(reason) => (Failure::Unsent, reason.into(), false),
+            End::Lost => (Failure::Lost, CallError::Disconnected, false),
+            // It fits no replica any better.
+            End::TooLong { most } => (Failure::Lost, CallError::TooLong { most }, false),
+        };
+        Some(Self { token, call, failure, error, may_wait })
+    }
+}

@@ -1,0 +1,93 @@
+//! Attempts to connect: names are resolved, their addresses tried in turn, and failures say what.
+
+use std::net::{TcpListener, TcpStream};
+use std::os::unix::net::UnixListener;
+use std::time::Duration;
+use tailwater_control::catalog::Spec;
+use tailwater_rt::net::{Dial, Dialed, Dialing, Peer, Stream};
+use tailwater_rt::poll::Poller;
+use tailwater_rt::{Address, KeepAlive, Reply, Request, Server, ServerConfig};
+
+const KEY: u64 = 7;
+
+fn dial(address: &str, attempt: usize) -> Result<Stream, String> {
+    let dialing = Dialing {
+        address: address.parse().unwrap(),
+        keep_alive: Some(KeepAlive::DEFAULT),
+        #[cfg(feature = "tls")]
+        tls: None,
+    };
+    let poller = Poller::new().unwrap();
+    let mut ready = Vec::new();
+    let mut dial =
+        Dial::begin(dialing, attempt, &poller, KEY).map_err(|error| error.to_string())?;
+    loop {
+        poller.wait(None, &mut ready);
+        for readiness in ready.drain(..) {
+            assert_eq!(readiness.key, KEY);
+            match dial.on_ready(&poller, readiness) {
+                Dialed::Pending => {}
+                Dialed::Connected(stream) => return Ok(stream),
+                Dialed::Failed(error) => return Err(error.to_string()),
+            }
+        }
+    }
+}
+
+#[test]
+fn a_name_leads_to_whatever_of_its_addresses_listens() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    // Where localhost has an address of version 6 too, one of the attempts finds nothing there first.
+    for attempt in 0..3 {
+        let stream = dial(&format!("localhost:{}", address.port()), attempt).unwrap();
+        assert_eq!(stream.peer(), Ok(Peer::Tcp(address)));
+        listener.accept().unwrap();
+    }
+}
+
+#[test]
+fn numbers_and_paths_are_connected_to_directly() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    dial(&listener.local_addr().unwrap().to_string(), 0).unwrap();
+    let path = std::env::temp_dir().join(format!("tailwater-{}-dial", std::process::id()));
+    let _listener = UnixListener::bind(&path).unwrap();
+    let dialled = dial(&format!("unix:{}", path.display()), 0);
+    std::fs::remove_file(&path).unwrap();
+    assert!(matches!(dialled.unwrap().peer(), Ok(Peer::Unix { .. })));
+}
+
+#[test]
+fn failures_name_the_address_and_what_is_wrong_with_it() {
+    // A port that was free a moment ago.
+    let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    for (address, said) in [
+        (format!("127.0.0.1:{free}"), format!("cannot connect to 127.0.0.1:{free}: ")),
+        (format!("localhost:{free}"), "cannot connect to ".to_owned()),
+        ("nothing.invalid:1".into(), "cannot resolve nothing.invalid:1: ".into()),
+        ("unix:/nowhere/at/all".into(), "cannot connect to unix:/nowhere/at/all: ".into()),
+    ] {
+        let message = dial(&address, 0).unwrap_err();
+        assert!(message.starts_with(&said) && message.len() > said.len(), "{message}");
+    }
+}
+
+async fn echo(request: Request) -> Reply {
+    Reply::ok(request.payload)
+}
+
+#[test]
+fn a_server_listens_at_a_name() {
+    let start = |address: &str| {
+        let controller = Spec::named("none").build(Duration::from_secs(1), 1, 0).unwrap();
+        let config = ServerConfig { listen: address.parse().unwrap(), ..ServerConfig::default() };
+        Server::start(config, controller.admission.clone(), echo)
+    };
+    let server = start("localhost:0").unwrap();
+    let Address::Tcp(address) = *server.address() else { panic!("a name leads to TCP") };
+    assert!(address.ip().is_loopback());
+    TcpStream::connect(address).unwrap();
+    let message = start("nothing.invalid:0").err().unwrap().to_string();
+    assert!(message.contains("cannot listen on nothing.invalid:0"), "{message}");
+    assert!(message.contains("cannot be resolved"), "{message}");
+}

@@ -12,12 +12,12 @@
 #![forbid(unsafe_code)]
 
 mod bell;
-mod buffer;
 pub mod client;
 pub mod config;
 mod counters;
 pub mod cpu;
 mod executor;
+mod framing;
 pub mod net;
 pub mod poll;
 mod primitive;

@@ -4,7 +4,7 @@
 //! client, and reconnects with back-off. It holds no thread and reads no clock.
 
 use super::calls::{Calls, Entry};
-use crate::buffer::give_back;
+use crate::framing::give_back;
 use crate::net::{Address, KeepAlive, Stream, Transfer};
 use crate::poll::{Interest, Poller, Readiness};
 use std::time::Duration;

@@ -1,7 +1,7 @@
 //! One client's connection: its socket, its buffers, and when its requests were really sent.
 
 use super::introspect::Questions;
-use crate::buffer::give_back;
+use crate::framing::give_back;
 use crate::net::{Stream, Transfer};
 use crate::poll::Interest;
 use tailwater_control::Offer;

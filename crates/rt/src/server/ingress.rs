@@ -4,7 +4,7 @@ use super::Job;
 use super::budgets::Budgets;
 use super::connection::Phase;
 use super::event_loop::EventLoop;
-use crate::buffer::give_back;
+use crate::framing::give_back;
 use crate::net::Transfer;
 use crate::service::{Reply, Request, Service};
 use crate::time::now;

@@ -25,7 +25,7 @@ pub struct Request {
 /// What a handler answers.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Reply {
-    /// A response: status zero is success, others are the application's.
+    /// A response: status zero is success, others below [`status::RESERVED`] are the application's.
     Response {
         /// The application's status.
         status: u16,
@@ -34,9 +34,22 @@ pub enum Reply {
     },
     /// Refused in the handler, for instance at a lock whose queue does not fit the budget.
     Shed(Reason),
+    /// The service has no such method: the client gets [`status::UNKNOWN_METHOD`].
+    UnknownMethod,
 }
 
 impl Reply {
+    /// As it is sent.
+    ///
+    /// # Panics
+    /// With a status of the runtime's own: the handler fails, as with any other panic.
+    pub(crate) fn checked(self) -> Self {
+        if let Self::Response { status, .. } = &self {
+            assert!(*status < status::RESERVED, "status {status:#x}: 0xff00 and up are reserved");
+        }
+        self
+    }
+
     /// Success with this result.
     #[must_use]
     pub const fn ok(payload: Vec<u8>) -> Self {
@@ -90,16 +103,23 @@ where
     }
 }
 
-/// Application statuses that the runtime itself gives; zero is success, all others are yours.
+/// Statuses that the runtime itself answers with, in the application's place. They have a number space of
+/// their own, from [`status::RESERVED`] up.
 pub mod status {
-    /// A [`Router`](super::Router) does not know the method.
-    pub const UNKNOWN_METHOD: u16 = 404;
+    /// The first status that is no application's.
+    pub const RESERVED: u16 = tailwater_wire::STATUS_RESERVED;
+    /// The server has no such method.
+    pub const UNKNOWN_METHOD: u16 = 0xff01;
     /// The answer is longer than the client accepts.
-    pub const ANSWER_TOO_LONG: u16 = 413;
+    pub const ANSWER_TOO_LONG: u16 = 0xff02;
     /// The server's counts were asked for too often.
-    pub const TOO_OFTEN: u16 = 429;
+    pub const TOO_OFTEN: u16 = 0xff03;
     /// The handler panicked.
-    pub const PANICKED: u16 = 500;
+    pub const PANICKED: u16 = 0xff04;
+    /// The handler was ended at the server's own limit.
+    pub const HANDLER_TIMEOUT: u16 = 0xff05;
+    /// The server's counts are not told to this client.
+    pub const FORBIDDEN: u16 = 0xff06;
 }
 
 type Boxed = Pin<Box<dyn Future<Output = Reply>>>;
@@ -139,10 +159,7 @@ impl Service for Router {
     fn call(&self, request: Request) -> Boxed {
         match self.routes.get(&request.method.0) {
             Some(route) => route(request),
-            None => Box::pin(std::future::ready(Reply::failure(
-                status::UNKNOWN_METHOD,
-                "unknown method",
-            ))),
+            None => Box::pin(std::future::ready(Reply::UnknownMethod)),
         }
     }
 }

@@ -94,11 +94,8 @@ fn takes_slowly(peer: &mut Peer, whole: usize) -> bool {
 fn who_reads_slowly_but_reads_is_not_cut_off() {
     const ANSWER: usize = 512 << 10;
     const ANSWERS: usize = 48;
-    let config = ServerConfig {
-        patience: PATIENCE,
-        output_high: 64 << 20,
-        ..ServerConfig::default()
-    };
+    let config =
+        ServerConfig { patience: PATIENCE, output_high: 64 << 20, ..ServerConfig::default() };
     let served = Served::start(config, controller("none", &[]));
     let bystander = Bystander::of(&served);
     let asked = u32::try_from(ANSWER).expect("small").to_le_bytes();

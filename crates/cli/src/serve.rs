@@ -57,7 +57,8 @@ pub(crate) fn serve(options: &ServeOptions) -> Result<(), Failure> {
         }
     };
     // Its calls have no client any more.
-    let patience = if matches!(asked, Ok(End::Unread)) { Duration::ZERO } else { options.drain_for };
+    let patience =
+        if matches!(asked, Ok(End::Unread)) { Duration::ZERO } else { options.drain_for };
     let drained = server.drain(patience);
     if patience.is_zero() { Ok(()) } else { conclude(&drained, patience) }
 }

@@ -1,9 +1,10 @@
 //! RPC runtime: a server whose loops hold their SLO under overload, and the client that belongs to it.
 //!
 //! Start with [`Server::start`] and [`client::Client`]; [`service::Service`] is what a handler is.
-//! A request walks `server::ingress` (wire) → `server::admit` (verdict) → the run queue →
-//! `executor` (handler) → `server::egress` (response, credits riding on it); all of a connection's
-//! steps happen on the loop that owns it. Drivers of their own (the load generator) use
+//! On the server a request walks `server::intake` and `server::arrival` (bytes to frames to verdicts) →
+//! `server::run_queue` → `server::running` and `server::runner` (the last word, then its handler) →
+//! `server::ending` and `server::egress` (its answer, on which the client's window rides); all of a
+//! connection's steps happen on the loop that owns it. Drivers of their own (the load generator) use
 //! [`client::Channel`] on a [`poll::Poller`].
 //!
 //! Unsafe code is allowed here by ARCHITECTURE.md, and not needed so far: the kernel is reached

@@ -84,7 +84,8 @@ impl Connection {
 
     /// Has the poller watch for what this connection can use. False when the kernel refuses.
     pub(super) fn watch(&mut self, poller: &Poller, high: usize) -> bool {
-        let wanted = Interest { readable: self.is_read(high), writable: self.output.is_blocked() };
+        let mut wanted = self.stream.interest(self.output.is_blocked());
+        wanted.readable &= self.is_read(high);
         if self.interest == wanted {
             return true;
         }
@@ -92,8 +93,9 @@ impl Connection {
         poller.modify(&self.stream, self.key.token(), wanted).is_ok()
     }
 
-    /// Frames of it wait that were not looked at, and may be taken now.
+    /// Bytes of it wait of which the poller does not tell, and may be taken now.
     pub(super) fn wants_go(&self, high: usize) -> bool {
-        self.is_heard() && self.input.has_leftover() && self.is_read(high)
+        let waits = self.input.has_leftover() && self.is_heard();
+        (waits || self.stream.has_unread()) && self.is_read(high)
     }
 }

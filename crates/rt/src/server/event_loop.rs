@@ -198,14 +198,23 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
             token => {
                 let key = ConnectionKey::from_token(token);
                 if readiness.writable {
-                    self.flush(key);
-                    self.recall(key);
+                    self.write(key);
                 }
                 if readiness.readable {
                     self.give_go(key, readiness.broken, service);
                 }
             }
         }
+    }
+
+    /// The kernel takes more of a connection's output.
+    fn write(&mut self, key: ConnectionKey) {
+        let Some(connection) = self.connections.get_mut(key) else { return };
+        if connection.stream.push() == Transfer::Closed {
+            return self.close(key);
+        }
+        self.flush(key);
+        self.recall(key);
     }
 
     /// A connection's go: reads once, takes frames, and runs what they asked for if nothing else waits.
@@ -223,7 +232,8 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
                 self.after_go(key, self.egress.high());
             }
             Transfer::WouldBlock if broken => self.close(key),
-            Transfer::WouldBlock => {}
+            // A handshake may go on without a byte for us.
+            Transfer::WouldBlock => self.after_go(key, self.egress.high()),
             Transfer::Closed => self.close(key),
         }
         self.intake.return_scratch(scratch);

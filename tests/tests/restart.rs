@@ -5,7 +5,7 @@ use tailwater_core::MethodId;
 use tailwater_rt::client::{Channel, ChannelConfig, End, NewCall};
 use tailwater_rt::poll::Poller;
 use tailwater_rt::time::now;
-use tailwater_rt::{Address, ServerConfig};
+use tailwater_rt::{Address, Drained, ServerConfig};
 use tailwater_tests::{ECHO, Served, controller};
 
 /// A client that keeps some calls going and notes how each ends.
@@ -98,7 +98,8 @@ fn restart_under_load(controller_name: &str, gracefully: bool) {
         let Served { server, .. } = served;
         let stopping = std::thread::spawn(move || {
             if gracefully {
-                server.drain(Duration::from_secs(10));
+                let drained = server.drain(Duration::from_secs(10));
+                assert_eq!(drained, Drained::default(), "all was answered and read");
             }
         });
         while !stopping.is_finished() {

@@ -46,7 +46,8 @@ fn who_stops_inside_a_frame_is_sent_away() {
 
 #[test]
 fn bytes_that_come_one_at_a_time_are_served() {
-    let served = Served::breakwater();
+    // Without windows: the kernel may put the bytes of several requests together again.
+    let served = Served::start(ServerConfig::default(), controller("none", &[]));
     let mut peer = served.peer();
     let mut all = hello(VERSION_MIN, VERSION_MAX);
     for id in 1..=3 {
@@ -93,12 +94,8 @@ fn takes_slowly(peer: &mut Peer, whole: usize) -> bool {
 fn who_reads_slowly_but_reads_is_not_cut_off() {
     const ANSWER: usize = 512 << 10;
     const ANSWERS: usize = 48;
-    let config = ServerConfig {
-        patience: PATIENCE,
-        output_high: 64 << 20,
-        output_max: 64 << 20,
-        ..ServerConfig::default()
-    };
+    let config =
+        ServerConfig { patience: PATIENCE, output_high: 64 << 20, ..ServerConfig::default() };
     let served = Served::start(config, controller("none", &[]));
     let bystander = Bystander::of(&served);
     let asked = u32::try_from(ANSWER).expect("small").to_le_bytes();

@@ -213,6 +213,10 @@ pub(crate) struct ServeOptions {
     /// Most connections at a time.
     #[arg(long, default_value_t = 1 << 16)]
     pub(crate) connections_max: usize,
+    /// How long a signal waits for accepted requests to be answered. What is not answered by then is told
+    /// on standard error, and the exit status is 1.
+    #[arg(long, default_value = "30s", value_name = "TIME", value_parser = duration)]
+    pub(crate) drain_for: Duration,
     /// Speed of this machine in spinning rounds per ns, instead of measuring it: servers that are
     /// compared must do the same work.
     #[arg(long, value_name = "ROUNDS")]

@@ -9,7 +9,7 @@ use std::time::Duration;
 use tailwater_control::catalog::{Controller, Spec};
 use tailwater_core::{Nanos, Rate, Rng};
 use tailwater_load::closed::ClosedPlan;
-use tailwater_load::counts::LockCounts;
+use tailwater_load::counts::reading;
 use tailwater_load::open::Seeds;
 use tailwater_load::work::ServiceTime;
 use tailwater_load::{Application, Fleet, OpenPlan, closed, open};
@@ -282,17 +282,17 @@ impl Job {
             noise: first.window.noise,
             ..Run::default()
         };
-        first.tally.finish().fill(&mut run, counts.as_ref().map(|counts| counts.received));
+        first.tally.finish().fill(&mut run, counts.as_ref().map(|counts| counts.totals.received));
         let seconds = first.window.length.as_secs_f64().max(1e-9);
         if let Some(counts) = &counts {
-            let per_served = |count: u64| count as f64 / counts.served.max(1) as f64;
-            run.rx_per_request = per_served(counts.frames_in);
-            run.tx_per_request = per_served(counts.frames_out);
-            run.explicit_credits_rps = counts.credit_frames as f64 / seconds;
-            run.locks = counts.locks.iter().map(LockCounts::reading).collect();
+            let per_served = |count: u64| count as f64 / counts.totals.served.max(1) as f64;
+            run.rx_per_request = per_served(counts.totals.frames_in);
+            run.tx_per_request = per_served(counts.totals.frames_out);
+            run.explicit_credits_rps = counts.totals.credit_frames as f64 / seconds;
+            run.locks = counts.locks.iter().map(reading).collect();
             let cpu = first.window.server_cpu.nanos();
-            let spent = if self.server_spins { counts.busy_ns } else { cpu };
-            run.server_cpu_ns_per_request = spent as f64 / counts.received.max(1) as f64;
+            let spent = if self.server_spins { counts.totals.busy_ns } else { cpu };
+            run.server_cpu_ns_per_request = spent as f64 / counts.totals.received.max(1) as f64;
         }
         let audit = (job.bin_ns.is_none() && !job.periodic).then(|| {
             let asked = Rate(first.intended as f64 * 1e9 / job.measure_ns as f64);

@@ -5,9 +5,9 @@ use crate::failure::{Failure, say};
 use std::time::Duration;
 use tailwater_control::catalog::Spec;
 use tailwater_core::MethodId;
-use tailwater_load::counts::{BudgetCounts, Counts, LockCounts};
 use tailwater_report::{grid, time};
 use tailwater_rt::client::{CallOptions, ChannelConfig, Client};
+use tailwater_rt::counts::{BudgetCounts, Counts, LockCounts};
 
 /// How long the server may take to answer.
 const PATIENCE: Duration = Duration::from_secs(5);

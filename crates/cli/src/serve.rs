@@ -9,17 +9,17 @@ use crate::reader;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::io::{ErrorKind, Write as _};
-use std::sync::mpsc::{Receiver, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::Duration;
 use tailwater_load::application::Place;
 use tailwater_load::work::{self, Spinner};
-use tailwater_rt::{LockRules, Placement, Reply, Request, Router, Server, ServerConfig};
+use tailwater_rt::{Drained, LockRules, Placement, Reply, Request, Router, Server, ServerConfig};
 use tailwater_sim::paths::policy_of;
 use tailwater_workload::Scenario;
 use tailwater_workload::scenario::LockPolicy;
 
-/// How long a drain may take.
-const DRAIN_LIMIT: Duration = Duration::from_secs(5);
+/// How often the server is asked whether it has failed, while no signal comes.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 pub(crate) fn serve(options: &ServeOptions) -> Result<(), Failure> {
     allow_many_descriptors();
@@ -50,12 +50,32 @@ pub(crate) fn serve(options: &ServeOptions) -> Result<(), Failure> {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => return Ok(()),
         result => result.map_err(|error| Failure::work(format!("standard output: {error}")))?,
     }
-    match end.recv() {
-        Ok(End::Signal) => server.drain(DRAIN_LIMIT),
-        // Its calls have no client any more.
-        Ok(End::Unread) | Err(_) => drop(server),
+    let asked = loop {
+        match end.recv_timeout(LOOK_EVERY) {
+            Err(RecvTimeoutError::Timeout) if server.failure().is_none() => {}
+            asked => break asked,
+        }
+    };
+    // Its calls have no client any more.
+    let patience =
+        if matches!(asked, Ok(End::Unread)) { Duration::ZERO } else { options.drain_for };
+    let drained = server.drain(patience);
+    if patience.is_zero() { Ok(()) } else { conclude(&drained, patience) }
+}
+
+/// What was not answered is not lost without a word.
+fn conclude(drained: &Drained, patience: Duration) -> Result<(), Failure> {
+    if let Some(failure) = &drained.failure {
+        return Err(Failure::work(failure));
     }
-    Ok(())
+    let Drained { unanswered, unsent, .. } = drained;
+    if unanswered + unsent == 0 {
+        return Ok(());
+    }
+    Err(Failure::work(format!(
+        "after {patience:?} of draining {unanswered} requests were not answered, and {unsent} connections \
+         had not read their answers; a longer --drain-for waits for them"
+    )))
 }
 
 /// Why a server ends.

@@ -74,6 +74,10 @@ impl Admission for Guarded {
         self.inner.name()
     }
 
+    fn shards(&self) -> Option<usize> {
+        self.inner.shards()
+    }
+
     fn shard(self: Arc<Self>, index: usize) -> Box<dyn Shard> {
         Box::new(GuardedShard {
             inner: Arc::clone(&self.inner).shard(index),

@@ -9,6 +9,11 @@ pub trait Admission: Send + Sync {
     /// The name in the catalog.
     fn name(&self) -> &'static str;
 
+    /// How many loops it was built for; `None` if that makes no difference to it.
+    fn shards(&self) -> Option<usize> {
+        None
+    }
+
     /// The half that the loop numbered `index` will own. `index` is below the shard count the
     /// controller was built for; each index is asked for once.
     fn shard(self: Arc<Self>, index: usize) -> Box<dyn Shard>;
@@ -146,11 +151,13 @@ pub enum Reason {
     QueueFull = 7,
     /// The server is shutting down.
     Draining = 8,
+    /// The client gave it up.
+    Cancelled = 9,
 }
 
 impl Reason {
     /// Every reason, in order of code.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Delay,
         Self::Deadline,
         Self::NoCredit,
@@ -159,6 +166,7 @@ impl Reason {
         Self::Lock,
         Self::QueueFull,
         Self::Draining,
+        Self::Cancelled,
     ];
 
     /// A stable word for reports and metrics.
@@ -173,6 +181,7 @@ impl Reason {
             Self::Lock => "lock",
             Self::QueueFull => "queue-full",
             Self::Draining => "draining",
+            Self::Cancelled => "cancelled",
         }
     }
 

@@ -1,7 +1,6 @@
 //! Open loop: requests start when the schedule says, whatever became of those before them.
 
 use crate::application::{Application, Order};
-use crate::counts::Counts;
 use crate::fleet::{self, Fleet};
 use crate::meter::{Reading, Window};
 use std::fmt;
@@ -10,6 +9,7 @@ use std::time::Duration;
 use tailwater_control::DropReason;
 use tailwater_core::{Instant, Nanos};
 use tailwater_rt::client::{End, Event, Fault};
+use tailwater_rt::counts::Counts;
 use tailwater_rt::time::now;
 use tailwater_stats::{Tally, TallySpec};
 use tailwater_workload::{Entry, Schedule};

@@ -1,5 +1,7 @@
 //! How a server runs. Plain values with sensible defaults; `ServerConfig::check` says what cannot be.
 
+mod check;
+
 use crate::net::{Address, KeepAlive};
 use std::fmt;
 use std::str::FromStr;
@@ -91,18 +93,16 @@ pub struct LockRules {
     pub budget: Option<Duration>,
 }
 
-impl LockRules {
-    /// Beyond an hour a unit was mistaken, or `Policy::Plain` is meant.
-    fn check(&self) -> Result<(), String> {
-        let timed = if let Policy::Timed(after) = self.policy { after } else { Duration::ZERO };
-        let budget = self.budget.unwrap_or(Duration::ZERO);
-        for (name, time) in [("policy", timed), ("target", self.target), ("budget", budget)] {
-            if time > Duration::from_secs(3_600) {
-                return Err(format!("locks: {name} is {time:?}; an hour at most is needed"));
-            }
-        }
-        Ok(())
-    }
+/// Whose questions for the server's counts are answered. The names of locks are among what is told.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Introspection {
+    /// Clients on this machine: at a loopback address or a Unix socket.
+    #[default]
+    Local,
+    /// Every client.
+    Anyone,
+    /// None.
+    Off,
 }
 
 /// Everything a server needs besides its service and its controller.
@@ -138,16 +138,40 @@ pub struct ServerConfig {
     /// Most handlers of a thread that wait for something at once; further requests stay queued.
     /// Default 65,536.
     pub tasks_max: usize,
-    /// Unsent output of a connection from which it is no longer read; default 256 KiB.
+    /// Unsent output of a connection from which it is neither read nor served; default 256 KiB. Handlers
+    /// that run go on: a connection holds this much, and an answer for each of its handlers.
     pub output_high: usize,
-    /// Unsent output at which a client that does not read is cut off; default 4 MiB.
-    pub output_max: usize,
-    /// How long a client may take over its HELLO, stop inside a frame, or leave its output unread;
-    /// default 10 s.
+    /// Unsent output of all connections, of which each loop has an equal share; default 256 MiB. Beyond it
+    /// only connections are served that have read all of theirs.
+    pub output_total_max: usize,
+    /// Beginnings of frames and arguments of waiting requests, of all connections, of which each loop has
+    /// an equal share; default 256 MiB. Beyond it requests are shed as `queue-full`, and connections end
+    /// that hold more than 4 KiB of an unfinished frame.
+    pub input_total_max: usize,
+    /// How long a client may take over its HELLO, stop inside a frame, leave its output unread, or take to
+    /// answer a PING; default 10 s.
     pub patience: Duration,
+    /// Bytes a second, of a frame that has begun or of output that it has not read, which a client must
+    /// move at least, taken over each `patience`; default 1,024. A slower client ends with `idle` or
+    /// `slow-reader`. Of a frame of n bytes the end is due after `patience` and n/rate.
+    pub rate_min: u64,
+    /// Silence after which a client is asked by a PING whether it is there; default 30 s. If nothing comes
+    /// within `patience`, the connection ends with `idle`.
+    pub ping_after: Duration,
     /// How a TCP client whose host is gone is noticed; default: after some 30 s. `None` never notices it
     /// while nothing is sent.
     pub keep_alive: Option<KeepAlive>,
+    /// Most handlers of one connection that run at once; further requests of it wait while those of others
+    /// go on. Default: an eighth of those that `tasks_max` allows, at least 1, or 2 for each worker.
+    pub tasks_per_connection_max: Option<usize>,
+    /// Longest time from a handler's start to its answer; after that it is ended and the client gets the
+    /// status `handler-timeout`. Default: none.
+    pub handler_max: Option<Duration>,
+    /// Whether a request whose deadline has passed is refused at its turn, whatever the controller says;
+    /// default true. Publications whose servers know no deadline are reproduced without.
+    pub enforce_deadlines: bool,
+    /// Who may ask for the server's counts.
+    pub introspection: Introspection,
     /// Longest frame, in bytes; default 1 MiB.
     pub frame_max: u32,
     /// Budgets of queueing delay for requests; default none: nobody is refused at a lock.
@@ -170,9 +194,16 @@ impl Default for ServerConfig {
             pending_bytes_max: 8 << 20,
             tasks_max: 1 << 16,
             output_high: 256 << 10,
-            output_max: 4 << 20,
+            output_total_max: 256 << 20,
+            input_total_max: 256 << 20,
             patience: Duration::from_secs(10),
+            rate_min: 1 << 10,
+            ping_after: Duration::from_secs(30),
             keep_alive: Some(KeepAlive::DEFAULT),
+            tasks_per_connection_max: None,
+            handler_max: None,
+            enforce_deadlines: true,
+            introspection: Introspection::default(),
             frame_max: tailwater_wire::Limits::DEFAULT,
             locks: None,
         }
@@ -180,36 +211,14 @@ impl Default for ServerConfig {
 }
 
 impl ServerConfig {
-    /// Why it cannot run like this, if it cannot.
-    ///
-    /// # Errors
-    /// A sentence that names the field, what was found and what is needed.
-    pub fn check(&self) -> Result<(), String> {
-        if !(1..=1024).contains(&self.loops) {
-            return Err(format!("loops is {}; 1 to 1024 is needed", self.loops));
-        }
-        if self.cores.len() > self.loops {
-            return Err(format!(
-                "{} cores are named for {} loops; at most one each is needed",
-                self.cores.len(),
-                self.loops
-            ));
-        }
-        if self.drain_every.is_zero() {
-            return Err("drain_every is zero; a usual value is 50 µs".into());
-        }
-        if let Some(rules) = &self.locks {
-            rules.check()?;
-        }
-        if let Some(keep_alive) = &self.keep_alive {
-            keep_alive.check()?;
-        }
-        if self.output_high > self.output_max {
-            return Err(format!(
-                "output_high is {} and output_max {}; high ≤ max is needed",
-                self.output_high, self.output_max
-            ));
-        }
-        Ok(())
+    /// Most handlers of one connection.
+    pub(crate) fn tasks_of_one(&self) -> usize {
+        let (threads, least) = match self.placement {
+            Placement::Inline => (1, 1),
+            // One connection may keep each worker busy, and have its next request ready.
+            Placement::Workers(count) => (count, 2 * count),
+        };
+        let eighth = self.tasks_max.saturating_mul(threads) / 8;
+        self.tasks_per_connection_max.unwrap_or(eighth.max(least))
     }
 }

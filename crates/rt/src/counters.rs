@@ -1,17 +1,19 @@
 //! What a server counts. Each loop adds to integers of its own and publishes them now and then.
 
-use std::fmt::Write as _;
+use serde::{Deserialize, Serialize};
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
-use tailwater_control::{Gauges, Reason};
+use tailwater_control::Reason;
 
 macro_rules! counters {
     ($($(#[$doc:meta])* $name:ident),* $(,)?) => {
         /// Counts of a server since it started, over all loops.
-        #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+        #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+        #[serde(default)]
         pub struct Totals {
             $($(#[$doc])* pub $name: u64,)*
             /// Sheds by reason, in order of [`Reason::ALL`].
+            #[serde(with = "by_name")]
             pub shed: [u64; Reason::ALL.len()],
         }
 
@@ -40,26 +42,13 @@ macro_rules! counters {
         }
 
         impl Totals {
-            /// One JSON object, with the controller's gauges.
+            /// What was counted since `earlier`.
             #[must_use]
-            pub fn to_json(&self, gauges: &Gauges) -> String {
-                let mut json = String::from("{");
-                $(let _ = write!(json, "\"{}\":{},", stringify!($name), self.$name);)*
-                json.push_str("\"shed\":{");
-                for (index, reason) in Reason::ALL.into_iter().enumerate() {
-                    let comma = if index == 0 { "" } else { "," };
-                    let _ = write!(json, "{comma}\"{}\":{}", reason.name(), self.shed[index]);
-                }
-                let _ = write!(
-                    json,
-                    "}},\"pool\":{},\"issued\":{},\"sessions\":{},\"delay_ns\":{},\"rtt_ns\":{}}}",
-                    gauges.pool,
-                    gauges.issued,
-                    gauges.sessions,
-                    gauges.delay.as_nanos(),
-                    gauges.rtt.as_nanos()
-                );
-                json
+            pub fn since(&self, earlier: &Self) -> Self {
+                let shed = std::array::from_fn(|reason| {
+                    self.shed[reason].saturating_sub(earlier.shed[reason])
+                });
+                Self { $($name: self.$name.saturating_sub(earlier.$name),)* shed }
             }
         }
     };
@@ -86,6 +75,8 @@ counters! {
     protocol_errors,
     /// Connections closed because they did not read.
     slow_readers,
+    /// Handlers ended because they took longer than allowed.
+    timed_out,
     /// Requests that would have been shed in enforcing mode.
     spared,
     /// Time in turns that found something to do, in nanoseconds.
@@ -106,12 +97,31 @@ impl Totals {
     }
 }
 
+/// Sheds in JSON: an object of counts by the reason's name.
+mod by_name {
+    use serde::{Deserialize as _, Deserializer, Serializer};
+    use std::collections::BTreeMap;
+    use tailwater_control::Reason;
+
+    type Counts = [u64; Reason::ALL.len()];
+
+    pub(super) fn serialize<S: Serializer>(counts: &Counts, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_map(Reason::ALL.into_iter().map(Reason::name).zip(counts))
+    }
+
+    /// Reasons that are not known were added by a newer server.
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Counts, D::Error> {
+        let named = BTreeMap::<String, u64>::deserialize(from)?;
+        Ok(Reason::ALL.map(|reason| named.get(reason.name()).copied().unwrap_or(0)))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn published_counts_add_up_over_loops_and_read_as_json() {
+    fn published_counts_add_up_over_loops() {
         let mut own = Totals { received: 3, ..Totals::default() };
         own.count_shed(Reason::Deadline);
         let published = [Published::default(), Published::default()];
@@ -119,8 +129,5 @@ mod tests {
         let mut sum = Totals::default();
         published.iter().for_each(|loop_counts| loop_counts.add_to(&mut sum));
         assert_eq!((sum.received, sum.shed_total()), (6, 2));
-        let json = sum.to_json(&Gauges::default());
-        assert!(json.starts_with("{\"received\":6,"), "{json}");
-        assert!(json.contains("\"shed\":{\"delay\":0,\"deadline\":2,"), "{json}");
     }
 }

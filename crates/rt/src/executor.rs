@@ -42,16 +42,6 @@ pub(crate) enum Started<M, T> {
     Waits(TaskKey),
 }
 
-impl<M, T> Started<M, T> {
-    /// For a caller that cancels nothing.
-    pub(crate) fn finished(self) -> Option<(M, Result<T, Panicked>)> {
-        match self {
-            Self::Finished(meta, output) => Some((meta, output)),
-            Self::Waits(_) => None,
-        }
-    }
-}
-
 /// Names one task, also after it has ended: no later task has the same key.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct TaskKey {
@@ -116,7 +106,6 @@ impl<F: Future, M: Meta> Executor<F, M> {
 
     /// Drops a waiting task's future and gives back what travelled with it; `None` if the task has ended.
     /// What the future held or queued for is free again. Its wakers may go on to be used.
-    #[cfg_attr(not(test), expect(dead_code, reason = "the server will cancel by it"))]
     pub(crate) fn cancel(&mut self, key: TaskKey) -> Option<M> {
         let slot = self.slots.get_mut(key.slot as usize)?;
         if slot.generation != key.generation {

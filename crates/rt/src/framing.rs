@@ -20,6 +20,11 @@ impl Incoming {
         self.held.len()
     }
 
+    /// Those bytes.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.held
+    }
+
     /// What can be read now: the held bytes and the fresh ones behind them. Without held bytes nothing is
     /// copied. What is left goes back by [`Incoming::keep`].
     pub(crate) fn feed<'a>(&mut self, fresh: &'a [u8]) -> Reading<'a> {
@@ -60,6 +65,11 @@ impl Reading<'_> {
     /// What has not been taken.
     pub(crate) fn rest(&self) -> &[u8] {
         &self.bytes[self.used..]
+    }
+
+    /// How many bytes were taken.
+    pub(crate) const fn used(&self) -> usize {
+        self.used
     }
 
     /// A frame of this length, from the front of the rest, was taken.

@@ -1,9 +1,10 @@
 //! RPC runtime: a server whose loops hold their SLO under overload, and the client that belongs to it.
 //!
 //! Start with [`Server::start`] and [`client::Client`]; [`service::Service`] is what a handler is.
-//! A request walks `server::ingress` (wire) → `server::admit` (verdict) → the run queue →
-//! `executor` (handler) → `server::egress` (response, credits riding on it); all of a connection's
-//! steps happen on the loop that owns it. Drivers of their own (the load generator) use
+//! On the server a request walks `server::intake` and `server::arrival` (bytes to frames to verdicts) →
+//! `server::run_queue` → `server::running` and `server::runner` (the last word, then its handler) →
+//! `server::ending` and `server::egress` (its answer, on which the client's window rides); all of a
+//! connection's steps happen on the loop that owns it. Drivers of their own (the load generator) use
 //! [`client::Channel`] on a [`poll::Poller`].
 //!
 //! Unsafe code is allowed here by ARCHITECTURE.md, and not needed so far: the kernel is reached
@@ -15,6 +16,7 @@ mod bell;
 pub mod client;
 pub mod config;
 mod counters;
+pub mod counts;
 pub mod cpu;
 mod executor;
 mod framing;
@@ -25,10 +27,9 @@ pub mod server;
 pub mod service;
 pub mod time;
 mod timers;
-mod worker;
 
-pub use config::{LockRules, Placement, Reception, ServerConfig};
+pub use config::{Introspection, LockRules, Placement, Reception, ServerConfig};
 pub use counters::Totals;
 pub use net::{Address, KeepAlive, ListenError, Peer};
-pub use server::{Server, StartError};
+pub use server::{Drained, Remaining, Server, StartError};
 pub use service::{Reply, Request, Router, Service};

@@ -41,6 +41,8 @@ pub struct Readiness {
     pub readable: bool,
     /// Writing will not block, or fails at once.
     pub writable: bool,
+    /// The connection is broken. Told whatever is watched for.
+    pub broken: bool,
 }
 
 /// An epoll instance.
@@ -105,6 +107,7 @@ impl Poller {
                 key: event.data.u64(),
                 readable: broken || flags.contains(EventFlags::IN),
                 writable: broken || flags.contains(EventFlags::OUT),
+                broken,
             }
         }));
     }

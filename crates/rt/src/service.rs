@@ -6,6 +6,7 @@ use std::pin::Pin;
 use tailwater_control::Reason;
 use tailwater_core::{Instant, MethodId};
 use tailwater_sync::Refused;
+use tailwater_wire::STATUS_RESERVED;
 
 /// A call as the handler sees it.
 #[derive(Debug)]
@@ -25,7 +26,7 @@ pub struct Request {
 /// What a handler answers.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Reply {
-    /// A response: status zero is success, others are the application's.
+    /// A response: status zero is success, others below [`STATUS_RESERVED`] are the application's.
     Response {
         /// The application's status.
         status: u16,
@@ -34,9 +35,22 @@ pub enum Reply {
     },
     /// Refused in the handler, for instance at a lock whose queue does not fit the budget.
     Shed(Reason),
+    /// The service has no such method: the client gets [`Fault::UnknownMethod`].
+    UnknownMethod,
 }
 
 impl Reply {
+    /// As it is sent.
+    ///
+    /// # Panics
+    /// With a status of the runtime's own: the handler fails, as with any other panic.
+    pub(crate) fn checked(self) -> Self {
+        if let Self::Response { status, .. } = &self {
+            assert!(*status < STATUS_RESERVED, "status {status:#x}: 0xff00 and up are reserved");
+        }
+        self
+    }
+
     /// Success with this result.
     #[must_use]
     pub const fn ok(payload: Vec<u8>) -> Self {
@@ -90,21 +104,6 @@ where
     }
 }
 
-/// Statuses that the runtime itself gives in the application's place; zero is success, all others below
-/// 0xff00 are yours. A client sees them as [`CallError::Runtime`](crate::client::CallError::Runtime).
-pub mod status {
-    use tailwater_wire::Fault;
-
-    /// A [`Router`](super::Router) does not know the method.
-    pub const UNKNOWN_METHOD: u16 = Fault::UnknownMethod.status();
-    /// The answer is longer than the client accepts.
-    pub const ANSWER_TOO_LONG: u16 = Fault::AnswerTooLong.status();
-    /// The server's counts were asked for too often.
-    pub const TOO_OFTEN: u16 = Fault::TooOften.status();
-    /// The handler panicked.
-    pub const PANICKED: u16 = Fault::Panicked.status();
-}
-
 type Boxed = Pin<Box<dyn Future<Output = Reply>>>;
 
 /// Several procedures behind one server.
@@ -142,10 +141,7 @@ impl Service for Router {
     fn call(&self, request: Request) -> Boxed {
         match self.routes.get(&request.method.0) {
             Some(route) => route(request),
-            None => Box::pin(std::future::ready(Reply::failure(
-                status::UNKNOWN_METHOD,
-                "unknown method",
-            ))),
+            None => Box::pin(std::future::ready(Reply::UnknownMethod)),
         }
     }
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use tailwater_control::catalog::{Controller, Spec};
 use tailwater_rt::client::{CallError, ChannelConfig, Client, Fault};
 use tailwater_rt::{
-    Address, Placement, Reception, Reply, Request, Router, Server, ServerConfig, Service,
+    Address, Drained, Placement, Reception, Reply, Request, Router, Server, ServerConfig, Service,
 };
 
 const ECHO: u16 = 1;
@@ -213,7 +213,8 @@ fn draining_finishes_what_was_admitted() {
     let calls: Vec<_> = (0..20_u32).map(|n| client.call(ECHO, n.to_le_bytes().to_vec())).collect();
     // All are inside once the counters say so; draining must not lose one of them.
     eventually("all are inside", || server.totals().received == 20);
-    server.drain(Duration::from_secs(10));
+    let drained = server.drain(Duration::from_secs(10));
+    assert_eq!(drained, Drained::default());
     for (number, call) in (0..20_u32).zip(calls) {
         assert_eq!(call.wait().unwrap().payload, number.to_le_bytes());
     }

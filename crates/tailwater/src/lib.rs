@@ -56,11 +56,10 @@ pub use tailwater_rt::client::{
 };
 #[cfg(feature = "tls")]
 pub use tailwater_rt::net::tls;
-pub use tailwater_rt::service::status;
 pub use tailwater_rt::time::{now, sleep, yield_now};
 pub use tailwater_rt::{
-    Address, KeepAlive, ListenError, LockRules, Placement, Reception, Reply, Request, Router,
-    Server, ServerConfig, Service, StartError, Totals,
+    Address, Drained, Introspection, KeepAlive, ListenError, LockRules, Placement, Reception,
+    Remaining, Reply, Request, Router, Server, ServerConfig, Service, StartError, Totals,
 };
 pub use tailwater_sync::Refused;
 

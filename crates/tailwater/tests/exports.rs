@@ -24,12 +24,20 @@ fn server_config(config: facade::ServerConfig) -> Vec<&'static str> {
         pending_bytes_max: _,
         tasks_max: _,
         output_high: _,
-        output_max: _,
+        output_total_max: _,
+        input_total_max: _,
         patience: _,
+        rate_min: _,
+        ping_after: _,
         keep_alive,
+        tasks_per_connection_max: _,
+        handler_max: _,
+        enforce_deadlines: _,
+        introspection,
         frame_max: _,
         locks,
     } = config;
+    let _: facade::Introspection = introspection;
     let listen: facade::Address = listen;
     let reception: facade::Reception = reception;
     let placement: facade::Placement = placement;

@@ -56,6 +56,10 @@ impl Admission for Breakwater {
         }
     }
 
+    fn shards(&self) -> Option<usize> {
+        Some(self.pool.shards())
+    }
+
     fn shard(self: Arc<Self>, index: usize) -> Box<dyn Shard> {
         let rng = self.rng.split(&format!("shard {index}"));
         Box::new(BreakwaterShard::new(Arc::clone(&self.pool), index, rng))

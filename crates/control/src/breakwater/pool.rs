@@ -125,6 +125,11 @@ impl Pool {
         Duration::from_nanos(self.rtt_ns.load(Relaxed))
     }
 
+    /// Loops that it has room for.
+    pub(super) const fn shards(&self) -> usize {
+        self.delays_ns.len()
+    }
+
     /// Smoothed with a gain of 1/8. Two loops may overwrite each other's sample; neither matters.
     pub(super) fn on_rtt(&self, sample: Duration) {
         let old = self.rtt_ns.load(Relaxed);

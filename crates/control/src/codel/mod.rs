@@ -45,6 +45,10 @@ impl Admission for Codel {
         "codel"
     }
 
+    fn shards(&self) -> Option<usize> {
+        Some(self.waits_ns.len())
+    }
+
     fn shard(self: Arc<Self>, index: usize) -> Box<dyn Shard> {
         Box::new(CodelShard::new(self.config, Arc::clone(&self.waits_ns), index))
     }

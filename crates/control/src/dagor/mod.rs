@@ -50,6 +50,10 @@ impl Admission for Dagor {
         "dagor"
     }
 
+    fn shards(&self) -> Option<usize> {
+        Some(self.shared.shards())
+    }
+
     fn shard(self: Arc<Self>, index: usize) -> Box<dyn Shard> {
         Box::new(DagorShard::new(Arc::clone(&self.shared), index))
     }

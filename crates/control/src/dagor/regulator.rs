@@ -133,6 +133,11 @@ impl Shared {
             .then(|| Instant::from_nanos(self.window_ends_ns.load(Relaxed)).max(now))
     }
 
+    /// Loops that it has room for.
+    pub(super) const fn shards(&self) -> usize {
+        self.tallies.len()
+    }
+
     /// Publishes a loop's delay; looks at all loops if that is due, and ends the window if its time
     /// or its requests are spent. One update, however many windows have passed.
     pub(super) fn tick(&self, now: Instant, shard: usize, delay: Duration) {

@@ -1,11 +1,12 @@
 //! Letting clients in, and turning them away politely when there is no room.
 
-use super::Shared;
+use super::shared::Shared;
 use crate::net::{Accept, Listener, Stream};
 use rustix::fd::OwnedFd;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 use tailwater_core::Instant;
+use tailwater_wire::GoodbyeCode::TooManyConnections;
 use tailwater_wire::{Goodbye, GoodbyeCode};
 
 /// Owned by loop 0, which hands new connections round.
@@ -46,7 +47,11 @@ impl Acceptor {
                     self.hand_out(shared, stream, &mut accepted);
                 }
                 Accept::Stream(stream) => {
-                    turn_away(&stream, "the server has as many connections as it may");
+                    turn_away(
+                        &stream,
+                        TooManyConnections,
+                        "the server has as many connections as it may",
+                    );
                     accepted.turned_away += 1;
                 }
                 Accept::Gone => {}
@@ -99,7 +104,7 @@ impl Acceptor {
         let accepted = self.listener.accept();
         let told = matches!(accepted, Accept::Stream(_));
         if let Accept::Stream(stream) = &accepted {
-            turn_away(stream, "the server is out of file descriptors");
+            turn_away(stream, TooManyConnections, "the server is out of file descriptors");
         }
         drop(accepted);
         self.reserve = spare_descriptor();
@@ -107,9 +112,10 @@ impl Acceptor {
     }
 }
 
-fn turn_away(stream: &Stream, why: &str) {
+/// Says goodbye to a client of which nothing was read.
+pub(super) fn turn_away(stream: &Stream, code: GoodbyeCode, why: &str) {
     let mut bytes = Vec::new();
-    Goodbye::new(GoodbyeCode::TooManyConnections, why).encode(&mut bytes);
+    Goodbye::new(code, why).after(0).encode(&mut bytes);
     // Best effort: a fresh socket's buffer has room for this.
     let _ = stream.write(&bytes);
 }
@@ -120,7 +126,7 @@ fn spare_descriptor() -> Option<OwnedFd> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Inbox;
+    use super::super::shared::Inbox;
     use super::*;
     use crate::ServerConfig;
     use tailwater_control::catalog::Spec;

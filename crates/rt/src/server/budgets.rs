@@ -1,6 +1,7 @@
 //! Queueing-delay budgets of a loop's requests, and the measurements that they are made of.
 
 use crate::config::LockRules;
+use crate::counts::BudgetCounts;
 use crate::timers::LOCK_ALARM;
 use std::time::Duration;
 use tailwater_control::Echo;
@@ -25,15 +26,14 @@ impl Budgets {
         TaskBudget::new(budget).policy(self.rules.policy).alarm(&LOCK_ALARM)
     }
 
-    /// For people, as JSON: what requests get now, and what it is made of.
-    pub(super) fn to_json(&self) -> String {
-        format!(
-            "{{\"budget_ns\":{},\"target_ns\":{},\"service_p99_ns\":{},\"network_p99_ns\":{}}}",
-            self.assign().budget().left().nanos(),
-            self.rules.target.nanos(),
-            self.estimator.service_p99().nanos(),
-            self.estimator.network_p99().nanos()
-        )
+    /// For people: what requests get now, and what it is made of.
+    pub(super) fn counts(&self) -> BudgetCounts {
+        BudgetCounts {
+            budget_ns: self.assign().budget().left().nanos(),
+            target_ns: self.rules.target.nanos(),
+            service_p99_ns: self.estimator.service_p99().nanos(),
+            network_p99_ns: self.estimator.network_p99().nanos(),
+        }
     }
 
     /// What a request that arrived tells of the network.

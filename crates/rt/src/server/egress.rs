@@ -1,201 +1,120 @@
-//! What came of a request, on its way out; and the end of connections.
+//! Answers to bytes, and bytes to sockets: once per turn, or at once where nothing more is to come.
 
-use super::connection::{Flush, Phase};
-use super::event_loop::EventLoop;
-use super::wire_ns;
-use crate::poll::Interest;
-use crate::service::{Reply, status};
-use crate::worker::Ticket;
+use super::connection::Connection;
+use super::job::{Answer, Origin};
+use super::key::ConnectionKey;
+use crate::framing::Flushed;
 use std::time::Duration;
-use tailwater_control::{Completion, Offer, Reason};
-use tailwater_core::{Instant, RequestId, SessionId};
-use tailwater_wire::{Goodbye, GoodbyeCode, Grant, Reject, ReplyHead, Response, saturating_ns};
+use tailwater_control::Offer;
+use tailwater_core::Instant;
+use tailwater_wire::{Fault, Grant, Reject, ReplyHead, Response, saturating_ns};
+
+pub(super) struct Egress {
+    /// Connections with something to flush at the end of the turn.
+    dirty: Vec<ConnectionKey>,
+    /// Bytes that the kernel did not take, of all connections of the loop.
+    blocked: usize,
+    /// The loop's share of `output_total_max`.
+    blocked_max: usize,
+    /// A connection's unsent output from which it is not served.
+    high: usize,
+}
 
 /// A controller's offer as it travels.
 pub(super) const fn grant(offer: Offer) -> Grant {
     Grant { window: offer.window, seq: offer.seq, level: offer.level }
 }
 
-impl<F: Future<Output = Reply>> EventLoop<F> {
-    pub(super) fn respond(
+impl Egress {
+    pub(super) const fn new(high: usize, blocked_max: usize) -> Self {
+        Self { dirty: Vec::new(), blocked: 0, blocked_max, high }
+    }
+
+    pub(super) const fn high(&self) -> usize {
+        self.high
+    }
+
+    /// Whether a connection may have more answers made: not while it leaves too many unread, nor, while
+    /// all connections together do, as long as it leaves any.
+    pub(super) const fn has_room(&self, connection: &Connection) -> bool {
+        let unsent = connection.output.unsent();
+        unsent < self.high && (unsent == 0 || self.blocked <= self.blocked_max)
+    }
+
+    /// Appends an answer. True if the client could not be sent the result.
+    pub(super) fn answer(
         &mut self,
-        ticket: &Ticket,
-        done: &Completion,
-        status: u16,
-        payload: &[u8],
+        connection: &mut Connection,
+        origin: &Origin,
+        now: Instant,
+        waited: Duration,
+        answer: Answer<'_>,
     ) {
-        let head = self.conclude(ticket.connection, ticket.id, ticket.arrived, done);
-        let connection = &mut self.connections[ticket.connection as usize];
-        let limits = connection.limits;
-        let response = Response { head, status, payload };
-        if response.encode(&limits, connection.output()).is_err() {
-            let why = b"the answer is longer than the client accepts";
-            let response = Response { head, status: status::ANSWER_TOO_LONG, payload: why };
-            let fits = response.encode(&limits, connection.output());
-            debug_assert!(fits.is_ok(), "the smallest frame size holds an explanation");
-        }
-        self.totals.served += 1;
-        self.after_output(ticket.connection);
-    }
-
-    pub(super) fn reject(
-        &mut self,
-        key: u32,
-        id: RequestId,
-        arrived: Instant,
-        done: &Completion,
-        reason: Reason,
-    ) {
-        let head = self.conclude(key, id, arrived, done);
-        Reject { head, reason: reason as u16 }.encode(self.connections[key as usize].output());
-        self.totals.count_shed(reason);
-        self.after_output(key);
-    }
-
-    /// Tells the controller how the request ended and fetches the offer that rides on the answer.
-    fn conclude(
-        &mut self,
-        key: u32,
-        id: RequestId,
-        arrived: Instant,
-        done: &Completion,
-    ) -> ReplyHead {
-        let offer = self.shard.on_done(self.now, SessionId(key), done);
-        let connection = &mut self.connections[key as usize];
-        connection.pending -= 1;
-        connection.offer = offer;
-        self.totals.frames_out += 1;
-        ReplyHead {
-            id,
-            grant: grant(offer),
-            stamp: self.now.stamp(),
-            sojourn_ns: wire_ns(arrived, self.now),
-            waited_ns: saturating_ns(done.waited),
-        }
-    }
-
-    pub(super) fn after_output(&mut self, key: u32) {
-        let connection = &mut self.connections[key as usize];
-        if !connection.dirty {
-            connection.dirty = true;
-            self.dirty.push(key);
-        }
-    }
-
-    /// Sends at once when nothing of this connection is left to run in this turn: waiting would
-    /// coalesce nothing. Otherwise the turn's end sends all answers in one call.
-    pub(super) fn flush_if_settled(&mut self, key: u32) {
-        let Some(connection) = self.connections.get(key as usize) else {
-            return;
+        let head = ReplyHead {
+            id: origin.key.id,
+            grant: grant(connection.offer),
+            stamp: now.stamp(),
+            sojourn_ns: saturating_ns(now.since(origin.arrived)),
+            waited_ns: saturating_ns(waited),
         };
-        if connection.queued == 0 && connection.unsent() > 0 {
-            self.flush(key);
-        }
-    }
-
-    pub(super) fn flush_dirty(&mut self) {
-        let mut dirty = std::mem::take(&mut self.dirty);
-        for key in dirty.drain(..) {
-            let Some(connection) = self.connections.get_mut(key as usize) else {
-                continue;
-            };
-            connection.dirty = false;
-            if connection.unsent() > 0 {
-                self.flush(key);
+        match answer {
+            Answer::Reject(reason) => {
+                Reject { head, reason: reason as u16 }.encode(connection.output.buffer());
             }
+            Answer::Response { status, payload } => respond(connection, head, status, payload),
         }
-        self.dirty = dirty;
+        self.touched(connection);
     }
 
-    pub(super) fn flush(&mut self, key: u32) {
-        let Some(connection) = self.connections.get_mut(key as usize) else {
-            return;
-        };
-        let before = connection.unsent();
-        let flushed = connection.flush();
-        if connection.phase == Phase::Open && connection.unsent() < before {
-            // Slow is not stalled: it has read something, and patience begins anew.
-            connection.overdue_at = None;
-        }
-        match flushed {
-            Flush::Done => {
-                match connection.phase {
-                    Phase::Open | Phase::Greeting => {}
-                    Phase::Closing => connection.stream.finish_writing(),
-                }
-                self.watch_for(key, Interest::READ);
-            }
-            Flush::Blocked => self.hold_back(key),
-            Flush::Closed => self.close(key),
+    /// Something was appended to the output.
+    pub(super) fn touched(&mut self, connection: &mut Connection) {
+        if !connection.output.dirty {
+            connection.output.dirty = true;
+            self.dirty.push(connection.key);
         }
     }
 
-    /// The client does not read: wait for it, stop reading from it, in the end give it up.
-    fn hold_back(&mut self, key: u32) {
-        let config = &self.shared.config;
-        let (high, most, patience) = (config.output_high, config.output_max, config.patience);
-        let now = self.now;
-        let connection = &mut self.connections[key as usize];
-        connection.compact();
-        connection.overdue_at.get_or_insert(now + patience);
-        let unsent = connection.unsent();
-        if unsent > most {
-            self.totals.slow_readers += 1;
-            self.close(key);
-            return;
-        }
-        self.expect_soon();
-        self.watch_for(key, Interest { readable: unsent < high, writable: true });
+    /// The connections to flush at the turn's end, in the order in which their answers came. The list
+    /// comes back by [`Egress::flushed_all`].
+    pub(super) fn take_dirty(&mut self) -> Vec<ConnectionKey> {
+        std::mem::take(&mut self.dirty)
     }
 
-    fn watch_for(&mut self, key: u32, wanted: Interest) {
-        let connection = &mut self.connections[key as usize];
-        if connection.interest != wanted {
-            connection.interest = wanted;
-            if self
-                .poller()
-                .modify(&self.connections[key as usize].stream, key.into(), wanted)
-                .is_err()
-            {
-                self.close(key);
-            }
-        }
+    pub(super) fn flushed_all(&mut self, mut list: Vec<ConnectionKey>) {
+        // While they were flushed, others may have been touched.
+        list.clear();
+        list.append(&mut self.dirty);
+        self.dirty = list;
     }
 
-    /// Says why and closes once the client has had a chance to read it: closing at once with
-    /// unread input would make the kernel throw the farewell away.
-    pub(super) fn say_goodbye(&mut self, key: u32, code: GoodbyeCode, why: &str) {
-        let now = self.now;
-        let Some(connection) = self.connections.get_mut(key as usize) else {
-            return;
-        };
-        connection.phase = Phase::Closing;
-        connection.input = Vec::new();
-        connection.overdue_at = Some(now + Duration::from_secs(1));
-        connection.rest_due = None;
-        Goodbye::new(code, why).encode(connection.output());
-        self.totals.frames_out += 1;
-        self.expect_soon();
-        self.flush(key);
+    /// Hands a connection's output to the kernel. False when the peer is gone.
+    pub(super) fn flush(&mut self, connection: &mut Connection, now: Instant) -> bool {
+        let flushed = connection.output.flush(&connection.stream, now);
+        self.count(connection);
+        flushed != Flushed::Closed
     }
 
-    /// A HELLO, the rest of a frame, a read or the peer's end of a closing connection is overdue.
-    pub(super) fn give_up_on(&mut self, key: u32) {
-        let connection = &self.connections[key as usize];
-        match connection.phase {
-            Phase::Closing => self.close(key),
-            Phase::Greeting => self.say_goodbye(key, GoodbyeCode::Idle, "no HELLO came in time"),
-            Phase::Open if connection.owes_rest(self.now) => {
-                self.say_goodbye(
-                    key,
-                    GoodbyeCode::Idle,
-                    "the rest of a frame did not come in time",
-                );
-            }
-            Phase::Open => {
-                self.totals.slow_readers += 1;
-                self.close(key);
-            }
-        }
+    /// Counts what the kernel did not take.
+    fn count(&mut self, connection: &mut Connection) {
+        let output = &mut connection.output;
+        let unsent = if output.is_blocked() { output.unsent() } else { 0 };
+        self.blocked = self.blocked + unsent - output.counted;
+        output.counted = unsent;
+    }
+
+    /// A connection is gone with what it left unread.
+    pub(super) const fn forget(&mut self, connection: &Connection) {
+        self.blocked -= connection.output.counted;
+    }
+}
+
+fn respond(connection: &mut Connection, head: ReplyHead, status: u16, payload: &[u8]) {
+    let limits = connection.limits;
+    let response = Response { head, status, payload };
+    if response.encode(&limits, connection.output.buffer()).is_err() {
+        let payload = b"the answer is longer than the client accepts";
+        let response = Response { head, status: Fault::AnswerTooLong.status(), payload };
+        let fits = response.encode(&limits, connection.output.buffer());
+        debug_assert!(fits.is_ok(), "the smallest frame size holds an explanation");
     }
 }

@@ -1,168 +1,157 @@
-//! One loop's life: wait, drain sockets, run requests for a bounded time, flush, tick; again.
+//! One loop's life: turn after turn, each in the order that [`EventLoop::turn`] says.
 
+use super::Remaining;
 use super::acceptor::Acceptor;
-use super::budgets::Budgets;
-use super::connection::{Connection, Phase};
-use super::{Job, Shared, nanos};
+use super::clock::Clock;
+use super::connections::Connections;
+use super::control::Control;
+use super::drain::{self, Drain};
+use super::egress::Egress;
+use super::intake::Intake;
+use super::introspect::Questions;
+use super::key::ConnectionKey;
+use super::liveness::Liveness;
+use super::run_queue::RunQueue;
+use super::runner::{Pool, Runner};
+use super::shared::{Inbox, Shared};
 use crate::config::Reception;
 use crate::counters::Totals;
-use crate::executor::Executor;
-use crate::net::{Listener, Stream};
-use crate::poll::{BATCH, Interest, Poller, Readiness};
+use crate::net::{Listener, Stream, Transfer};
+use crate::poll::{Interest, Poller, Readiness};
 use crate::service::{Reply, Service};
-use crate::time::now;
 use crate::timers::{Timers, install_timers};
-use crate::worker::{Pool, Ticket};
-use slab::Slab;
-use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
-use tailwater_control::{Shard, Wish};
-use tailwater_core::{Event, Instant, Observer, SessionId};
-use tailwater_wire::{Credit, Limits};
+use tailwater_core::{Instant, Observer};
+use tailwater_wire::Credit;
 
-/// Keys of the poller that are not connections.
+/// Keys of the poller that are not connections: no slot has such a number.
 const LISTENER: u64 = u64::MAX;
 const BELL: u64 = u64::MAX - 1;
-/// How often connections that owe us something are looked at.
-const SWEEP_EVERY: Duration = Duration::from_millis(500);
-/// Rounds of asking the kernel in one drain: 64 events each.
-const DRAIN_ROUNDS: usize = 256;
 /// How often the counts are published while busy.
 const PUBLISH_EVERY: Duration = Duration::from_millis(1);
 
+/// The stages of one loop, each of which owns its state, and what they share.
 pub(super) struct EventLoop<F> {
     pub(super) shared: Arc<Shared>,
-    index: usize,
-    poller: Poller,
-    acceptor: Option<Acceptor>,
-    pub(super) pool: Option<Arc<Pool>>,
-    pub(super) connections: Slab<Connection>,
-    generation: u32,
-    pub(super) shard: Box<dyn Shard>,
-    pub(super) observer: Watching,
-    pub(super) queue: VecDeque<Job>,
-    pub(super) executor: Executor<F, Ticket>,
-    pub(super) budgets: Option<Budgets>,
+    pub(super) index: usize,
+    pub(super) clock: Clock,
+    pub(super) poller: Poller,
+    pub(super) acceptor: Option<Acceptor>,
+    pub(super) connections: Connections,
+    pub(super) intake: Intake,
+    pub(super) control: Control,
+    pub(super) queue: RunQueue,
+    pub(super) runner: Runner<F>,
+    /// Most handlers of one connection.
+    pub(super) tasks_per_connection: usize,
     pub(super) timers: Rc<Timers>,
-    pub(super) scratch: Vec<u8>,
-    pub(super) dirty: Vec<u32>,
+    pub(super) egress: Egress,
+    pub(super) liveness: Liveness,
+    pub(super) drain: Drain,
+    /// When connections were last looked at for whether they may end.
+    pub(super) drained_at: Instant,
     pub(super) totals: Totals,
-    /// The loop's time, read at each step that takes long; everything in between uses it.
-    pub(super) now: Instant,
-    /// When the sockets were last looked at, before this time: nothing waits there for longer.
-    pub(super) looked: Instant,
-    /// Handler time since the sockets were last drained.
-    pub(super) handled_ns: u64,
-    pub(super) drain_every_ns: u64,
-    /// When this turn began to cost something: sleeping does not.
-    turn_began: Instant,
-    last_work: Instant,
-    sweep_at: Option<Instant>,
+    /// Requests of all connections that are not answered.
+    pub(super) unanswered: u64,
+    /// The reporter takes questions for the server's counts.
+    pub(super) questions: Questions,
     published_at: Instant,
-    pub(super) draining: bool,
 }
 
-/// Counts what the controller was kept from doing, and passes everything on.
-pub(super) struct Watching {
-    outer: Box<dyn Observer + Send>,
-    spared: u64,
-}
-
-impl Observer for Watching {
-    fn on_event(&mut self, now: Instant, event: &Event) {
-        self.spared += u64::from(matches!(event, Event::Spared(..)));
-        self.outer.on_event(now, event);
-    }
+/// What a loop is given at its start.
+pub(super) struct Start {
+    pub(super) shared: Arc<Shared>,
+    pub(super) index: usize,
+    pub(super) poller: Poller,
+    /// The first loop lets clients in.
+    pub(super) listener: Option<Listener>,
+    pub(super) pool: Option<Arc<Pool>>,
+    pub(super) questions: Questions,
 }
 
 impl<F: Future<Output = Reply>> EventLoop<F> {
-    pub(super) fn new(
-        shared: Arc<Shared>,
-        index: usize,
-        poller: Poller,
-        listener: Option<Listener>,
-        pool: Option<Arc<Pool>>,
-        outer: Box<dyn Observer + Send>,
-    ) -> Self {
+    pub(super) fn new(start: Start, observer: Box<dyn Observer + Send>) -> Self {
+        let Start { shared, index, poller, listener, pool, questions } = start;
+        let config = &shared.config;
         let doorbell = shared.inboxes[index].doorbell.clone();
-        let start = now();
+        let (tasks, budgets) = (config.tasks_max, config.locks.is_some());
+        let runner = match pool {
+            None => Runner::inline(doorbell, tasks, budgets, config.handler_max),
+            Some(pool) => Runner::workers(pool, index, config.handler_max),
+        };
+        let clock = Clock::new(config.drain_every);
+        let shard = shared.admission.clone().shard(index);
         Self {
-            shard: shared.admission.clone().shard(index),
-            executor: Executor::new(
-                doorbell,
-                shared.config.tasks_max,
-                shared.config.locks.is_some(),
-            ),
-            budgets: shared.config.locks.map(Budgets::new),
-            drain_every_ns: nanos(shared.config.drain_every),
-            shared,
             index,
             poller,
             acceptor: listener.map(Acceptor::new),
-            pool,
-            connections: Slab::new(),
-            generation: 0,
-            observer: Watching { outer, spared: 0 },
-            queue: VecDeque::new(),
+            connections: Connections::default(),
+            // Each loop has an equal share of what is bounded over all connections.
+            intake: Intake::new(config.input_total_max / config.loops),
+            control: Control::new(shard, observer, config.locks),
+            queue: RunQueue::new(config.queue_max),
+            runner,
+            tasks_per_connection: config.tasks_of_one(),
             timers: install_timers(),
-            scratch: vec![0; 64 << 10],
-            dirty: Vec::new(),
+            egress: Egress::new(config.output_high, config.output_total_max / config.loops),
+            liveness: Liveness::new(config),
+            drain: Drain::Off,
+            drained_at: Instant::ZERO,
             totals: Totals::default(),
-            now: start,
-            looked: start,
-            handled_ns: 0,
-            turn_began: start,
-            last_work: start,
-            sweep_at: None,
-            published_at: start,
-            draining: false,
+            unanswered: 0,
+            questions,
+            published_at: clock.now(),
+            clock,
+            shared,
         }
     }
 
-    pub(super) const fn index(&self) -> usize {
-        self.index
+    /// From its first turn to its last. If it panics, its clients are told before the panic goes on.
+    pub(super) fn live<S: Service<Future = F>>(mut self, service: &S) {
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| self.run(service))) {
+            self.abandon();
+            resume_unwind(panic);
+        }
     }
 
-    pub(super) const fn poller(&self) -> &Poller {
-        &self.poller
-    }
-
-    pub(super) fn run<S: Service<Future = F>>(mut self, service: &S) {
+    fn run<S: Service<Future = F>>(&mut self, service: &S) {
         if let Some(&core) = self.shared.config.cores.get(self.index) {
             // Tried before the thread started; it can only fail if the core vanished since.
             let _ = crate::cpu::pin(core);
         }
         self.watch_own_sources();
-        let mut ready = Vec::new();
-        loop {
-            let mut worked = self.drain(service, &mut ready);
-            worked |= self.collect_inbox();
-            self.accept_again();
-            self.timers.fire(self.now);
-            worked |= self.execute(service);
-            self.flush_dirty();
-            self.tick();
-            self.sweep();
-            if worked {
-                self.last_work = self.now;
-                self.totals.busy_ns += self.now.nanos_since(self.turn_began);
-            }
-            self.publish(false);
-            if self.draining && self.drain_is_over() {
-                break;
-            }
-        }
+        while !self.turn(service) {}
         self.publish(true);
+    }
+
+    /// One turn. True if it was the last.
+    fn turn<S: Service<Future = F>>(&mut self, service: &S) -> bool {
+        let mut worked = self.take_in(service);
+        worked |= self.collect();
+        self.accept_again();
+        self.timers.fire(self.clock.now());
+        worked |= self.run_queue(service);
+        self.end_overdue();
+        self.flush_dirty();
+        self.tick();
+        self.sweep();
+        if worked {
+            self.clock.worked();
+            self.totals.busy_ns += self.clock.turn_ns();
+        }
+        self.publish(false);
+        self.drain()
     }
 
     fn watch_own_sources(&self) {
         // A fresh poller takes two descriptors unless the kernel is out of memory, and then the
         // loop would be deaf: better to die loudly.
-        let bell = &self.shared.inboxes[self.index].bell;
-        self.poller.add(bell, BELL, Interest::READ).expect("the loop's bell can be watched");
+        self.poller
+            .add(&self.inbox().bell, BELL, Interest::READ)
+            .expect("the loop's bell can be watched");
         if let Some(acceptor) = &self.acceptor {
             self.poller
                 .add(&acceptor.listener, LISTENER, Interest::READ)
@@ -170,57 +159,108 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
         }
     }
 
-    /// Takes everything that has arrived. Requests that find nothing queued are answered while
-    /// their socket is hot, until the handlers have had their share of time.
-    fn drain<S: Service<Future = F>>(&mut self, service: &S, ready: &mut Vec<Readiness>) -> bool {
-        let timeout = self.patience();
-        let sleeps = timeout.is_none_or(|timeout| !timeout.is_zero());
-        self.poller.wait(timeout, ready);
-        let woke = now();
-        if sleeps {
-            self.shared.inboxes[self.index].doorbell.get_up();
-            // What woke the loop came just now; it was looking all the time until then.
-            self.looked = woke;
-        }
-        self.turn_began = if sleeps { woke } else { self.now };
-        self.now = woke;
-        self.handled_ns = 0;
-        let worked = !ready.is_empty();
-        for _ in 0..DRAIN_ROUNDS {
-            let full = ready.len() >= BATCH;
-            for readiness in ready.drain(..) {
-                self.serve(readiness, service);
+    fn inbox(&self) -> &Inbox {
+        &self.shared.inboxes[self.index]
+    }
+
+    /// Gives the sockets their share of time. Requests that find nothing queued are answered while their
+    /// socket is hot.
+    fn take_in<S: Service<Future = F>>(&mut self, service: &S) -> bool {
+        let mut found = true;
+        if self.intake.round_is_over() {
+            let timeout = self.timeout();
+            let sleeps = timeout.is_none_or(|timeout| !timeout.is_zero());
+            found = self.intake.begin_round(&self.poller, timeout);
+            if sleeps {
+                self.inbox().doorbell.get_up();
             }
-            if !full {
+            self.clock.begin_turn(sleeps);
+            self.clock.begin_round();
+        } else {
+            self.clock.begin_turn(false);
+        }
+        while let Some(readiness) = self.intake.next(&self.poller) {
+            self.serve(readiness, service);
+            if self.clock.sockets_had_their_share() {
                 break;
             }
-            self.poller.wait(Some(Duration::ZERO), ready);
         }
-        self.looked = woke;
-        worked
+        if self.intake.round_is_over() {
+            self.clock.end_round();
+        }
+        found
     }
 
     fn serve<S: Service<Future = F>>(&mut self, readiness: Readiness, service: &S) {
         match readiness.key {
             LISTENER => self.accept(),
-            BELL => self.shared.inboxes[self.index].bell.hush(),
-            key => {
-                let key = u32::try_from(key).expect("connection keys are 32 bits wide");
+            BELL => self.inbox().bell.hush(),
+            token => {
+                let key = ConnectionKey::from_token(token);
                 if readiness.writable {
-                    self.flush(key);
+                    self.write(key);
                 }
                 if readiness.readable {
-                    self.read(key, service);
+                    self.give_go(key, readiness.broken, service);
                 }
             }
         }
     }
 
+    /// The kernel takes more of a connection's output.
+    fn write(&mut self, key: ConnectionKey) {
+        let Some(connection) = self.connections.get_mut(key) else { return };
+        if connection.stream.push() == Transfer::Closed {
+            return self.close(key);
+        }
+        self.flush(key);
+        self.recall(key);
+    }
+
+    /// A connection's go: reads once, takes frames, and runs what they asked for if nothing else waits.
+    /// The poller tells of a broken one for as long as it is there: that is not read ends at once.
+    fn give_go<S: Service<Future = F>>(&mut self, key: ConnectionKey, broken: bool, service: &S) {
+        let idle = self.queue.is_empty() && self.runner.is_inline();
+        let mut scratch = self.intake.lend_scratch();
+        match self.read(key, &mut scratch) {
+            Transfer::Bytes(count) => {
+                self.take(key, &scratch[..count]);
+                if idle {
+                    self.run_hot(service);
+                }
+                self.settle(key);
+                self.after_go(key, self.egress.high());
+            }
+            Transfer::WouldBlock if broken => self.close(key),
+            // A handshake may go on without a byte for us.
+            Transfer::WouldBlock => self.after_go(key, self.egress.high()),
+            Transfer::Closed => self.close(key),
+        }
+        self.intake.return_scratch(scratch);
+    }
+
+    /// Reads once: the poller or the next round brings the rest. A connection that left frames behind has
+    /// those first.
+    fn read(&mut self, key: ConnectionKey, scratch: &mut [u8]) -> Transfer {
+        let high = self.egress.high();
+        let Some(connection) = self.connections.get_mut(key) else { return Transfer::WouldBlock };
+        connection.input.goes_again = false;
+        if !connection.is_read(high) {
+            return Transfer::WouldBlock;
+        }
+        if connection.input.has_leftover() {
+            return Transfer::Bytes(0);
+        }
+        let read = connection.stream.read(scratch);
+        if let Transfer::Bytes(count) = read {
+            connection.input.on_bytes(self.clock.look(), count);
+        }
+        read
+    }
+
     fn accept(&mut self) {
-        let Some(acceptor) = &mut self.acceptor else {
-            return;
-        };
-        let accepted = acceptor.accept(self.now, &self.shared);
+        let Some(acceptor) = &mut self.acceptor else { return };
+        let accepted = acceptor.accept(self.clock.now(), &self.shared);
         if acceptor.rests_until().is_some() {
             // It fails only for a descriptor that is not watched.
             let _ = self.poller.modify(&acceptor.listener, LISTENER, Interest::default());
@@ -234,7 +274,7 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
     /// Goes on accepting after a rest.
     fn accept_again(&mut self) {
         if let Some(acceptor) = &mut self.acceptor
-            && acceptor.wakes(self.now)
+            && acceptor.wakes(self.clock.now())
         {
             let _ = self.poller.modify(&acceptor.listener, LISTENER, Interest::READ);
         }
@@ -242,160 +282,110 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
 
     fn adopt(&mut self, stream: Stream) {
         self.totals.accepted += 1;
-        self.generation = self.generation.wrapping_add(1);
-        // Strangers get no more than this buffered; HELLO fits.
-        let limits = Limits::new(Limits::FLOOR);
-        let overdue = self.now + self.shared.config.patience;
-        let connection = Connection::new(stream, self.generation, limits, overdue);
-        let key = self.connections.insert(connection);
-        let watched =
-            self.poller.add(&self.connections[key].stream, key as u64, Interest::READ).is_ok();
-        let session = SessionId(u32::try_from(key).expect("bounded by connections_max"));
-        let offer = self.shard.on_open(self.now, session, &mut self.observer);
-        self.connections[key].offer = offer;
-        self.sweep_at.get_or_insert(self.now + SWEEP_EVERY);
-        if !watched {
-            self.close(session.0);
+        let now = self.clock.now();
+        let hello = now + self.shared.config.patience;
+        let connection = self.connections.add(stream, now, hello);
+        let key = connection.key;
+        connection.offer = self.control.open(now, key.session());
+        self.liveness.refresh(connection);
+        if self.poller.add(&connection.stream, key.token(), Interest::READ).is_err() {
+            self.close(key);
         }
     }
 
-    fn collect_inbox(&mut self) -> bool {
+    /// What other threads have left.
+    fn collect(&mut self) -> bool {
         let mut worked = false;
-        while let Some(stream) = self.shared.inboxes[self.index].streams.pop() {
+        while let Some(stream) = self.inbox().streams.pop() {
             self.adopt(stream);
             worked = true;
         }
-        while let Some(done) = self.shared.inboxes[self.index].done.pop() {
-            self.finish(&done.ticket, done.reply, done.ended.unwrap_or(self.now));
+        while let Some(done) = self.inbox().done.pop() {
             worked = true;
+            if let Some((ended, at)) = self.runner.collect(done, &mut self.connections) {
+                let key = ended.origin.key.connection;
+                self.finish(ended, at);
+                self.settle(key);
+            }
+        }
+        while let Some(report) = self.inbox().reports.pop() {
+            worked = true;
+            self.tell(report);
         }
         worked
     }
 
-    /// Forgets a connection at once. Its requests are answered to nobody.
-    pub(super) fn close(&mut self, key: u32) {
-        if self.connections.try_remove(key as usize).is_some() {
-            self.shard.on_close(self.now, SessionId(key), &mut self.observer);
-            self.shared.connections.fetch_sub(1, Relaxed);
-            self.totals.closed += 1;
+    /// Ends handlers that have run for longer than they may.
+    fn end_overdue(&mut self) {
+        while let Some(cut) = self.runner.cut_overdue(self.clock.now(), &mut self.connections) {
+            self.time_out(&cut);
+            self.settle(cut.origin.key.connection);
         }
-    }
-
-    /// The age of the oldest request that waits.
-    pub(super) fn delay(&self) -> Duration {
-        self.queue.front().map_or(Duration::ZERO, |job| self.now.since(job.arrived))
     }
 
     /// Tells the controller the delay and carries out its wishes.
     fn tick(&mut self) {
-        let delay = self.delay();
-        self.shard.on_tick(self.now, delay, &mut self.observer);
-        while let Some(Wish::Credit(session, offer)) =
-            self.shard.poll_wish(self.now, &mut self.observer)
-        {
-            let Some(connection) = self.connections.get_mut(session.index()) else {
-                continue;
-            };
+        let now = self.clock.now();
+        self.control.tick(now, self.queue.delay(now));
+        while let Some((session, offer)) = self.control.wish(now) {
+            let Some(connection) = self.connections.of_session(session) else { continue };
             connection.offer = offer;
-            let credit = Credit { grant: super::egress::grant(offer), stamp: self.now.stamp() };
-            credit.encode(connection.output());
+            let credit = Credit { grant: super::egress::grant(offer), stamp: now.stamp() };
+            credit.encode(connection.output.buffer());
+            let key = connection.key;
             self.totals.credit_frames += 1;
             self.totals.frames_out += 1;
-            self.flush(session.0);
+            self.flush(key);
         }
-    }
-
-    /// Says goodbye to clients that owe a HELLO, the rest of a frame, a read or their leaving for too
-    /// long.
-    fn sweep(&mut self) {
-        if self.sweep_at.is_none_or(|at| at > self.now) {
-            return;
-        }
-        let overdue: Vec<u32> = self
-            .connections
-            .iter()
-            .filter(|(_, connection)| connection.is_overdue(self.now))
-            .map(|(key, _)| key as u32)
-            .collect();
-        for key in overdue {
-            self.give_up_on(key);
-        }
-        let owes =
-            |connection: &Connection| connection.overdue_at.or(connection.rest_due).is_some();
-        let owing = self.connections.iter().any(|(_, connection)| owes(connection));
-        self.sweep_at = owing.then(|| self.now + SWEEP_EVERY);
-    }
-
-    pub(super) fn expect_soon(&mut self) {
-        self.sweep_at.get_or_insert(self.now + SWEEP_EVERY);
     }
 
     /// How long the loop may wait for the kernel; zero while there is something to do.
-    fn patience(&mut self) -> Option<Duration> {
-        let busy = self.has_work();
+    fn timeout(&mut self) -> Option<Duration> {
         let spins = match self.shared.config.reception {
             Reception::Poll => true,
-            Reception::SpinThenBlock(budget) => self.now.since(self.last_work) < budget,
+            Reception::SpinThenBlock(budget) => self.clock.idle() < budget,
             Reception::Block => false,
         };
-        if busy || spins {
+        if spins || self.has_work() {
             return Some(Duration::ZERO);
         }
         self.publish(true);
-        self.shared.inboxes[self.index].doorbell.lie_down();
-        if self.has_work() || self.must_begin_to_drain() {
-            self.shared.inboxes[self.index].doorbell.get_up();
+        self.inbox().doorbell.lie_down();
+        let begins_to_drain = self.drain == Drain::Off && self.shared.draining_until().is_some();
+        if self.has_work() || begins_to_drain {
+            self.inbox().doorbell.get_up();
             return Some(Duration::ZERO);
         }
-        let drain = self.draining.then(|| self.now + Duration::from_millis(1));
-        let accept = self.acceptor.as_ref().and_then(Acceptor::rests_until);
-        [self.shard.next_deadline(self.now), self.timers.next(), self.sweep_at, drain, accept]
-            .into_iter()
-            .flatten()
-            .min()
-            .map(|at| at.since(self.now))
+        let now = self.clock.now();
+        let drain = self.drain.is_on().then(|| now + drain::LOOK_EVERY);
+        [
+            self.control.next_tick(now),
+            self.timers.next(),
+            self.runner.next_due(),
+            self.liveness.next(),
+            self.acceptor.as_ref().and_then(Acceptor::rests_until),
+            drain,
+        ]
+        .into_iter()
+        .flatten()
+        .min()
+        .map(|at| at.since(now))
     }
 
     fn has_work(&self) -> bool {
-        let queue_moves = match &self.pool {
-            None => !self.queue.is_empty() && self.executor.has_room(),
-            Some(pool) => !self.queue.is_empty() && pool.await_room(),
-        };
-        queue_moves || self.executor.has_ready() || !self.shared.inboxes[self.index].is_empty()
+        let queue_moves = !self.queue.is_empty() && self.runner.await_room();
+        let woken = self.runner.has_woken() || !self.inbox().is_empty();
+        queue_moves || woken || self.intake.has_work()
     }
 
-    fn publish(&mut self, now: bool) {
-        if now || self.now.since(self.published_at) >= PUBLISH_EVERY {
-            self.published_at = self.now;
-            self.totals.spared = self.observer.spared;
-            self.shared.counters[self.index].store(&self.totals);
-            if self.must_begin_to_drain() {
-                self.begin_to_drain();
-            }
+    pub(super) fn publish(&mut self, at_once: bool) {
+        let now = self.clock.now();
+        if at_once || now.since(self.published_at) >= PUBLISH_EVERY {
+            self.published_at = now;
+            self.totals.spared = self.control.spared();
+            let connections = self.connections.len() as u64;
+            let left = Remaining { connections, unanswered: self.unanswered };
+            self.shared.publish(self.index, &self.totals, left);
         }
-    }
-
-    fn must_begin_to_drain(&self) -> bool {
-        !self.draining && self.shared.draining_until().is_some()
-    }
-
-    fn begin_to_drain(&mut self) {
-        self.draining = true;
-        self.acceptor = None;
-    }
-
-    /// Ends connections that owe nothing; true when none is left or patience is at its end.
-    fn drain_is_over(&mut self) -> bool {
-        let idle: Vec<u32> = self
-            .connections
-            .iter()
-            .filter(|(_, connection)| connection.pending == 0 && connection.phase != Phase::Closing)
-            .map(|(key, _)| key as u32)
-            .collect();
-        for key in idle {
-            self.say_goodbye(key, tailwater_wire::GoodbyeCode::Draining, "the server shuts down");
-        }
-        let until = self.shared.draining_until().unwrap_or(Instant::ZERO);
-        self.connections.is_empty() || now() >= until
     }
 }

@@ -1,30 +1,104 @@
-//! What a server tells of itself when asked: its counts, and the locks that were waited for longest.
+//! Questions for the server's counts: beside admission, since they must be answered when everything is shed,
+//! and beside the loops, since an answer may take long to make.
 
-use super::egress::grant;
 use super::event_loop::EventLoop;
-use crate::service::{Reply, status};
-use std::fmt::Write as _;
+use super::job::{Answer, Origin};
+use super::key::ConnectionKey;
+use super::shared::{Report, Shared};
+use crate::config::Introspection;
+use crate::counts::{BudgetCounts, Counts, LOCKS_TOLD, LockCounts};
+use crate::net::{Peer, Stream};
+use crate::service::Reply;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::Duration;
-use tailwater_core::{Instant, Nanos as _, RequestId};
+use tailwater_control::{Arrival, Completion, Outcome, Reason, Verdict};
+use tailwater_core::{Instant, Nanos as _};
 use tailwater_sync::LockStats;
-use tailwater_wire::{ReplyHead, Response};
+use tailwater_wire::Fault;
 
-/// Locks that are told of; the rest waited less. `tailwater-load` knows the number too (`counts.rs`).
-const LOCKS_TOLD: usize = 32;
+/// Questions that wait for the reporter at most; beyond it clients are told to ask later.
+const WAITING: usize = 64;
 
-/// How often a client may ask: so many times in a row, and once more for each of these gaps.
+/// Where loops leave questions for the reporter.
+pub(super) type Questions = SyncSender<Question>;
+
+/// A client's question, and the loop that is to answer it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Question {
+    home: usize,
+    origin: Origin,
+    budgets: Option<BudgetCounts>,
+}
+
+/// The thread that makes reports.
+pub(super) struct Reporter {
+    shared: Arc<Shared>,
+    questions: Receiver<Question>,
+}
+
+impl Reporter {
+    pub(super) fn new(shared: Arc<Shared>) -> (Self, Questions) {
+        let (sender, questions) = sync_channel(WAITING);
+        (Self { shared, questions }, sender)
+    }
+
+    /// Answers until the last loop has ended.
+    pub(super) fn run(self) {
+        let mut allowance = Allowance::default();
+        while let Ok(question) = self.questions.recv() {
+            let may_ask = allowance.take(crate::time::now());
+            let text = may_ask.then(|| report(&self.shared, question.budgets));
+            let inbox = &self.shared.inboxes[question.home];
+            inbox.reports.push(Report { question, text });
+            inbox.doorbell.notify();
+        }
+    }
+}
+
+/// One JSON object.
+fn report(shared: &Shared, budgets: Option<BudgetCounts>) -> Vec<u8> {
+    let gauges = shared.admission.gauges();
+    let locks = tailwater_sync::report_top(LOCKS_TOLD);
+    let counts = Counts {
+        totals: shared.totals(),
+        pool: gauges.pool.into(),
+        issued: gauges.issued.into(),
+        sessions: gauges.sessions.into(),
+        delay_ns: gauges.delay.nanos(),
+        rtt_ns: gauges.rtt.nanos(),
+        budgets,
+        locks: locks.iter().map(lock_counts).collect(),
+    };
+    serde_json::to_vec(&counts).unwrap_or_default()
+}
+
+fn lock_counts(lock: &LockStats) -> LockCounts {
+    LockCounts {
+        name: lock.name.into(),
+        contended: lock.contended,
+        refused: lock.refused,
+        gave_up: lock.gave_up,
+        wait_ns: lock.wait_total.nanos(),
+        wait_p50_ns: lock.wait_p50.nanos(),
+        wait_p99_ns: lock.wait_p99.nanos(),
+        wait_max_ns: lock.wait_max.nanos(),
+    }
+}
+
+/// How often the server answers: so many times in a row, and once more for each of these gaps.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Questions {
+struct Allowance {
     /// When the last question would have been due, had they come at the gap.
     paid_until: Instant,
 }
 
-impl Questions {
+impl Allowance {
     const BURST: u64 = 16;
     const GAP: Duration = Duration::from_millis(20);
 
-    /// Whether one more may be answered now. It takes some ten microseconds of a loop that may be full.
-    fn may_ask(&mut self, now: Instant) -> bool {
+    /// Whether one more may be answered now.
+    fn take(&mut self, now: Instant) -> bool {
         let ahead = Self::GAP.nanos() * Self::BURST;
         if self.paid_until.as_nanos() > now.as_nanos() + ahead {
             return false;
@@ -34,99 +108,99 @@ impl Questions {
     }
 }
 
+/// Whether a client may ask.
+fn may_ask(whose: Introspection, stream: &Stream) -> bool {
+    match whose {
+        Introspection::Anyone => true,
+        Introspection::Off => false,
+        Introspection::Local => match stream.peer() {
+            Ok(Peer::Tcp(address)) => address.ip().to_canonical().is_loopback(),
+            Ok(Peer::Unix { .. }) => true,
+            Err(_) => false,
+        },
+    }
+}
+
 impl<F: Future<Output = Reply>> EventLoop<F> {
-    /// Beside admission: it must answer when everything is shed. Who asks too often is told so.
-    pub(super) fn introspect(&mut self, key: u32, id: RequestId) {
-        let may_ask = self.connections[key as usize].questions.may_ask(self.now);
-        let (status, text) = if may_ask {
-            (0, self.counts())
-        } else {
-            (status::TOO_OFTEN, "counts are told 50 times a second at most; ask later".into())
-        };
-        let stamp = self.now.stamp();
-        let connection = &mut self.connections[key as usize];
-        let grant = grant(connection.offer);
-        let head = ReplyHead { id, grant, stamp, sojourn_ns: 0, waited_ns: 0 };
-        let limits = connection.limits;
-        let response = Response { head, status, payload: text.as_bytes() };
-        if response.encode(&limits, connection.output()).is_err() {
-            let payload = b"the counts are longer than the client accepts";
-            let response = Response { head, status: status::ANSWER_TOO_LONG, payload };
-            let fits = response.encode(&limits, connection.output());
-            debug_assert!(fits.is_ok(), "the smallest frame size holds an explanation");
+    /// Passes a question on to the reporter. A client that registers by it is registered as by any request.
+    pub(super) fn on_question(&mut self, origin: Origin, registers: Option<&Arrival>) {
+        let key = origin.key.connection;
+        if let Some(arrival) = registers {
+            self.register(key, arrival);
         }
-        self.totals.frames_out += 1;
-        self.after_output(key);
-    }
-
-    /// One JSON object.
-    fn counts(&self) -> String {
-        self.shared.counters[self.index()].store(&self.totals);
-        let mut json = self.shared.totals().to_json(&self.shared.admission.gauges());
-        json.truncate(json.trim_end_matches('}').len());
-        if let Some(budgets) = &self.budgets {
-            json.push_str(",\"budgets\":");
-            json.push_str(&budgets.to_json());
+        let Some(connection) = self.connections.get_mut(key) else { return };
+        if !may_ask(self.shared.config.introspection, &connection.stream) {
+            let why = b"the server's counts are not told to this client";
+            return self.tell_apart(&origin, Fault::Forbidden.status(), why);
         }
-        json.push_str(",\"locks\":[");
-        for (index, lock) in tailwater_sync::report_top(LOCKS_TOLD).iter().enumerate() {
-            json.push_str(if index == 0 { "" } else { "," });
-            write_lock(&mut json, lock);
-        }
-        json.push_str("]}");
-        json
-    }
-}
-
-fn write_lock(json: &mut String, lock: &LockStats) {
-    json.push_str("{\"name\":\"");
-    write_text(json, lock.name);
-    let _ = write!(
-        json,
-        "\",\"contended\":{},\"refused\":{},\"gave_up\":{},\"wait_ns\":{},\"wait_p50_ns\":{},\
-         \"wait_p99_ns\":{},\"wait_max_ns\":{}}}",
-        lock.contended,
-        lock.refused,
-        lock.gave_up,
-        lock.wait_total.nanos(),
-        lock.wait_p50.nanos(),
-        lock.wait_p99.nanos(),
-        lock.wait_max.nanos()
-    );
-}
-
-/// A name may be anything; JSON wants quotes, backslashes and control characters escaped.
-fn write_text(json: &mut String, text: &str) {
-    for character in text.chars() {
-        match character {
-            '"' | '\\' => json.extend(['\\', character]),
-            control if control.is_control() => {
-                let _ = write!(json, "\\u{:04x}", u32::from(control));
+        // The reporter reads what is published; the client may ask for what it has caused just now.
+        self.publish(true);
+        let budgets = self.control.budgets().map(super::budgets::Budgets::counts);
+        let question = Question { home: self.index, origin, budgets };
+        match self.questions.try_send(question) {
+            Ok(()) => {
+                if let Some(connection) = self.connections.get_mut(key) {
+                    connection.work.questions += 1;
+                }
             }
-            other => json.push(other),
+            Err(_) => self.tell_apart(&origin, Fault::TooOften.status(), TOO_OFTEN),
+        }
+    }
+
+    /// The reporter has answered.
+    pub(super) fn tell(&mut self, report: Report) {
+        let origin = report.question.origin;
+        let key = origin.key.connection;
+        if let Some(connection) = self.connections.get_mut(key).filter(|it| it.is_answered()) {
+            connection.work.questions -= 1;
+            match report.text {
+                Some(text) => self.tell_apart(&origin, 0, &text),
+                None => self.tell_apart(&origin, Fault::TooOften.status(), TOO_OFTEN),
+            }
+            self.settle(key);
+        }
+    }
+
+    /// An answer that the controller knows nothing of.
+    fn tell_apart(&mut self, origin: &Origin, status: u16, payload: &[u8]) {
+        let now = self.clock.now();
+        let Some(connection) = self.connections.get_mut(origin.key.connection) else { return };
+        let answer = Answer::Response { status, payload };
+        self.egress.answer(connection, origin, now, Duration::ZERO, answer);
+        self.totals.frames_out += 1;
+    }
+
+    /// Registers a client whose first request is none that the controller judges.
+    fn register(&mut self, key: ConnectionKey, arrival: &Arrival) {
+        let (now, session) = (self.clock.now(), key.session());
+        let verdict = self.control.judge(now, session, arrival, self.queue.delay(now));
+        let outcome = match verdict {
+            // It is no work for the controller to count.
+            Verdict::Admit => Outcome::Shed(Reason::Cancelled),
+            Verdict::Shed(reason) | Verdict::Close(reason) => Outcome::Shed(reason),
+        };
+        let done = Completion { outcome, waited: Duration::ZERO, service: Duration::ZERO };
+        let offer = self.control.done(now, session, &done);
+        if let Some(connection) = self.connections.get_mut(key) {
+            connection.offer = offer;
         }
     }
 }
+
+const TOO_OFTEN: &[u8] = b"counts are told 50 times a second at most; ask later";
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn who_keeps_asking_is_answered_at_the_gap_and_who_pauses_may_ask_in_a_row_again() {
-        let mut questions = Questions::default();
+    fn a_client_that_keeps_asking_is_answered_at_the_gap_and_after_a_pause_in_a_row_again() {
+        let mut allowance = Allowance::default();
         let at = |ms: u64| Instant::from_nanos((10_000 + ms) * 1_000_000);
         let mut answered =
-            |from: u64, to: u64| (from..to).filter(|ms| questions.may_ask(at(*ms))).count();
+            |from: u64, to: u64| (from..to).filter(|ms| allowance.take(at(*ms))).count();
         assert_eq!(answered(0, 17), 17, "a few in a row");
         assert_eq!(answered(17, 1_017), 50, "then fifty a second");
         assert_eq!(answered(5_000, 5_017), 17, "after a pause");
-    }
-
-    #[test]
-    fn any_name_of_a_lock_makes_valid_json() {
-        let mut json = String::new();
-        write_text(&mut json, "a \"b\" \\ \n ü");
-        assert_eq!(json, "a \\\"b\\\" \\\\ \\u000a ü");
     }
 }

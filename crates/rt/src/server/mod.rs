@@ -1,46 +1,93 @@
 //! The server: loops that own connections, from bytes to responses.
 //!
-//! `event_loop` is one loop's life, `ingress` turns bytes into admitted jobs, `execution` runs
-//! them, `egress` sends what came of it, `introspect` tells of it, `budgets` bounds how long they queue,
-//! `connection` is one client, `acceptor` lets clients in.
+//! A loop is a pipeline of stages, each of which owns its state; `event_loop::EventLoop::turn` says in which
+//! order they have theirs:
+//!
+//! 1. `acceptor` lets clients in; `connections` keeps them by key (`key`). A `connection` has an `input`, an
+//!    `output`, and its `work`: the requests that are not answered.
+//! 2. `intake` gives each socket that has something its go; `arrival` takes frames and asks `control`, which
+//!    owns the loop's half of the controller, for its verdict.
+//! 3. `run_queue` holds what was admitted (`job`); `running` gives each its turn and `runner` runs it.
+//! 4. `ending` tells the controller how a request ended, and `egress` turns the answer into bytes.
+//! 5. `closing` sends them and ends connections; `liveness` knows which of them owe us something.
+//!
+//! Beside them: `greeting` is the first frame, `introspect` tells the server's counts, `budgets` bounds how
+//! long requests queue at locks, `drain` is the end in order, `threads` starts and joins everything.
 
 mod acceptor;
+mod arrival;
 mod budgets;
+mod clock;
+mod closing;
 mod connection;
+mod connections;
+mod control;
+mod drain;
 mod egress;
+mod ending;
 mod event_loop;
-mod execution;
-mod ingress;
+mod greeting;
+mod input;
+mod intake;
 mod introspect;
+mod job;
+mod key;
+mod liveness;
+mod output;
+mod progress;
+mod run_queue;
+mod runner;
+mod running;
+mod send_clock;
+mod shared;
+mod threads;
+mod tokens;
+mod work;
 
-use crate::bell::Doorbell;
-use crate::config::{Placement, ServerConfig};
-use crate::counters::{Published, Totals};
-use crate::net::{Address, ListenError, Listener, Stream};
-use crate::poll::{EventBell, Poller};
-use crate::service::{Reply, Request, Service};
+use crate::config::ServerConfig;
+use crate::counters::Totals;
+use crate::net::{Address, ListenError, Listener};
+use crate::service::{Reply, Service};
 use crate::time::now;
-use crate::worker::{Done, Limits, Pool, Ticket};
-use crossbeam_queue::SegQueue;
-use event_loop::EventLoop;
 use rustix::io::Errno;
+use shared::{Inbox, Shared};
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::Ordering::{Relaxed, SeqCst};
-use std::sync::atomic::{AtomicU64, AtomicUsize};
-use std::thread::JoinHandle;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 use tailwater_control::{Admission, Gauges};
-use tailwater_core::{Instant, Nanos, Observer, RequestId, Silent};
-use tailwater_sync::budget::{self, TaskBudget};
+use tailwater_core::{Observer, Silent};
+use threads::Threads;
 
 /// A running server. Dropping it stops it at once; [`Server::drain`] stops it gracefully.
+///
+/// Both wait for the server's threads, except on one of these, for instance in a handler: there they begin the
+/// end and return.
 pub struct Server {
     address: Address,
     shared: Arc<Shared>,
-    loops: Vec<JoinHandle<()>>,
-    workers: Vec<JoinHandle<()>>,
-    pool: Option<Arc<Pool>>,
+    threads: Threads,
+}
+
+/// What a drain has left.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[must_use = "what was not answered is told here alone"]
+pub struct Drained {
+    /// Requests that were accepted and not answered within the caller's patience.
+    pub unanswered: u64,
+    /// Connections that had not taken all their answers by then.
+    pub unsent: u64,
+    /// Why the server had failed, if it had.
+    pub failure: Option<String>,
+}
+
+/// What is left to do until a server has drained; at most a millisecond or a turn old.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Remaining {
+    /// Connections that are open.
+    pub connections: u64,
+    /// Requests that wait or run.
+    pub unanswered: u64,
 }
 
 /// Why a server did not start. The message says who must act.
@@ -93,9 +140,10 @@ impl Server {
         config: ServerConfig,
         admission: Arc<dyn Admission>,
         service: S,
-        mut observe: impl FnMut(usize) -> Box<dyn Observer + Send>,
+        observe: impl FnMut(usize) -> Box<dyn Observer + Send>,
     ) -> Result<Self, StartError> {
         config.check().map_err(StartError::Config)?;
+        config.check_controller(&*admission).map_err(StartError::Config)?;
         let listener = Listener::bind(&config.listen)
             .map_err(|error| StartError::Listen(config.listen.clone(), error))?;
         if let Some(keep_alive) = config.keep_alive {
@@ -104,43 +152,8 @@ impl Server {
         let address = listener.address().clone();
         let inboxes: Vec<_> = (0..config.loops).map(|_| Inbox::new()).collect::<Result<_, _>>()?;
         let shared = Arc::new(Shared::new(config, admission, inboxes.into()));
-        let service = Arc::new(replying(service));
-        let mut server =
-            Self { address, shared, loops: Vec::new(), workers: Vec::new(), pool: None };
-        if let Placement::Workers(count) = server.shared.config.placement {
-            let (config, inboxes) = (&server.shared.config, server.shared.inboxes.clone());
-            let limits = Limits { tasks: config.tasks_max, budgets: config.locks.is_some() };
-            let (pool, workers) =
-                Pool::start(count, limits, service.clone(), inboxes).map_err(StartError::System)?;
-            (server.pool, server.workers) = (Some(pool), workers);
-        }
-        let mut listener = Some(listener);
-        for index in 0..server.shared.config.loops {
-            server.start_loop(index, listener.take(), service.clone(), observe(index))?;
-        }
-        Ok(server)
-    }
-
-    fn start_loop<S: Service<Future: Future<Output = Reply>>>(
-        &mut self,
-        index: usize,
-        listener: Option<Listener>,
-        service: Arc<S>,
-        observer: Box<dyn Observer + Send>,
-    ) -> Result<(), StartError> {
-        let (shared, pool) = (self.shared.clone(), self.pool.clone());
-        if let Some(&core) = shared.config.cores.get(index) {
-            check_core(core)?;
-        }
-        let poller = Poller::new()?;
-        let thread = std::thread::Builder::new()
-            .name(format!("tailwater-loop-{index}"))
-            .spawn(move || {
-                EventLoop::new(shared, index, poller, listener, pool, observer).run(&*service);
-            })
-            .map_err(StartError::System)?;
-        self.loops.push(thread);
-        Ok(())
+        let threads = Threads::start(shared.clone(), listener, replying(service), observe)?;
+        Ok(Self { address, shared, threads })
     }
 
     /// Where it listens, with the port that was really taken.
@@ -161,31 +174,39 @@ impl Server {
         self.shared.admission.gauges()
     }
 
-    /// Lets nobody new in, sheds new requests as `draining`, finishes what was admitted, says
-    /// goodbye and returns: when all is done, or after `patience`.
-    pub fn drain(mut self, patience: Duration) {
+    /// Why the server has failed, if it has: one of its threads panicked. Then all of them end, the clients
+    /// are told, and nothing is served any more.
+    #[must_use]
+    pub fn failure(&self) -> Option<&str> {
+        self.shared.failure()
+    }
+
+    /// Begins to drain and returns: nobody new is let in, new requests are shed as `draining`, what was
+    /// accepted is answered and sent, and each client is told goodbye. What is not done after `patience` is
+    /// given up; [`Duration::MAX`] waits for as long as it takes. Of several calls the shortest patience counts.
+    pub fn begin_drain(&self, patience: Duration) {
         self.shared.begin_drain(now() + patience);
-        self.join();
     }
 
-    fn join(&mut self) {
-        for thread in self.loops.drain(..) {
-            // A loop that panicked has printed why; the others still end in order.
-            let _ = thread.join();
-        }
-        if let Some(pool) = self.pool.take() {
-            pool.stop();
-        }
-        for thread in self.workers.drain(..) {
-            let _ = thread.join();
-        }
+    /// What is left to do.
+    #[must_use]
+    pub fn remaining(&self) -> Remaining {
+        self.shared.remaining()
     }
-}
 
-impl Drop for Server {
-    fn drop(&mut self) {
-        self.shared.begin_drain(Instant::ZERO);
-        self.join();
+    /// Drains as [`Server::begin_drain`] says, and waits for the end: when all is done, or after `patience`.
+    pub fn drain(mut self, patience: Duration) -> Drained {
+        self.begin_drain(patience);
+        if self.threads.is_one_of_them() {
+            self.threads.detach();
+        } else {
+            self.threads.join();
+        }
+        Drained {
+            unanswered: self.shared.unanswered.load(Relaxed),
+            unsent: self.shared.unsent.load(Relaxed),
+            failure: self.failure().map(Into::into),
+        }
     }
 }
 
@@ -194,7 +215,7 @@ impl Drop for Server {
 fn replying<S: Service>(service: S) -> impl Service<Future: Future<Output = Reply>> {
     move |request| {
         let running = service.call(request);
-        async move { running.await.into() }
+        async move { running.await.into().checked() }
     }
 }
 
@@ -204,117 +225,4 @@ fn check_core(core: usize) -> Result<(), StartError> {
     let result = crate::cpu::pin(core).map_err(StartError::Config);
     rustix::thread::sched_setaffinity(None, &before)?;
     result
-}
-
-/// What the loops of a server have in common.
-pub(crate) struct Shared {
-    pub(crate) config: ServerConfig,
-    pub(crate) admission: Arc<dyn Admission>,
-    pub(crate) inboxes: Arc<[Inbox]>,
-    counters: Vec<Published>,
-    connections: AtomicUsize,
-    /// When to give up draining, in nanoseconds; `u64::MAX` while not draining.
-    drain_until_ns: AtomicU64,
-}
-
-impl Shared {
-    fn new(config: ServerConfig, admission: Arc<dyn Admission>, inboxes: Arc<[Inbox]>) -> Self {
-        Self {
-            counters: inboxes.iter().map(|_| Published::default()).collect(),
-            config,
-            admission,
-            inboxes,
-            connections: AtomicUsize::new(0),
-            drain_until_ns: AtomicU64::new(u64::MAX),
-        }
-    }
-
-    fn totals(&self) -> Totals {
-        let mut totals = Totals::default();
-        for published in &self.counters {
-            published.add_to(&mut totals);
-        }
-        totals
-    }
-
-    fn begin_drain(&self, until: Instant) {
-        self.drain_until_ns.fetch_min(until.as_nanos(), SeqCst);
-        for inbox in &*self.inboxes {
-            // Rung without looking: a loop may be between its last check and its sleep.
-            inbox.doorbell.notify();
-            crate::bell::Bell::ring(&inbox.bell);
-        }
-    }
-
-    fn draining_until(&self) -> Option<Instant> {
-        let until = self.drain_until_ns.load(Relaxed);
-        (until != u64::MAX).then(|| Instant::from_nanos(until))
-    }
-}
-
-/// What other threads leave for a loop.
-pub(crate) struct Inbox {
-    pub(crate) streams: SegQueue<Stream>,
-    pub(crate) done: SegQueue<Done>,
-    pub(crate) doorbell: Arc<Doorbell>,
-    bell: EventBell,
-}
-
-impl Inbox {
-    fn new() -> Result<Self, Errno> {
-        let bell = EventBell::new()?;
-        Ok(Self {
-            streams: SegQueue::new(),
-            done: SegQueue::new(),
-            doorbell: Arc::new(Doorbell::new(Box::new(bell.clone()))),
-            bell,
-        })
-    }
-
-    fn is_empty(&self) -> bool {
-        self.streams.is_empty() && self.done.is_empty()
-    }
-}
-
-/// An admitted request that waits to be run.
-pub(crate) struct Job {
-    connection: u32,
-    generation: u32,
-    id: RequestId,
-    /// When it reached this machine, as far as can be told.
-    arrived: Instant,
-    /// How long it may queue, where that is limited.
-    budget: Option<TaskBudget>,
-    pub(crate) request: Request,
-}
-
-impl Job {
-    /// It starts now. What it waited in queues until then is deducted from its budget.
-    pub(crate) fn ticket(&self, started: Instant) -> Ticket {
-        let budget = self.budget.map(|mut budget| {
-            let entered = budget::enter(&mut budget);
-            budget::deduct(started.since(self.arrived));
-            drop(entered);
-            budget
-        });
-        Ticket {
-            budget,
-            bytes: self.request.payload.len(),
-            connection: self.connection,
-            generation: self.generation,
-            id: self.id,
-            arrived: self.arrived,
-            started,
-        }
-    }
-}
-
-/// How long ago, in nanoseconds, for the wire.
-fn wire_ns(from: Instant, to: Instant) -> u32 {
-    tailwater_wire::saturating_ns(Duration::from_nanos(to.nanos_since(from)))
-}
-
-/// Keeps `Nanos` in scope for the submodules that measure.
-fn nanos(duration: Duration) -> u64 {
-    duration.nanos()
 }

@@ -1,0 +1,217 @@
+//! What a connection sent: frames to verdicts.
+
+use super::connection::{Connection, Farewell, Phase};
+use super::control::shed;
+use super::event_loop::EventLoop;
+use super::greeting::greet;
+use super::input::{Next, Stop};
+use super::intake::FRAMES_PER_GO;
+use super::job::{Answer, Job, Origin};
+use super::key::{ConnectionKey, RequestKey};
+use crate::framing::Reading;
+use crate::service::{Reply, Request};
+use std::time::Duration;
+use tailwater_control::{Arrival, Echo, Reason, Verdict};
+use tailwater_core::{MethodId, RequestId};
+use tailwater_wire::{ClientFrame, GoodbyeCode, Hello, Pong};
+
+/// A connection that says goodbye waits for its answers for this long.
+const ANSWERS_DUE: Duration = Duration::from_secs(1);
+
+impl<F: Future<Output = Reply>> EventLoop<F> {
+    /// One connection's go: takes its held frames, and those of `fresh` behind them.
+    pub(super) fn take(&mut self, key: ConnectionKey, fresh: &[u8]) {
+        let Some(connection) = self.connections.get_mut(key) else { return };
+        if !connection.is_heard() {
+            return;
+        }
+        let mut reading = connection.input.feed(fresh);
+        let stop = self.take_frames(key, &mut reading);
+        let (now, waiting) = (self.clock.now(), self.queue.bytes());
+        let Some(connection) = self.connections.get_mut(key) else { return };
+        if !connection.is_heard() {
+            return;
+        }
+        if !self.intake.keep(connection, reading, stop, now, waiting) {
+            let why = "the server's memory for requests is full";
+            self.say_goodbye(key, GoodbyeCode::TooManyConnections, why);
+        }
+    }
+
+    fn take_frames(&mut self, key: ConnectionKey, reading: &mut Reading<'_>) -> Stop {
+        let now = self.clock.now();
+        for _ in 0..FRAMES_PER_GO {
+            let Some(connection) = self.connections.get_mut(key) else { return Stop::Dry };
+            if !connection.is_heard() {
+                return Stop::Dry;
+            }
+            let limits = connection.limits;
+            match connection.input.next(reading.rest(), &limits, now) {
+                Next::Frame(frame, length) => {
+                    self.totals.frames_in += 1;
+                    self.on_frame(key, &frame);
+                    reading.take(length);
+                }
+                Next::Dry | Next::Pause => return Stop::Dry,
+                Next::Broken(error) => {
+                    self.break_off(key, error.goodbye_code(), error.to_string());
+                    return Stop::Dry;
+                }
+            }
+        }
+        Stop::Fair
+    }
+
+    fn on_frame(&mut self, key: ConnectionKey, frame: &ClientFrame<'_>) {
+        let Some(connection) = self.connections.get_mut(key) else { return };
+        let greets = matches!(connection.phase, Phase::Greeting(_));
+        let (now, session) = (self.clock.now(), key.session());
+        match frame {
+            ClientFrame::Hello(hello) if greets => self.on_hello(key, hello),
+            ClientFrame::Goodbye(_) => self.close(key),
+            _ if greets => self.break_rule(key, "the first frame must be a HELLO"),
+            ClientFrame::Hello(_) => self.break_rule(key, "a HELLO comes once, first of all"),
+            ClientFrame::Request(request) => self.on_request(key, request),
+            ClientFrame::Demand(demand) => {
+                self.control.demand(now, session, demand.demand, demand.acked);
+            }
+            ClientFrame::Deregister(_) => self.control.deregister(now, session),
+            ClientFrame::Cancel(cancel) => {
+                self.on_cancel(RequestKey { connection: key, id: cancel.id });
+            }
+            ClientFrame::Ping(ping) => {
+                Pong { token: ping.token }.encode(connection.output.buffer());
+                self.totals.frames_out += 1;
+                self.egress.touched(connection);
+            }
+            // That it came says all that it says.
+            ClientFrame::Pong(_) => {}
+        }
+    }
+
+    fn on_hello(&mut self, key: ConnectionKey, hello: &Hello) {
+        let Some(connection) = self.connections.get_mut(key) else { return };
+        match greet(connection, hello, &self.shared.config, self.clock.now()) {
+            Ok(()) => {
+                self.totals.frames_out += 1;
+                self.egress.touched(connection);
+            }
+            Err((code, why)) => self.break_off(key, code, why),
+        }
+    }
+
+    /// A request that runs is ended and refused at once; one that waits, at its turn.
+    fn on_cancel(&mut self, key: RequestKey) {
+        let Some(connection) = self.connections.get_mut(key.connection) else { return };
+        match self.runner.cancel(key.id, &mut connection.work) {
+            Some(cut) => self.refuse_cut(&cut),
+            None => connection.work.cancel_waiting(key.id),
+        }
+    }
+
+    fn on_request(&mut self, key: ConnectionKey, request: &tailwater_wire::Request<'_>) {
+        let Some(connection) = self.connections.get_mut(key) else { return };
+        connection.input.taken += 1;
+        let now = self.clock.now();
+        let (arrival, origin) = arrival(connection, request, now, self.clock.blind_ns());
+        if request.method == MethodId::INTROSPECT {
+            return self.on_question(origin, request.register.then_some(&arrival));
+        }
+        self.totals.received += 1;
+        connection.work.pending += 1;
+        self.unanswered += 1;
+        let verdict = self.control.judge(now, key.session(), &arrival, self.queue.delay(now));
+        let verdict = match verdict {
+            Verdict::Admit => self.room_for(key, request.payload.len()),
+            other => other,
+        };
+        match verdict {
+            Verdict::Admit => self.admit(origin, request),
+            Verdict::Shed(reason) => self.shed(&origin, reason),
+            Verdict::Close(reason) => {
+                self.shed(&origin, reason);
+                let why = "requests keep coming without credit";
+                self.break_off(key, GoodbyeCode::NoCredit, why.into());
+            }
+        }
+    }
+
+    /// Whether there is room for a request that the controller admits.
+    fn room_for(&self, key: ConnectionKey, bytes: usize) -> Verdict {
+        let config = &self.shared.config;
+        let crowded = self.connections.get(key).is_some_and(|connection| {
+            let work = &connection.work;
+            work.pending as usize > config.pending_max
+                || (work.bytes > 0 && work.bytes + bytes > config.pending_bytes_max)
+        });
+        let full =
+            crowded || self.queue.is_full() || !self.intake.has_memory(self.queue.bytes(), bytes);
+        match (self.drain.is_on(), full) {
+            (true, _) => Verdict::Shed(Reason::Draining),
+            (false, true) => Verdict::Shed(Reason::QueueFull),
+            (false, false) => Verdict::Admit,
+        }
+    }
+
+    fn admit(&mut self, origin: Origin, request: &tailwater_wire::Request<'_>) {
+        let Some(connection) = self.connections.get_mut(origin.key.connection) else { return };
+        let bytes = request.payload.len();
+        let tenant = if request.tenant == 0 { connection.tenant } else { request.tenant };
+        connection.work.queued += 1;
+        connection.work.bytes += bytes;
+        self.queue.push(Job {
+            origin: Origin { bytes, ..origin },
+            recalled: false,
+            budget: self.control.assign_budget(),
+            request: Request {
+                method: request.method,
+                payload: request.payload.to_vec(),
+                deadline: request.budget().map(|budget| origin.arrived + budget),
+                priority: request.priority,
+                tenant,
+            },
+        });
+    }
+
+    /// Refuses a request that was never begun.
+    pub(super) fn shed(&mut self, origin: &Origin, reason: Reason) {
+        let done = shed(origin, self.clock.now(), reason);
+        self.conclude(origin, &done, Answer::Reject(reason));
+    }
+
+    fn break_rule(&mut self, key: ConnectionKey, why: &str) {
+        self.break_off(key, GoodbyeCode::Protocol, why.into());
+    }
+
+    /// The client broke the protocol. Nothing more is taken of it; what it asked before is answered.
+    fn break_off(&mut self, key: ConnectionKey, code: GoodbyeCode, text: String) {
+        self.totals.protocol_errors += 1;
+        let due = self.clock.now() + ANSWERS_DUE;
+        let Some(connection) = self.connections.get_mut(key) else { return };
+        connection.phase = Phase::Ending(Box::new(Farewell { code, text, due }));
+        self.intake.forget(connection);
+    }
+}
+
+/// What a request's header and our clocks say.
+fn arrival(
+    connection: &mut Connection,
+    request: &tailwater_wire::Request<'_>,
+    now: tailwater_core::Instant,
+    blind_ns: u64,
+) -> (Arrival, Origin) {
+    let hidden = connection.input.hidden_ns(now, request.sent_at, blind_ns);
+    let hidden = Duration::from_nanos(hidden);
+    let arrival = Arrival {
+        demand: request.demand,
+        acked: request.acked,
+        register: request.register,
+        priority: request.priority,
+        budget: request.budget(),
+        echo: request.echo.map(|echo| Echo { stamp: echo.stamp, hold: echo.hold() }),
+        hidden,
+    };
+    let key = RequestKey { connection: connection.key, id: RequestId(request.id.0) };
+    let arrived = now - hidden;
+    (arrival, Origin { key, arrived, ready: arrived, bytes: 0 })
+}

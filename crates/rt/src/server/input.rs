@@ -1,0 +1,186 @@
+//! A connection's input: bytes to frames, and how much of them it may send.
+
+use super::progress::{Pace, Progress};
+use super::send_clock::SendClock;
+use super::tokens::Tokens;
+use crate::framing::{Incoming, Reading};
+use tailwater_core::{Instant, MethodId, Stamp};
+use tailwater_wire::{ClientFrame, DecodeError, Limits, Peer, decode_from_client, needed};
+
+pub(super) struct Input {
+    incoming: Incoming,
+    /// Held bytes that the loop's total counts.
+    pub(super) counted: usize,
+    /// In the loop's list of connections that have another go.
+    pub(super) goes_again: bool,
+    /// Held bytes may be whole frames: the connection had its go before they were looked at.
+    leftover: bool,
+    /// Since when they are held, if so: they waited here unseen.
+    held_since: Instant,
+    /// Of a frame whose rest has not come.
+    partial: Option<Progress>,
+    /// Its allowance of control frames is used up until then.
+    paused: Option<Instant>,
+    tokens: Tokens,
+    sending: SendClock,
+    /// When something came last.
+    heard: Instant,
+    /// A PING went out then, and nothing came since.
+    pub(super) pinged: Option<Instant>,
+    /// REQUEST frames taken.
+    pub(super) taken: u64,
+}
+
+/// What stands at the front of the input.
+pub(super) enum Next<'a> {
+    /// A frame, and its length.
+    Frame(ClientFrame<'a>, usize),
+    /// Not a whole frame.
+    Dry,
+    /// A control frame beyond the allowance.
+    Pause,
+    /// No frame.
+    Broken(DecodeError),
+}
+
+/// Why a connection's go ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Stop {
+    /// Every whole frame was taken, or its allowance is used up.
+    Dry,
+    /// Others are to have their go.
+    Fair,
+}
+
+impl Input {
+    pub(super) fn new(now: Instant) -> Self {
+        Self {
+            incoming: Incoming::default(),
+            counted: 0,
+            goes_again: false,
+            leftover: false,
+            held_since: now,
+            partial: None,
+            paused: None,
+            tokens: Tokens::new(now),
+            sending: SendClock::default(),
+            heard: now,
+            pinged: None,
+            taken: 0,
+        }
+    }
+
+    /// Bytes came.
+    pub(super) const fn on_bytes(&mut self, now: Instant, count: usize) {
+        self.heard = now;
+        self.pinged = None;
+        if let Some(partial) = &mut self.partial {
+            partial.add(count);
+        }
+    }
+
+    pub(super) const fn heard(&self) -> Instant {
+        self.heard
+    }
+
+    pub(super) const fn held(&self) -> usize {
+        self.incoming.held()
+    }
+
+    pub(super) const fn has_leftover(&self) -> bool {
+        self.leftover
+    }
+
+    pub(super) const fn is_paused(&self) -> bool {
+        self.paused.is_some()
+    }
+
+    pub(super) const fn paused_until(&self) -> Option<Instant> {
+        self.paused
+    }
+
+    /// The pause is over if its time is.
+    pub(super) fn resume(&mut self, now: Instant) {
+        self.paused = self.paused.filter(|&until| until > now);
+    }
+
+    /// The held bytes, and fresh ones behind them.
+    pub(super) fn feed<'a>(&mut self, fresh: &'a [u8]) -> Reading<'a> {
+        self.incoming.feed(fresh)
+    }
+
+    /// Looks at the front of `bytes`.
+    pub(super) fn next<'a>(&mut self, bytes: &'a [u8], limits: &Limits, now: Instant) -> Next<'a> {
+        let (frame, length) = match decode_from_client(bytes, limits) {
+            Ok(Some(found)) => found,
+            Ok(None) => return Next::Dry,
+            Err(error) => return Next::Broken(error),
+        };
+        if is_free(&frame) {
+            self.tokens.earn();
+        } else if let Err(until) = self.tokens.take(now) {
+            self.paused = Some(until);
+            return Next::Pause;
+        }
+        Next::Frame(frame, length)
+    }
+
+    /// Keeps what a go has left, `used` bytes having been taken.
+    pub(super) fn keep(&mut self, rest: Reading<'_>, stop: Stop, now: Instant) {
+        let (used, left) = (rest.used(), rest.rest().len());
+        if !self.leftover {
+            self.held_since = now;
+        }
+        self.leftover = left > 0 && (stop == Stop::Fair || self.is_paused());
+        if used > 0 || self.partial.is_none() {
+            self.partial = (left > 0).then(|| Progress::begin(now));
+        }
+        self.incoming.keep(rest);
+    }
+
+    /// When the rest of a frame is overdue, unless it waits for us.
+    pub(super) fn rest_due(&self, pace: Pace) -> Option<Instant> {
+        let partial = self.partial.filter(|_| !self.leftover && !self.is_paused());
+        partial.map(|partial| partial.due(pace))
+    }
+
+    /// Whether the rest of a frame comes too slowly.
+    pub(super) fn is_too_slow(&mut self, now: Instant, pace: Pace, limits: &Limits) -> bool {
+        let held = self.incoming.bytes();
+        let whole = needed(held, Peer::Client, limits).unwrap_or(held.len());
+        let left = whole.saturating_sub(held.len());
+        let waits_for_us = self.leftover || self.is_paused();
+        let partial = self.partial.as_mut().filter(|_| !waits_for_us);
+        partial.is_some_and(|partial| partial.is_too_slow(now, pace, left))
+    }
+
+    /// We did not read: the time does not count against the client.
+    pub(super) fn excuse(&mut self, now: Instant) {
+        self.partial = self.partial.map(|_| Progress::begin(now));
+    }
+
+    /// How long a request of this stamp waited unseen, of `blind_ns` at most.
+    pub(super) fn hidden_ns(&mut self, now: Instant, sent_at: Stamp, blind_ns: u64) -> u64 {
+        let held_ns = if self.leftover { now.nanos_since(self.held_since) } else { 0 };
+        self.sending.hidden_ns(now, sent_at, blind_ns.max(held_ns))
+    }
+
+    /// Forgets the held bytes: nothing of them will be taken.
+    pub(super) fn clear(&mut self) {
+        self.incoming.clear();
+        (self.leftover, self.partial, self.paused) = (false, None, None);
+    }
+}
+
+/// Whether a frame costs its sender something already.
+const fn is_free(frame: &ClientFrame<'_>) -> bool {
+    match frame {
+        ClientFrame::Request(request) => request.method.0 != MethodId::INTROSPECT.0,
+        ClientFrame::Hello(_) | ClientFrame::Goodbye(_) => true,
+        ClientFrame::Demand(_)
+        | ClientFrame::Deregister(_)
+        | ClientFrame::Cancel(_)
+        | ClientFrame::Ping(_)
+        | ClientFrame::Pong(_) => false,
+    }
+}

@@ -1,0 +1,138 @@
+//! What connections owe us, and by when: a HELLO, the rest of a frame, a read, a sign of life, their leaving.
+
+use super::connection::{Connection, Phase};
+use super::key::ConnectionKey;
+use super::progress::Pace;
+use crate::config::ServerConfig;
+use std::collections::BTreeSet;
+use std::time::Duration;
+use tailwater_core::Instant;
+
+/// When which connection is to be looked at: one entry each. An entry may be early, since what is owed moves
+/// on with every byte that comes; then nothing is found, and the entry moves on too.
+pub(super) struct Liveness {
+    due: BTreeSet<(Instant, ConnectionKey)>,
+    pace: Pace,
+    ping_after: Duration,
+}
+
+/// What a connection owes for too long.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Overdue {
+    /// Its HELLO.
+    Hello,
+    /// The rest of a frame.
+    Rest,
+    /// Its reading.
+    Reading,
+    /// Any sign of life since the PING.
+    Life,
+    /// Something, for `ping_after`: it is asked whether it is there.
+    Word,
+    /// It may be read again.
+    Resume,
+    /// Its requests were to be answered before its goodbye.
+    Answers,
+    /// Its leaving.
+    Leaving,
+}
+
+impl Liveness {
+    pub(super) fn new(config: &ServerConfig) -> Self {
+        let pace = Pace { patience: config.patience, rate_min: config.rate_min };
+        Self { due: BTreeSet::new(), pace, ping_after: config.ping_after }
+    }
+
+    /// What a connection owes may have changed.
+    pub(super) fn refresh(&mut self, connection: &mut Connection) {
+        let due = self.due_of(connection);
+        if connection.look_at.is_none_or(|at| due < at) {
+            self.set(connection, due);
+        }
+    }
+
+    /// A connection is gone.
+    pub(super) fn forget(&mut self, connection: &Connection) {
+        if let Some(at) = connection.look_at {
+            self.due.remove(&(at, connection.key));
+        }
+    }
+
+    /// When a connection must be looked at.
+    pub(super) fn next(&self) -> Option<Instant> {
+        self.due.first().map(|&(at, _)| at)
+    }
+
+    /// A connection that is to be looked at now. Its entry is gone until [`Liveness::judge`].
+    pub(super) fn pop(&mut self, now: Instant) -> Option<ConnectionKey> {
+        self.due.first().filter(|&&(at, _)| at <= now)?;
+        self.due.pop_first().map(|(_, key)| key)
+    }
+
+    /// What a connection owes for too long, if anything. It is looked at again when the next thing is due.
+    pub(super) fn judge(&mut self, connection: &mut Connection, now: Instant) -> Option<Overdue> {
+        connection.look_at = None;
+        let overdue = self.overdue(connection, now);
+        if overdue == Some(Overdue::Word) {
+            connection.input.pinged = Some(now);
+        }
+        let due = self.due_of(connection);
+        // What is overdue stays due until its caller has acted: it refreshes then.
+        self.set(connection, if due <= now { now + self.pace.patience } else { due });
+        overdue
+    }
+
+    fn set(&mut self, connection: &mut Connection, due: Instant) {
+        self.forget(connection);
+        connection.look_at = Some(due);
+        self.due.insert((due, connection.key));
+    }
+
+    fn due_of(&self, connection: &Connection) -> Instant {
+        match &connection.phase {
+            Phase::Greeting(due) | Phase::Closing(due) => *due,
+            Phase::Ending(farewell) => farewell.due,
+            Phase::Open => self.open_due(connection),
+        }
+    }
+
+    fn open_due(&self, connection: &Connection) -> Instant {
+        let (input, output) = (&connection.input, &connection.output);
+        // Blocked output is watched by its own progress: while its peer does not read, no PONG is due.
+        let life = match input.pinged {
+            Some(pinged) => pinged + self.pace.patience,
+            None => input.heard() + self.ping_after,
+        };
+        let moving = output.stalled_due(self.pace).unwrap_or(life);
+        let rest = input.rest_due(self.pace).unwrap_or(Instant::FAR_FUTURE);
+        let pause = input.paused_until().unwrap_or(Instant::FAR_FUTURE);
+        moving.min(rest).min(pause)
+    }
+
+    fn overdue(&self, connection: &mut Connection, now: Instant) -> Option<Overdue> {
+        match &connection.phase {
+            Phase::Greeting(due) => (*due <= now).then_some(Overdue::Hello),
+            Phase::Closing(due) => (*due <= now).then_some(Overdue::Leaving),
+            Phase::Ending(farewell) => (farewell.due <= now).then_some(Overdue::Answers),
+            Phase::Open => self.open_overdue(connection, now),
+        }
+    }
+
+    fn open_overdue(&self, connection: &mut Connection, now: Instant) -> Option<Overdue> {
+        if connection.output.is_blocked() {
+            // We do not read while much is unsent: the rest of a frame may be in the socket already.
+            connection.input.excuse(now);
+            return connection.output.is_too_slow(now, self.pace).then_some(Overdue::Reading);
+        }
+        if connection.input.paused_until().is_some_and(|until| until <= now) {
+            return Some(Overdue::Resume);
+        }
+        if connection.input.is_too_slow(now, self.pace, &connection.limits) {
+            return Some(Overdue::Rest);
+        }
+        match connection.input.pinged {
+            Some(pinged) => (pinged + self.pace.patience <= now).then_some(Overdue::Life),
+            None => (connection.input.heard() + self.ping_after <= now).then_some(Overdue::Word),
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! A connection's output: frames that wait to be written, and whether their reader reads.
+
+use super::progress::{Pace, Progress};
+use crate::framing::{Flushed, Outgoing};
+use crate::net::Stream;
+use tailwater_core::Instant;
+
+#[derive(Default)]
+pub(super) struct Output {
+    outgoing: Outgoing,
+    /// In the loop's list of connections to flush.
+    pub(super) dirty: bool,
+    /// Of what the kernel did not take.
+    blocked: Option<Progress>,
+    /// Bytes that the loop's total counts for this connection.
+    pub(super) counted: usize,
+}
+
+impl Output {
+    /// Where frames are appended.
+    pub(super) const fn buffer(&mut self) -> &mut Vec<u8> {
+        self.outgoing.buffer()
+    }
+
+    pub(super) const fn unsent(&self) -> usize {
+        self.outgoing.unsent()
+    }
+
+    /// The kernel takes nothing more at the moment.
+    pub(super) const fn is_blocked(&self) -> bool {
+        self.blocked.is_some()
+    }
+
+    pub(super) fn flush(&mut self, stream: &Stream, now: Instant) -> Flushed {
+        let before = self.unsent();
+        let flushed = self.outgoing.flush(stream);
+        match flushed {
+            Flushed::Blocked => {
+                let blocked = self.blocked.get_or_insert_with(|| Progress::begin(now));
+                blocked.add(before - self.outgoing.unsent());
+            }
+            Flushed::Done | Flushed::Closed => self.blocked = None,
+        }
+        flushed
+    }
+
+    /// When its reader is looked at.
+    pub(super) fn stalled_due(&self, pace: Pace) -> Option<Instant> {
+        self.blocked.map(|blocked| blocked.due(pace))
+    }
+
+    /// Whether its reader takes too little.
+    pub(super) fn is_too_slow(&mut self, now: Instant, pace: Pace) -> bool {
+        let left = self.outgoing.unsent();
+        self.blocked.as_mut().is_some_and(|blocked| blocked.is_too_slow(now, pace, left))
+    }
+}

@@ -1,0 +1,133 @@
+//! Requests that run, wherever: what their end must know, and how they can be ended early.
+
+use super::handover::Handover;
+use crate::executor::TaskKey;
+use crate::server::job::Origin;
+use slab::Slab;
+use std::sync::Arc;
+use tailwater_core::Instant;
+
+/// A loop's requests that run and did not end at their first poll, or are with a worker. As many as the
+/// runner has room for.
+#[derive(Default)]
+pub(super) struct Flights {
+    slots: Slab<Flight>,
+    /// Flights that have begun.
+    numbers: u64,
+    /// The ends of the list by age, without the abandoned.
+    oldest: Option<u32>,
+    newest: Option<u32>,
+}
+
+/// Names one flight, also after it has ended: slots are reused, numbers are not.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct FlightKey {
+    slot: u32,
+    number: u64,
+}
+
+impl FlightKey {
+    /// What a connection's list calls it.
+    pub(super) const fn slot(self) -> u32 {
+        self.slot
+    }
+}
+
+pub(super) struct Flight {
+    number: u64,
+    pub(super) origin: Origin,
+    pub(super) started: Instant,
+    pub(super) running: Running,
+    /// Its place in its connection's list.
+    pub(super) place: usize,
+    /// Its neighbours in the order in which flights began.
+    older: Option<u32>,
+    newer: Option<u32>,
+}
+
+/// Where a request runs.
+pub(super) enum Running {
+    /// On the loop's own executor.
+    Here(TaskKey),
+    /// With a worker, or on the way to one.
+    There(Arc<Handover>),
+    /// With a worker still; but its request was answered, or its client is gone.
+    Abandoned(Arc<Handover>),
+}
+
+impl Flights {
+    /// The key that the next flight will have.
+    pub(super) fn next_key(&self) -> FlightKey {
+        let slot = u32::try_from(self.slots.vacant_key()).expect("tasks_max is below 2^24");
+        FlightKey { slot, number: self.numbers }
+    }
+
+    /// A flight begins, with the key that [`Flights::next_key`] said.
+    pub(super) fn begin(&mut self, origin: Origin, started: Instant, running: Running) {
+        let (slot, older) = (self.next_key().slot, self.newest);
+        let flight =
+            Flight { number: self.numbers, origin, started, running, place: 0, older, newer: None };
+        self.numbers += 1;
+        self.slots.insert(flight);
+        match older.and_then(|older| self.at(older)) {
+            Some(older) => older.newer = Some(slot),
+            None => self.oldest = Some(slot),
+        }
+        self.newest = Some(slot);
+    }
+
+    pub(super) fn get(&self, key: FlightKey) -> Option<&Flight> {
+        self.slots.get(key.slot as usize).filter(|flight| flight.number == key.number)
+    }
+
+    /// The flight in this slot.
+    pub(super) fn at(&mut self, slot: u32) -> Option<&mut Flight> {
+        self.slots.get_mut(slot as usize)
+    }
+
+    /// The key of the flight in this slot.
+    pub(super) fn key_at(&self, slot: u32) -> Option<FlightKey> {
+        let flight = self.slots.get(slot as usize)?;
+        Some(FlightKey { slot, number: flight.number })
+    }
+
+    /// A flight is over.
+    pub(super) fn end(&mut self, key: FlightKey) -> Option<Flight> {
+        self.get(key)?;
+        let flight = self.slots.try_remove(key.slot as usize)?;
+        if !matches!(flight.running, Running::Abandoned(_)) {
+            self.unlink(flight.older, flight.newer);
+        }
+        if self.slots.is_empty() && self.slots.capacity() > 1_024 {
+            self.slots = Slab::new();
+        }
+        Some(flight)
+    }
+
+    /// A flight at a worker is of no interest any more; its slot is kept until the worker has ended it.
+    pub(super) fn abandon(&mut self, key: FlightKey) {
+        let Some(flight) = self.slots.get_mut(key.slot as usize) else { return };
+        if let Running::There(handover) = &flight.running {
+            flight.running = Running::Abandoned(handover.clone());
+            let (older, newer) = (flight.older, flight.newer);
+            self.unlink(older, newer);
+        }
+    }
+
+    fn unlink(&mut self, older: Option<u32>, newer: Option<u32>) {
+        match older.and_then(|older| self.at(older)) {
+            Some(neighbour) => neighbour.newer = newer,
+            None => self.oldest = newer,
+        }
+        match newer.and_then(|newer| self.at(newer)) {
+            Some(neighbour) => neighbour.older = older,
+            None => self.newest = older,
+        }
+    }
+
+    /// The flight that began first, and when.
+    pub(super) fn oldest(&self) -> Option<(u32, Instant)> {
+        let slot = self.oldest?;
+        self.slots.get(slot as usize).map(|flight| (slot, flight.started))
+    }
+}

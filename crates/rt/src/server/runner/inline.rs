@@ -1,0 +1,72 @@
+//! Handlers on the loop's own thread.
+
+use super::flights::FlightKey;
+use crate::bell::Doorbell;
+use crate::executor::{Executor, Meta, Panicked, Started, TaskKey};
+use crate::server::job::{Ended, Job, Origin};
+use crate::service::{Reply, Service};
+use std::sync::Arc;
+use tailwater_core::Instant;
+use tailwater_sync::budget::TaskBudget;
+
+/// What travels with a handler.
+pub(super) struct Rider {
+    origin: Origin,
+    started: Instant,
+    flight: FlightKey,
+    budget: Option<TaskBudget>,
+}
+
+impl Meta for Rider {
+    fn budget(&mut self) -> Option<&mut TaskBudget> {
+        self.budget.as_mut()
+    }
+}
+
+pub(in crate::server) struct Inline<F> {
+    executor: Executor<F, Rider>,
+}
+
+impl<F: Future<Output = Reply>> Inline<F> {
+    pub(super) fn new(doorbell: Arc<Doorbell>, tasks: usize, budgets: bool) -> Self {
+        Self { executor: Executor::new(doorbell, tasks, budgets) }
+    }
+
+    pub(super) fn has_room(&self) -> bool {
+        self.executor.has_room()
+    }
+
+    pub(super) fn has_woken(&self) -> bool {
+        self.executor.has_ready()
+    }
+
+    /// Runs the handler up to its first wait. It will be this flight if it waits.
+    pub(super) fn start<S: Service<Future = F>>(
+        &mut self,
+        job: Job,
+        started: Instant,
+        flight: FlightKey,
+        service: &S,
+    ) -> Result<Ended, TaskKey> {
+        let rider = Rider { origin: job.origin, started, flight, budget: job.budget_at(started) };
+        match self.executor.start(rider, || service.call(job.request)) {
+            Started::Finished(rider, reply) => Ok(ended(rider, reply).1),
+            Started::Waits(task) => Err(task),
+        }
+    }
+
+    /// Polls the next woken handler. Outer `None`: none is woken; inner: it waits again.
+    pub(super) fn resume(&mut self) -> Option<Option<(FlightKey, Ended)>> {
+        let polled = self.executor.poll_next()?;
+        Some(polled.map(|(rider, reply)| ended(rider, reply)))
+    }
+
+    pub(super) fn cancel(&mut self, task: TaskKey) {
+        self.executor.cancel(task);
+    }
+}
+
+fn ended(rider: Rider, reply: Result<Reply, Panicked>) -> (FlightKey, Ended) {
+    let Rider { origin, started, flight, budget } = rider;
+    (flight, Ended { origin, started, reply, budget })
+}

@@ -1,0 +1,222 @@
+//! Running requests: in-line or with workers, and ending them early.
+
+mod flights;
+mod handover;
+mod inline;
+mod pool;
+mod worker;
+mod workers;
+
+use super::connections::Connections;
+use super::job::{Ended, Job, Origin};
+use super::work::Work;
+use crate::bell::Doorbell;
+use crate::service::{Reply, Service};
+use flights::{Flight, Flights, Running};
+use inline::Inline;
+use pool::End;
+pub(crate) use pool::{Done, Pool};
+use std::sync::Arc;
+use std::time::Duration;
+use tailwater_core::{Instant, RequestId};
+pub(super) use worker::start as start_workers;
+use workers::Workers;
+
+/// Owns the requests of a loop that run. A request that is answered or cancelled has left it.
+pub(super) struct Runner<F> {
+    place: Place<F>,
+    flights: Flights,
+    /// The longest that a handler may take.
+    handler_max: Option<Duration>,
+}
+
+enum Place<F> {
+    Inline(Inline<F>),
+    Workers(Workers),
+}
+
+/// A request that was ended before its handler was done.
+pub(super) struct Cut {
+    pub(super) origin: Origin,
+    pub(super) started: Instant,
+}
+
+impl<F: Future<Output = Reply>> Runner<F> {
+    pub(super) fn inline(
+        doorbell: Arc<Doorbell>,
+        tasks: usize,
+        budgets: bool,
+        handler_max: Option<Duration>,
+    ) -> Self {
+        let place = Place::Inline(Inline::new(doorbell, tasks, budgets));
+        Self { place, flights: Flights::default(), handler_max }
+    }
+
+    pub(super) fn workers(pool: Arc<Pool>, home: usize, handler_max: Option<Duration>) -> Self {
+        let place = Place::Workers(Workers::new(pool, home));
+        Self { place, flights: Flights::default(), handler_max }
+    }
+
+    /// Handlers run on the loop's own thread.
+    pub(super) const fn is_inline(&self) -> bool {
+        matches!(self.place, Place::Inline(_))
+    }
+
+    /// Reserves a place for one request; it is used by [`Runner::start`] or given back.
+    pub(super) fn reserve(&self) -> bool {
+        match &self.place {
+            Place::Inline(inline) => inline.has_room(),
+            Place::Workers(workers) => workers.reserve(),
+        }
+    }
+
+    /// The reserved place is not needed.
+    pub(super) fn release(&self) {
+        if let Place::Workers(workers) = &self.place {
+            workers.release();
+        }
+    }
+
+    /// Whether a waiting request could be started now. If not, the loop is woken when one can.
+    pub(super) fn await_room(&self) -> bool {
+        match &self.place {
+            Place::Inline(inline) => inline.has_room(),
+            Place::Workers(workers) => workers.await_room(),
+        }
+    }
+
+    pub(super) fn has_woken(&self) -> bool {
+        match &self.place {
+            Place::Inline(inline) => inline.has_woken(),
+            Place::Workers(_) => false,
+        }
+    }
+
+    /// Starts a request by the place that was reserved. `Some` if it has ended.
+    pub(super) fn start<S: Service<Future = F>>(
+        &mut self,
+        job: Job,
+        now: Instant,
+        work: &mut Work,
+        service: &S,
+    ) -> Option<Ended> {
+        let (origin, key) = (job.origin, self.flights.next_key());
+        let running = match &mut self.place {
+            Place::Inline(inline) => match inline.start(job, now, key, service) {
+                Ok(ended) => return Some(ended),
+                Err(task) => Running::Here(task),
+            },
+            Place::Workers(workers) => Running::There(workers.start(job, key)),
+        };
+        self.flights.begin(origin, now, running);
+        if let Some(flight) = self.flights.at(key.slot()) {
+            flight.place = work.run(origin.key.id, key.slot());
+        }
+        None
+    }
+
+    /// Polls the next woken handler. Outer `None`: none is woken; inner: it waits again.
+    pub(super) fn resume(&mut self, connections: &mut Connections) -> Option<Option<Ended>> {
+        let Place::Inline(inline) = &mut self.place else {
+            return None;
+        };
+        let polled = inline.resume()?;
+        Some(polled.map(|(key, ended)| {
+            if let Some(flight) = self.flights.end(key) {
+                self.leave(&flight, connections);
+            }
+            ended
+        }))
+    }
+
+    /// A worker has ended a flight. `None` if its request was answered before.
+    pub(super) fn collect(
+        &mut self,
+        done: Done,
+        connections: &mut Connections,
+    ) -> Option<(Ended, Instant)> {
+        let flight = self.flights.end(done.flight)?;
+        let abandoned = matches!(flight.running, Running::Abandoned(_));
+        if !abandoned {
+            self.leave(&flight, connections);
+        }
+        if let (Place::Workers(workers), Running::There(handover) | Running::Abandoned(handover)) =
+            (&mut self.place, flight.running)
+        {
+            workers.give_back(handover);
+        }
+        let End { started, ended, reply, budget } = done.end.filter(|_| !abandoned)?;
+        Some((Ended { origin: flight.origin, started, reply, budget }, ended))
+    }
+
+    /// Ends a request that runs, by its id. What it was, for its answer; `None` if none of that id runs.
+    pub(super) fn cancel(&mut self, id: RequestId, work: &mut Work) -> Option<Cut> {
+        let slot = work.flight(id)?;
+        let place = self.flights.at(slot)?.place;
+        self.leave_place(place, work);
+        self.cut(slot)
+    }
+
+    /// Ends a connection's requests that run. They are answered to nobody.
+    pub(super) fn cancel_all(&mut self, work: &mut Work) {
+        for (_, slot) in work.take_running() {
+            self.cut(slot);
+        }
+    }
+
+    /// Ends the oldest request that has run for longer than a handler may.
+    pub(super) fn cut_overdue(
+        &mut self,
+        now: Instant,
+        connections: &mut Connections,
+    ) -> Option<Cut> {
+        let (slot, started) = self.flights.oldest()?;
+        if now < started + self.handler_max? {
+            return None;
+        }
+        let flight = self.flights.at(slot)?;
+        let (key, place) = (flight.origin.key.connection, flight.place);
+        if let Some(connection) = connections.get_mut(key) {
+            self.leave_place(place, &mut connection.work);
+        }
+        self.cut(slot)
+    }
+
+    /// When a handler will have run for as long as it may.
+    pub(super) fn next_due(&self) -> Option<Instant> {
+        Some(self.flights.oldest()?.1 + self.handler_max?)
+    }
+
+    fn cut(&mut self, slot: u32) -> Option<Cut> {
+        let key = self.flights.key_at(slot)?;
+        let flight = self.flights.get(key)?;
+        let cut = Cut { origin: flight.origin, started: flight.started };
+        match (&mut self.place, &flight.running) {
+            (Place::Inline(inline), &Running::Here(task)) => {
+                self.flights.end(key);
+                inline.cancel(task);
+            }
+            (Place::Workers(workers), Running::There(handover)) => {
+                workers.cancel(handover, key);
+                self.flights.abandon(key);
+            }
+            _ => return None,
+        }
+        Some(cut)
+    }
+
+    /// Takes a flight off its connection's list.
+    fn leave(&mut self, flight: &Flight, connections: &mut Connections) {
+        if let Some(connection) = connections.get_mut(flight.origin.key.connection) {
+            self.leave_place(flight.place, &mut connection.work);
+        }
+    }
+
+    fn leave_place(&mut self, place: usize, work: &mut Work) {
+        if let Some(moved) = work.end(place)
+            && let Some(moved) = self.flights.at(moved)
+        {
+            moved.place = place;
+        }
+    }
+}

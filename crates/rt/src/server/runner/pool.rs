@@ -1,0 +1,158 @@
+//! What loops and workers share: the ring of requests to run, and the workers' bells.
+//!
+//! The run queue stays with the loop, so that delay signal, AQM and order are the same as in-line; only as
+//! many requests as there are workers are handed over ahead of time. A loop reserves a place in the ring
+//! before it asks the controller for its last word: a request that is admitted then is always handed over.
+
+use super::flights::FlightKey;
+use super::handover::Handover;
+use crate::bell::{Bell, Doorbell};
+use crate::executor::Panicked;
+use crate::server::job::Job;
+use crate::service::Reply;
+use crossbeam_queue::{ArrayQueue, SegQueue};
+use std::sync::atomic::Ordering::SeqCst;
+use std::sync::atomic::{AtomicBool, AtomicUsize};
+use std::sync::{Arc, OnceLock};
+use std::thread::Thread;
+use tailwater_core::Instant;
+use tailwater_sync::budget::TaskBudget;
+
+/// A flight as workers name it: the loop's number, and the loop's key.
+pub(crate) type Abroad = (usize, FlightKey);
+
+/// A request on its way to a worker.
+pub(crate) struct Handed {
+    pub(super) flight: Abroad,
+    pub(super) handover: Arc<Handover>,
+    pub(super) job: Job,
+}
+
+/// A flight's end on its way back to its loop.
+pub(crate) struct Done {
+    pub(in crate::server) flight: FlightKey,
+    /// `None`: it was cancelled.
+    pub(in crate::server) end: Option<End>,
+}
+
+/// A handler's end at a worker.
+pub(crate) struct End {
+    pub(in crate::server) started: Instant,
+    /// On its way back it may wait for the loop.
+    pub(in crate::server) ended: Instant,
+    pub(in crate::server) reply: Result<Reply, Panicked>,
+    pub(in crate::server) budget: Option<TaskBudget>,
+}
+
+pub(crate) struct Pool {
+    ring: ArrayQueue<Handed>,
+    /// Places in the ring that are neither filled nor reserved.
+    places: AtomicUsize,
+    pub(super) desks: Vec<Desk>,
+    /// A loop has more than fits the ring and wants to hear of room.
+    hungry: AtomicBool,
+    stop: AtomicBool,
+}
+
+/// What one worker is reached by.
+pub(super) struct Desk {
+    pub(super) doorbell: Arc<Doorbell>,
+    /// Rung for a request, if the worker sleeps and has room for one.
+    pub(super) taker: Doorbell,
+    /// Flights that are to be cancelled: as many as the worker has, at most.
+    pub(super) cancels: SegQueue<Abroad>,
+    bell: ThreadBell,
+}
+
+impl Desk {
+    fn new() -> Self {
+        let bell = ThreadBell::default();
+        Self {
+            doorbell: Arc::new(Doorbell::new(Box::new(bell.clone()))),
+            taker: Doorbell::new(Box::new(bell.clone())),
+            cancels: SegQueue::new(),
+            bell,
+        }
+    }
+
+    /// The worker's thread: set before the first request is handed over.
+    pub(super) fn is_of(&self, thread: Thread) {
+        self.bell.0.get_or_init(|| thread);
+    }
+}
+
+impl Pool {
+    pub(super) fn new(workers: usize) -> Self {
+        Self {
+            ring: ArrayQueue::new(workers),
+            places: AtomicUsize::new(workers),
+            desks: (0..workers).map(|_| Desk::new()).collect(),
+            hungry: AtomicBool::new(false),
+            stop: AtomicBool::new(false),
+        }
+    }
+
+    /// Reserves a place in the ring. False if there is none.
+    pub(super) fn reserve(&self) -> bool {
+        self.places.fetch_update(SeqCst, SeqCst, |places| places.checked_sub(1)).is_ok()
+    }
+
+    /// A reserved place is not needed.
+    pub(super) fn release(&self) {
+        self.places.fetch_add(1, SeqCst);
+    }
+
+    /// Hands a request over, by a reserved place.
+    pub(super) fn push(&self, handed: Handed) {
+        let fits = self.ring.push(handed);
+        assert!(fits.is_ok(), "a reserved place is free");
+        // One sleeper per request is enough, if it has room; busy workers look at the ring by themselves.
+        let _ = self.desks.iter().any(|desk| desk.taker.notify());
+    }
+
+    /// Takes a request, and frees its place. True beside it if a loop waits for one.
+    pub(super) fn pop(&self) -> Option<(Handed, bool)> {
+        let handed = self.ring.pop()?;
+        self.release();
+        Some((handed, self.hungry.load(SeqCst) && self.hungry.swap(false, SeqCst)))
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.ring.is_empty()
+    }
+
+    /// The caller cannot go on before there is room. True if there is some already.
+    pub(super) fn await_room(&self) -> bool {
+        self.hungry.store(true, SeqCst);
+        self.places.load(SeqCst) > 0
+    }
+
+    /// Tells a worker to end a flight early.
+    pub(super) fn cancel(&self, worker: u32, flight: Abroad) {
+        let desk = &self.desks[worker as usize];
+        desk.cancels.push(flight);
+        desk.doorbell.notify();
+    }
+
+    pub(super) fn is_stopped(&self) -> bool {
+        self.stop.load(SeqCst)
+    }
+
+    pub(crate) fn stop(&self) {
+        self.stop.store(true, SeqCst);
+        for desk in &self.desks {
+            desk.doorbell.notify();
+        }
+    }
+}
+
+#[derive(Clone, Default)]
+struct ThreadBell(Arc<OnceLock<Thread>>);
+
+impl Bell for ThreadBell {
+    fn ring(&self) {
+        if let Some(thread) = self.0.get() {
+            thread.unpark();
+        }
+    }
+}

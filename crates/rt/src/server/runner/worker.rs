@@ -1,0 +1,176 @@
+//! A worker: a thread that runs handlers for the loops, with an executor of its own.
+
+use super::pool::{Abroad, Done, End, Handed, Pool};
+use crate::bell::Doorbell;
+use crate::executor::{Executor, Meta, Panicked, Started, TaskKey};
+use crate::server::shared::Shared;
+use crate::service::{Reply, Service};
+use crate::time::now;
+use crate::timers::install_timers;
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+use tailwater_core::Instant;
+use tailwater_sync::budget::TaskBudget;
+
+/// What travels with a handler.
+struct Rider {
+    flight: Abroad,
+    started: Instant,
+    budget: Option<TaskBudget>,
+}
+
+impl Meta for Rider {
+    fn budget(&mut self) -> Option<&mut TaskBudget> {
+        self.budget.as_mut()
+    }
+}
+
+pub(super) struct Worker<F> {
+    shared: Arc<Shared>,
+    pool: Arc<Pool>,
+    index: usize,
+    doorbell: Arc<Doorbell>,
+    executor: Executor<F, Rider>,
+    /// Of the handlers that wait: as many as the executor has.
+    tasks: HashMap<Abroad, TaskKey>,
+}
+
+/// Starts the workers of a server. If one cannot be started, those before it are stopped.
+pub(in crate::server) fn start<S: Service<Future: Future<Output = Reply>>>(
+    count: usize,
+    shared: &Arc<Shared>,
+    service: &Arc<S>,
+) -> std::io::Result<(Arc<Pool>, Vec<JoinHandle<()>>)> {
+    let pool = Arc::new(Pool::new(count));
+    let mut threads = Vec::new();
+    for index in 0..count {
+        match spawn(&pool, index, shared, service) {
+            Ok(thread) => threads.push(thread),
+            Err(error) => {
+                pool.stop();
+                threads.into_iter().for_each(|thread| drop(thread.join()));
+                return Err(error);
+            }
+        }
+    }
+    Ok((pool, threads))
+}
+
+fn spawn<S: Service<Future: Future<Output = Reply>>>(
+    pool: &Arc<Pool>,
+    index: usize,
+    shared: &Arc<Shared>,
+    service: &Arc<S>,
+) -> std::io::Result<JoinHandle<()>> {
+    let (worker_pool, shared, service) = (pool.clone(), shared.clone(), service.clone());
+    let thread =
+        std::thread::Builder::new().name(format!("tailwater-work-{index}")).spawn(move || {
+            let name = format!("worker {index}");
+            let guarded = shared.clone();
+            guarded.guard(&name, move || Worker::new(shared, worker_pool, index).run(&*service));
+        })?;
+    pool.desks[index].is_of(thread.thread().clone());
+    Ok(thread)
+}
+
+impl<F: Future<Output = Reply>> Worker<F> {
+    fn new(shared: Arc<Shared>, pool: Arc<Pool>, index: usize) -> Self {
+        let doorbell = pool.desks[index].doorbell.clone();
+        let (tasks, budgets) = (shared.config.tasks_max, shared.config.locks.is_some());
+        let executor = Executor::new(doorbell.clone(), tasks, budgets);
+        Self { shared, pool, index, doorbell, executor, tasks: HashMap::new() }
+    }
+
+    fn run<S: Service<Future = F>>(mut self, service: &S) {
+        let timers = install_timers();
+        while !self.pool.is_stopped() {
+            timers.fire(now());
+            self.cancel();
+            let resumed = self.resume();
+            if !self.take(service) && !resumed {
+                self.rest(timers.next());
+            }
+        }
+    }
+
+    fn cancel(&mut self) {
+        while let Some(flight) = self.pool.desks[self.index].cancels.pop() {
+            // Otherwise it has ended, and its loop will hear so.
+            if let Some(task) = self.tasks.remove(&flight) {
+                self.executor.cancel(task);
+                self.tell(flight, None);
+            }
+        }
+    }
+
+    fn resume(&mut self) -> bool {
+        let Some(polled) = self.executor.poll_next() else {
+            return false;
+        };
+        if let Some((rider, reply)) = polled {
+            self.tasks.remove(&rider.flight);
+            self.deliver(rider, reply);
+        }
+        true
+    }
+
+    fn take<S: Service<Future = F>>(&mut self, service: &S) -> bool {
+        if !self.executor.has_room() {
+            return false;
+        }
+        let Some((Handed { flight, handover, job }, awaited)) = self.pool.pop() else {
+            return false;
+        };
+        if awaited {
+            for inbox in &*self.shared.inboxes {
+                inbox.doorbell.notify();
+            }
+        }
+        let is_ours = handover.take(self.index as u32);
+        // The loop uses it again as soon as it hears of the end.
+        drop(handover);
+        if !is_ours {
+            self.tell(flight, None);
+            return true;
+        }
+        let started = now();
+        let rider = Rider { flight, started, budget: job.budget_at(started) };
+        match self.executor.start(rider, || service.call(job.request)) {
+            Started::Finished(rider, reply) => self.deliver(rider, reply),
+            Started::Waits(task) => {
+                self.tasks.insert(flight, task);
+            }
+        }
+        true
+    }
+
+    fn deliver(&self, rider: Rider, reply: Result<Reply, Panicked>) {
+        let Rider { flight, started, budget } = rider;
+        self.tell(flight, Some(End { started, ended: now(), reply, budget }));
+    }
+
+    fn tell(&self, (home, flight): Abroad, end: Option<End>) {
+        let inbox = &self.shared.inboxes[home];
+        inbox.done.push(Done { flight, end });
+        inbox.doorbell.notify();
+    }
+
+    /// Sleeps until there is work or a timer is due. See [`Doorbell`] for why none is missed.
+    fn rest(&self, timer: Option<Instant>) {
+        let (desk, has_room) = (&self.pool.desks[self.index], self.executor.has_room());
+        if has_room {
+            desk.taker.lie_down();
+        }
+        self.doorbell.lie_down();
+        let takes = has_room && !self.pool.is_empty();
+        let called = self.executor.has_ready() || !desk.cancels.is_empty();
+        if !takes && !called && !self.pool.is_stopped() {
+            let longest = Duration::from_secs(3600);
+            std::thread::park_timeout(timer.map_or(longest, |at| at.since(now())));
+        }
+        self.doorbell.get_up();
+        desk.taker.get_up();
+    }
+}

@@ -1,0 +1,59 @@
+//! A loop's side of dispatched handlers.
+
+use super::flights::FlightKey;
+use super::handover::Handover;
+use super::pool::{Handed, Pool};
+use crate::server::job::Job;
+use std::sync::Arc;
+
+pub(in crate::server) struct Workers {
+    pool: Arc<Pool>,
+    /// The loop's number, by which workers find its inbox.
+    home: usize,
+    /// Handovers for further flights: as many as were under way at once, 1,024 at most.
+    spares: Vec<Arc<Handover>>,
+}
+
+const SPARES: usize = 1_024;
+
+impl Workers {
+    pub(super) const fn new(pool: Arc<Pool>, home: usize) -> Self {
+        Self { pool, home, spares: Vec::new() }
+    }
+
+    pub(super) fn reserve(&self) -> bool {
+        self.pool.reserve()
+    }
+
+    pub(super) fn release(&self) {
+        self.pool.release();
+    }
+
+    pub(super) fn await_room(&self) -> bool {
+        self.pool.await_room()
+    }
+
+    /// Hands a request over by the place that was reserved.
+    pub(super) fn start(&mut self, job: Job, flight: FlightKey) -> Arc<Handover> {
+        let handover = self.spares.pop().unwrap_or_default();
+        let flight = (self.home, flight);
+        self.pool.push(Handed { flight, handover: handover.clone(), job });
+        handover
+    }
+
+    pub(super) fn cancel(&self, handover: &Handover, flight: FlightKey) {
+        if let Some(worker) = handover.cancel() {
+            self.pool.cancel(worker, (self.home, flight));
+        }
+    }
+
+    /// A flight is over, and its worker has said so.
+    pub(super) fn give_back(&mut self, mut handover: Arc<Handover>) {
+        if self.spares.len() < SPARES
+            && let Some(spare) = Arc::get_mut(&mut handover)
+        {
+            spare.reset();
+            self.spares.push(handover);
+        }
+    }
+}

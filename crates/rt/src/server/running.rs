@@ -1,0 +1,170 @@
+//! Requests have their turn: the last word about each, and then its handler.
+
+use super::connection::Connection;
+use super::event_loop::EventLoop;
+use super::job::{Ended, Job};
+use super::key::ConnectionKey;
+use crate::service::{Reply, Service};
+use tailwater_control::Reason;
+
+/// What becomes of a request at its turn.
+enum Turn {
+    /// Its handler begins.
+    Start,
+    /// It waits at its connection.
+    Park,
+    /// It is refused.
+    Refuse(Reason),
+    /// Its connection is gone.
+    Forget,
+}
+
+impl<F: Future<Output = Reply>> EventLoop<F> {
+    /// Runs the requests that one connection has just brought, while nothing else waits for the loop: no
+    /// woken handler and no timer that is due either. A handler that waits for a timer may hold a lock.
+    pub(super) fn run_hot<S: Service<Future = F>>(&mut self, service: &S) {
+        while !self.clock.handlers_had_their_share()
+            && !self.runner.has_woken()
+            && self.timers.next().is_none_or(|at| at > self.clock.now())
+            && let Some(key) = self.start_next(service)
+        {
+            if self.queue.is_empty() {
+                self.settle(key);
+            }
+        }
+    }
+
+    /// Runs handlers until they have had their share of this turn or nothing is left. At least one woken
+    /// handler and one queued request get their turn.
+    pub(super) fn run_queue<S: Service<Future = F>>(&mut self, service: &S) -> bool {
+        let mut worked = false;
+        loop {
+            let resumed = self.resume();
+            let started = self.start_next(service);
+            started.into_iter().for_each(|key| self.settle(key));
+            let went_on = resumed || started.is_some();
+            worked |= went_on;
+            // What holds a lock until a timer, or is to give up in a queue, must not wait for a turn's end.
+            self.timers.fire(self.clock.now());
+            if !went_on || self.clock.handlers_had_their_share() {
+                return worked;
+            }
+        }
+    }
+
+    fn resume(&mut self) -> bool {
+        let before = self.clock.now();
+        let Some(polled) = self.runner.resume(&mut self.connections) else {
+            return false;
+        };
+        self.totals.handler_ns += self.clock.handled_since(before);
+        if let Some(ended) = polled {
+            self.finish_and_settle(ended);
+        }
+        true
+    }
+
+    pub(super) fn finish_and_settle(&mut self, ended: Ended) {
+        let (key, at) = (ended.origin.key.connection, self.clock.now());
+        self.finish(ended, at);
+        self.settle(key);
+    }
+
+    /// The next request has its turn, if there is one and a place for it. Its connection.
+    fn start_next<S: Service<Future = F>>(&mut self, service: &S) -> Option<ConnectionKey> {
+        // Reserved before the controller has its last word: what it admits is then always started.
+        if self.queue.is_empty() || !self.runner.reserve() {
+            return None;
+        }
+        let job = self.queue.pop()?;
+        let key = job.origin.key.connection;
+        match self.turn_of(&job) {
+            Turn::Start => {
+                self.start(job, service);
+                return Some(key);
+            }
+            Turn::Park => self.park(job),
+            Turn::Refuse(reason) => self.shed(&job.origin, reason),
+            Turn::Forget => {}
+        }
+        self.runner.release();
+        Some(key)
+    }
+
+    /// Decides what becomes of a request at its turn, and counts it off the queue.
+    fn turn_of(&mut self, job: &Job) -> Turn {
+        let (now, id) = (self.clock.now(), job.origin.key.id);
+        let Some(connection) = self.connections.get_mut(job.origin.key.connection) else {
+            return Turn::Forget;
+        };
+        if !connection.is_answered() {
+            return Turn::Forget;
+        }
+        connection.work.queued -= 1;
+        connection.work.recalled &= !job.recalled;
+        let left = job.time_left(now);
+        if connection.work.was_cancelled(id) {
+            return Turn::Refuse(Reason::Cancelled);
+        }
+        if self.shared.config.enforce_deadlines && left.is_some_and(|left| left.is_zero()) {
+            return Turn::Refuse(Reason::Deadline);
+        }
+        let behind = !job.recalled && !connection.work.parked.is_empty();
+        if behind || !self.may_start(job.origin.key.connection) {
+            return Turn::Park;
+        }
+        match self.control.start(now, &job.origin, left) {
+            Ok(()) => Turn::Start,
+            Err(reason) => Turn::Refuse(reason),
+        }
+    }
+
+    /// Whether a connection may have one more handler: not while it leaves its answers unread, or has as
+    /// many handlers as a connection may.
+    fn may_start(&self, key: ConnectionKey) -> bool {
+        let most = self.tasks_per_connection;
+        let may = |connection: &Connection| {
+            connection.work.running() < most && self.egress.has_room(connection)
+        };
+        self.connections.get(key).is_some_and(may)
+    }
+
+    fn start<S: Service<Future = F>>(&mut self, job: Job, service: &S) {
+        let (before, key) = (self.clock.now(), job.origin.key.connection);
+        let Some(connection) = self.connections.get_mut(key) else { return };
+        let ended = self.runner.start(job, before, &mut connection.work, service);
+        if self.runner.is_inline() {
+            self.totals.handler_ns += self.clock.handled_since(before);
+        }
+        if let Some(ended) = ended {
+            self.finish(ended, self.clock.now());
+        }
+    }
+
+    /// A request waits at its connection until that may have more handlers.
+    fn park(&mut self, job: Job) {
+        let Some(connection) = self.connections.get_mut(job.origin.key.connection) else { return };
+        self.queue.park(&job);
+        let parked = &mut connection.work.parked;
+        if job.recalled { parked.push_front(job) } else { parked.push_back(job) }
+    }
+
+    /// The first request that is parked at a connection waits for its turn again, if it could be started.
+    /// One at a time: others have their turn in between.
+    pub(super) fn recall(&mut self, key: ConnectionKey) {
+        if !self.may_start(key) {
+            return;
+        }
+        let now = self.clock.now();
+        let Some(connection) = self.connections.get_mut(key) else { return };
+        let work = &mut connection.work;
+        if work.recalled {
+            return;
+        }
+        let Some(mut job) = work.parked.pop_front() else { return };
+        self.queue.unpark(&job);
+        (job.recalled, job.origin.ready) = (true, now);
+        (work.recalled, work.queued) = (true, work.queued + 1);
+        self.queue.push(job);
+    }
+}

@@ -1,0 +1,163 @@
+//! What the threads of a server have in common.
+
+use super::Remaining;
+use super::runner::Done;
+use crate::bell::{Bell as _, Doorbell};
+use crate::config::ServerConfig;
+use crate::counters::{Published, Totals};
+use crate::net::Stream;
+use crate::poll::EventBell;
+use crossbeam_queue::SegQueue;
+use rustix::io::Errno;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::Ordering::{Relaxed, SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
+use std::sync::{Arc, OnceLock};
+use tailwater_control::Admission;
+use tailwater_core::Instant;
+
+pub(crate) struct Shared {
+    pub(crate) config: ServerConfig,
+    pub(crate) admission: Arc<dyn Admission>,
+    pub(crate) inboxes: Arc<[Inbox]>,
+    counters: Vec<Published>,
+    /// Connections of all loops.
+    pub(super) connections: AtomicUsize,
+    /// Loops that have not ended.
+    pub(super) running: AtomicUsize,
+    /// The server drains; after that its connections end.
+    draining: AtomicBool,
+    /// When to give up draining, in nanoseconds; `u64::MAX` for never.
+    drain_until_ns: AtomicU64,
+    /// Requests that were not answered when the draining was given up.
+    pub(super) unanswered: AtomicU64,
+    /// Connections whose answers were not all sent by then.
+    pub(super) unsent: AtomicU64,
+    /// What each loop has left to do, as of its last publishing.
+    left: Vec<Left>,
+    /// The first thread that panicked, and its words.
+    failure: OnceLock<String>,
+}
+
+/// See [`Remaining`].
+#[derive(Default)]
+struct Left {
+    connections: AtomicU64,
+    unanswered: AtomicU64,
+}
+
+impl Shared {
+    pub(super) fn new(
+        config: ServerConfig,
+        admission: Arc<dyn Admission>,
+        inboxes: Arc<[Inbox]>,
+    ) -> Self {
+        Self {
+            counters: inboxes.iter().map(|_| Published::default()).collect(),
+            left: inboxes.iter().map(|_| Left::default()).collect(),
+            config,
+            admission,
+            inboxes,
+            connections: AtomicUsize::new(0),
+            running: AtomicUsize::new(0),
+            draining: AtomicBool::new(false),
+            drain_until_ns: AtomicU64::new(u64::MAX),
+            unanswered: AtomicU64::new(0),
+            unsent: AtomicU64::new(0),
+            failure: OnceLock::new(),
+        }
+    }
+
+    pub(super) fn totals(&self) -> Totals {
+        let mut totals = Totals::default();
+        for published in &self.counters {
+            published.add_to(&mut totals);
+        }
+        totals
+    }
+
+    /// A loop publishes what it counted and what it has left to do.
+    pub(super) fn publish(&self, index: usize, totals: &Totals, left: Remaining) {
+        self.counters[index].store(totals);
+        self.left[index].connections.store(left.connections, Relaxed);
+        self.left[index].unanswered.store(left.unanswered, Relaxed);
+    }
+
+    pub(super) fn remaining(&self) -> Remaining {
+        let sum =
+            |of: fn(&Left) -> &AtomicU64| self.left.iter().map(|it| of(it).load(Relaxed)).sum();
+        Remaining { connections: sum(|it| &it.connections), unanswered: sum(|it| &it.unanswered) }
+    }
+
+    /// Begins to drain, until then at most. Of several times the earliest counts.
+    pub(super) fn begin_drain(&self, until: Instant) {
+        self.drain_until_ns.fetch_min(until.as_nanos(), SeqCst);
+        self.draining.store(true, SeqCst);
+        for inbox in &*self.inboxes {
+            // Rung without looking: a loop may be between its last check and its sleep.
+            inbox.doorbell.notify();
+            inbox.bell.ring();
+        }
+    }
+
+    /// When to give up draining, if the server drains.
+    pub(super) fn draining_until(&self) -> Option<Instant> {
+        let draining = self.draining.load(SeqCst);
+        draining.then(|| Instant::from_nanos(self.drain_until_ns.load(Relaxed)))
+    }
+
+    /// What the first thread that panicked has said.
+    pub(super) fn failure(&self) -> Option<&str> {
+        self.failure.get().map(String::as_str)
+    }
+
+    /// Runs one of the server's threads. If it panics, the server ends.
+    pub(crate) fn guard(&self, name: &str, thread: impl FnOnce()) {
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(thread)) {
+            let words = panic.downcast_ref::<&str>().copied();
+            let words = words.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+            let said = words.unwrap_or("a panic without words");
+            // Only the first one tells the cause.
+            let _ = self.failure.set(format!("{name} of the server has panicked: {said}"));
+            // Its payload may panic in its turn when it is dropped.
+            std::mem::forget(panic);
+            self.begin_drain(Instant::ZERO);
+        }
+    }
+}
+
+/// What other threads leave for a loop.
+pub(crate) struct Inbox {
+    /// As many as `connections_max` at most.
+    pub(super) streams: SegQueue<Stream>,
+    /// As many as the workers have at most.
+    pub(crate) done: SegQueue<Done>,
+    /// What the reporter has to say: as many as were asked.
+    pub(super) reports: SegQueue<Report>,
+    pub(crate) doorbell: Arc<Doorbell>,
+    pub(super) bell: EventBell,
+}
+
+/// The server's counts, for the client that asked.
+pub(super) struct Report {
+    pub(super) question: super::introspect::Question,
+    /// `None` if the server is asked too often.
+    pub(super) text: Option<Vec<u8>>,
+}
+
+impl Inbox {
+    pub(super) fn new() -> Result<Self, Errno> {
+        let bell = EventBell::new()?;
+        Ok(Self {
+            streams: SegQueue::new(),
+            done: SegQueue::new(),
+            reports: SegQueue::new(),
+            doorbell: Arc::new(Doorbell::new(Box::new(bell.clone()))),
+            bell,
+        })
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.streams.is_empty() && self.done.is_empty() && self.reports.is_empty()
+    }
+}

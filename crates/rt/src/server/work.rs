@@ -1,0 +1,83 @@
+//! A connection's requests that are not answered yet.
+
+use super::job::Job;
+use std::collections::{BTreeSet, VecDeque};
+use tailwater_core::RequestId;
+
+/// Bounded as a whole by `pending_max`: each of its requests is in the run queue, parked or running.
+#[derive(Default)]
+pub(super) struct Work {
+    /// Requests that wait or run, and those that are being refused.
+    pub(super) pending: u32,
+    /// Those of them in the run queue.
+    pub(super) queued: u32,
+    /// Bytes of arguments of those that were admitted.
+    pub(super) bytes: usize,
+    /// Those that must wait until the connection reads its answers, or one of its tasks ends.
+    pub(super) parked: VecDeque<Job>,
+    /// One of the parked is in the run queue.
+    pub(super) recalled: bool,
+    /// Questions for the server's counts that are being answered.
+    pub(super) questions: u32,
+    /// Those that were cancelled while they waited. As many as wait, at most.
+    cancelled: BTreeSet<RequestId>,
+    /// Those that run: their ids, and their flights.
+    running: Vec<(RequestId, u32)>,
+}
+
+impl Work {
+    /// Requests that run.
+    pub(super) const fn running(&self) -> usize {
+        self.running.len()
+    }
+
+    /// A request began to run; its place in the list.
+    pub(super) fn run(&mut self, id: RequestId, flight: u32) -> usize {
+        self.running.push((id, flight));
+        self.running.len() - 1
+    }
+
+    /// The request at this place runs no more. The flight that took its place, if one did.
+    pub(super) fn end(&mut self, place: usize) -> Option<u32> {
+        self.running.swap_remove(place);
+        if self.running.is_empty() {
+            self.running = Vec::new();
+        }
+        self.running.get(place).map(|&(_, moved)| moved)
+    }
+
+    /// The flight of a request that runs: of several with one id, the newest.
+    pub(super) fn flight(&self, id: RequestId) -> Option<u32> {
+        self.running.iter().rev().find(|(running, _)| *running == id).map(|&(_, flight)| flight)
+    }
+
+    /// The flights of all that run, which are forgotten here.
+    pub(super) fn take_running(&mut self) -> Vec<(RequestId, u32)> {
+        std::mem::take(&mut self.running)
+    }
+
+    /// Requests in the run queue or parked.
+    pub(super) fn waiting(&self) -> usize {
+        self.queued as usize + self.parked.len()
+    }
+
+    /// A request that waits, if it does, is to be refused at its turn.
+    pub(super) fn cancel_waiting(&mut self, id: RequestId) {
+        if self.cancelled.len() < self.waiting() {
+            self.cancelled.insert(id);
+        }
+    }
+
+    /// A waiting request has its turn: whether it was cancelled.
+    pub(super) fn was_cancelled(&mut self, id: RequestId) -> bool {
+        if self.cancelled.is_empty() {
+            return false;
+        }
+        let cancelled = self.cancelled.remove(&id);
+        if self.waiting() == 0 {
+            // What is left named requests that had ended before.
+            self.cancelled.clear();
+        }
+        cancelled
+    }
+}

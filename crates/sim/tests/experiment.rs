@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 use tailwater_sim::{Failure, run};
-use tailwater_stats::result::Experiment;
+use tailwater_stats::result::{Experiment, Run};
 use tailwater_workload::Scenario;
 
 const STEADY: &str = r#"
@@ -45,6 +45,18 @@ fn a_seed_decides_every_byte_and_another_seed_another_run() {
     assert_eq!(once, json(STEADY));
     let other = format!("seed = 2\n{STEADY}");
     assert_ne!(once, json(&other));
+}
+
+#[test]
+fn one_that_is_broken_off_is_what_was_run_until_then() {
+    let whole = experiment(STEADY);
+    let mut third = |done, _| match done {
+        3 => ControlFlow::Break(()),
+        _ => ControlFlow::Continue(()),
+    };
+    let found = run(&scenario(STEADY), &mut third).unwrap();
+    let text = |runs: &[Run]| serde_json::to_string(runs).unwrap();
+    assert_eq!(text(&found.runs), text(&whole.runs[..3]));
 }
 
 #[test]

@@ -52,7 +52,7 @@ fn answered_and_refused(policy: Policy) -> (usize, usize) {
             Err(other) => panic!("request {tag}: {other}"),
         }
     }
-    server.drain(WAIT);
+    let _ = server.drain(WAIT);
     (answered, refused)
 }
 

@@ -1,0 +1,16 @@
+//! What several of these tests need beside the crate's helpers.
+
+mod hung;
+
+pub(crate) use hung::{HANG, Hung};
+
+use std::time::Duration;
+use tailwater_rt::client::CallOptions;
+
+/// Far beyond what a busy machine needs: a call that fails by this deadline was lost.
+pub(crate) const PATIENT: CallOptions = within(Duration::from_secs(60));
+
+/// A call with this deadline.
+pub(crate) const fn within(deadline: Duration) -> CallOptions {
+    CallOptions { deadline, priority: 128 }
+}

@@ -5,3 +5,4 @@ mod support;
 
 mod abandoned;
 mod readers;
+mod unix_path;

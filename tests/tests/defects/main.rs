@@ -4,5 +4,6 @@
 mod support;
 
 mod abandoned;
+mod credit;
 mod readers;
 mod unix_path;

@@ -6,4 +6,5 @@ mod support;
 mod abandoned;
 mod credit;
 mod readers;
+mod rogue;
 mod unix_path;

@@ -1,7 +1,9 @@
 //! What several of these tests need beside the crate's helpers.
 
+mod fake;
 mod hung;
 
+pub(crate) use fake::{Fake, Side};
 pub(crate) use hung::{HANG, Hung};
 
 use std::time::Duration;

@@ -7,4 +7,5 @@ mod abandoned;
 mod credit;
 mod readers;
 mod rogue;
+mod silent;
 mod unix_path;

@@ -5,6 +5,7 @@ mod support;
 
 mod abandoned;
 mod credit;
+mod drain;
 mod readers;
 mod rogue;
 mod silent;

@@ -2,9 +2,11 @@
 
 mod fake;
 mod hung;
+mod pace;
 
 pub(crate) use fake::{Fake, Side};
 pub(crate) use hung::{HANG, Hung};
+pub(crate) use pace::Pace;
 
 use std::time::Duration;
 use tailwater_rt::client::CallOptions;

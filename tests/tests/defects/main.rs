@@ -6,6 +6,7 @@ mod support;
 mod abandoned;
 mod credit;
 mod drain;
+mod flood;
 mod readers;
 mod rogue;
 mod silent;

@@ -5,6 +5,7 @@ mod support;
 
 mod abandoned;
 mod credit;
+mod deadline;
 mod drain;
 mod flood;
 mod readers;

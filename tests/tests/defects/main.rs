@@ -7,6 +7,7 @@ mod abandoned;
 mod credit;
 mod deadline;
 mod drain;
+mod first_call;
 mod flood;
 mod readers;
 mod rogue;

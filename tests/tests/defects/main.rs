@@ -4,6 +4,7 @@
 mod support;
 
 mod abandoned;
+mod codel;
 mod credit;
 mod deadline;
 mod drain;

@@ -8,6 +8,7 @@ mod codel;
 mod credit;
 mod deadline;
 mod drain;
+mod echo;
 mod first_call;
 mod flood;
 mod readers;

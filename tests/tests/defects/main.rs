@@ -14,4 +14,5 @@ mod flood;
 mod readers;
 mod rogue;
 mod silent;
+mod trickle;
 mod unix_path;

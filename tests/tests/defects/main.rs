@@ -11,6 +11,7 @@ mod drain;
 mod echo;
 mod first_call;
 mod flood;
+mod handles;
 mod readers;
 mod rogue;
 mod silent;

@@ -5,6 +5,7 @@ mod support;
 
 mod abandoned;
 mod codel;
+mod config;
 mod credit;
 mod deadline;
 mod drain;

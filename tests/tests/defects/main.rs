@@ -7,6 +7,7 @@ mod abandoned;
 mod codel;
 mod config;
 mod credit;
+mod dead_loop;
 mod deadline;
 mod drain;
 mod echo;

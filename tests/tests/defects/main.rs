@@ -14,6 +14,7 @@ mod echo;
 mod first_call;
 mod flood;
 mod handles;
+mod lies;
 mod readers;
 mod rogue;
 mod silent;

@@ -16,6 +16,7 @@ mod flood;
 mod handles;
 mod lies;
 mod readers;
+mod registration;
 mod rogue;
 mod silent;
 mod trickle;

@@ -20,4 +20,5 @@ mod registration;
 mod rogue;
 mod silent;
 mod trickle;
+mod turned_away;
 mod unix_path;

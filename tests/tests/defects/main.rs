@@ -1,0 +1,25 @@
+//! Each defect that a hostile reading of the runtime and of the protocol found, as a test that names
+//! the behaviour. One binary, so that they are linked once.
+
+mod support;
+
+mod abandoned;
+mod cancel;
+mod codel;
+mod config;
+mod credit;
+mod dead_loop;
+mod deadline;
+mod drain;
+mod echo;
+mod first_call;
+mod flood;
+mod handles;
+mod lies;
+mod readers;
+mod registration;
+mod rogue;
+mod silent;
+mod trickle;
+mod turned_away;
+mod unix_path;

@@ -9,7 +9,7 @@ use std::process::Command;
 use tailwater_control::catalog::CONTROLLERS;
 
 /// Where nothing is short, so that answers are known.
-const LOOSE: &str = "echoes,pipelining,cycles,ping,goodbye";
+const LOOSE: &str = "echoes,statuses,pipelining,cycles,ping,cancel,goodbye";
 
 /// Runs these checks of `tests/protocol_client/check.py` against `place`.
 fn check(checks: &str, place: &str, process: &[String], what: &str) {
@@ -57,5 +57,13 @@ fn every_controller_answers_each_of_its_calls_once_in_overload() {
         let serving = Serving::start_for("1ms", &["--controller", name]);
         let checks = if name == "dagor" { "overload,levels" } else { "overload" };
         check(checks, &serving.address, &[], name);
+    }
+}
+
+#[test]
+fn every_controller_answers_what_it_has_read_before_it_drains() {
+    for name in controllers() {
+        let serving = Serving::start(&["--controller", name]);
+        check("drain", &serving.address, &[serving.child.id().to_string()], name);
     }
 }

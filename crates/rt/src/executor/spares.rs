@@ -26,34 +26,50 @@ impl<F> Drop for Body<F> {
     }
 }
 
-/// Boxes without a future. There are at most as many as tasks wait, or [`SPARE`] if those are fewer:
-/// after a burst the memory is given back while its tasks end, two boxes for each.
-pub(super) struct Spares<F>(Vec<Body<F>>);
+/// Boxes without a future. At the end of each [`WINDOW`] as many are kept as the tasks that were there at
+/// once within it would need, or [`SPARE`] if that is more. So a load that comes and goes finds its boxes
+/// again, and after a burst the memory is given back. A window gives back at most as many boxes as tasks
+/// ended in it, so no turn frees many at once.
+pub(super) struct Spares<F> {
+    boxes: Vec<Body<F>>,
+    /// Of the present window: the tasks that have ended, and the most that were there at once.
+    ended: usize,
+    most: usize,
+}
 
 /// Boxes that are kept even if nothing waits. A loop starts handlers one after the other and most never
 /// wait, so one box serves; 64 let as many begin to wait at once without an allocation.
 pub(super) const SPARE: usize = 64;
 
+/// Tasks that end until boxes are given back again. Longer than the swings of a steady load, and a
+/// thousand boxes are freed in less than a turn may take.
+pub(super) const WINDOW: usize = 1_024;
+
 impl<F> Spares<F> {
     pub(super) const fn new() -> Self {
-        Self(Vec::new())
+        Self { boxes: Vec::new(), ended: 0, most: 0 }
     }
 
     /// Puts a future into a box, a new one if there is no spare one.
     pub(super) fn place(&mut self, future: F) -> Body<F> {
-        let mut body = self.0.pop().unwrap_or_else(|| Body(Box::pin(None)));
+        let mut body = self.boxes.pop().unwrap_or_else(|| Body(Box::pin(None)));
         body.0.as_mut().set(Some(future));
         body
     }
 
-    /// Takes back a box that was cleared, when so many tasks are left.
+    /// Takes back the box of a task that has ended, when so many others are left.
     pub(super) fn give_back(&mut self, body: Body<F>, live: usize) {
-        self.0.push(body);
-        self.0.truncate(live.max(SPARE));
+        self.boxes.push(body);
+        self.most = self.most.max(live + 1);
+        self.ended += 1;
+        if self.ended == WINDOW {
+            self.boxes.truncate(self.most.max(SPARE).saturating_sub(live));
+            (self.ended, self.most) = (0, live);
+        }
     }
 
     #[cfg(all(test, not(loom)))]
     pub(super) fn len(&self) -> usize {
-        self.0.len()
+        self.boxes.len()
     }
 }

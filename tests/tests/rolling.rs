@@ -109,7 +109,8 @@ fn restart(mut replicas: [Server; 2], fresh: impl Fn(Address) -> Server) -> [Ser
         let [first, second] = replicas;
         let (old, other) = if round % 2 == 0 { (first, second) } else { (second, first) };
         let listen = old.address().clone();
-        old.drain(Duration::from_secs(120));
+        let left = old.drain(Duration::from_secs(120));
+        assert_eq!(left.unanswered, 0, "requests that a drain has left");
         let new = fresh(listen);
         replicas = if round % 2 == 0 { [new, other] } else { [other, new] };
     }

@@ -121,7 +121,8 @@ impl Churn {
             self.crowd.settle(true);
             pause();
         }
-        draining.join().expect("a drain does not panic");
+        let left = draining.join().expect("a drain does not panic");
+        assert_eq!(left.unanswered, 0, "requests that a drain has left");
         self.crowd.settle(true);
         assert_eq!(self.crowd.present(), 0, "clients that heard nothing of the drain");
         assert_eq!(self.handlers.live(), 0, "handlers that outlived their server");

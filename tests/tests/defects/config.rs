@@ -17,8 +17,12 @@ fn a_configuration_that_cannot_work_is_refused_by_name() {
         ("patience", ServerConfig { patience: Duration::ZERO, ..sound() }),
         ("frame_max", ServerConfig { frame_max: 0, ..sound() }),
         ("frame_max", ServerConfig { frame_max: u32::MAX, ..sound() }),
-        ("output_max", ServerConfig { output_high: 0, output_max: 4_096, ..sound() }),
-        ("output_max", ServerConfig { frame_max: 32 << 20, ..sound() }),
+        ("output_high", ServerConfig { output_high: 0, ..sound() }),
+        ("output_total_max", ServerConfig { output_total_max: 0, ..sound() }),
+        ("input_total_max", ServerConfig { input_total_max: 0, ..sound() }),
+        ("tasks_per_connection_max", ServerConfig { tasks_per_connection_max: Some(0), ..sound() }),
+        ("handler_max", ServerConfig { handler_max: Some(Duration::ZERO), ..sound() }),
+        ("ping_after", ServerConfig { ping_after: Duration::ZERO, ..sound() }),
     ];
     let mut wrong = Vec::new();
     for (field, config) in unsound {

@@ -14,7 +14,6 @@ fn answers_that_were_made_before_a_drain_are_sent_to_the_end() {
     const ANSWERS: u64 = 20;
     let config = ServerConfig {
         output_high: 64 << 20,
-        output_max: 64 << 20,
         patience: Duration::from_secs(60),
         ..ServerConfig::default()
     };

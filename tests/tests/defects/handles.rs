@@ -88,7 +88,7 @@ fn a_server_may_be_dropped_by_one_of_its_handlers() {
 #[test]
 fn a_server_may_be_drained_by_one_of_its_handlers() {
     for placement in [Placement::Inline, Placement::Workers(2)] {
-        let end = |server: Server| server.drain(Duration::from_millis(50));
+        let end = |server: Server| drop(server.drain(Duration::from_millis(50)));
         let (mut peer, address, ended) = ends_in_a_handler(placement, end);
         eventually("the drain returns, and nothing panics", || ended.load(SeqCst));
         peer.hear_out();

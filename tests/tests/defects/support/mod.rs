@@ -16,5 +16,5 @@ pub(crate) const PATIENT: CallOptions = within(Duration::from_secs(60));
 
 /// A call with this deadline.
 pub(crate) const fn within(deadline: Duration) -> CallOptions {
-    CallOptions { deadline, priority: 128 }
+    CallOptions { deadline, priority: 128, tenant: 0 }
 }

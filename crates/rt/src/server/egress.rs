@@ -61,6 +61,7 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
         done: &Completion,
     ) -> ReplyHead {
         let offer = self.shard.on_done(self.now, SessionId(key), done);
+        self.shard.on_sent(self.now, SessionId(key));
         let connection = &mut self.connections[key as usize];
         connection.pending -= 1;
         connection.offer = offer;

@@ -299,6 +299,7 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
             connection.offer = offer;
             let credit = Credit { grant: super::egress::grant(offer), stamp: self.now.stamp() };
             credit.encode(connection.output());
+            self.shard.on_sent(self.now, session);
             self.totals.credit_frames += 1;
             self.totals.frames_out += 1;
             self.flush(session.0);

@@ -6,7 +6,7 @@ use crate::executor::Panicked;
 use crate::service::{Reply, Service, status};
 use crate::worker::Ticket;
 use std::time::Duration;
-use tailwater_control::{Completion, Outcome, Reason, Verdict};
+use tailwater_control::{Completion, Outcome, Reached, Reason, Verdict};
 use tailwater_core::{Instant, SessionId};
 
 impl<F: Future<Output = Reply>> EventLoop<F> {
@@ -118,7 +118,8 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
             Verdict::Shed(reason) | Verdict::Close(reason) => {
                 connection.pending_bytes -= job.request.payload.len();
                 let outcome = Outcome::Shed(reason);
-                let done = Completion { outcome, waited, service: Duration::ZERO };
+                let (reached, service) = (Reached::Start, Duration::ZERO);
+                let done = Completion { outcome, reached, waited, service };
                 self.reject(job.connection, job.id, job.arrived, &done, reason);
                 self.flush_if_settled(job.connection);
                 None
@@ -149,7 +150,8 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
                 if let (Some(budgets), Some(budget)) = (&mut self.budgets, &ticket.budget) {
                     budgets.on_served(ended.since(ticket.arrived), budget);
                 }
-                let done = Completion { outcome: Outcome::Served, waited, service };
+                let (outcome, reached) = (Outcome::Served, Reached::Start);
+                let done = Completion { outcome, reached, waited, service };
                 self.respond(ticket, &done, status, &payload);
             }
             Reply::Shed(reason) => self.reject_from_handler(ticket, waited, service, reason),
@@ -164,7 +166,8 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
         service: Duration,
         reason: Reason,
     ) {
-        let done = Completion { outcome: Outcome::Shed(reason), waited, service };
+        let (outcome, reached) = (Outcome::Shed(reason), Reached::Start);
+        let done = Completion { outcome, reached, waited, service };
         self.reject(ticket.connection, ticket.id, ticket.arrived, &done, reason);
     }
 }

@@ -9,7 +9,7 @@ use crate::net::Transfer;
 use crate::service::{Reply, Request, Service};
 use crate::time::now;
 use std::time::Duration;
-use tailwater_control::{Arrival, Completion, Echo, Outcome, Reason, Verdict};
+use tailwater_control::{Arrival, Completion, Echo, Outcome, Reached, Reason, Verdict};
 use tailwater_core::{Instant, MethodId, SessionId};
 use tailwater_wire::{
     ClientFrame, DecodeError, GoodbyeCode, Hello, Limits, Pong, Welcome, decode_from_client,
@@ -172,6 +172,7 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
             stamp: self.now.stamp(),
         };
         welcome.encode(connection.output());
+        self.shard.on_sent(self.now, SessionId(key));
         self.totals.frames_out += 1;
         Next::Go
     }
@@ -212,6 +213,7 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
         let verdict =
             self.shard.on_request(self.now, SessionId(key), &arrival, delay, &mut self.observer);
         let full = crowded || self.queue.len() >= self.shared.config.queue_max;
+        let reached = if verdict == Verdict::Admit { Reached::Queue } else { Reached::Arrival };
         let verdict = match verdict {
             Verdict::Admit if self.draining => Verdict::Shed(Reason::Draining),
             Verdict::Admit if full => Verdict::Shed(Reason::QueueFull),
@@ -220,11 +222,11 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
         match verdict {
             Verdict::Admit => self.admit(key, request, arrived, service),
             Verdict::Shed(reason) => {
-                self.shed(key, request.id, arrived, reason);
+                self.shed(key, request.id, arrived, (reason, reached));
                 Next::Go
             }
             Verdict::Close(reason) => {
-                self.shed(key, request.id, arrived, reason);
+                self.shed(key, request.id, arrived, (reason, reached));
                 self.totals.protocol_errors += 1;
                 self.say_goodbye(key, GoodbyeCode::NoCredit, "requests keep coming without credit");
                 Next::Stop
@@ -274,9 +276,15 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
         if self.connections.contains(key as usize) { Next::Go } else { Next::Stop }
     }
 
-    fn shed(&mut self, key: u32, id: tailwater_core::RequestId, arrived: Instant, reason: Reason) {
-        let waited = self.now.since(arrived);
-        let done = Completion { outcome: Outcome::Shed(reason), waited, service: Duration::ZERO };
+    fn shed(
+        &mut self,
+        key: u32,
+        id: tailwater_core::RequestId,
+        arrived: Instant,
+        (reason, reached): (Reason, Reached),
+    ) {
+        let (outcome, waited) = (Outcome::Shed(reason), self.now.since(arrived));
+        let done = Completion { outcome, reached, waited, service: Duration::ZERO };
         self.reject(key, id, arrived, &done, reason);
     }
 

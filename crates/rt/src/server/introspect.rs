@@ -5,7 +5,7 @@ use super::event_loop::EventLoop;
 use crate::service::{Reply, status};
 use std::fmt::Write as _;
 use std::time::Duration;
-use tailwater_core::{Instant, Nanos as _, RequestId};
+use tailwater_core::{Instant, Nanos as _, RequestId, SessionId};
 use tailwater_sync::LockStats;
 use tailwater_wire::{ReplyHead, Response};
 
@@ -44,6 +44,7 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
             (status::TOO_OFTEN, "counts are told 50 times a second at most; ask later".into())
         };
         let stamp = self.now.stamp();
+        self.shard.on_sent(self.now, SessionId(key));
         let connection = &mut self.connections[key as usize];
         let grant = grant(connection.offer);
         let head = ReplyHead { id, grant, stamp, sojourn_ns: 0, waited_ns: 0 };

@@ -225,6 +225,10 @@ impl Shard for GuardedShard {
         self.temper(now, id, verdict, observer)
     }
 
+    fn on_sent(&mut self, now: Instant, id: SessionId) {
+        self.inner.on_sent(now, id);
+    }
+
     fn on_done(&mut self, now: Instant, id: SessionId, done: &Completion) -> Offer {
         let offer = self.inner.on_done(now, id, done);
         self.present(now, id, offer)
@@ -249,6 +253,7 @@ mod tests {
     use super::*;
     use crate::breakwater::{Breakwater, Config};
     use crate::none::None as NoControl;
+    use crate::{Outcome, Reached};
     use tailwater_core::Silent;
 
     const SLO: Duration = Duration::from_micros(200);
@@ -266,12 +271,12 @@ mod tests {
     fn ask(shard: &mut dyn Shard, delay: Duration, acked: u32) -> (Verdict, Offer) {
         let arrival = Arrival { register: true, acked, ..Arrival::default() };
         let verdict = shard.on_request(Instant::ZERO, ID, &arrival, delay, &mut Silent);
-        let outcome = match verdict {
-            Verdict::Admit => crate::Outcome::Served,
-            Verdict::Shed(reason) | Verdict::Close(reason) => crate::Outcome::Shed(reason),
+        let (outcome, reached) = match verdict {
+            Verdict::Admit => (Outcome::Served, Reached::Start),
+            Verdict::Shed(why) | Verdict::Close(why) => (Outcome::Shed(why), Reached::Arrival),
         };
-        let (waited, service) = (delay, Duration::ZERO);
-        (verdict, shard.on_done(Instant::ZERO, ID, &Completion { outcome, waited, service }))
+        let done = Completion { outcome, reached, waited: delay, service: Duration::ZERO };
+        (verdict, shard.on_done(Instant::ZERO, ID, &done))
     }
 
     #[test]
@@ -313,8 +318,9 @@ mod tests {
             assert_eq!(verdict, Verdict::Admit);
         }
         // Told that limits are back, it has a second, whatever it goes on echoing.
-        let waited = Duration::ZERO;
-        let done = Completion { outcome: crate::Outcome::Served, waited, service: Duration::ZERO };
+        let (waited, service) = (Duration::ZERO, Duration::ZERO);
+        let (outcome, reached) = (Outcome::Served, Reached::Start);
+        let done = Completion { outcome, reached, waited, service };
         shard.on_done(Instant::ZERO, ID, &done);
         let later = Instant::ZERO + 2 * AMNESTY;
         let refused = (0..200).any(|_| {

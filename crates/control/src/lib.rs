@@ -30,5 +30,6 @@ pub mod window;
 pub use client::{Action, Call, Client, ClientConfig, Dispatch, DropReason, Gate, Reply};
 pub use retry::{Replicas, RetryConfig};
 pub use server::{
-    Admission, Arrival, Completion, Echo, Gauges, Offer, Outcome, Reason, Shard, Verdict, Wish,
+    Admission, Arrival, Completion, Echo, Gauges, Offer, Outcome, Reached, Reason, Shard, Verdict,
+    Wish,
 };

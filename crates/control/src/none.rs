@@ -68,6 +68,7 @@ impl Shard for None {
     ) -> Verdict {
         Verdict::Admit
     }
+    fn on_sent(&mut self, _: Instant, _: SessionId) {}
     fn on_done(&mut self, _: Instant, _: SessionId, _: &Completion) -> Offer {
         Offer::OPEN
     }

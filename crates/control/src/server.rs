@@ -24,11 +24,19 @@ pub trait Admission: Send + Sync {
 
 /// One loop's half: owns the sessions of the loop's connections and decides about their requests.
 ///
-/// A request's life is `on_request` → (`on_start` → served) or shed → `on_done`, exactly once each,
-/// with `on_start` left out when `on_request` did not admit, or when the driver had no room for what
-/// was admitted and answers with [`Reason::QueueFull`]. `on_close` ends all requests of its
-/// session: none of them is spoken of again. Before a loop sleeps it ticks with its true delay, or
-/// its last one would hold the pool down for every other loop.
+/// A request's life is `on_request`, `on_start`, `on_done`, in this order, at most once each:
+///
+/// - `on_request` did not admit it: `on_done` follows with [`Reached::Arrival`] and the reason given.
+/// - It was admitted and the driver ended it before `on_start`: `on_done` follows with
+///   [`Reached::Queue`]. The driver may do so with [`Reason::QueueFull`] (no room for it),
+///   [`Reason::Draining`], [`Reason::Deadline`] (it has passed) or [`Reason::Cancelled`], and with no
+///   other reason.
+/// - `on_start` was asked: `on_done` follows with [`Reached::Start`], served or shed, for the reason that
+///   `on_start` gave, for one of the handler's, or with [`Reason::Deadline`] or [`Reason::Cancelled`].
+///
+/// A controller takes what it counted for a request off by what the request reached, never by the
+/// reason. `on_close` ends all requests of its session: none of them is spoken of again. Before a loop
+/// sleeps it ticks with its true delay, or its last one would hold the pool down for every other loop.
 pub trait Shard: Send {
     /// A connection is there. Returns what the client may do before it has heard anything else.
     fn on_open(&mut self, now: Instant, session: SessionId, observer: &mut dyn Observer) -> Offer;
@@ -63,6 +71,10 @@ pub trait Shard: Send {
         budget: Option<Duration>,
         observer: &mut dyn Observer,
     ) -> Verdict;
+
+    /// A message with an offer leaves for the session, stamped `now.stamp()`: a welcome, an answer, a
+    /// credit. Only stamps told here are believed when they come back in [`Arrival::echo`], each once.
+    fn on_sent(&mut self, now: Instant, session: SessionId);
 
     /// A response or a reject is about to leave; the returned offer rides on it.
     fn on_done(&mut self, now: Instant, session: SessionId, done: &Completion) -> Offer;
@@ -151,7 +163,7 @@ pub enum Reason {
     QueueFull = 7,
     /// The server is shutting down.
     Draining = 8,
-    /// The client gave it up.
+    /// The caller gave the call up; it was ended before its answer.
     Cancelled = 9,
 }
 
@@ -213,10 +225,23 @@ impl Offer {
 pub struct Completion {
     /// Served or shed.
     pub outcome: Outcome,
+    /// How far it had come.
+    pub reached: Reached,
     /// From arrival to start of service; for shed requests, to the reject.
     pub waited: Duration,
     /// Time in the handler, lock and downstream waits included; zero when shed.
     pub service: Duration,
+}
+
+/// How far a request had come when it ended; see [`Shard`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Reached {
+    /// `on_request` did not admit it.
+    Arrival,
+    /// It was admitted and never told to `on_start`.
+    Queue,
+    /// It was told to `on_start`, whatever that answered.
+    Start,
 }
 
 /// See [`Completion`].
@@ -244,8 +269,10 @@ pub struct Gauges {
     pub issued: u32,
     /// Registered clients, `n_c`.
     pub sessions: u32,
+    /// Those of them that are idle: the one credit of each counts neither in `pool` nor in `issued`.
+    pub idle: u32,
     /// The queueing delay the last update saw.
     pub delay: Duration,
-    /// The smoothed network round-trip time that paces the updates.
+    /// The network round-trip time that paces the updates.
     pub rtt: Duration,
 }

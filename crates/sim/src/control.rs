@@ -229,6 +229,12 @@ impl Control {
         offer
     }
 
+    /// A message with an offer leaves, stamped with the time.
+    pub(crate) fn sent(&mut self, now: Instant, client: u32) {
+        let session = self.session(client);
+        self.shard(client).on_sent(now, session);
+    }
+
     /// At the end of the run.
     pub(crate) fn check_at_rest(&self, now: Instant, space: &mut Space) {
         space.judge(Rule::Deadline, self.deadline.check(now));

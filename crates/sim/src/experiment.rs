@@ -12,7 +12,7 @@ use tailwater_control::catalog::{Controller, Spec, SpecError};
 use tailwater_core::{Instant, Nanos, Rate};
 use tailwater_stats::result::{CapacityReading, Experiment, Manifest, Run};
 use tailwater_stats::{Rules, judge, summarise};
-use tailwater_workload::scenario::{Configuration, ControllerSpec, Fault, LockPolicy};
+use tailwater_workload::scenario::{Configuration, ControllerSpec, Fault};
 use tailwater_workload::schedule::Entry;
 use tailwater_workload::{Scenario, ScenarioError, Schedule, ScheduleError, Stream};
 
@@ -122,10 +122,10 @@ pub fn world_of(scenario: &Scenario, configuration: &Configuration, seed: u64) -
 /// A controller of the scenario, known to the catalog.
 struct Rig {
     spec: Spec,
+    /// As the scenario has it.
+    said: ControllerSpec,
     /// How reports call the variant.
     profile: String,
-    /// What requests do at locks, where it is not what the server says.
-    locks: Option<LockPolicy>,
 }
 
 impl Rig {
@@ -145,12 +145,13 @@ impl Rig {
             spec.build(scenario.target(slo), 1, 0).map_err(place)?;
             tiers::controllers(scenario, &spec, slo, 0)?;
         }
-        Ok(Self { spec, profile, locks: said.locks })
+        Ok(Self { spec, said: said.clone(), profile })
     }
 
     fn world(&self, scenario: &Scenario, configuration: &Configuration, seed: u64) -> World {
         let world = world_of(scenario, configuration, seed);
-        match self.locks {
+        let world = tiers::with_deadlines(world, scenario, &self.said);
+        match self.said.locks {
             Some(policy) => tiers::with_locks(world, policy),
             None => world,
         }
@@ -188,6 +189,7 @@ fn run_once(
     let (mut run, _) = simulate_with(&world, Load::Open(&mut intended), &mut build)?;
     run.controller.clone_from(&rig.spec.name);
     run.profile.clone_from(&rig.profile);
+    run.deadlines_enforced = world.node.enforce_deadlines;
     run.repetition = repetition;
     run.demand_ratio = configuration.demand_ratio(capacity).0;
     run.capacity_rps = capacity.0;

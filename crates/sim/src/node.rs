@@ -17,7 +17,7 @@ use crate::task::Stage;
 use crate::world::NodeSpec;
 use std::collections::VecDeque;
 use std::time::Duration;
-use tailwater_control::{Completion, Offer, Outcome, Reason, Verdict};
+use tailwater_control::{Completion, Offer, Outcome, Reached, Reason, Verdict};
 use tailwater_core::{Instant, Nanos};
 use walk::Walk;
 
@@ -61,7 +61,7 @@ pub(crate) struct Node {
 #[derive(Clone, Copy, Debug)]
 enum Work {
     Parse(Instant, Packet),
-    Reject(Key, Reason),
+    Reject(Key, Reason, Reached),
     Serve(Key),
     /// A part of a path.
     Run(Key, Duration),
@@ -150,13 +150,13 @@ impl Node {
         };
         let follow_up = match work {
             Work::Parse(arrived, packet) => self.parsed(now, arrived, packet, space),
-            Work::Reject(key, reason) => {
-                self.answer(now, key, Outcome::Shed(reason), space);
+            Work::Reject(key, reason, reached) => {
+                self.answer(now, key, (Outcome::Shed(reason), reached), space);
                 None
             }
             Work::Run(key, _) => self.walk_on(now, key, space),
             Work::Serve(key) | Work::Answer(key) => {
-                self.answer(now, key, Outcome::Served, space);
+                self.answer(now, key, (Outcome::Served, Reached::Start), space);
                 None
             }
             Work::Credit(client, connection, offer) => {
@@ -370,7 +370,7 @@ impl Node {
         space.judge(Rule::Signal, signal::shed_while_idle(waiting, verdict));
         match verdict {
             Verdict::Admit if self.unbegun() >= self.spec.queue_max as usize => {
-                Some(Work::Reject(key, Reason::QueueFull))
+                Some(Work::Reject(key, Reason::QueueFull, Reached::Queue))
             }
             Verdict::Admit => {
                 self.runnable.push_back(key);
@@ -378,13 +378,14 @@ impl Node {
             }
             Verdict::Close(reason) => {
                 self.control.say_goodbye(client);
-                Some(Work::Reject(key, reason))
+                Some(Work::Reject(key, reason, Reached::Arrival))
             }
-            Verdict::Shed(reason) => Some(Work::Reject(key, reason)),
+            Verdict::Shed(reason) => Some(Work::Reject(key, reason, Reached::Arrival)),
         }
     }
 
-    /// A request leaves the queue: the controller's last chance to refuse it.
+    /// A request leaves the queue: past its deadline it goes no further, and the controller has its
+    /// last chance to refuse it.
     fn start(&mut self, now: Instant, key: Key, space: &mut Space) -> Option<Work> {
         let request = space.request(key, "at start")?;
         if request.task.as_ref().is_some_and(|task| task.stage != Stage::Fresh) {
@@ -396,15 +397,26 @@ impl Node {
             .dispatch
             .and_then(|dispatch| dispatch.budget)
             .map(|budget| budget.saturating_sub(in_server));
+        if self.spec.enforce_deadlines && budget.is_some_and(|left| left.is_zero()) {
+            return Some(Work::Reject(key, Reason::Deadline, Reached::Queue));
+        }
         match self.control.start(now, request.client, in_server, budget) {
             Verdict::Admit if self.walk.is_some() => self.begin(now, key, space),
             Verdict::Admit => Some(Work::Serve(key)),
-            Verdict::Shed(reason) | Verdict::Close(reason) => Some(Work::Reject(key, reason)),
+            Verdict::Shed(reason) | Verdict::Close(reason) => {
+                Some(Work::Reject(key, reason, Reached::Start))
+            }
         }
     }
 
     /// A response or reject leaves.
-    fn answer(&mut self, now: Instant, key: Key, outcome: Outcome, space: &mut Space) {
+    fn answer(
+        &mut self,
+        now: Instant,
+        key: Key,
+        (outcome, reached): (Outcome, Reached),
+        space: &mut Space,
+    ) {
         self.settle(now, key, outcome, space);
         let Some(request) = space.request(key, "at answering") else {
             return;
@@ -425,8 +437,9 @@ impl Node {
             let what = || format!("client {client}: a request was answered twice");
             space.complain(Rule::Fates, what);
         }
-        let done = Completion { outcome, waited, service };
+        let done = Completion { outcome, reached, waited, service };
         let offer = self.control.done(now, client, &done, space);
+        self.control.sent(now, client);
         if let Some(request) = space.requests.get_mut(key) {
             request.answer = Some(Answer { outcome, offer, left: now, waited });
         }
@@ -449,6 +462,9 @@ impl Node {
         self.counts.tx += 1;
         self.counts.explicit += 1;
         let stamp = now.stamp();
+        if self.control.hears(client, connection) {
+            self.control.sent(now, client);
+        }
         let credit = space.credits.insert(Credit { client, connection, offer, stamp });
         space.send_down(now, client, Event::Credit(credit));
     }

@@ -42,7 +42,9 @@ impl Case {
     pub fn drawn(seed: u64) -> Self {
         let mut dice = Dice(Rng::from_seed(seed).split("swarm"));
         let service = draw_service(&mut dice);
-        let (node, tiers) = draw_nodes(&mut dice, service);
+        let (mut node, tiers) = draw_nodes(&mut dice, service);
+        // A generator of its own: what a seed drew before there was this choice it still draws.
+        node.enforce_deadlines = Dice(Rng::from_seed(seed).split("swarm of deadlines")).chance(0.5);
         let link = Link { delay: dice.time(1, 50), jitter: dice.one_of([0, 0, 5, 20]).us() };
         let slo = (10 * (service.mean + 2 * link.delay)).max(100.us());
         let capacity_rps =
@@ -150,6 +152,7 @@ fn draw_node(dice: &mut Dice) -> NodeSpec {
         tick: dice.one_of([1, 5, 50]).us(),
         parse_every: dice.one_of([0, 0, 50]).us(),
         queue_max: dice.one_of([4, 64, 1 << 20]),
+        enforce_deadlines: false,
         paths: None,
     }
 }

@@ -49,6 +49,19 @@ pub(crate) fn tiers(scenario: &Scenario, slo: Duration) -> Vec<TierSpec> {
 }
 
 /// The same world with one rule for all locks.
+pub(crate) fn with_deadlines(
+    mut world: World,
+    scenario: &Scenario,
+    front: &ControllerSpec,
+) -> World {
+    world.node.enforce_deadlines = scenario.server.enforces_deadlines(front);
+    for (spec, tier) in world.tiers.iter_mut().zip(&scenario.tiers) {
+        let own = tier.controller.as_ref().unwrap_or(front);
+        spec.node.enforce_deadlines = scenario.server.enforces_deadlines(own);
+    }
+    world
+}
+
 pub(crate) fn with_locks(mut world: World, policy: LockPolicy) -> World {
     let change = |node: &mut NodeSpec| {
         if let Some(paths) = &mut node.paths {

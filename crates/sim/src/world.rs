@@ -108,6 +108,8 @@ pub struct NodeSpec {
     pub parse_every: Duration,
     /// Most admitted requests that wait; beyond that they are shed with `queue-full`.
     pub queue_max: u32,
+    /// Requests past their deadline are refused when they would start, whatever the controller says.
+    pub enforce_deadlines: bool,
     /// What requests do; `None`: they compute for the time that they bring along.
     pub paths: Option<Arc<Paths>>,
 }
@@ -140,6 +142,7 @@ impl NodeSpec {
             tick: Duration::from_micros(5),
             parse_every: Duration::ZERO,
             queue_max: 1 << 20,
+            enforce_deadlines: false,
             paths: None,
         }
     }

@@ -148,3 +148,28 @@ fn the_committed_faults_are_played() {
         }
     }
 }
+
+/// Found by an adversary: of 30 calls of 20 ms with 30 ms each, 26 to 28 were begun after their deadline
+/// under every controller but Breakwater.
+#[test]
+fn nothing_past_its_deadline_begins_unless_the_file_says_so() {
+    let outcome = |line: &str| {
+        let text = STEADY
+            .replace("[server]", &format!("[server]\n{line}"))
+            .replace("override = { beta = 0.1 }", "profile = \"paper\"");
+        let runs = experiment(&text).runs;
+        let none = runs.iter().find(|run| run.controller == "none" && run.demand_ratio > 1.0);
+        let paper = runs.iter().find(|run| run.controller == "breakwater");
+        let (none, paper) = (none.expect("it was run"), paper.expect("it was run"));
+        let flags = (none.deadlines_enforced, paper.deadlines_enforced);
+        let share = |count: u64| count as f64 / none.fates.total() as f64;
+        (none.p99_us, share(none.fates.shed), none.shed_by_reason.contains_key("deadline"), flags)
+    };
+    let (p99_us, shed, by_deadline, flags) = outcome("");
+    assert_eq!(flags, (true, false), "on by default, off for a publication's profile");
+    // The longest service of those that began in the last moment is behind it.
+    assert!(p99_us < 600.0 && shed > 0.1 && by_deadline, "{p99_us} µs, {shed:.3} shed");
+    let (p99_us, shed, by_deadline, flags) = outcome("enforce_deadlines = false");
+    assert_eq!(flags, (false, false));
+    assert!(p99_us > 4_000.0 && shed < 0.001 && !by_deadline, "{p99_us} µs, {shed:.3} shed");
+}

@@ -98,6 +98,9 @@ pub struct Run {
     pub controller: String,
     /// Its profile, with overrides in brackets.
     pub profile: String,
+    /// The server refused at start what was past its deadline, whatever the controller.
+    #[serde(default)]
+    pub deadlines_enforced: bool,
     /// Logical clients, each with a connection and control state of its own.
     pub clients: u32,
     /// The objective that goodput counts against.

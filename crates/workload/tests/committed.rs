@@ -29,6 +29,16 @@ fn load(name: &str) -> Scenario {
     Scenario::parse(&file, &text).unwrap_or_else(|error| panic!("{error}"))
 }
 
+/// What reproduces a publication must serve as it did.
+#[test]
+fn no_figure_of_a_paper_enforces_deadlines() {
+    for path in files("scenarios/paper") {
+        let name = path.file_stem().and_then(|stem| stem.to_str()).expect("a plain name");
+        let scenario = load(&format!("paper/{name}"));
+        assert_eq!(scenario.server.enforce_deadlines, Some(false), "{name}");
+    }
+}
+
 #[test]
 fn every_committed_scenario_parses_and_fits_in_memory() {
     let files: Vec<_> = files("scenarios")

@@ -44,6 +44,16 @@ pub struct Config {
     pub explicit: Explicit,
     /// How the server learns of demand (Fig. 8).
     pub demand: Demand,
+    /// How far a client's claim of demand is believed.
+    pub trust: Trust,
+    /// A session that has been silent for so long at least, and for eight times as long as clients of
+    /// its loop usually are, is idle: its last credit counts in neither pool nor issued until it is heard
+    /// again, and what it holds beyond that is taken back while another session wants credit and there
+    /// is none. `None` counts the credits of silent clients for as long as they are connected. Too short
+    /// takes windows from clients that pause; too long, and a crowd that falls silent starves the others.
+    pub idle_after: Option<Duration>,
+    /// Whose round trip paces the updates.
+    pub round_trip: RoundTrip,
     /// Cut a window at once when a request reveals less demand (artifact).
     pub revoke_on_demand: bool,
     /// A session that has been without credit for this long gets one even from an empty pool, so
@@ -162,6 +172,24 @@ pub enum Demand {
     Synchronised,
 }
 
+/// See [`Config::trust`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Trust {
+    /// Whatever it claims, up to the largest window (paper).
+    Claimed,
+    /// What it used lately: its requests, each worth half after every second, one at least.
+    Used,
+}
+
+/// See [`Config::round_trip`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RoundTrip {
+    /// All readings of all sessions, smoothed (paper).
+    Smoothed,
+    /// The median of the sessions' own; and what a request still needs counts with its own client's.
+    Median,
+}
+
 /// How often the pool is updated while all credits are used once. Fewer, and it follows a falling
 /// demand too late; many more, and 1,000 clients cost six points of goodput.
 const TURNOVER_UPDATES: u32 = 16;
@@ -195,6 +223,9 @@ impl Config {
             last_credit: LastCredit::Revoked,
             explicit: Explicit::Random,
             demand: Demand::Speculated,
+            trust: Trust::Claimed,
+            idle_after: None,
+            round_trip: RoundTrip::Smoothed,
             revoke_on_demand: false,
             starvation_limit: None,
             window_max: u32::MAX / 2,
@@ -235,6 +266,9 @@ impl Config {
             issued: Issued::Outstanding,
             last_credit: LastCredit::KeptWithin(0.05),
             explicit: Explicit::OldestFirst,
+            trust: Trust::Used,
+            idle_after: Some(Duration::from_millis(20)),
+            round_trip: RoundTrip::Median,
             starvation_limit: Some(Duration::from_secs(1)),
             window_max: 64,
             ..Self::paper(slo, cores)

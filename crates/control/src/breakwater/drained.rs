@@ -7,12 +7,14 @@ use tailwater_core::{Instant, Rng, SessionId};
 /// Who waits to be woken. Entries are checked when they are taken: a session that got its window
 /// otherwise, or whose id now belongs to another client, is passed over then.
 ///
-/// Bounded by the number of sessions: each is listed at most once at a time, plus one stale entry
-/// for each connection closed since the list was last walked.
+/// Bounded by twice the number of sessions that were ever there at once: each is listed at most once at
+/// a time, and when more than half of the entries are of closed connections all those are taken out.
 #[derive(Debug)]
 pub(super) struct Drained {
     /// In order of draining.
     waiting: VecDeque<Entry>,
+    /// Entries of closed connections among them.
+    stale: usize,
     order: Explicit,
     rng: Rng,
 }
@@ -27,7 +29,7 @@ pub(super) struct Entry {
 
 impl Drained {
     pub(super) const fn new(order: Explicit, rng: Rng) -> Self {
-        Self { waiting: VecDeque::new(), order, rng }
+        Self { waiting: VecDeque::new(), stale: 0, order, rng }
     }
 
     pub(super) fn push(&mut self, entry: Entry) {
@@ -36,6 +38,25 @@ impl Drained {
 
     pub(super) fn is_empty(&self) -> bool {
         self.waiting.is_empty()
+    }
+
+    /// Entries, stale ones included.
+    pub(super) fn len(&self) -> usize {
+        self.waiting.len()
+    }
+
+    /// The connection of a listed session was closed; `is_live` tells the other entries from such.
+    pub(super) fn on_closed(&mut self, is_live: impl Fn(&Entry) -> bool) {
+        self.stale += 1;
+        if 2 * self.stale > self.waiting.len() {
+            self.waiting.retain(is_live);
+            self.stale = 0;
+        }
+    }
+
+    /// An entry that was taken was stale.
+    pub(super) const fn on_stale(&mut self) {
+        self.stale = self.stale.saturating_sub(1);
     }
 
     /// The one that has waited longest, stale or not.

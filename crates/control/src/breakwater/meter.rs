@@ -61,6 +61,13 @@ impl Meter {
         self.incoming.fetch_add(1, Relaxed);
     }
 
+    /// What came is to count neither as served nor as dropped: it is as if it had not come.
+    pub(super) fn on_withdrawn(&self) {
+        // A guard may have let in what was not counted.
+        let fewer = |count: u64| Some(count.saturating_sub(1));
+        let _ = self.incoming.fetch_update(Relaxed, Relaxed, fewer);
+    }
+
     pub(super) fn on_dropped(&self) {
         self.dropped.fetch_add(1, Relaxed);
     }
@@ -96,7 +103,7 @@ impl Meter {
         let rest = if settling { interval.saturating_sub(settle) } else { settle };
         self.due_ns.compare_exchange(due, (now + rest).as_nanos(), Relaxed, Relaxed).ok()?;
         self.settling.store(!settling, Relaxed);
-        let counts = [&self.incoming, &self.served, &self.dropped].map(|count| count.load(Relaxed));
+        let counts = self.counts();
         if settling {
             self.since_ns.store(now.as_nanos(), Relaxed);
             store(&self.base, counts);
@@ -105,10 +112,16 @@ impl Meter {
         Some(self.iteration(now, law, counts))
     }
 
+    /// Come, served and dropped since the start.
+    pub(super) fn counts(&self) -> [u64; 3] {
+        [&self.incoming, &self.served, &self.dropped].map(|count| count.load(Relaxed))
+    }
+
     fn iteration(&self, now: Instant, law: &Efficiency, counts: [u64; 3]) -> Iteration {
         let base = load(&self.base);
         let over = Duration::from_nanos(now.as_nanos() - self.since_ns.load(Relaxed));
-        let difference = std::array::from_fn(|index| counts[index] - base[index]);
+        // More may be withdrawn than comes.
+        let difference = std::array::from_fn(|index| counts[index].saturating_sub(base[index]));
         let (last, current) = (
             flow(load(&self.last), Duration::from_nanos(self.last_over_ns.load(Relaxed))),
             flow(difference, over),

@@ -1,25 +1,32 @@
 //! Breakwater (Cho et al., OSDI '20): credits issued by the server from its queueing delay.
 //!
 //! `config` holds what can be chosen, `delay` the law, `pool` what loops share, `session` one
-//! client's credits, `shard` the server's decisions and `client` the gate at the other end. Protego
+//! client's credits, `shard` the server's decisions and `client` the gate at the other end. `consumption`,
+//! `idle`, `stamps` and `round_trips` are what keeps one client from moving the others. Protego
 //! (NSDI '23) is the same with another law, `efficiency`, on what `meter` counts.
 
 mod ahead;
 mod client;
 mod config;
+mod consumption;
 mod delay;
 mod drained;
 mod efficiency;
+mod idle;
 mod meter;
 mod pool;
+mod round_trips;
 mod session;
 mod shard;
+mod stamps;
 mod trend;
+mod typical;
 mod waste;
 
 pub use client::CreditGate;
 pub use config::{
-    Config, Demand, Explicit, Growth, Increase, Interval, Issued, LastCredit, Law, Signal,
+    Config, Demand, Explicit, Growth, Increase, Interval, Issued, LastCredit, Law, RoundTrip,
+    Signal, Trust,
 };
 pub use efficiency::{Decrease, Efficiency, Judge, Span};
 
@@ -70,6 +77,7 @@ impl Admission for Breakwater {
             pool: self.pool.total(),
             issued: self.pool.issued(),
             sessions: self.pool.sessions(),
+            idle: self.pool.idle(),
             delay: self.pool.last_delay(),
             rtt: self.pool.rtt(),
         }

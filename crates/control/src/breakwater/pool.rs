@@ -7,6 +7,7 @@ use super::config::{Config, Law};
 use super::delay::{self, Reading};
 use super::efficiency::{self, Efficiency};
 use super::meter::Meter;
+use super::round_trips;
 use super::waste::{self, Tally};
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64};
@@ -19,7 +20,11 @@ pub(super) struct Pool {
     pub(super) config: Config,
     total: AtomicU32,
     issued: AtomicI64,
+    /// Registered, idle ones included.
     sessions: AtomicU32,
+    idle: AtomicU32,
+    /// Sessions on the loops' lists of those that only an explicit credit can wake.
+    stranded: AtomicU32,
     /// When the next update is due. Whoever moves it forward makes the update.
     due_ns: AtomicU64,
     /// The regulator's fraction, as bits; touched only by whoever claimed the update.
@@ -35,6 +40,8 @@ pub(super) struct Pool {
     /// What the efficiency law looks at.
     meter: Meter,
     rtt_ns: AtomicU64,
+    /// Each loop's median round trip, zero while unknown.
+    rtts_ns: Box<[AtomicU64]>,
     last_delay_ns: AtomicU64,
     /// Each loop's queueing delay as of its last tick.
     delays_ns: Box<[AtomicU64]>,
@@ -58,6 +65,10 @@ pub(super) struct Resized {
     pub(super) delay: Duration,
 }
 
+fn zeros(shards: usize) -> Box<[AtomicU64]> {
+    (0..shards.max(1)).map(|_| AtomicU64::new(0)).collect()
+}
+
 impl Pool {
     pub(super) fn new(config: Config, shards: usize) -> Self {
         Self {
@@ -65,6 +76,8 @@ impl Pool {
             total: AtomicU32::new(config.pool_min),
             issued: AtomicI64::new(0),
             sessions: AtomicU32::new(0),
+            idle: AtomicU32::new(0),
+            stranded: AtomicU32::new(0),
             due_ns: AtomicU64::new(0),
             carry_bits: AtomicU64::new(0),
             settled: AtomicBool::new(false),
@@ -73,8 +86,9 @@ impl Pool {
             held: AtomicBool::new(false),
             meter: Meter::default(),
             rtt_ns: AtomicU64::new(0),
+            rtts_ns: zeros(shards),
             last_delay_ns: AtomicU64::new(0),
-            delays_ns: (0..shards.max(1)).map(|_| AtomicU64::new(0)).collect(),
+            delays_ns: zeros(shards),
         }
     }
 
@@ -91,6 +105,15 @@ impl Pool {
         self.sessions.load(Relaxed)
     }
 
+    pub(super) fn idle(&self) -> u32 {
+        self.idle.load(Relaxed)
+    }
+
+    /// Sessions that the pool is for, `n_c` of the laws: those that are not idle.
+    fn active(&self) -> u32 {
+        self.sessions().saturating_sub(self.idle())
+    }
+
     /// `C_avail = C_total − C_issued`; negative when the pool is exceeded.
     pub(super) fn room(&self) -> i64 {
         i64::from(self.total()) - self.issued.load(Relaxed)
@@ -98,7 +121,7 @@ impl Pool {
 
     /// Credits that every client may have beyond its demand, eq. 4.
     pub(super) fn overcommitment(&self) -> u32 {
-        let share = self.room() / i64::from(self.sessions().max(1));
+        let share = self.room() / i64::from(self.active().max(1));
         u32::try_from(share.max(1)).unwrap_or(u32::MAX)
     }
 
@@ -121,6 +144,43 @@ impl Pool {
         }
     }
 
+    /// A session that held so much rests: its credits leave the pool, so that there is as much room as
+    /// before and neither increase nor decrease counts with them.
+    pub(super) fn rest(&self, held: u32) {
+        self.idle.fetch_add(1, Relaxed);
+        self.resize(|total| total.saturating_sub(held).max(self.config.pool_min));
+    }
+
+    /// It is back with the one credit that it kept. Another loop's update may overwrite this change of
+    /// the total; that is a credit.
+    pub(super) fn rouse(&self) {
+        self.idle.fetch_sub(1, Relaxed);
+        let most = self.sessions().saturating_mul(self.config.window_max);
+        self.resize(|total| if total < most { total + 1 } else { total });
+    }
+
+    /// An idle session leaves, with nothing in the pool.
+    pub(super) fn forget_idle(&self) {
+        self.idle.fetch_sub(1, Relaxed);
+    }
+
+    fn resize(&self, change: impl Fn(u32) -> u32) {
+        self.total.store(change(self.total()), Relaxed);
+    }
+
+    /// A loop's list of sessions that only an explicit credit can wake has changed.
+    pub(super) fn shift_stranded(&self, from: usize, to: usize) {
+        let [from, to] = [from, to].map(|count| u32::try_from(count).unwrap_or(u32::MAX));
+        if from != to {
+            self.stranded.fetch_add(to.wrapping_sub(from), Relaxed);
+        }
+    }
+
+    /// Somebody wants credit and there is none.
+    pub(super) fn is_short(&self) -> bool {
+        self.stranded.load(Relaxed) > 0 && self.room() <= 0
+    }
+
     pub(super) fn rtt(&self) -> Duration {
         Duration::from_nanos(self.rtt_ns.load(Relaxed))
     }
@@ -130,11 +190,20 @@ impl Pool {
         self.delays_ns.len()
     }
 
-    /// Smoothed with a gain of 1/8. Two loops may overwrite each other's sample; neither matters.
+    /// A sample of any session, smoothed. Two loops may overwrite each other's; neither matters.
     pub(super) fn on_rtt(&self, sample: Duration) {
-        let old = self.rtt_ns.load(Relaxed);
-        let new = if old == 0 { sample.nanos() } else { (7 * old + sample.nanos()) / 8 };
-        self.rtt_ns.store(new, Relaxed);
+        self.rtt_ns.store(round_trips::smooth(self.rtt_ns.load(Relaxed), sample), Relaxed);
+    }
+
+    /// The median of a loop's sessions. The lower median of all loops counts, so that a loop with few
+    /// sessions has no more to say than the others.
+    pub(super) fn on_median(&self, shard: usize, median: Duration) {
+        self.rtts_ns[shard].store(median.nanos(), Relaxed);
+        let known = self.rtts_ns.iter().map(|rtt| rtt.load(Relaxed)).filter(|rtt| *rtt > 0);
+        let mut known: Vec<u64> = known.collect();
+        known.sort_unstable();
+        let middle = known.len().saturating_sub(1) / 2;
+        self.rtt_ns.store(known.get(middle).copied().unwrap_or(0), Relaxed);
     }
 
     pub(super) fn last_delay(&self) -> Duration {
@@ -197,7 +266,7 @@ impl Pool {
         let reading = efficiency::Reading {
             total: f64::from(from) + f64::from_bits(self.carry_bits.load(Relaxed)),
             issued: self.issued(),
-            sessions: self.sessions(),
+            sessions: self.active(),
             last: iteration.last,
             current: iteration.current,
             trend: iteration.trend,
@@ -245,7 +314,7 @@ impl Pool {
             held: self.held.load(Relaxed),
             total: self.total(),
             issued: self.issued(),
-            sessions: self.sessions(),
+            sessions: self.active(),
             delay,
             wasted: waste::beyond_bursts(share, tally),
             carry: f64::from_bits(self.carry_bits.load(Relaxed)),

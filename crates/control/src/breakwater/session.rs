@@ -1,6 +1,11 @@
 //! One client's credits as the server sees them: an absolute window, and what it was before.
 
+use super::consumption::Consumption;
+use super::drained::Entry;
+use super::stamps::Stamps;
+use crate::server::Offer;
 use std::collections::VecDeque;
+use tailwater_core::Instant;
 
 /// A registered (or just connected) client.
 #[derive(Debug, Default)]
@@ -10,7 +15,7 @@ pub(super) struct Session {
     /// The newest offer: most requests the client may have outstanding.
     pub(super) window: u32,
     pub(super) seq: u32,
-    offered: Offered,
+    history: Offered,
     /// Requests that came and have not been answered.
     pub(super) pending: u32,
     /// Those of them that were violations. If the next window covered them too, a flood would earn
@@ -18,8 +23,16 @@ pub(super) struct Session {
     pub(super) refused: u32,
     /// Those of them that wait to be started.
     pub(super) waiting: u32,
-    /// Requests waiting at the client, as of its last message.
+    /// Requests waiting at the client, as of its last message and as it claims.
     pub(super) demand: u32,
+    pub(super) consumption: Consumption,
+    /// Silent since then: its last message, or the explicit credit that woke it.
+    pub(super) silent_since: Instant,
+    /// It has been silent for long: its one credit left the pool and comes back with its next message.
+    pub(super) idle: bool,
+    pub(super) stamps: Stamps,
+    /// Its smoothed network round trip; zero while unknown.
+    pub(super) rtt_ns: u64,
     /// What the pool counts for this session.
     pub(super) held: u32,
     pub(super) shed_since_offer: bool,
@@ -30,15 +43,36 @@ pub(super) struct Session {
     suspicion: u32,
 }
 
+/// What a client without registration may have outstanding: the request that registers.
+pub(super) const FIRST_WINDOW: u32 = 1;
 /// A violation weighs this much; a proper request takes one away.
 const VIOLATION_WEIGHT: u32 = 4;
 /// 64 violations in a row, or a persistent share of more than a fifth.
 const SUSPICION_LIMIT: u32 = 64 * VIOLATION_WEIGHT;
 
 impl Session {
-    /// A client that has just connected: nothing offered, nothing known.
-    pub(super) fn reopen(&mut self) {
-        *self = Self { open: true, generation: self.generation.wrapping_add(1), ..Self::default() };
+    /// A client that has just connected: it may send the request that registers, which is window 1
+    /// under number 0, and nothing is known of it.
+    pub(super) fn opened(now: Instant, generation: u32) -> Self {
+        let mut session = Self {
+            open: true,
+            generation,
+            silent_since: now,
+            window: FIRST_WINDOW,
+            ..Self::default()
+        };
+        session.history.push(session.seq, session.window);
+        session
+    }
+
+    /// Whether a list's entry means this client and not an earlier one with the same number.
+    pub(super) const fn is(&self, entry: Entry) -> bool {
+        self.open && self.generation == entry.generation
+    }
+
+    /// What the client may do, as a message says it.
+    pub(super) const fn offered(&self) -> Offer {
+        Offer { window: self.window, seq: self.seq, level: 0 }
     }
 
     /// Credits the client holds and has not used, as far as the server can know.
@@ -58,7 +92,7 @@ impl Session {
         if window != self.window {
             self.seq = self.seq.wrapping_add(1);
             self.window = window;
-            self.offered.push(self.seq, window);
+            self.history.push(self.seq, window);
         }
     }
 
@@ -67,8 +101,8 @@ impl Session {
     /// Server and client disagree only about messages in flight: the client may act on any offer
     /// from the one it echoes to the newest. So the largest of these decides.
     pub(super) fn allows(&mut self, acked: u32, outstanding: u32) -> bool {
-        self.offered.acknowledge(acked);
-        outstanding <= self.offered.largest().max(self.window)
+        self.history.acknowledge(acked);
+        outstanding <= self.history.largest().max(self.window)
     }
 
     /// Counts a violation; true when there have been too many.
@@ -160,7 +194,7 @@ mod tests {
         for window in (1..=100).rev() {
             session.offer(window);
         }
-        assert!(session.offered.0.len() <= Offered::MAX);
+        assert!(session.history.0.len() <= Offered::MAX);
         assert!(session.allows(0, 100));
         assert!(session.allows(1, 100));
     }

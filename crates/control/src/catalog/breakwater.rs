@@ -6,7 +6,7 @@ use super::parse::{boolean, choice, duration, number, set, whole};
 use super::settings::Key;
 use crate::breakwater::{
     Breakwater, Config, CreditGate, Demand, Explicit, Growth, Increase, Interval, Issued,
-    LastCredit, Signal,
+    LastCredit, RoundTrip, Signal, Trust,
 };
 use crate::client::OpenGate;
 use std::sync::Arc;
@@ -161,6 +161,30 @@ pub(super) const POOL: &[Key<Draft<Config>>] = &[
             draft.server.demand = choice(value, &known)?;
             draft.common.client.announce_demand = draft.server.demand == Demand::Synchronised;
             Ok(())
+        },
+    },
+    Key {
+        name: "trust",
+        help: "how far a claim of demand is believed: claimed, or used (what the client used lately)",
+        apply: |draft, value| {
+            let known = [("claimed", Trust::Claimed), ("used", Trust::Used)];
+            set(&mut draft.server.trust, choice(value, &known))
+        },
+    },
+    Key {
+        name: "idle_after",
+        help: "least silence after which a session counts as idle: never, or a duration",
+        apply: |draft, value| {
+            let after = if value == "never" { Ok(None) } else { duration(value).map(Some) };
+            set(&mut draft.server.idle_after, after)
+        },
+    },
+    Key {
+        name: "round_trip",
+        help: "what paces the updates: smoothed (all readings), or median (of the sessions' own)",
+        apply: |draft, value| {
+            let known = [("smoothed", RoundTrip::Smoothed), ("median", RoundTrip::Median)];
+            set(&mut draft.server.round_trip, choice(value, &known))
         },
     },
     Key {

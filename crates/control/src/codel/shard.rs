@@ -2,7 +2,7 @@
 
 use super::config::Config;
 use super::law::Law;
-use crate::server::{Arrival, Completion, Offer, Reason, Shard, Verdict, Wish};
+use crate::server::{Arrival, Completion, Offer, Reached, Reason, Shard, Verdict, Wish};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
@@ -30,6 +30,12 @@ impl CodelShard {
         self.waits_ns[self.index].store(wait.nanos(), Relaxed);
     }
 
+    fn note_drained(&mut self) {
+        if self.queued == 0 {
+            self.law.on_drained();
+        }
+    }
+
     fn dequeue(&mut self, id: SessionId, requests: u32) {
         if let Some(waiting) = self.waiting.get_mut(id.index()) {
             let gone = requests.min(*waiting);
@@ -49,9 +55,7 @@ impl Shard for CodelShard {
 
     fn on_close(&mut self, _: Instant, id: SessionId, _: &mut dyn Observer) {
         self.dequeue(id, u32::MAX);
-        if self.queued == 0 {
-            self.law.on_drained();
-        }
+        self.note_drained();
     }
 
     fn on_deregister(&mut self, _: Instant, _: SessionId, _: &mut dyn Observer) {}
@@ -90,7 +94,13 @@ impl Shard for CodelShard {
         Verdict::Admit
     }
 
-    fn on_done(&mut self, _: Instant, _: SessionId, _: &Completion) -> Offer {
+    fn on_sent(&mut self, _: Instant, _: SessionId) {}
+
+    fn on_done(&mut self, _: Instant, id: SessionId, done: &Completion) -> Offer {
+        if done.reached == Reached::Queue {
+            self.dequeue(id, 1);
+            self.note_drained();
+        }
         Offer::OPEN
     }
 

@@ -2,7 +2,7 @@
 //! close the loop around a controller.
 
 use crate::client::{Action, Call, Client, ClientConfig, Expiry, Gate, Reply};
-use crate::server::{Admission, Arrival, Completion, Outcome, Shard, Verdict};
+use crate::server::{Admission, Arrival, Completion, Outcome, Reached, Shard, Verdict};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
@@ -153,7 +153,8 @@ impl Testbed {
             match self.shard.on_start(self.now, session(next.client), waited, None, &mut Silent) {
                 Verdict::Admit => {
                     let service = self.exponential(SERVICE_NS);
-                    let done = Completion { outcome: Outcome::Served, waited, service };
+                    let (outcome, reached) = (Outcome::Served, Reached::Start);
+                    let done = Completion { outcome, reached, waited, service };
                     self.running = Some((self.now + service, next, done));
                 }
                 Verdict::Shed(reason) | Verdict::Close(reason) => {
@@ -180,7 +181,8 @@ impl Testbed {
         } else {
             tally.shed += counts;
         }
-        let done = Completion { outcome, waited, service: Duration::ZERO };
+        let reached = Reached::Start;
+        let done = Completion { outcome, reached, waited, service: Duration::ZERO };
         let offer = self.shard.on_done(self.now, session(request.client), &done);
         let elapsed = self.now.since(request.since);
         let stamp = self.now.stamp();

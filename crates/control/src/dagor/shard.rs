@@ -1,7 +1,7 @@
 //! One loop's half of a DAGOR server: compares levels and keeps the tally.
 
 use super::regulator::{Shared, Tally};
-use crate::server::{Arrival, Completion, Offer, Reason, Shard, Verdict, Wish};
+use crate::server::{Arrival, Completion, Offer, Outcome, Reached, Reason, Shard, Verdict, Wish};
 use std::sync::Arc;
 use std::time::Duration;
 use tailwater_core::{Event, Instant, Observer, SessionId};
@@ -66,7 +66,15 @@ impl Shard for DagorShard {
         Verdict::Admit
     }
 
-    fn on_done(&mut self, _: Instant, _: SessionId, _: &Completion) -> Offer {
+    fn on_sent(&mut self, _: Instant, _: SessionId) {}
+
+    fn on_done(&mut self, _: Instant, _: SessionId, done: &Completion) -> Offer {
+        // What waited past its deadline is the longest wait there is. Left out, the mean of the rest
+        // could never exceed a deadline below the limit.
+        let late = done.outcome == Outcome::Shed(Reason::Deadline);
+        if late && done.reached == Reached::Queue {
+            self.tally().on_start(done.waited);
+        }
         // Rejects carry it as well: they are all that a client below the threshold ever hears.
         self.offer()
     }

@@ -3,7 +3,7 @@
 use super::*;
 use crate::client::{Gate, OpenGate};
 use crate::codel::testbed::{Tally, Testbed};
-use crate::server::{Arrival, Completion, Offer, Outcome, Reason, Verdict};
+use crate::server::{Arrival, Completion, Offer, Outcome, Reached, Reason, Verdict};
 use proptest::prelude::*;
 use std::time::Duration;
 use tailwater_core::{Instant, Rng, SessionId, Silent};
@@ -155,7 +155,9 @@ fn rejects_carry_the_threshold_as_well() {
     let (_, mut shard, now) = shed_everything(Config::paper(SLO));
     let shed = Outcome::Shed(Reason::Priority);
     for outcome in [shed, Outcome::Served] {
-        let done = Completion { outcome, waited: Duration::ZERO, service: Duration::ZERO };
+        let reached = if outcome == shed { Reached::Arrival } else { Reached::Start };
+        let (waited, service) = (Duration::ZERO, Duration::ZERO);
+        let done = Completion { outcome, reached, waited, service };
         let offer = shard.on_done(now, SessionId(0), &done);
         assert_eq!((offer.level, offer.window), (4, u32::MAX), "levels 0 and 1, 2 priorities each");
     }

@@ -85,6 +85,8 @@ impl Shard for GradientShard {
         Verdict::Admit
     }
 
+    fn on_sent(&mut self, _: Instant, _: SessionId) {}
+
     fn on_done(&mut self, now: Instant, id: SessionId, done: &Completion) -> Offer {
         // What was shed tells nothing of how long serving takes.
         if done.outcome == Outcome::Served {

@@ -1,7 +1,7 @@
 //! The gradient server by its requests, and in a closed loop with a virtual clock.
 
 use super::*;
-use crate::server::{Arrival, Completion, Outcome, Reason, Verdict};
+use crate::server::{Arrival, Completion, Outcome, Reached, Reason, Verdict};
 use std::collections::VecDeque;
 use tailwater_core::{Nanos, Rng, SessionId, Silent};
 
@@ -13,7 +13,12 @@ fn ask(shard: &mut dyn Shard, now: Instant, id: SessionId) -> Verdict {
 }
 
 fn done(outcome: Outcome) -> Completion {
-    Completion { outcome, waited: Duration::ZERO, service: Duration::from_micros(10) }
+    let reached = match outcome {
+        Outcome::Shed(Reason::Limit) => Reached::Arrival,
+        _ => Reached::Start,
+    };
+    let service = Duration::from_micros(10);
+    Completion { outcome, reached, waited: Duration::ZERO, service }
 }
 
 /// Two loops with a connection each under one limit of 20.
@@ -112,7 +117,7 @@ impl Loop {
             {
                 self.inside.pop_front();
                 let (waited, service) = (started.since(came), ended.since(started));
-                let done = Completion { outcome: Outcome::Served, waited, service };
+                let done = Completion { waited, service, ..done(Outcome::Served) };
                 self.shard.on_done(ended, ID, &done);
                 seen.sojourn_us.push((waited + service).nanos() as f64 / 1e3);
             }

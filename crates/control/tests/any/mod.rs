@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 use tailwater_control::catalog::{Controller, Spec};
 use tailwater_control::{Action, Call, Client, Dispatch, Offer, Reason, Reply, Shard};
-use tailwater_core::{Instant, RequestId, SessionId};
+use tailwater_core::{Instant, RequestId, SessionId, Stamp};
 
 pub(crate) const SLO: Duration = Duration::from_micros(200);
 /// Times to sleep until the next deadline before calls that wait count as stuck. Each client's calls
@@ -31,7 +31,7 @@ enum Up {
 
 enum Down {
     Reply(RequestId, Reply),
-    Credit(Offer),
+    Credit(Offer, Stamp),
 }
 
 /// A client and its connection. The server hears of a lost connection in its turn.
@@ -47,6 +47,7 @@ struct Peer {
 
 pub(crate) struct World {
     now: Instant,
+    name: String,
     controller: Controller,
     servers: Vec<Server>,
     peers: Vec<Peer>,
@@ -73,7 +74,8 @@ impl World {
         };
         let peers = (0..clients as u64).map(peer).collect();
         let now = Instant::from_nanos(1_000_000);
-        let mut world = Self { now, controller, servers, peers, calls: 0 };
+        let name = spec.name.clone();
+        let mut world = Self { now, name, controller, servers, peers, calls: 0 };
         (0..clients).for_each(|who| world.connect(who));
         world
     }
@@ -93,6 +95,8 @@ impl World {
             Op::Down(who) => self.deliver_down(who % clients)?,
             Op::Start(at) => self.start(at % shards)?,
             Op::Finish(at, pick) => self.finish(at % shards, pick),
+            Op::End(at, pick, why) => self.end(at % shards, pick, why),
+            Op::Abort(at, pick) => self.abort(at % shards, pick),
             Op::Tick(at, us) => self.tick(at % shards, Duration::from_micros(us))?,
             Op::Pass(nanos) => self.now = self.now + Duration::from_nanos(nanos),
             Op::Connect(who) => self.connect(who % clients),
@@ -175,7 +179,7 @@ impl World {
         match message {
             Up::Open => {
                 let offer = server.open(now, session);
-                self.send_down(who, Down::Credit(offer));
+                self.send_down(who, Down::Credit(offer, self.now.stamp()));
             }
             Up::Request(dispatch) => {
                 if let Some(answer) = server.request(now, session, &dispatch, mode)? {
@@ -197,7 +201,7 @@ impl World {
                 reply.elapsed = now.since(sent);
                 peer.client.on_reply(now, &reply);
             }
-            Some(Down::Credit(offer)) => peer.client.on_credit(now, offer, now.stamp()),
+            Some(Down::Credit(offer, stamp)) => peer.client.on_credit(now, offer, stamp),
             None => {}
         }
         self.poll(who)
@@ -217,10 +221,22 @@ impl World {
         }
     }
 
+    fn end(&mut self, at: usize, pick: usize, why: Reason) {
+        if let Some((who, id, reply)) = self.servers[at].end(self.now, pick, why) {
+            self.send_down(who.index(), Down::Reply(id, reply));
+        }
+    }
+
+    fn abort(&mut self, at: usize, pick: usize) {
+        if let Some((who, id, reply)) = self.servers[at].abort(self.now, pick) {
+            self.send_down(who.index(), Down::Reply(id, reply));
+        }
+    }
+
     fn tick(&mut self, at: usize, delay: Duration) -> Result<(), Breach> {
         let most = self.peers.len();
         for (who, offer) in self.servers[at].tick(self.now, delay, most)? {
-            self.send_down(who.index(), Down::Credit(offer));
+            self.send_down(who.index(), Down::Credit(offer, self.now.stamp()));
         }
         Ok(())
     }
@@ -241,11 +257,29 @@ impl World {
         for _ in 0..PATIENCE {
             self.settle()?;
             if self.peers.iter().all(|peer| peer.waiting.is_empty() && peer.sent.is_empty()) {
-                return Ok(());
+                return self.rest();
             }
             self.sleep()?;
         }
         Err("stuck: calls wait although everybody is called whenever he asked to be".into())
+    }
+
+    /// Everybody is still there and nothing is in the server: after half a second it must read so.
+    fn rest(&mut self) -> Result<(), Breach> {
+        for _ in 0..500 {
+            self.now = self.now + Duration::from_millis(1);
+            (0..self.servers.len()).try_for_each(|at| self.tick(at, Duration::ZERO))?;
+        }
+        let gauges = self.controller.admission.gauges();
+        // The gradient's gauge is of what it served last.
+        if gauges.delay > Duration::from_micros(1) && self.name != "gradient" {
+            return Err(format!("nothing waits, yet {gauges:?}"));
+        }
+        // Where there is no session to hold credits, what is issued is in the server.
+        if gauges.sessions == 0 && gauges.issued > 0 {
+            return Err(format!("nothing is inside, yet {gauges:?}"));
+        }
+        Ok(())
     }
 
     fn settle(&mut self) -> Result<(), Breach> {

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 use tailwater_control::guard::Mode;
 use tailwater_control::{
-    Arrival, Completion, Dispatch, Offer, Outcome, Reason, Reply, Shard, Verdict, Wish,
+    Arrival, Completion, Dispatch, Offer, Outcome, Reached, Reason, Reply, Shard, Verdict, Wish,
 };
 use tailwater_core::{Instant, RequestId, SessionId, Silent};
 
@@ -33,7 +33,9 @@ impl Server {
     }
 
     pub(super) fn open(&mut self, now: Instant, session: SessionId) -> Offer {
-        self.shard.on_open(now, session, &mut Silent)
+        let offer = self.shard.on_open(now, session, &mut Silent);
+        self.shard.on_sent(now, session);
+        offer
     }
 
     pub(super) fn close(&mut self, now: Instant, session: SessionId) {
@@ -70,7 +72,8 @@ impl Server {
         let verdict = self.shard.on_request(now, session, &arrival, self.delay, &mut Silent);
         let (id, budget) = (dispatch.id, dispatch.budget);
         let work = Work { session, id, arrived: now, started: now, budget };
-        self.follow(now, work, verdict, mode, |server, work| server.waiting.push_back(work))
+        let admit = |server: &mut Self, work| server.waiting.push_back(work);
+        self.follow(now, work, verdict, (mode, Reached::Arrival), admit)
     }
 
     pub(super) fn start(
@@ -83,8 +86,8 @@ impl Server {
         let waited = now.since(work.arrived);
         let budget = work.budget.map(|budget| budget.saturating_sub(waited));
         let verdict = self.shard.on_start(now, work.session, waited, budget, &mut Silent);
-        let answer =
-            self.follow(now, work, verdict, mode, |server, work| server.running.push(work));
+        let admit = |server: &mut Self, work| server.running.push(work);
+        let answer = self.follow(now, work, verdict, (mode, Reached::Start), admit);
         Ok(answer?.map(|(id, reply)| (work.session, id, reply)))
     }
 
@@ -97,7 +100,32 @@ impl Server {
             return None;
         }
         let work = self.running.remove(pick % self.running.len());
-        Some((work.session, work.id, self.answer(now, work, Outcome::Served)))
+        Some((work.session, work.id, self.answer(now, work, Outcome::Served, Reached::Start)))
+    }
+
+    /// A waiting request goes no further, whatever the controller said.
+    pub(super) fn end(
+        &mut self,
+        now: Instant,
+        pick: usize,
+        why: Reason,
+    ) -> Option<(SessionId, RequestId, Reply)> {
+        let at = pick.checked_rem(self.waiting.len())?;
+        let work = Work { started: now, ..self.waiting.remove(at)? };
+        let outcome = Outcome::Shed(why);
+        Some((work.session, work.id, self.answer(now, work, outcome, Reached::Queue)))
+    }
+
+    /// A running request is given up by its caller.
+    pub(super) fn abort(
+        &mut self,
+        now: Instant,
+        pick: usize,
+    ) -> Option<(SessionId, RequestId, Reply)> {
+        let at = pick.checked_rem(self.running.len())?;
+        let work = self.running.remove(at);
+        let outcome = Outcome::Shed(Reason::Cancelled);
+        Some((work.session, work.id, self.answer(now, work, outcome, Reached::Start)))
     }
 
     /// Carries a verdict out, if it is one that may be given.
@@ -106,7 +134,7 @@ impl Server {
         now: Instant,
         work: Work,
         verdict: Verdict,
-        mode: Mode,
+        (mode, reached): (Mode, Reached),
         admit: impl FnOnce(&mut Self, Work),
     ) -> Result<Option<(RequestId, Reply)>, Breach> {
         match verdict {
@@ -120,15 +148,16 @@ impl Server {
             }
             Verdict::Shed(reason) => {
                 self.reasons.push(reason);
-                Ok(Some((work.id, self.answer(now, work, Outcome::Shed(reason)))))
+                Ok(Some((work.id, self.answer(now, work, Outcome::Shed(reason), reached))))
             }
         }
     }
 
-    fn answer(&mut self, now: Instant, work: Work, outcome: Outcome) -> Reply {
+    fn answer(&mut self, now: Instant, work: Work, outcome: Outcome, reached: Reached) -> Reply {
         let (waited, service) = (work.started.since(work.arrived), now.since(work.started));
-        let done = Completion { outcome, waited, service };
+        let done = Completion { outcome, reached, waited, service };
         let offer = self.shard.on_done(now, work.session, &done);
+        self.shard.on_sent(now, work.session);
         let (elapsed, sojourn) = (Duration::ZERO, now.since(work.arrived));
         Reply { outcome, offer, stamp: now.stamp(), elapsed, sojourn, waited }
     }
@@ -144,6 +173,7 @@ impl Server {
         self.shard.on_tick(now, delay, &mut Silent);
         let mut credits = Vec::new();
         while let Some(Wish::Credit(session, offer)) = self.shard.poll_wish(now, &mut Silent) {
+            self.shard.on_sent(now, session);
             credits.push((session, offer));
             if credits.len() > sessions {
                 return Err("it wishes for ever".into());

@@ -12,7 +12,9 @@ impl World {
             low += u64::from(held.low);
             high += u64::from(held.high);
         }
-        if !(low..=high).contains(&u64::from(gauges.issued)) {
+        // An idle session holds one credit, which is not counted.
+        let counted = u64::from(gauges.issued) + u64::from(gauges.idle);
+        if !(low..=high).contains(&counted) {
             return breach(format!(
                 "issued is {} and the sessions hold {low} to {high}",
                 gauges.issued

@@ -44,6 +44,8 @@ pub(crate) struct Account {
     proper: u32,
 }
 
+/// What a client without registration may send: the request that registers it.
+const FIRST_WINDOW: u32 = 1;
 /// The server remembers this many offers that the client has not acknowledged.
 const REMEMBERED: usize = 16;
 /// A session that keeps violating is closed by the 64th in a row; four proper requests excuse one.
@@ -52,12 +54,14 @@ const PROPER_PER_VIOLATION: u32 = 4;
 
 impl Account {
     pub(crate) fn opened() -> Self {
-        Self { seq_is_known: true, ..Self::default() }
+        let window = Span::exactly(FIRST_WINDOW);
+        let offers = vec![(0, window)];
+        Self { seq_is_known: true, window, offers, ..Self::default() }
     }
 
     pub(crate) fn unregister(&mut self) {
         if std::mem::take(&mut self.registered) {
-            self.set(0);
+            self.set(FIRST_WINDOW);
         }
     }
 
@@ -65,7 +69,7 @@ impl Account {
     pub(crate) fn arrive(&mut self, rules: &Rules, arrival: &Arrival) -> Judgement {
         if arrival.register && !self.registered {
             self.registered = true;
-            self.set(1);
+            self.set(FIRST_WINDOW);
         }
         self.pending += 1;
         self.acknowledge(arrival.acked);

@@ -103,6 +103,10 @@ impl Shard for Mutant {
         self.inner.on_start(now, id, waited, budget, observer)
     }
 
+    fn on_sent(&mut self, now: Instant, id: SessionId) {
+        self.inner.on_sent(now, id);
+    }
+
     fn on_done(&mut self, now: Instant, id: SessionId, done: &Completion) -> Offer {
         let offer = self.inner.on_done(now, id, done);
         self.spoil(offer)

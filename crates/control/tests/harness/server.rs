@@ -5,7 +5,9 @@ use super::{Breach, Rules, breach};
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 use tailwater_control::guard::Mode;
-use tailwater_control::{Admission, Arrival, Completion, Offer, Outcome, Shard, Verdict, Wish};
+use tailwater_control::{
+    Admission, Arrival, Completion, Offer, Outcome, Reached, Reason, Shard, Verdict, Wish,
+};
 use tailwater_core::{Instant, RequestId, SessionId, Silent};
 
 /// What surrounds a call into the controller.
@@ -73,6 +75,7 @@ impl Server {
         });
         self.accounts.insert(session, Account::opened());
         let offer = self.shard.on_open(scene.now, session, &mut Silent);
+        self.shard.on_sent(scene.now, session);
         (session, offer)
     }
 
@@ -117,10 +120,10 @@ impl Server {
                 Ok(None)
             }
             Verdict::Shed(reason) => {
-                self.answer(scene, work, Outcome::Shed(reason), false).map(Some)
+                self.refuse(scene, work, reason, Reached::Arrival, false).map(Some)
             }
             Verdict::Close(reason) => {
-                self.answer(scene, work, Outcome::Shed(reason), true).map(Some)
+                self.refuse(scene, work, reason, Reached::Arrival, true).map(Some)
             }
         }
     }
@@ -141,7 +144,7 @@ impl Server {
                 Ok(None)
             }
             Verdict::Shed(reason) | Verdict::Close(reason) => {
-                self.answer(scene, work, Outcome::Shed(reason), false).map(Some)
+                self.refuse(scene, work, reason, Reached::Start, false).map(Some)
             }
         }
     }
@@ -156,20 +159,32 @@ impl Server {
             return Ok(None);
         }
         let work = self.running.remove(pick % self.running.len());
-        self.answer(scene, work, Outcome::Served, false).map(Some)
+        self.answer(scene, work, (Outcome::Served, Reached::Start), false).map(Some)
+    }
+
+    fn refuse(
+        &mut self,
+        scene: &Scene<'_>,
+        work: Work,
+        reason: Reason,
+        reached: Reached,
+        goodbye: bool,
+    ) -> Result<Answer, Breach> {
+        self.answer(scene, work, (Outcome::Shed(reason), reached), goodbye)
     }
 
     fn answer(
         &mut self,
         scene: &Scene<'_>,
         work: Work,
-        outcome: Outcome,
+        (outcome, reached): (Outcome, Reached),
         goodbye: bool,
     ) -> Result<Answer, Breach> {
         let waited = work.started.since(work.arrived);
-        let done = Completion { outcome, waited, service: scene.now.since(work.started) };
+        let done = Completion { outcome, reached, waited, service: scene.now.since(work.started) };
         let before = scene.admission.gauges().issued;
         let offer = self.shard.on_done(scene.now, work.session, &done);
+        self.shard.on_sent(scene.now, work.session);
         let after = scene.admission.gauges();
         if after.issued > after.pool.max(before) {
             return breach(format!(
@@ -216,6 +231,7 @@ impl Server {
                 ));
             }
             self.account(session).offered(scene.rules, offer, scene.mode != Mode::Enforce)?;
+            self.shard.on_sent(scene.now, session);
             credits.push((session, offer));
             if credits.len() > self.accounts.len() {
                 return breach("more explicit credits than sessions in one tick".into());

@@ -8,10 +8,10 @@ use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 use tailwater_control::catalog::{Controller, Spec};
 use tailwater_control::{
-    Action, Arrival, Call, Client, Completion, Dispatch, Offer, Outcome, Reason, Reply, Shard,
-    Verdict, Wish,
+    Action, Arrival, Call, Client, Completion, Dispatch, Offer, Outcome, Reached, Reason, Reply,
+    Shard, Verdict, Wish,
 };
-use tailwater_core::{Instant, RequestId, Rng, SessionId, Silent};
+use tailwater_core::{Instant, RequestId, Rng, SessionId, Silent, Stamp};
 
 /// Half a round trip.
 const WAY: Duration = Duration::from_micros(5);
@@ -44,7 +44,7 @@ enum Event {
     /// The holder of this lock lets go.
     Released(usize),
     Reply(usize, Reply, Instant),
-    Credit(usize, Offer),
+    Credit(usize, Offer, Stamp),
     Tick,
 }
 
@@ -102,6 +102,7 @@ impl Model {
             (0..CLIENTS as u64).map(|index| controller.client(index)).collect();
         for (index, client) in clients.iter_mut().enumerate() {
             let offer = shard.on_open(Instant::ZERO, session(index), &mut Silent);
+            shard.on_sent(Instant::ZERO, session(index));
             client.on_connected(Instant::ZERO);
             client.on_credit(Instant::ZERO, offer, Instant::ZERO.stamp());
         }
@@ -153,8 +154,8 @@ impl Model {
                 self.clients[client].on_reply(self.now, &reply);
                 self.poll(client);
             }
-            Event::Credit(client, offer) => {
-                self.clients[client].on_credit(self.now, offer, self.now.stamp());
+            Event::Credit(client, offer, stamp) => {
+                self.clients[client].on_credit(self.now, offer, stamp);
                 self.poll(client);
             }
             Event::Tick => self.tick(),
@@ -208,7 +209,7 @@ impl Model {
                 }
             }
             Verdict::Shed(reason) | Verdict::Close(reason) => {
-                self.answer(work, Outcome::Shed(reason));
+                self.answer(work, Outcome::Shed(reason), Reached::Arrival);
             }
         }
     }
@@ -226,14 +227,14 @@ impl Model {
         let verdict =
             self.shard.on_start(self.now, session(work.client), waited, None, &mut Silent);
         if let Verdict::Shed(reason) | Verdict::Close(reason) = verdict {
-            return self.answer(work, Outcome::Shed(reason));
+            return self.answer(work, Outcome::Shed(reason), Reached::Start);
         }
         (work.started, work.queued) = (self.now, self.now);
         let lock = usize::from(!self.rng.chance(RARE));
         // The holder stands first; who waits behind it is asked for his age.
         let oldest = self.locks[lock].get(1).map_or(Duration::ZERO, |w| self.now.since(w.queued));
         if oldest + waited > BUDGET {
-            return self.answer(work, Outcome::Shed(Reason::Lock));
+            return self.answer(work, Outcome::Shed(Reason::Lock), Reached::Start);
         }
         self.locks[lock].push_back(work);
         if self.locks[lock].len() == 1 {
@@ -251,18 +252,19 @@ impl Model {
         if !self.locks[lock].is_empty() {
             self.hold(lock);
         }
-        self.answer(work, Outcome::Served);
+        self.answer(work, Outcome::Served, Reached::Start);
     }
 
-    fn answer(&mut self, work: Work, outcome: Outcome) {
+    fn answer(&mut self, work: Work, outcome: Outcome, reached: Reached) {
         let now = self.now;
         match outcome {
             Outcome::Served => self.served += 1,
             Outcome::Shed(_) => self.dropped += 1,
         }
         let waited = work.started.since(work.came);
-        let done = Completion { outcome, waited, service: now.since(work.started) };
+        let done = Completion { outcome, reached, waited, service: now.since(work.started) };
         let offer = self.shard.on_done(now, session(work.client), &done);
+        self.shard.on_sent(now, session(work.client));
         let reply = Reply {
             outcome,
             offer,
@@ -278,7 +280,8 @@ impl Model {
         let delay = self.delay();
         self.shard.on_tick(self.now, delay, &mut Silent);
         while let Some(Wish::Credit(id, offer)) = self.shard.poll_wish(self.now, &mut Silent) {
-            self.at(WAY, Event::Credit(id.0 as usize, offer));
+            self.shard.on_sent(self.now, id);
+            self.at(WAY, Event::Credit(id.0 as usize, offer, self.now.stamp()));
         }
         for client in 0..CLIENTS {
             if self.clients[client].next_deadline().is_some_and(|at| at <= self.now) {

@@ -43,7 +43,7 @@ impl ServerConfig {
     fn check_threads(&self) -> Result<(), String> {
         within("loops", self.loops, 1..=1_024)?;
         if let Placement::Workers(count) = self.placement {
-            within("the number of workers in placement", count, 1..=1_024)?;
+            within("placement: the number of workers", count, 1..=1_024)?;
         }
         if self.cores.len() > self.loops {
             let (cores, loops) = (self.cores.len(), self.loops);

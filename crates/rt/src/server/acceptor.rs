@@ -3,6 +3,7 @@
 use super::shared::Shared;
 use crate::net::{Accept, Listener, Stream};
 use rustix::fd::OwnedFd;
+use std::collections::VecDeque;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 use tailwater_core::Instant;
@@ -18,7 +19,15 @@ pub(super) struct Acceptor {
     next: usize,
     /// When to look again, after the system had nothing to accept with.
     rests_until: Option<Instant>,
+    /// Clients that were turned away, and when they are let go, the first first. At most [`LEAVING_MAX`].
+    leaving: VecDeque<(Instant, Stream)>,
 }
+
+/// A client that is turned away may take this long to hear it: its HELLO is read by then. With unread input
+/// the kernel would reset the connection, and the farewell might be lost.
+const LEAVING: Duration = Duration::from_millis(250);
+/// Beyond it the first of them is let go early.
+const LEAVING_MAX: usize = 64;
 
 /// Pause after a failure that would only come again at once. Memory and descriptors come back as others
 /// end; a client waits in the backlog meanwhile, which is shorter than its patience.
@@ -35,7 +44,13 @@ pub(super) struct Accepted {
 
 impl Acceptor {
     pub(super) fn new(listener: Listener) -> Self {
-        Self { listener, reserve: spare_descriptor(), next: 0, rests_until: None }
+        Self {
+            listener,
+            reserve: spare_descriptor(),
+            next: 0,
+            rests_until: None,
+            leaving: VecDeque::new(),
+        }
     }
 
     /// Accepts a burst; others' connections are put into their inboxes.
@@ -47,11 +62,7 @@ impl Acceptor {
                     self.hand_out(shared, stream, &mut accepted);
                 }
                 Accept::Stream(stream) => {
-                    turn_away(
-                        &stream,
-                        TooManyConnections,
-                        "the server has as many connections as it may",
-                    );
+                    self.send_off(now, stream);
                     accepted.turned_away += 1;
                 }
                 Accept::Gone => {}
@@ -69,9 +80,34 @@ impl Acceptor {
         accepted
     }
 
-    /// When to look at the listener again, although it is readable all the time.
-    pub(super) const fn rests_until(&self) -> Option<Instant> {
-        self.rests_until
+    /// The listener is not looked at for the moment.
+    pub(super) const fn rests(&self) -> bool {
+        self.rests_until.is_some()
+    }
+
+    /// When there is something to do, although no client comes.
+    pub(super) fn next_due(&self) -> Option<Instant> {
+        let leaves = self.leaving.front().map(|&(at, _)| at);
+        self.rests_until.into_iter().chain(leaves).min()
+    }
+
+    /// Tells a client that there is no room for it.
+    fn send_off(&mut self, now: Instant, stream: Stream) {
+        turn_away(&stream, TooManyConnections, "the server has as many connections as it may");
+        stream.finish_writing();
+        if self.leaving.len() >= LEAVING_MAX
+            && let Some((_, first)) = self.leaving.pop_front()
+        {
+            let_go(&first);
+        }
+        self.leaving.push_back((now + LEAVING, stream));
+    }
+
+    /// Lets go those that have had their time.
+    pub(super) fn let_go(&mut self, now: Instant) {
+        while let Some((_, stream)) = self.leaving.pop_front_if(|(at, _)| *at <= now) {
+            let_go(&stream);
+        }
     }
 
     /// Whether the rest is over; true once.
@@ -94,8 +130,7 @@ impl Acceptor {
         if target == 0 {
             accepted.own.push(stream);
         } else {
-            shared.inboxes[target].streams.push(stream);
-            shared.inboxes[target].doorbell.notify();
+            shared.inboxes[target].give(stream);
         }
     }
 
@@ -112,10 +147,15 @@ impl Acceptor {
     }
 }
 
+/// Reads what a client has sent, as much as two HELLOs may be.
+fn let_go(stream: &Stream) {
+    let _ = stream.read(&mut [0; 8 << 10]);
+}
+
 /// Says goodbye to a client of which nothing was read.
 pub(super) fn turn_away(stream: &Stream, code: GoodbyeCode, why: &str) {
     let mut bytes = Vec::new();
-    Goodbye::new(code, why).after(0).encode(&mut bytes);
+    Goodbye::new(code, why).encode(&mut bytes);
     // Best effort: a fresh socket's buffer has room for this.
     let _ = stream.write(&bytes);
 }
@@ -143,7 +183,7 @@ mod tests {
         let mut acceptor = Acceptor::new(listener);
         let start = Instant::from_nanos(1);
         assert!(acceptor.accept(start, &shared).own.is_empty());
-        assert_eq!(acceptor.rests_until(), Some(start + REST));
+        assert_eq!(acceptor.next_due(), Some(start + REST));
         assert!(!acceptor.wakes(start), "not yet");
         assert!(acceptor.wakes(start + REST) && !acceptor.wakes(start + REST), "once");
     }

@@ -11,7 +11,7 @@ use super::key::{ConnectionKey, RequestKey};
 use crate::framing::Reading;
 use crate::service::{Reply, Request};
 use std::time::Duration;
-use tailwater_control::{Arrival, Echo, Reason, Verdict};
+use tailwater_control::{Arrival, Echo, Reached, Reason, Verdict};
 use tailwater_core::{MethodId, RequestId};
 use tailwater_wire::{ClientFrame, GoodbyeCode, Hello, Pong};
 
@@ -93,6 +93,7 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
         let Some(connection) = self.connections.get_mut(key) else { return };
         match greet(connection, hello, &self.shared.config, self.clock.now()) {
             Ok(()) => {
+                self.control.sent(self.clock.now(), key.session());
                 self.totals.frames_out += 1;
                 self.egress.touched(connection);
             }
@@ -100,12 +101,14 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
         }
     }
 
-    /// A request that runs is ended and refused at once; one that waits, at its turn.
+    /// A request that runs is ended and refused at once; one that waits, at the turn's end. An id that is not
+    /// in flight is ignored.
     fn on_cancel(&mut self, key: RequestKey) {
         let Some(connection) = self.connections.get_mut(key.connection) else { return };
         match self.runner.cancel(key.id, &mut connection.work) {
             Some(cut) => self.refuse_cut(&cut),
-            None => connection.work.cancel_waiting(key.id),
+            None if connection.work.cancel_waiting(key.id) => self.queue.on_cancel(key.connection),
+            None => {}
         }
     }
 
@@ -121,15 +124,15 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
         connection.work.pending += 1;
         self.unanswered += 1;
         let verdict = self.control.judge(now, key.session(), &arrival, self.queue.delay(now));
-        let verdict = match verdict {
-            Verdict::Admit => self.room_for(key, request.payload.len()),
-            other => other,
+        let (verdict, reached) = match verdict {
+            Verdict::Admit => (self.room_for(key, request.payload.len()), Reached::Queue),
+            other => (other, Reached::Arrival),
         };
         match verdict {
             Verdict::Admit => self.admit(origin, request),
-            Verdict::Shed(reason) => self.shed(&origin, reason),
+            Verdict::Shed(reason) => self.shed(&origin, reason, reached),
             Verdict::Close(reason) => {
-                self.shed(&origin, reason);
+                self.shed(&origin, reason, reached);
                 let why = "requests keep coming without credit";
                 self.break_off(key, GoodbyeCode::NoCredit, why.into());
             }
@@ -174,8 +177,8 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
     }
 
     /// Refuses a request that was never begun.
-    pub(super) fn shed(&mut self, origin: &Origin, reason: Reason) {
-        let done = shed(origin, self.clock.now(), reason);
+    pub(super) fn shed(&mut self, origin: &Origin, reason: Reason, reached: Reached) {
+        let done = shed(origin, self.clock.now(), reason, reached);
         self.conclude(origin, &done, Answer::Reject(reason));
     }
 

@@ -80,7 +80,11 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
         let due = self.clock.now() + LEAVING;
         self.end_work(key);
         let Some(connection) = self.connections.get_mut(key) else { return };
-        let goodbye = Goodbye::new(code, why).after(connection.input.taken);
+        let mut goodbye = Goodbye::new(code, why);
+        if connection.is_greeted {
+            // Clients of other versions know GOODBYE without its count alone.
+            goodbye = goodbye.after(connection.input.taken);
+        }
         connection.phase = Phase::Closing(due);
         goodbye.encode(connection.output.buffer());
         self.totals.frames_out += 1;

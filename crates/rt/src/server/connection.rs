@@ -36,6 +36,8 @@ pub(super) struct Connection {
     pub(super) key: ConnectionKey,
     pub(super) stream: Stream,
     pub(super) phase: Phase,
+    /// It speaks our version.
+    pub(super) is_greeted: bool,
     pub(super) limits: Limits,
     pub(super) tenant: u32,
     /// The newest offer, repeated on answers that the controller does not see.
@@ -55,6 +57,7 @@ impl Connection {
             key,
             stream,
             phase: Phase::Greeting(hello),
+            is_greeted: false,
             // Strangers get no more than this buffered; HELLO fits.
             limits: Limits::new(Limits::FLOOR),
             tenant: 0,

@@ -4,7 +4,9 @@ use super::budgets::Budgets;
 use super::job::Origin;
 use crate::config::LockRules;
 use std::time::Duration;
-use tailwater_control::{Arrival, Completion, Offer, Outcome, Reason, Shard, Verdict, Wish};
+use tailwater_control::{
+    Arrival, Completion, Offer, Outcome, Reached, Reason, Shard, Verdict, Wish,
+};
 use tailwater_core::{Event, Instant, Observer, SessionId};
 use tailwater_sync::budget::TaskBudget;
 
@@ -101,6 +103,11 @@ impl Control {
         self.shard.on_done(now, session, done)
     }
 
+    /// A frame with a stamp leaves: its echo is believed once.
+    pub(super) fn sent(&mut self, now: Instant, session: SessionId) {
+        self.shard.on_sent(now, session);
+    }
+
     pub(super) fn tick(&mut self, now: Instant, delay: Duration) {
         self.shard.on_tick(now, delay, &mut self.observer);
     }
@@ -125,8 +132,8 @@ impl Control {
     }
 }
 
-/// A request's end without service.
-pub(super) fn shed(origin: &Origin, now: Instant, reason: Reason) -> Completion {
+/// The end of a request that was never begun.
+pub(super) fn shed(origin: &Origin, now: Instant, reason: Reason, reached: Reached) -> Completion {
     let waited = now.since(origin.ready);
-    Completion { outcome: Outcome::Shed(reason), waited, service: Duration::ZERO }
+    Completion { outcome: Outcome::Shed(reason), reached, waited, service: Duration::ZERO }
 }

@@ -5,7 +5,7 @@ use super::job::{Answer, Ended, Origin};
 use super::runner::Cut;
 use crate::executor::Panicked;
 use crate::service::Reply;
-use tailwater_control::{Completion, Outcome, Reason};
+use tailwater_control::{Completion, Outcome, Reached, Reason};
 use tailwater_core::Instant;
 use tailwater_wire::Fault;
 
@@ -53,7 +53,8 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
 
     fn completion(&self, origin: &Origin, started: Instant, outcome: Outcome) -> Completion {
         let service = self.clock.now().since(started);
-        Completion { outcome, waited: started.since(origin.ready), service }
+        let reached = Reached::Start;
+        Completion { outcome, reached, waited: started.since(origin.ready), service }
     }
 
     /// Tells the controller how a request ended, and the client. A request whose connection is gone, or has
@@ -67,6 +68,7 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
         self.unanswered -= 1;
         connection.work.bytes -= origin.bytes;
         connection.offer = self.control.done(now, key.session(), done);
+        self.control.sent(now, key.session());
         self.egress.answer(connection, origin, now, done.waited, answer);
         self.totals.frames_out += 1;
         match answer {

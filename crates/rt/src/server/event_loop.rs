@@ -112,6 +112,7 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
     /// From its first turn to its last. If it panics, its clients are told before the panic goes on.
     pub(super) fn live<S: Service<Future = F>>(mut self, service: &S) {
         if let Err(panic) = catch_unwind(AssertUnwindSafe(|| self.run(service))) {
+            self.inbox().close();
             self.abandon();
             resume_unwind(panic);
         }
@@ -124,6 +125,7 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
         }
         self.watch_own_sources();
         while !self.turn(service) {}
+        self.inbox().close();
         self.publish(true);
     }
 
@@ -135,6 +137,7 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
         self.timers.fire(self.clock.now());
         worked |= self.run_queue(service);
         self.end_overdue();
+        self.prune();
         self.flush_dirty();
         self.tick();
         self.sweep();
@@ -261,7 +264,7 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
     fn accept(&mut self) {
         let Some(acceptor) = &mut self.acceptor else { return };
         let accepted = acceptor.accept(self.clock.now(), &self.shared);
-        if acceptor.rests_until().is_some() {
+        if acceptor.rests() {
             // It fails only for a descriptor that is not watched.
             let _ = self.poller.modify(&acceptor.listener, LISTENER, Interest::default());
         }
@@ -273,9 +276,10 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
 
     /// Goes on accepting after a rest.
     fn accept_again(&mut self) {
-        if let Some(acceptor) = &mut self.acceptor
-            && acceptor.wakes(self.clock.now())
-        {
+        let now = self.clock.now();
+        let Some(acceptor) = &mut self.acceptor else { return };
+        acceptor.let_go(now);
+        if acceptor.wakes(now) {
             let _ = self.poller.modify(&acceptor.listener, LISTENER, Interest::READ);
         }
     }
@@ -296,16 +300,14 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
     /// What other threads have left.
     fn collect(&mut self) -> bool {
         let mut worked = false;
-        while let Some(stream) = self.inbox().streams.pop() {
+        while let Some(stream) = self.inbox().take_stream() {
             self.adopt(stream);
             worked = true;
         }
         while let Some(done) = self.inbox().done.pop() {
             worked = true;
-            if let Some((ended, at)) = self.runner.collect(done, &mut self.connections) {
-                let key = ended.origin.key.connection;
-                self.finish(ended, at);
-                self.settle(key);
+            if let Some(landed) = self.runner.collect(done, &mut self.connections) {
+                self.land(landed);
             }
         }
         while let Some(report) = self.inbox().reports.pop() {
@@ -330,6 +332,7 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
         while let Some((session, offer)) = self.control.wish(now) {
             let Some(connection) = self.connections.of_session(session) else { continue };
             connection.offer = offer;
+            self.control.sent(now, session);
             let credit = Credit { grant: super::egress::grant(offer), stamp: now.stamp() };
             credit.encode(connection.output.buffer());
             let key = connection.key;
@@ -363,7 +366,8 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
             self.timers.next(),
             self.runner.next_due(),
             self.liveness.next(),
-            self.acceptor.as_ref().and_then(Acceptor::rests_until),
+            self.queue.prune_due(),
+            self.acceptor.as_ref().and_then(Acceptor::next_due),
             drain,
         ]
         .into_iter()

@@ -22,7 +22,7 @@ pub(super) fn greet(
     }
     let version = negotiate(hello.version_min, hello.version_max)
         .map_err(|error| (GoodbyeCode::VersionUnsupported, error.to_string()))?;
-    connection.phase = Phase::Open;
+    (connection.phase, connection.is_greeted) = (Phase::Open, true);
     connection.tenant = hello.tenant;
     connection.limits = Limits::new(config.frame_max).agree(hello.max_frame);
     let welcome = Welcome {

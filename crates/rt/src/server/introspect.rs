@@ -12,7 +12,7 @@ use crate::service::Reply;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::Duration;
-use tailwater_control::{Arrival, Completion, Outcome, Reason, Verdict};
+use tailwater_control::{Arrival, Completion, Outcome, Reached, Reason, Verdict};
 use tailwater_core::{Instant, Nanos as _};
 use tailwater_sync::LockStats;
 use tailwater_wire::Fault;
@@ -166,6 +166,7 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
         let now = self.clock.now();
         let Some(connection) = self.connections.get_mut(origin.key.connection) else { return };
         let answer = Answer::Response { status, payload };
+        self.control.sent(now, origin.key.connection.session());
         self.egress.answer(connection, origin, now, Duration::ZERO, answer);
         self.totals.frames_out += 1;
     }
@@ -174,12 +175,14 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
     fn register(&mut self, key: ConnectionKey, arrival: &Arrival) {
         let (now, session) = (self.clock.now(), key.session());
         let verdict = self.control.judge(now, session, arrival, self.queue.delay(now));
-        let outcome = match verdict {
+        let (outcome, reached) = match verdict {
             // It is no work for the controller to count.
-            Verdict::Admit => Outcome::Shed(Reason::Cancelled),
-            Verdict::Shed(reason) | Verdict::Close(reason) => Outcome::Shed(reason),
+            Verdict::Admit => (Outcome::Shed(Reason::Cancelled), Reached::Queue),
+            Verdict::Shed(reason) | Verdict::Close(reason) => {
+                (Outcome::Shed(reason), Reached::Arrival)
+            }
         };
-        let done = Completion { outcome, waited: Duration::ZERO, service: Duration::ZERO };
+        let done = Completion { outcome, reached, waited: Duration::ZERO, service: Duration::ZERO };
         let offer = self.control.done(now, session, &done);
         if let Some(connection) = self.connections.get_mut(key) {
             connection.offer = offer;

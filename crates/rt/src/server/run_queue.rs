@@ -1,6 +1,7 @@
 //! Admitted requests that wait for their turn.
 
 use super::job::Job;
+use super::key::ConnectionKey;
 use std::collections::VecDeque;
 use std::time::Duration;
 use tailwater_core::Instant;
@@ -12,7 +13,14 @@ pub(super) struct RunQueue {
     /// Bytes of arguments of all that wait.
     bytes: usize,
     max: usize,
+    /// Connections whose clients cancelled requests that wait; some of them twice.
+    cancelling: Vec<ConnectionKey>,
+    /// When those requests may be looked for.
+    prune_at: Instant,
 }
+
+/// Looking for cancelled requests takes a twentieth of the loop's time at most.
+const PRUNE_SHARE: u32 = 20;
 
 /// A queue that was longer gives its memory back once it is empty.
 const KEPT: usize = 4_096;
@@ -20,7 +28,14 @@ const KEPT: usize = 4_096;
 impl RunQueue {
     /// Of `max` requests at most: beyond it they are shed as `queue-full`.
     pub(super) const fn new(max: usize) -> Self {
-        Self { jobs: VecDeque::new(), parked: 0, bytes: 0, max }
+        Self {
+            jobs: VecDeque::new(),
+            parked: 0,
+            bytes: 0,
+            max,
+            cancelling: Vec::new(),
+            prune_at: Instant::ZERO,
+        }
     }
 
     pub(super) fn is_full(&self) -> bool {
@@ -67,5 +82,43 @@ impl RunQueue {
     pub(super) const fn unpark(&mut self, job: &Job) {
         self.parked -= 1;
         self.bytes -= job.origin.bytes;
+    }
+
+    /// A connection's client has cancelled a request that may wait.
+    pub(super) fn on_cancel(&mut self, key: ConnectionKey) {
+        self.cancelling.push(key);
+    }
+
+    /// When the cancelled requests are to be looked for, if there are any.
+    pub(super) fn prune_due(&self) -> Option<Instant> {
+        (!self.cancelling.is_empty()).then_some(self.prune_at)
+    }
+
+    /// The connections whose requests are to be looked for.
+    pub(super) fn take_cancelling(&mut self) -> Vec<ConnectionKey> {
+        let mut keys = std::mem::take(&mut self.cancelling);
+        keys.sort_unstable();
+        keys.dedup();
+        keys
+    }
+
+    /// Takes out the requests that were cancelled; the others keep their order.
+    pub(super) fn take_out(&mut self, mut cancelled: impl FnMut(&Job) -> bool) -> Vec<Job> {
+        let mut out = Vec::new();
+        for _ in 0..self.jobs.len() {
+            let Some(job) = self.jobs.pop_front() else { break };
+            if cancelled(&job) {
+                self.bytes -= job.origin.bytes;
+                out.push(job);
+            } else {
+                self.jobs.push_back(job);
+            }
+        }
+        out
+    }
+
+    /// The look took from `began` to `now`.
+    pub(super) fn pruned(&mut self, began: Instant, now: Instant) {
+        self.prune_at = now + now.since(began) * PRUNE_SHARE;
     }
 }

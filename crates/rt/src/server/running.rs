@@ -2,10 +2,11 @@
 
 use super::connection::Connection;
 use super::event_loop::EventLoop;
-use super::job::{Ended, Job};
+use super::job::Job;
 use super::key::ConnectionKey;
+use super::runner::Landed;
 use crate::service::{Reply, Service};
-use tailwater_control::Reason;
+use tailwater_control::{Reached, Reason};
 
 /// What becomes of a request at its turn.
 enum Turn {
@@ -13,8 +14,8 @@ enum Turn {
     Start,
     /// It waits at its connection.
     Park,
-    /// It is refused.
-    Refuse(Reason),
+    /// It is refused, having come so far.
+    Refuse(Reason, Reached),
     /// Its connection is gone.
     Forget,
 }
@@ -59,14 +60,24 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
         };
         self.totals.handler_ns += self.clock.handled_since(before);
         if let Some(ended) = polled {
-            self.finish_and_settle(ended);
+            self.land(Landed::Ended(ended, self.clock.now()));
         }
         true
     }
 
-    pub(super) fn finish_and_settle(&mut self, ended: Ended) {
-        let (key, at) = (ended.origin.key.connection, self.clock.now());
-        self.finish(ended, at);
+    /// A worker has ended a request.
+    pub(super) fn land(&mut self, landed: Landed) {
+        let key = match landed {
+            Landed::Ended(ended, at) => {
+                let key = ended.origin.key.connection;
+                self.finish(ended, at);
+                key
+            }
+            Landed::Late(origin) => {
+                self.shed(&origin, Reason::Deadline, Reached::Start);
+                origin.key.connection
+            }
+        };
         self.settle(key);
     }
 
@@ -84,7 +95,7 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
                 return Some(key);
             }
             Turn::Park => self.park(job),
-            Turn::Refuse(reason) => self.shed(&job.origin, reason),
+            Turn::Refuse(reason, reached) => self.shed(&job.origin, reason, reached),
             Turn::Forget => {}
         }
         self.runner.release();
@@ -100,14 +111,13 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
         if !connection.is_answered() {
             return Turn::Forget;
         }
-        connection.work.queued -= 1;
-        connection.work.recalled &= !job.recalled;
+        connection.work.off_queue(job);
         let left = job.time_left(now);
         if connection.work.was_cancelled(id) {
-            return Turn::Refuse(Reason::Cancelled);
+            return Turn::Refuse(Reason::Cancelled, Reached::Queue);
         }
         if self.shared.config.enforce_deadlines && left.is_some_and(|left| left.is_zero()) {
-            return Turn::Refuse(Reason::Deadline);
+            return Turn::Refuse(Reason::Deadline, Reached::Queue);
         }
         let behind = !job.recalled && !connection.work.parked.is_empty();
         if behind || !self.may_start(job.origin.key.connection) {
@@ -115,7 +125,7 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
         }
         match self.control.start(now, &job.origin, left) {
             Ok(()) => Turn::Start,
-            Err(reason) => Turn::Refuse(reason),
+            Err(reason) => Turn::Refuse(reason, Reached::Start),
         }
     }
 
@@ -166,5 +176,32 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
         (job.recalled, job.origin.ready) = (true, now);
         (work.recalled, work.queued) = (true, work.queued + 1);
         self.queue.push(job);
+    }
+
+    /// Refuses the requests that were cancelled while they waited: it may be long until they have a turn.
+    pub(super) fn prune(&mut self) {
+        let began = self.clock.now();
+        if self.queue.prune_due().is_none_or(|at| at > began) {
+            return;
+        }
+        let keys = self.queue.take_cancelling();
+        let connections = &mut self.connections;
+        let mut out = self.queue.take_out(|job| {
+            let connection = connections.get_mut(job.origin.key.connection);
+            connection.is_some_and(|it| it.work.take_cancelled_queued(job))
+        });
+        for &key in &keys {
+            let Some(connection) = self.connections.get_mut(key) else { continue };
+            let parked = connection.work.take_cancelled_parked();
+            parked.iter().for_each(|job| self.queue.unpark(job));
+            connection.work.forget_cancelled();
+            out.extend(parked);
+        }
+        let now = self.clock.look();
+        self.queue.pruned(began, now);
+        for job in &out {
+            self.shed(&job.origin, Reason::Cancelled, Reached::Queue);
+        }
+        keys.into_iter().for_each(|key| self.settle(key));
     }
 }

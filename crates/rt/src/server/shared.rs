@@ -1,6 +1,7 @@
 //! What the threads of a server have in common.
 
 use super::Remaining;
+use super::acceptor::turn_away;
 use super::runner::Done;
 use crate::bell::{Bell as _, Doorbell};
 use crate::config::ServerConfig;
@@ -15,6 +16,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 use std::sync::{Arc, OnceLock};
 use tailwater_control::Admission;
 use tailwater_core::Instant;
+use tailwater_wire::GoodbyeCode;
 
 pub(crate) struct Shared {
     pub(crate) config: ServerConfig,
@@ -129,7 +131,9 @@ impl Shared {
 /// What other threads leave for a loop.
 pub(crate) struct Inbox {
     /// As many as `connections_max` at most.
-    pub(super) streams: SegQueue<Stream>,
+    streams: SegQueue<Stream>,
+    /// The loop has ended.
+    closed: AtomicBool,
     /// As many as the workers have at most.
     pub(crate) done: SegQueue<Done>,
     /// What the reporter has to say: as many as were asked.
@@ -150,11 +154,38 @@ impl Inbox {
         let bell = EventBell::new()?;
         Ok(Self {
             streams: SegQueue::new(),
+            closed: AtomicBool::new(false),
             done: SegQueue::new(),
             reports: SegQueue::new(),
             doorbell: Arc::new(Doorbell::new(Box::new(bell.clone()))),
             bell,
         })
+    }
+
+    /// Leaves a client to the loop.
+    pub(super) fn give(&self, stream: Stream) {
+        self.streams.push(stream);
+        // One of the two sees the other: the loop closes before it looks for the last time.
+        if self.closed.load(SeqCst) {
+            self.turn_away_all();
+        }
+        self.doorbell.notify();
+    }
+
+    pub(super) fn take_stream(&self) -> Option<Stream> {
+        self.streams.pop()
+    }
+
+    /// The loop ends: clients that are left to it from now on are turned away.
+    pub(super) fn close(&self) {
+        self.closed.store(true, SeqCst);
+        self.turn_away_all();
+    }
+
+    fn turn_away_all(&self) {
+        while let Some(stream) = self.streams.pop() {
+            turn_away(&stream, GoodbyeCode::Draining, "the server shuts down");
+        }
     }
 
     pub(super) fn is_empty(&self) -> bool {

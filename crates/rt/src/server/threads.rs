@@ -1,6 +1,5 @@
 //! A server's threads: started together, and ended together.
 
-use super::acceptor::turn_away;
 use super::event_loop::{EventLoop, Start};
 use super::introspect::{Questions, Reporter};
 use super::runner::{Pool, start_workers};
@@ -14,7 +13,6 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
 use std::thread::JoinHandle;
 use tailwater_core::{Instant, Observer};
-use tailwater_wire::GoodbyeCode;
 
 pub(super) struct Threads {
     shared: Arc<Shared>,
@@ -110,16 +108,6 @@ impl Threads {
         }
         self.workers.drain(..).for_each(|thread| drop(thread.join()));
         self.reporter.take().map(JoinHandle::join);
-        self.turn_away_the_last();
-    }
-
-    /// Streams that were handed to a loop which had ended by then.
-    fn turn_away_the_last(&self) {
-        for inbox in &*self.shared.inboxes {
-            while let Some(stream) = inbox.streams.pop() {
-                turn_away(&stream, GoodbyeCode::Draining, "the server shuts down");
-            }
-        }
     }
 
     /// Leaves them to end by themselves: none of them can wait for itself.
@@ -132,6 +120,10 @@ impl Threads {
 
 impl Drop for Threads {
     fn drop(&mut self) {
+        if self.reporter.is_none() {
+            // They were waited for, or left to end in the time that they were given.
+            return;
+        }
         self.shared.begin_drain(Instant::ZERO);
         if self.is_one_of_them() { self.detach() } else { self.join() }
     }

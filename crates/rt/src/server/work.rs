@@ -61,23 +61,49 @@ impl Work {
         self.queued as usize + self.parked.len()
     }
 
-    /// A request that waits, if it does, is to be refused at its turn.
-    pub(super) fn cancel_waiting(&mut self, id: RequestId) {
-        if self.cancelled.len() < self.waiting() {
-            self.cancelled.insert(id);
-        }
+    /// A request that waits, if it does, is to be refused. False if no more can be remembered.
+    pub(super) fn cancel_waiting(&mut self, id: RequestId) -> bool {
+        let room = self.cancelled.len() < self.waiting();
+        room && self.cancelled.insert(id)
     }
 
-    /// A waiting request has its turn: whether it was cancelled.
+    /// Whether a waiting request was cancelled; it is remembered no longer.
     pub(super) fn was_cancelled(&mut self, id: RequestId) -> bool {
-        if self.cancelled.is_empty() {
-            return false;
+        // Nearly always it is empty.
+        !self.cancelled.is_empty() && self.cancelled.remove(&id)
+    }
+
+    /// A request left the run queue.
+    pub(super) const fn off_queue(&mut self, job: &Job) {
+        self.queued -= 1;
+        self.recalled &= !job.recalled;
+    }
+
+    /// Whether a request of the run queue was cancelled: then it leaves the queue.
+    pub(super) fn take_cancelled_queued(&mut self, job: &Job) -> bool {
+        let cancelled = self.was_cancelled(job.origin.key.id);
+        if cancelled {
+            self.off_queue(job);
         }
-        let cancelled = self.cancelled.remove(&id);
-        if self.waiting() == 0 {
-            // What is left named requests that had ended before.
-            self.cancelled.clear();
+        cancelled
+    }
+
+    /// All that wait were looked at: what is left named requests that had ended before.
+    pub(super) fn forget_cancelled(&mut self) {
+        self.cancelled.clear();
+    }
+
+    /// Takes the cancelled out of those that are parked.
+    pub(super) fn take_cancelled_parked(&mut self) -> Vec<Job> {
+        let (mut kept, mut cancelled) = (VecDeque::new(), Vec::new());
+        for job in std::mem::take(&mut self.parked) {
+            if self.was_cancelled(job.origin.key.id) {
+                cancelled.push(job);
+            } else {
+                kept.push_back(job);
+            }
         }
+        self.parked = kept;
         cancelled
     }
 }

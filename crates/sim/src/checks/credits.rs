@@ -4,13 +4,14 @@ use super::Finding;
 use super::ledger::Ledger;
 use tailwater_control::Gauges;
 
-/// At any time no more may count as issued than the sessions can know of.
+/// At any time no more may count as issued than the sessions can know of; the one credit of an idle
+/// session does not.
 pub(crate) fn at_tick(ledger: &Ledger, gauges: &Gauges) -> Finding {
     if ledger.open {
         return None;
     }
-    let (issued, held) = (gauges.issued, ledger.held);
-    if u64::from(issued) > held {
+    let (issued, held) = (counted(gauges), ledger.held);
+    if issued > held {
         return Some(format!("{issued} credits count as issued, but sessions hold {held} at most"));
     }
     sessions(ledger, gauges)
@@ -22,13 +23,17 @@ pub(crate) fn at_rest(ledger: &Ledger, gauges: &Gauges) -> Finding {
     if ledger.open || gauges.pool == 0 || ledger.pending() > 0 {
         return None;
     }
-    let (issued, held) = (gauges.issued, ledger.held);
-    if u64::from(issued) != held {
+    let (issued, held) = (counted(gauges), ledger.held);
+    if issued != held {
         return Some(format!(
             "at rest {issued} credits are issued, but sessions were told of {held}"
         ));
     }
     sessions(ledger, gauges)
+}
+
+fn counted(gauges: &Gauges) -> u64 {
+    u64::from(gauges.issued) + u64::from(gauges.idle)
 }
 
 fn sessions(ledger: &Ledger, gauges: &Gauges) -> Finding {

@@ -1,7 +1,7 @@
 use super::*;
 use crate::fabric::Fabric;
 use crate::world::Link;
-use tailwater_control::{Outcome, Reason};
+use tailwater_control::{Outcome, Reached, Reason};
 use tailwater_core::{Observer, RequestId, Rng};
 
 /// Answers as it was told to, whatever happens.
@@ -57,6 +57,7 @@ impl Shard for Stub {
     ) -> Verdict {
         self.verdict
     }
+    fn on_sent(&mut self, _: Instant, _: SessionId) {}
     fn on_done(&mut self, _: Instant, _: SessionId, _: &Completion) -> Offer {
         self.offer()
     }
@@ -75,8 +76,8 @@ fn complaint(stub: Stub, requests: u32) -> Option<(Rule, String)> {
     let mut space = Space::new(Fabric::new(link, 1, &Rng::from_seed(1)), 1);
     let mut control = Control::new(Arc::new(stub), 1, 0..1, &mut space);
     let now = Instant::ZERO;
-    let done =
-        Completion { outcome: Outcome::Served, waited: Duration::ZERO, service: Duration::ZERO };
+    let (outcome, reached) = (Outcome::Served, Reached::Start);
+    let done = Completion { outcome, reached, waited: Duration::ZERO, service: Duration::ZERO };
     // The first registers, and its answer brings the window that the others have.
     for (register, count) in [(true, 1), (false, requests)] {
         for _ in 0..count {

@@ -195,7 +195,7 @@ impl Work {
     fn key(&self) -> Option<Key> {
         match self {
             Self::Parse(_, packet) => packet.key(),
-            Self::Reject(key, _) | Self::Serve(key) | Self::Run(key, _) | Self::Answer(key) => {
+            Self::Reject(key, ..) | Self::Serve(key) | Self::Run(key, _) | Self::Answer(key) => {
                 Some(*key)
             }
             Self::Credit(..) => None,

@@ -16,7 +16,7 @@ use crate::task::{Stage, Task};
 use std::sync::Arc;
 use std::time::Duration;
 use tailwater_control::asqm::{Budget, Entry, Estimator};
-use tailwater_control::{Client, Echo, Outcome, Reason};
+use tailwater_control::{Client, Echo, Outcome, Reached, Reason};
 use tailwater_core::Instant;
 use tailwater_workload::ways::{Acquire, Op};
 use tailwater_workload::{Service, request_seed};
@@ -358,7 +358,7 @@ impl Node {
         }
         let costs = self.spec.costs;
         task.computed += costs.shed + costs.send;
-        Next::Work(Work::Reject(key, task.refused.unwrap_or(Reason::Lock)))
+        Next::Work(Work::Reject(key, task.refused.unwrap_or(Reason::Lock), Reached::Start))
     }
 
     fn acquire(

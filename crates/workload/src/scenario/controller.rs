@@ -51,6 +51,9 @@ pub struct Override {
     pub place: Place,
 }
 
+/// The one that is no publication's.
+const DEFAULT_PROFILE: &str = "default";
+
 const KEYS: &[&str] = &["name", "profile", "preset", "override", "label", "locks"];
 
 impl ControllerSpec {
@@ -93,6 +96,12 @@ impl ControllerSpec {
             let holds = |preset: &&PresetUse| preset.settings.iter().any(|(key, _)| key == culprit);
             self.preset.as_ref().filter(holds).map_or(self.name_place, |preset| preset.place)
         }
+    }
+
+    /// Its profile or its preset is a publication's.
+    #[must_use]
+    pub fn is_published(&self) -> bool {
+        self.profile != DEFAULT_PROFILE || self.preset.is_some()
     }
 
     fn is_like(&self, other: &Self) -> bool {
@@ -139,7 +148,7 @@ fn spec(section: &Section<'_>) -> Option<ControllerSpec> {
     })?;
     let profile = section.item("profile");
     let profile = profile.and_then(|item| Some((item.text()?.to_owned(), item.place())));
-    let (profile, profile_place) = profile.unwrap_or_else(|| ("default".into(), name_place));
+    let (profile, profile_place) = profile.unwrap_or_else(|| (DEFAULT_PROFILE.into(), name_place));
     let overrides = section.item("override").map(|item| overrides(&item));
     let preset = section.item("preset").and_then(|item| preset(&item, &name));
     Some(ControllerSpec {

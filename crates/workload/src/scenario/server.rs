@@ -5,7 +5,7 @@ use super::item::Item;
 use super::locks::{self, Locks};
 use super::path::{self, Callee, Context, Path};
 use super::section::{Section, section_of};
-use super::{Clients, application, limits, pinning};
+use super::{Clients, ControllerSpec, application, limits, pinning};
 use crate::duration::parse_duration;
 use crate::service::{Distribution, Service, Work};
 use std::time::Duration;
@@ -34,6 +34,9 @@ pub struct Server {
     pub application: Option<ApplicationUse>,
     /// What it does at locks.
     pub locks: Locks,
+    /// What is past its deadline is refused when it would start, whatever the controller says. `None`:
+    /// it is, unless the controller's profile or preset is a publication's.
+    pub enforce_deadlines: Option<bool>,
     /// Servers of this kind, each with a controller of its own; every client is connected to all.
     /// Default 1. Simulator only, as yet.
     pub replicas: u32,
@@ -79,6 +82,7 @@ pub(super) const KEYS: &[&str] = &[
     "application",
     "settings",
     "locks",
+    "enforce_deadlines",
     "replicas",
 ];
 /// What requests ask for is said in one of these ways.
@@ -131,8 +135,17 @@ impl Server {
             paths: paths.unwrap_or_default(),
             application,
             locks: Locks::read(&section_of(section, "locks", locks::KEYS)),
+            enforce_deadlines: section.item("enforce_deadlines").and_then(|item| item.truth()),
             replicas,
         }
+    }
+}
+
+impl Server {
+    /// Whether what is past its deadline is refused when it would start under this controller.
+    #[must_use]
+    pub fn enforces_deadlines(&self, controller: &ControllerSpec) -> bool {
+        self.enforce_deadlines.unwrap_or_else(|| !controller.is_published())
     }
 }
 

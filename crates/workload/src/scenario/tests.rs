@@ -34,6 +34,24 @@ fn defaults_fill_what_is_left_out() {
     assert_eq!(scenario.capacity.sweep(1_000_000), [4_096]);
 }
 
+/// A publication's servers know nothing of deadlines.
+#[test]
+fn deadlines_are_enforced_unless_a_publication_is_reproduced_or_the_file_says_so() {
+    let text = LEAST.replace(
+        "[{ name = \"none\" }]",
+        "[{ name = \"none\" }, { name = \"breakwater\", profile = \"paper\" }, \
+         { name = \"seda\", preset = \"breakwater-osdi20/10us\" }]",
+    );
+    let enforced = |line: &str| -> Vec<bool> {
+        let scenario = parse(&format!("{line}{text}"));
+        let server = &scenario.server;
+        scenario.controllers.iter().map(|said| server.enforces_deadlines(said)).collect()
+    };
+    assert_eq!(enforced(""), [true, false, false]);
+    assert_eq!(enforced("server.enforce_deadlines = true\n"), [true; 3]);
+    assert_eq!(enforced("server.enforce_deadlines = false\n"), [false; 3]);
+}
+
 #[test]
 fn a_name_is_a_file_name_without_folders_and_ending() {
     for (file, name) in [

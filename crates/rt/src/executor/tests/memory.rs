@@ -14,7 +14,8 @@ fn boxes_are_given_back_after_a_burst() {
     assert_eq!(run(&mut executor).len(), tasks);
     assert!(executor.spares.len() <= WINDOW, "{} kept", executor.spares.len());
     for id in 0..WINDOW {
-        assert!(executor.start(id as u32, || rounds(0)).finished().is_some());
+        let started = executor.start(id as u32, || rounds(0));
+        assert!(matches!(started, Started::Finished(..)));
     }
     assert_eq!((executor.live(), executor.spares.len()), (0, SPARE));
     assert_eq!(executor.slots.len(), tasks, "their wakers may be anywhere");

@@ -14,8 +14,8 @@ use crate::bell::Doorbell;
 use crate::service::{Reply, Service};
 use flights::{Flight, Flights, Running};
 use inline::Inline;
-use pool::End;
 pub(crate) use pool::{Done, Pool};
+use pool::{End, Unbegun};
 use std::sync::Arc;
 use std::time::Duration;
 use tailwater_core::{Instant, RequestId};
@@ -33,6 +33,14 @@ pub(super) struct Runner<F> {
 enum Place<F> {
     Inline(Inline<F>),
     Workers(Workers),
+}
+
+/// What a worker has made of a request.
+pub(super) enum Landed {
+    /// Its handler ended at this time.
+    Ended(Ended, Instant),
+    /// Its deadline passed before its handler could begin.
+    Late(Origin),
 }
 
 /// A request that was ended before its handler was done.
@@ -130,11 +138,7 @@ impl<F: Future<Output = Reply>> Runner<F> {
     }
 
     /// A worker has ended a flight. `None` if its request was answered before.
-    pub(super) fn collect(
-        &mut self,
-        done: Done,
-        connections: &mut Connections,
-    ) -> Option<(Ended, Instant)> {
+    pub(super) fn collect(&mut self, done: Done, connections: &mut Connections) -> Option<Landed> {
         let flight = self.flights.end(done.flight)?;
         let abandoned = matches!(flight.running, Running::Abandoned(_));
         if !abandoned {
@@ -145,8 +149,18 @@ impl<F: Future<Output = Reply>> Runner<F> {
         {
             workers.give_back(handover);
         }
-        let End { started, ended, reply, budget } = done.end.filter(|_| !abandoned)?;
-        Some((Ended { origin: flight.origin, started, reply, budget }, ended))
+        if abandoned {
+            return None;
+        }
+        let origin = flight.origin;
+        match done.end {
+            Ok(End { started, ended, reply, budget }) => {
+                Some(Landed::Ended(Ended { origin, started, reply, budget }, ended))
+            }
+            Err(Unbegun::Late) => Some(Landed::Late(origin)),
+            // It was abandoned when it was cancelled.
+            Err(Unbegun::Cancelled) => None,
+        }
     }
 
     /// Ends a request that runs, by its id. What it was, for its answer; `None` if none of that id runs.

@@ -31,8 +31,16 @@ pub(crate) struct Handed {
 /// A flight's end on its way back to its loop.
 pub(crate) struct Done {
     pub(in crate::server) flight: FlightKey,
-    /// `None`: it was cancelled.
-    pub(in crate::server) end: Option<End>,
+    pub(in crate::server) end: Result<End, Unbegun>,
+}
+
+/// Why a handler has no end of its own.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(in crate::server) enum Unbegun {
+    /// Its loop cancelled it.
+    Cancelled,
+    /// Its deadline passed while it waited for the worker.
+    Late,
 }
 
 /// A handler's end at a worker.

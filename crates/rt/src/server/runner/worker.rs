@@ -1,6 +1,6 @@
 //! A worker: a thread that runs handlers for the loops, with an executor of its own.
 
-use super::pool::{Abroad, Done, End, Handed, Pool};
+use super::pool::{Abroad, Done, End, Handed, Pool, Unbegun};
 use crate::bell::Doorbell;
 use crate::executor::{Executor, Meta, Panicked, Started, TaskKey};
 use crate::server::shared::Shared;
@@ -100,7 +100,7 @@ impl<F: Future<Output = Reply>> Worker<F> {
             // Otherwise it has ended, and its loop will hear so.
             if let Some(task) = self.tasks.remove(&flight) {
                 self.executor.cancel(task);
-                self.tell(flight, None);
+                self.tell(flight, Err(Unbegun::Cancelled));
             }
         }
     }
@@ -132,10 +132,15 @@ impl<F: Future<Output = Reply>> Worker<F> {
         // The loop uses it again as soon as it hears of the end.
         drop(handover);
         if !is_ours {
-            self.tell(flight, None);
+            self.tell(flight, Err(Unbegun::Cancelled));
             return true;
         }
         let started = now();
+        let late = job.time_left(started).is_some_and(|left| left.is_zero());
+        if late && self.shared.config.enforce_deadlines {
+            self.tell(flight, Err(Unbegun::Late));
+            return true;
+        }
         let rider = Rider { flight, started, budget: job.budget_at(started) };
         match self.executor.start(rider, || service.call(job.request)) {
             Started::Finished(rider, reply) => self.deliver(rider, reply),
@@ -148,10 +153,10 @@ impl<F: Future<Output = Reply>> Worker<F> {
 
     fn deliver(&self, rider: Rider, reply: Result<Reply, Panicked>) {
         let Rider { flight, started, budget } = rider;
-        self.tell(flight, Some(End { started, ended: now(), reply, budget }));
+        self.tell(flight, Ok(End { started, ended: now(), reply, budget }));
     }
 
-    fn tell(&self, (home, flight): Abroad, end: Option<End>) {
+    fn tell(&self, (home, flight): Abroad, end: Result<End, Unbegun>) {
         let inbox = &self.shared.inboxes[home];
         inbox.done.push(Done { flight, end });
         inbox.doorbell.notify();

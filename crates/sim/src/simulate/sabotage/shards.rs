@@ -153,6 +153,10 @@ impl Shard for Mutant {
         self.inner.on_start(now, id, waited, budget, observer)
     }
 
+    fn on_sent(&mut self, now: Instant, id: SessionId) {
+        self.inner.on_sent(now, id);
+    }
+
     fn on_done(&mut self, now: Instant, id: SessionId, done: &Completion) -> Offer {
         if self.bug == ShardBug::LatchesShut && done.outcome == tailwater_control::Outcome::Served {
             self.memory = 0;

@@ -1,0 +1,171 @@
+use super::*;
+use crate::breakwater::Breakwater;
+use crate::server::Admission;
+use crate::server::Reached;
+use tailwater_core::Silent;
+
+const SLO: Duration = Duration::from_micros(200);
+const ID: SessionId = SessionId(0);
+
+fn shard() -> Box<dyn Shard> {
+    let server = Breakwater::new(Config::tuned(SLO, 1), 1, 1).expect("the settings are sound");
+    let mut shard = Arc::new(server).shard(0);
+    shard.on_open(Instant::ZERO, ID, &mut Silent);
+    shard
+}
+
+fn ask(shard: &mut dyn Shard, us: u64) -> Verdict {
+    let arrival = Arrival { register: true, demand: 9, ..Arrival::default() };
+    let now = Instant::from_nanos(1_000 * us);
+    shard.on_request(now, ID, &arrival, Duration::ZERO, &mut Silent)
+}
+
+fn answer(shard: &mut dyn Shard, us: u64, outcome: Outcome) -> Offer {
+    let reached = match outcome {
+        Outcome::Shed(Reason::NoCredit) => Reached::Arrival,
+        Outcome::Shed(_) => Reached::Queue,
+        Outcome::Served => Reached::Start,
+    };
+    let done = Completion { outcome, reached, waited: Duration::ZERO, service: Duration::ZERO };
+    shard.on_done(Instant::from_nanos(1_000 * us), ID, &done)
+}
+
+/// Found by the simulator's random worlds: each overflow of the driver's queue left one more
+/// request waiting in the books, until everything was shed for a delay that was not there.
+#[test]
+fn what_found_no_room_in_the_queue_is_not_waited_for() {
+    let mut shard = shard();
+    for us in 0..1_000 {
+        assert_eq!(ask(&mut *shard, us), Verdict::Admit, "after {us} overflows");
+        if us % 10 == 0 {
+            shard.on_start(Instant::from_nanos(1_000 * us), ID, Duration::ZERO, None, &mut Silent);
+            answer(&mut *shard, us, Outcome::Served);
+        } else {
+            answer(&mut *shard, us, Outcome::Shed(Reason::QueueFull));
+        }
+    }
+}
+
+/// Found by the simulator's random worlds: over a slow link a client that announces its demand
+/// again and again got a credit from an empty pool each time.
+#[test]
+fn from_an_empty_pool_only_who_has_nothing_gets_a_credit() {
+    let config = Config { demand: Demand::Synchronised, ..Config::tuned(SLO, 1) };
+    let server = Breakwater::new(config, 1, 1).expect("the settings are sound");
+    let mut shard = Arc::new(server).shard(0);
+    shard.on_open(Instant::ZERO, ID, &mut Silent);
+    ask(&mut *shard, 0);
+    answer(&mut *shard, 1, Outcome::Served);
+    let mut window = 0;
+    for round in 1..20 {
+        let now = Instant::ZERO + round * Duration::from_millis(200);
+        shard.on_demand(now - Duration::from_millis(150), ID, 50, 0);
+        while let Some(Wish::Credit(_, offer)) = shard.poll_wish(now, &mut Silent) {
+            window = offer.window;
+        }
+    }
+    assert!(window <= 1, "a window of {window} from a pool of one");
+}
+
+/// Found by the simulator's random worlds: the answer to the one proper request of a flood
+/// offered a window that covered all the violations behind it.
+#[test]
+fn violations_under_way_are_not_covered_by_the_next_window() {
+    let mut shard = shard();
+    assert_eq!(ask(&mut *shard, 0), Verdict::Admit);
+    for _ in 0..20 {
+        assert_eq!(ask(&mut *shard, 1), Verdict::Shed(Reason::NoCredit));
+    }
+    let window = answer(&mut *shard, 2, Outcome::Served).window;
+    assert!(window <= 2, "a window of {window} after a flood");
+}
+
+/// Two windows under one number: the welcome says 1 under 0, and a reject for want of registration said
+/// 0 under 0, after which a client that trusts it waits for ever.
+#[test]
+fn a_call_without_registration_hears_the_window_that_the_welcome_told() {
+    for config in [Config::paper(SLO, 1), Config::artifact(SLO, 1), Config::tuned(SLO, 1)] {
+        let server = Breakwater::new(config, 1, 1).expect("the settings are sound");
+        let mut shard = Arc::new(server).shard(0);
+        let welcome = shard.on_open(Instant::ZERO, ID, &mut Silent);
+        let arrival = Arrival::default();
+        let verdict = shard.on_request(Instant::ZERO, ID, &arrival, Duration::ZERO, &mut Silent);
+        assert_eq!(verdict, Verdict::Shed(Reason::NoCredit));
+        let reject = answer(&mut *shard, 0, Outcome::Shed(Reason::NoCredit));
+        assert_eq!(reject, welcome);
+        assert_eq!(ask(&mut *shard, 1), Verdict::Admit, "it may still register");
+    }
+}
+
+fn own_shard(config: Config) -> BreakwaterShard {
+    BreakwaterShard::new(Arc::new(Pool::new(config, 1)), 0, Rng::from_seed(1))
+}
+
+/// One call of a new session, answered.
+fn visit(shard: &mut BreakwaterShard, id: SessionId) {
+    let arrival = Arrival { register: true, ..Arrival::default() };
+    shard.on_open(Instant::ZERO, id, &mut Silent);
+    shard.on_request(Instant::ZERO, id, &arrival, Duration::ZERO, &mut Silent);
+    shard.on_start(Instant::ZERO, id, Duration::ZERO, None, &mut Silent);
+    let (outcome, reached) = (Outcome::Served, Reached::Start);
+    let zero = Duration::ZERO;
+    shard.on_done(Instant::ZERO, id, &Completion { outcome, reached, waited: zero, service: zero });
+}
+
+/// Without a starvation limit nothing takes entries from the list while there is no room.
+#[test]
+fn sessions_that_come_and_go_without_credit_leave_nothing_behind() {
+    for config in [Config::paper(SLO, 1), Config::tuned(SLO, 1)] {
+        let mut shard = own_shard(config);
+        // The pool's only credit.
+        visit(&mut shard, ID);
+        let mut listed = 0;
+        for round in 0..10_000 {
+            let id = SessionId(1 + round % 5);
+            visit(&mut shard, id);
+            listed += usize::from(shard.sessions[id.index()].listed);
+            shard.on_close(Instant::ZERO, id, &mut Silent);
+        }
+        assert_eq!(listed, 10_000, "each found the pool empty");
+        assert!(shard.drained.len() <= 2, "{} entries", shard.drained.len());
+        assert_eq!(shard.sessions.len(), 1, "those that left take no room");
+    }
+}
+
+#[test]
+fn a_crowd_that_has_left_gives_its_memory_back() {
+    let mut shard = own_shard(Config::tuned(SLO, 1));
+    (0..10_000).for_each(|id| visit(&mut shard, SessionId(id)));
+    (1..10_000).rev().for_each(|id| shard.on_close(Instant::ZERO, SessionId(id), &mut Silent));
+    assert_eq!(shard.sessions.len(), 1);
+    assert!(shard.sessions.capacity() <= 64, "{}", shard.sessions.capacity());
+    visit(&mut shard, SessionId(7));
+    assert!(shard.sessions[7].is(Entry {
+        session: SessionId(7),
+        generation: 10_001,
+        since: Instant::ZERO
+    }));
+}
+
+/// Its caller gave it up, or the server is leaving: neither is a drop that more credits have caused.
+#[test]
+fn what_was_cancelled_counts_neither_as_come_nor_as_dropped() {
+    for (reason, dropped) in [
+        (Reason::Cancelled, 0),
+        (Reason::Draining, 0),
+        (Reason::Deadline, 1),
+        (Reason::QueueFull, 1),
+    ] {
+        let mut shard = own_shard(Config::efficiency_tuned(SLO, 1));
+        let arrival = Arrival { register: true, ..Arrival::default() };
+        shard.on_open(Instant::ZERO, ID, &mut Silent);
+        shard.on_request(Instant::ZERO, ID, &arrival, Duration::ZERO, &mut Silent);
+        let (outcome, reached) = (Outcome::Shed(reason), Reached::Queue);
+        let (waited, service) = (2 * SLO, Duration::ZERO);
+        shard.on_done(Instant::ZERO, ID, &Completion { outcome, reached, waited, service });
+        let meter = shard.pool.meter().expect("the law counts");
+        assert_eq!(meter.counts(), [dropped, 0, dropped], "{reason:?}: come, served, dropped");
+        assert_eq!(shard.tally.shed, u32::from(reason == Reason::Deadline), "{reason:?}");
+        assert_eq!((shard.sessions[0].waiting, shard.sessions[0].pending), (0, 0), "{reason:?}");
+    }
+}

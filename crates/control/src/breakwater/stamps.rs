@@ -1,0 +1,75 @@
+//! The stamps that a session was sent: each is believed once when it comes back.
+
+use std::collections::VecDeque;
+use tailwater_core::Stamp;
+
+/// Stamps that may still come back, oldest first.
+///
+/// A client returns the newest stamp that it has, and each at most once; with one that it returns, all
+/// older ones are spent. Bounded: the oldest is forgotten, and an echo of it is not believed, which
+/// costs a client that pipelines deeply some of its readings.
+#[derive(Debug, Default)]
+pub(super) struct Stamps(VecDeque<Stamp>);
+
+impl Stamps {
+    /// Answers that leave between two requests of a client that uses all of a usual window.
+    const MAX: usize = 16;
+
+    pub(super) fn on_sent(&mut self, stamp: Stamp) {
+        // All that leaves in one turn of a loop bears the same stamp.
+        if self.0.back() == Some(&stamp) {
+            return;
+        }
+        if self.0.len() == Self::MAX {
+            self.0.pop_front();
+        }
+        self.0.push_back(stamp);
+    }
+
+    /// Whether this stamp was sent and has not come back yet, nor a newer one.
+    pub(super) fn take(&mut self, stamp: Stamp) -> bool {
+        let found = self.0.iter().position(|sent| *sent == stamp);
+        if let Some(at) = found {
+            self.0.drain(..=at);
+        }
+        found.is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Beside a list of everything that was ever sent and taken.
+        #[test]
+        fn a_stamp_is_taken_once_and_only_if_it_was_sent(
+            ops in proptest::collection::vec((any::<bool>(), 0..12_u32), 1..200),
+        ) {
+            let (mut stamps, mut sent, mut spent) = (Stamps::default(), Vec::new(), 0);
+            for (is_sent, back) in ops {
+                if is_sent {
+                    let stamp = Stamp(u32::try_from(sent.len()).unwrap().wrapping_mul(7));
+                    sent.push(stamp);
+                    stamps.on_sent(stamp);
+                    stamps.on_sent(stamp);
+                    continue;
+                }
+                let index = sent.len().checked_sub(1 + back as usize);
+                let stamp = index.map_or(Stamp(3), |index| sent[index]);
+                let expected = index.is_some_and(|index| index >= spent);
+                prop_assert_eq!(stamps.take(stamp), expected);
+                spent = if expected { index.unwrap() + 1 } else { spent };
+            }
+        }
+    }
+
+    #[test]
+    fn the_oldest_is_forgotten() {
+        let mut stamps = Stamps::default();
+        (0..100).for_each(|number| stamps.on_sent(Stamp(number)));
+        assert!(!stamps.take(Stamp(83)));
+        assert!(stamps.take(Stamp(84)));
+    }
+}

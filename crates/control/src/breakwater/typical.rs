@@ -1,0 +1,41 @@
+//! A median, followed in small steps.
+
+use std::time::Duration;
+use tailwater_core::Nanos;
+
+/// The median of times: a stall of the machine in the middle of a handler, a hundred times its length,
+/// counts as one long sample and no more.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Typical {
+    median_ns: u64,
+}
+
+impl Typical {
+    pub(super) fn learn(&mut self, sample: Duration) {
+        let step = (self.median_ns / 32).max(50);
+        if sample.nanos() > self.median_ns {
+            self.median_ns += step;
+        } else {
+            self.median_ns = self.median_ns.saturating_sub(step);
+        }
+    }
+
+    pub(super) const fn median(self) -> Duration {
+        Duration::from_nanos(self.median_ns)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_stall_does_not_change_what_is_typical() {
+        let mut service = Typical::default();
+        (0..2_000).for_each(|_| service.learn(Duration::from_micros(10)));
+        let before = service.median();
+        assert!((9_000..=11_000).contains(&before.nanos()), "{before:?}");
+        service.learn(Duration::from_millis(8));
+        assert!(service.median() < before.mul_f64(1.1), "{:?}", service.median());
+    }
+}

@@ -210,6 +210,9 @@ pub(crate) struct ServeOptions {
     /// Where handlers run: inline or workers:4.
     #[arg(long, default_value_t)]
     pub(crate) placement: Placement,
+    /// Begin requests whose deadline has passed too, as publications' servers do, whatever the controller.
+    #[arg(long)]
+    pub(crate) serve_late: bool,
     /// Most connections at a time.
     #[arg(long, default_value_t = 1 << 16)]
     pub(crate) connections_max: usize,

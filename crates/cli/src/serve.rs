@@ -114,6 +114,7 @@ fn config(options: &ServeOptions) -> ServerConfig {
         placement: options.placement,
         connections_max: options.connections_max,
         slo: options.controller.slo,
+        enforce_deadlines: !options.serve_late,
         ..ServerConfig::default()
     }
 }

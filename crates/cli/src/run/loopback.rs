@@ -17,7 +17,7 @@ use tailwater_load::work::Spinner;
 use tailwater_stats::result::{CapacityReading, Discard, Experiment, Run, Spread};
 use tailwater_stats::{BoundSpec, Knowledge, Rules, bound, discard, judge, summarise};
 use tailwater_workload::scenario::{
-    Configuration, ControllerSpec, LockPolicy, Placement, Reception, Transport,
+    Configuration, ControllerSpec, Placement, Reception, Transport,
 };
 use tailwater_workload::{Arrivals, Scenario, Ways, duration::format_duration};
 
@@ -138,7 +138,7 @@ impl<'a> Orchestrator<'a> {
             return Ok(fixed.0);
         }
         let spec = Spec::named("none");
-        let server = self.start_server(&spec, self.scenario.slo[0], Some(LockPolicy::Plain))?;
+        let server = self.start_server(&spec, self.scenario.slo[0], &["--locks", "plain"])?;
         let kind = Kind::Closed {
             in_flight: self.scenario.capacity.sweep(clients),
             measure_ns: self.scenario.capacity.duration.nanos(),
@@ -195,7 +195,11 @@ impl<'a> Orchestrator<'a> {
         capacity: f64,
     ) -> Result<OpenOutcome, Failure> {
         let spec = check::spec(controller);
-        let server = self.start_server(&spec, configuration.slo, controller.locks)?;
+        let locks = controller.locks.map(|policy| policy.to_string());
+        let enforced = self.scenario.server.enforces_deadlines(controller);
+        let mut rules: Vec<&str> = locks.iter().flat_map(|policy| ["--locks", policy]).collect();
+        rules.extend((!enforced).then_some("--serve-late"));
+        let server = self.start_server(&spec, configuration.slo, &rules)?;
         let plan = configuration.demand_plan(Rate(capacity));
         let kind = Kind::Open(OpenJob {
             steps: plan.steps.iter().map(|step| (step.rate.0, step.length.nanos())).collect(),
@@ -213,6 +217,7 @@ impl<'a> Orchestrator<'a> {
         let run = &mut outcome.run;
         run.controller.clone_from(&controller.name);
         run.profile = check::profile(controller);
+        run.deadlines_enforced = enforced;
         run.repetition = repetition;
         run.demand_ratio = rounded(configuration.demand_ratio(Rate(capacity)).0);
         run.asked_rps = configuration.demand_ratio(Rate(capacity)).0 * capacity;
@@ -245,13 +250,11 @@ impl<'a> Orchestrator<'a> {
         &mut self,
         spec: &Spec,
         slo: Duration,
-        locks: Option<LockPolicy>,
+        rules: &[&str],
     ) -> Result<ServerProcess, Failure> {
         self.sockets += 1;
         let mut flags = flags(self.scenario, spec, slo, self.calibration, self.sockets);
-        if let Some(policy) = locks {
-            flags.extend(["--locks".into(), policy.to_string()]);
-        }
+        flags.extend(rules.iter().map(|&rule| rule.to_owned()));
         ServerProcess::start(&flags, &self.scenario.text, self.interrupt)
     }
 

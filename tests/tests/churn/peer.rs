@@ -215,7 +215,11 @@ impl Peer {
             Some(GoodbyeCode::Idle | GoodbyeCode::SlowReader) if self.suspect => return Ok(()),
             _ => return Err(format!("an odd end: {goodbye:?}")),
         }
-        let taken = goodbye.taken.ok_or("a drain does not say what was taken")?;
+        // A GOODBYE in WELCOME's place has no count, and no request was taken.
+        let taken = match goodbye.taken {
+            None if self.greeted => return Err("a drain does not say what was taken".into()),
+            taken => taken.unwrap_or(0),
+        };
         for (number, sent) in &self.sent {
             let begun = handlers.begun(*number);
             if sent.ordinal < taken {

@@ -113,11 +113,11 @@ impl Handlers {
     }
 }
 
-/// Threads of a server.
+/// Threads of a server: its loops, the one that reports its counts, and workers.
 pub(crate) const fn threads(placement: Placement) -> usize {
     match placement {
-        Placement::Inline => LOOPS,
-        Placement::Workers(count) => LOOPS + count,
+        Placement::Inline => LOOPS + 1,
+        Placement::Workers(count) => LOOPS + 1 + count,
     }
 }
 

@@ -149,7 +149,7 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
         });
         let full =
             crowded || self.queue.is_full() || !self.intake.has_memory(self.queue.bytes(), bytes);
-        match (self.drain.is_on(), full) {
+        match (self.shared.is_draining(), full) {
             (true, _) => Verdict::Shed(Reason::Draining),
             (false, true) => Verdict::Shed(Reason::QueueFull),
             (false, false) => Verdict::Admit,

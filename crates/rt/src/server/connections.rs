@@ -66,3 +66,22 @@ impl Connections {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{at, streams};
+    use super::*;
+
+    #[test]
+    fn a_key_names_no_later_connection_of_its_slot() {
+        let mut connections = Connections::default();
+        let first = connections.add(streams().0, at(0), at(1)).key;
+        assert!(connections.get(first).is_some());
+        assert!(connections.remove(first).is_some() && connections.remove(first).is_none());
+        let second = connections.add(streams().0, at(0), at(1)).key;
+        assert_eq!(first.session(), second.session(), "the slot is used again");
+        assert!(connections.get(first).is_none() && connections.get_mut(first).is_none());
+        assert!(connections.remove(first).is_none() && connections.get(second).is_some());
+        assert_eq!(connections.of_session(second.session()).map(|it| it.key), Some(second));
+    }
+}

@@ -2,6 +2,7 @@
 
 use super::connection::{Connection, Phase};
 use super::event_loop::EventLoop;
+use super::key::ConnectionKey;
 use crate::service::Reply;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
@@ -57,7 +58,7 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
         if now >= self.drained_at + LOOK_EVERY {
             self.drained_at = now;
             for key in self.connections.keys(is_settled) {
-                self.say_goodbye(key, GoodbyeCode::Draining, "the server shuts down");
+                self.say_last_goodbye(key);
             }
         }
         if self.drain == Drain::On && now >= until {
@@ -74,17 +75,21 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
             let Some(connection) = self.connections.get(key) else { continue };
             unanswered += u64::from(connection.work.pending);
             unsent += u64::from(connection.output.unsent() > 0);
-            let (code, why) = match self.shared.failure() {
-                None => (GoodbyeCode::Draining, "the server shuts down, and waited long enough"),
-                Some(_) => (GoodbyeCode::Internal, "the server has failed"),
-            };
-            self.say_goodbye(key, code, why);
+            self.say_last_goodbye(key);
         }
         self.shared.unanswered.fetch_add(unanswered, Relaxed);
         self.shared.unsent.fetch_add(unsent, Relaxed);
         // A server that is dropped ends at once.
         let linger = if until == Instant::ZERO { Duration::ZERO } else { LAST_WORDS };
         self.drain = Drain::Over(self.clock.now() + linger);
+    }
+
+    fn say_last_goodbye(&mut self, key: ConnectionKey) {
+        let (code, why) = match self.shared.failure() {
+            None => (GoodbyeCode::Draining, "the server shuts down"),
+            Some(_) => (GoodbyeCode::Internal, "the server has failed"),
+        };
+        self.say_goodbye(key, code, why);
     }
 
     /// The loop has panicked: its clients are told, and nothing else is touched.

@@ -118,3 +118,68 @@ fn respond(connection: &mut Connection, head: ReplyHead, status: u16, payload: &
         debug_assert!(fits.is_ok(), "the smallest frame size holds an explanation");
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::connections::Connections;
+    use super::super::testing::{at, job, open};
+    use super::*;
+
+    const LARGE: &[u8] = &[7; 1 << 20];
+
+    fn answer(egress: &mut Egress, connection: &mut Connection, payload: &[u8]) {
+        connection.limits = tailwater_wire::Limits::new(2 << 20);
+        let answer = Answer::Response { status: 0, payload };
+        let origin = job(0, 1, 1).origin;
+        egress.answer(connection, &origin, at(2), Duration::ZERO, answer);
+    }
+
+    #[test]
+    fn a_connection_is_listed_once_until_it_is_flushed() {
+        let (mut egress, mut connections) = (Egress::new(1 << 20, 1 << 20), Connections::default());
+        let (it, _client) = open(&mut connections);
+        answer(&mut egress, it, b"one");
+        answer(&mut egress, it, b"two");
+        let dirty = egress.take_dirty();
+        assert_eq!(dirty, [it.key]);
+        it.output.dirty = false;
+        assert!(egress.flush(it, at(3)) && it.output.unsent() == 0);
+        answer(&mut egress, it, b"three");
+        egress.flushed_all(dirty);
+        assert_eq!(egress.take_dirty(), [it.key], "touched while others were flushed");
+    }
+
+    #[test]
+    fn a_reader_that_stands_still_has_no_room_and_nor_have_others_once_all_is_full() {
+        let (mut egress, mut connections) = (Egress::new(4 << 20, 1 << 20), Connections::default());
+        let (it, _client) = open(&mut connections);
+        while !it.output.is_blocked() {
+            answer(&mut egress, it, LARGE);
+            assert!(egress.flush(it, at(3)));
+        }
+        while it.output.unsent() < 4 << 20 {
+            answer(&mut egress, it, LARGE);
+        }
+        assert!(egress.flush(it, at(4)) && egress.blocked >= 1 << 20);
+        assert!(!egress.has_room(it), "its own output is above its mark");
+        let slow = it.key;
+        let (other, _client) = open(&mut connections);
+        assert!(egress.has_room(other), "it has read all of its answers");
+        answer(&mut egress, other, b"small");
+        assert!(!egress.has_room(other), "it left one unread, and all together left too many");
+        let slow = connections.remove(slow).unwrap();
+        egress.forget(&slow);
+        assert_eq!(egress.blocked, 0);
+    }
+
+    #[test]
+    fn a_result_that_is_too_long_becomes_a_status() {
+        let (mut egress, mut connections) = (Egress::new(1 << 20, 1 << 20), Connections::default());
+        let (it, _client) = open(&mut connections);
+        it.limits = tailwater_wire::Limits::new(tailwater_wire::Limits::FLOOR);
+        let answer = Answer::Response { status: 0, payload: &[7; 5_000] };
+        egress.answer(it, &job(0, 1, 1).origin, at(2), Duration::ZERO, answer);
+        let told = it.output.buffer()[6..8].to_vec();
+        assert_eq!(told, status::ANSWER_TOO_LONG.to_le_bytes());
+    }
+}

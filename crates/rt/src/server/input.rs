@@ -184,3 +184,88 @@ const fn is_free(frame: &ClientFrame<'_>) -> bool {
         | ClientFrame::Pong(_) => false,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+    use tailwater_core::RequestId;
+    use tailwater_wire::{Cancel, Ping};
+
+    const PACE: Pace = Pace { patience: Duration::from_secs(1), rate_min: 1_024 };
+
+    fn at(ms: u64) -> Instant {
+        Instant::from_nanos(ms * 1_000_000)
+    }
+
+    fn pings(count: u64) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        (0..count).for_each(|token| Ping { token }.encode(&mut bytes));
+        bytes
+    }
+
+    /// Takes `most` frames at most; how many there were.
+    fn go(input: &mut Input, fresh: &[u8], most: usize, ms: u64) -> usize {
+        let limits = Limits::default();
+        input.on_bytes(at(ms), fresh.len());
+        let mut reading = input.feed(fresh);
+        for taken in 0..most {
+            match input.next(reading.rest(), &limits, at(ms)) {
+                Next::Frame(_, length) => reading.take(length),
+                Next::Dry | Next::Pause => {
+                    input.keep(reading, Stop::Dry, at(ms));
+                    return taken;
+                }
+                Next::Broken(error) => panic!("{error}"),
+            }
+        }
+        input.keep(reading, Stop::Fair, at(ms));
+        most
+    }
+
+    #[test]
+    fn a_go_is_of_bounded_length_and_the_next_goes_on_where_it_ended() {
+        let mut input = Input::new(at(0));
+        assert_eq!(go(&mut input, &pings(10), 4, 1), 4);
+        assert!(input.has_leftover() && input.held() == 6 * 16);
+        assert_eq!(input.rest_due(PACE), None, "the rest waits for us");
+        assert_eq!(go(&mut input, &[], 4, 2), 4);
+        assert_eq!(go(&mut input, &[], 4, 3), 2);
+        assert!(!input.has_leftover() && input.held() == 0);
+    }
+
+    #[test]
+    fn control_frames_beyond_the_allowance_wait_and_are_not_lost() {
+        let mut input = Input::new(at(0));
+        let taken = go(&mut input, &pings(2_000), usize::MAX, 0);
+        assert!(taken < 2_000 && input.is_paused() && input.has_leftover());
+        let until = input.paused_until().unwrap();
+        input.resume(at(0));
+        assert!(input.is_paused(), "not yet");
+        input.resume(until);
+        assert!(!input.is_paused());
+        let mut all = taken;
+        for second in 1..3 {
+            input.resume(at(second * 1_000));
+            all += go(&mut input, &[], usize::MAX, second * 1_000);
+        }
+        assert_eq!(all, 2_000);
+    }
+
+    #[test]
+    fn a_frame_that_comes_by_drips_is_too_slow_although_something_always_comes() {
+        let mut input = Input::new(at(0));
+        let mut frame = Vec::new();
+        Cancel { id: RequestId(7) }.encode(&mut frame);
+        let limits = Limits::default();
+        assert_eq!(go(&mut input, &frame[..8], usize::MAX, 0), 0);
+        assert_eq!(input.rest_due(PACE), Some(at(1_000)));
+        for ms in [300, 600, 900] {
+            assert_eq!(go(&mut input, &[0], usize::MAX, ms), 0);
+        }
+        assert!(!input.is_too_slow(at(999), PACE, &limits));
+        assert!(input.is_too_slow(at(1_000), PACE, &limits), "three of the eight bytes came");
+        input.excuse(at(1_000));
+        assert!(!input.is_too_slow(at(1_500), PACE, &limits), "we did not read meanwhile");
+    }
+}

@@ -136,3 +136,76 @@ impl Liveness {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::connections::Connections;
+    use super::super::testing::{at, open, streams};
+    use super::*;
+
+    /// Patience of one second, and a PING after ten.
+    fn liveness() -> Liveness {
+        Liveness::new(&ServerConfig {
+            patience: Duration::from_secs(1),
+            ping_after: Duration::from_secs(10),
+            ..ServerConfig::default()
+        })
+    }
+
+    /// What is found at a time, of a connection that is looked at when its time comes.
+    fn found(liveness: &mut Liveness, it: &mut Connection, ms: u64) -> Option<Overdue> {
+        (liveness.pop(at(ms))? == it.key).then_some(())?;
+        liveness.judge(it, at(ms))
+    }
+
+    #[test]
+    fn a_hello_is_due_once_and_for_all() {
+        let (mut liveness, mut connections) = (liveness(), Connections::default());
+        let it = connections.add(streams().0, at(0), at(1_000));
+        liveness.refresh(it);
+        it.input.on_bytes(at(900), 1);
+        liveness.refresh(it);
+        assert_eq!(found(&mut liveness, it, 999), None);
+        assert_eq!(found(&mut liveness, it, 1_000), Some(Overdue::Hello));
+    }
+
+    #[test]
+    fn a_silent_client_is_asked_and_then_given_up() {
+        let (mut liveness, mut connections) = (liveness(), Connections::default());
+        let (it, _client) = open(&mut connections);
+        liveness.refresh(it);
+        it.input.on_bytes(at(5_000), 1);
+        assert_eq!(found(&mut liveness, it, 10_000), None, "it spoke meanwhile");
+        assert_eq!(liveness.next(), Some(at(15_000)));
+        assert_eq!(found(&mut liveness, it, 15_000), Some(Overdue::Word));
+        assert_eq!(found(&mut liveness, it, 16_000), Some(Overdue::Life));
+    }
+
+    #[test]
+    fn any_byte_answers_a_ping() {
+        let (mut liveness, mut connections) = (liveness(), Connections::default());
+        let (it, _client) = open(&mut connections);
+        liveness.refresh(it);
+        assert_eq!(found(&mut liveness, it, 10_000), Some(Overdue::Word));
+        it.input.on_bytes(at(10_500), 1);
+        assert_eq!(found(&mut liveness, it, 11_000), None);
+        assert_eq!(liveness.next(), Some(at(20_500)));
+    }
+
+    #[test]
+    fn a_connection_has_one_entry_however_often_it_is_refreshed() {
+        let (mut liveness, mut connections) = (liveness(), Connections::default());
+        let (it, _client) = open(&mut connections);
+        for ms in 0..100 {
+            it.input.on_bytes(at(ms), 1);
+            liveness.refresh(it);
+        }
+        assert_eq!(liveness.due.len(), 1);
+        it.phase = Phase::Closing(at(50));
+        liveness.refresh(it);
+        assert_eq!((liveness.due.len(), liveness.next()), (1, Some(at(50))));
+        assert_eq!(found(&mut liveness, it, 50), Some(Overdue::Leaving));
+        liveness.forget(it);
+        assert_eq!(liveness.next(), None);
+    }
+}

@@ -40,6 +40,8 @@ mod runner;
 mod running;
 mod send_clock;
 mod shared;
+#[cfg(test)]
+mod testing;
 mod threads;
 mod tokens;
 mod work;

@@ -122,3 +122,62 @@ impl RunQueue {
         self.prune_at = now + now.since(began) * PRUNE_SHARE;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{at, job};
+    use super::*;
+
+    #[test]
+    fn the_first_to_come_is_the_first_to_go_and_tells_the_delay() {
+        let mut queue = RunQueue::new(8);
+        assert_eq!(queue.delay(at(9)), Duration::ZERO);
+        for id in 1..=3 {
+            queue.push(job(1, id, id));
+        }
+        assert_eq!(queue.delay(at(9)), Duration::from_millis(8));
+        assert_eq!(queue.pop().map(|job| job.origin.key.id.0), Some(1));
+        assert_eq!(queue.delay(at(9)), Duration::from_millis(7));
+    }
+
+    #[test]
+    fn what_was_parked_counts_against_the_bounds_and_not_for_the_delay() {
+        let mut queue = RunQueue::new(2);
+        queue.push(job(1, 1, 1));
+        let parked = queue.pop().unwrap();
+        queue.park(&parked);
+        queue.push(job(1, 2, 5));
+        assert!(queue.is_full(), "one parked, one queued");
+        assert_eq!(queue.delay(at(9)), Duration::from_millis(4));
+        assert_eq!(queue.bytes(), 2 * parked.origin.bytes);
+        queue.unpark(&parked);
+        assert!(!queue.is_full());
+        assert!(queue.pop().is_some() && queue.is_empty());
+        assert_eq!(queue.bytes(), 0);
+    }
+
+    #[test]
+    fn what_is_taken_out_leaves_the_others_in_order() {
+        let mut queue = RunQueue::new(100);
+        (0..10).for_each(|id| queue.push(job(1, id, id)));
+        let out = queue.take_out(|job| job.origin.key.id.0 % 3 == 0);
+        let ids = |jobs: Vec<Job>| jobs.iter().map(|job| job.origin.key.id.0).collect::<Vec<_>>();
+        assert_eq!(ids(out), [0, 3, 6, 9]);
+        let left = std::iter::from_fn(|| queue.pop()).collect();
+        assert_eq!(ids(left), [1, 2, 4, 5, 7, 8]);
+        assert_eq!(queue.bytes(), 0);
+    }
+
+    /// Else one client's CANCELs of requests deep in a long queue would take the loop.
+    #[test]
+    fn looking_for_cancelled_requests_takes_a_twentieth_of_the_time() {
+        let mut queue = RunQueue::new(8);
+        assert_eq!(queue.prune_due(), None, "nothing was cancelled");
+        queue.on_cancel(job(1, 1, 1).origin.key.connection);
+        assert!(queue.prune_due().is_some_and(|at| at <= super::super::testing::at(1)));
+        assert_eq!(queue.take_cancelling().len(), 1);
+        queue.pruned(at(1), at(2));
+        queue.on_cancel(job(1, 1, 1).origin.key.connection);
+        assert_eq!(queue.prune_due(), Some(at(22)));
+    }
+}

@@ -102,10 +102,14 @@ impl Shared {
         }
     }
 
+    /// New requests are refused from the moment in which draining begins.
+    pub(super) fn is_draining(&self) -> bool {
+        self.draining.load(SeqCst)
+    }
+
     /// When to give up draining, if the server drains.
     pub(super) fn draining_until(&self) -> Option<Instant> {
-        let draining = self.draining.load(SeqCst);
-        draining.then(|| Instant::from_nanos(self.drain_until_ns.load(Relaxed)))
+        self.is_draining().then(|| Instant::from_nanos(self.drain_until_ns.load(Relaxed)))
     }
 
     /// What the first thread that panicked has said.

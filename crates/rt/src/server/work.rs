@@ -107,3 +107,51 @@ impl Work {
         cancelled
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::job;
+    use super::*;
+
+    #[test]
+    fn the_flight_that_moves_into_a_place_is_told() {
+        let mut work = Work::default();
+        let places: Vec<_> = (0..4_u32).map(|n| work.run(RequestId(n.into()), 10 + n)).collect();
+        assert_eq!(places, [0, 1, 2, 3]);
+        assert_eq!(work.end(1), Some(13), "the last one moved");
+        assert_eq!(work.end(2), None, "it was the last");
+        assert_eq!(work.flight(RequestId(3)), Some(13));
+        assert_eq!(work.flight(RequestId(2)), None);
+        assert_eq!(work.take_running().len(), 2);
+        assert_eq!(work.running(), 0);
+    }
+
+    #[test]
+    fn of_two_requests_with_one_id_the_newest_is_found() {
+        let mut work = Work::default();
+        work.run(RequestId(1), 10);
+        work.run(RequestId(1), 11);
+        assert_eq!(work.flight(RequestId(1)), Some(11));
+    }
+
+    #[test]
+    fn no_more_cancels_are_remembered_than_requests_wait() {
+        let mut work = Work { queued: 2, ..Work::default() };
+        let taken: Vec<_> = (0..5).map(|id| work.cancel_waiting(RequestId(id))).collect();
+        assert_eq!(taken, [true, true, false, false, false]);
+        assert!(work.was_cancelled(RequestId(1)) && !work.was_cancelled(RequestId(1)), "once");
+        work.forget_cancelled();
+        assert!(!work.was_cancelled(RequestId(0)));
+        assert!(!Work::default().cancel_waiting(RequestId(0)), "nothing waits");
+    }
+
+    #[test]
+    fn cancelled_requests_leave_the_parked_ones_in_order() {
+        let mut work = Work::default();
+        work.parked.extend((0..5).map(|id| job(1, id, 1)));
+        assert!(work.cancel_waiting(RequestId(3)) && work.cancel_waiting(RequestId(0)));
+        assert_eq!(work.take_cancelled_parked().len(), 2);
+        let left: Vec<_> = work.parked.iter().map(|job| job.origin.key.id.0).collect();
+        assert_eq!(left, [1, 2, 4]);
+    }
+}

@@ -131,3 +131,45 @@ impl Flights {
         self.slots.get(slot as usize).map(|flight| (slot, flight.started))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::server::testing::{at, job};
+
+    fn begin(flights: &mut Flights, ms: u64) -> FlightKey {
+        let key = flights.next_key();
+        flights.begin(job(1, ms, ms).origin, at(ms), Running::There(Arc::default()));
+        key
+    }
+
+    #[test]
+    fn the_oldest_is_known_whatever_ends_before() {
+        let mut flights = Flights::default();
+        let keys: Vec<_> = (1..=5).map(|ms| begin(&mut flights, ms)).collect();
+        let oldest = |flights: &Flights| flights.oldest().map(|(_, started)| started);
+        assert_eq!(oldest(&flights), Some(at(1)));
+        assert!(flights.end(keys[2]).is_some() && flights.end(keys[2]).is_none(), "once");
+        flights.abandon(keys[0]);
+        assert_eq!(oldest(&flights), Some(at(2)), "an abandoned one is of no interest");
+        assert!(flights.end(keys[1]).is_some());
+        assert_eq!(oldest(&flights), Some(at(4)));
+        flights.abandon(keys[4]);
+        assert!(flights.end(keys[3]).is_some());
+        assert_eq!(oldest(&flights), None);
+        assert!(flights.end(keys[0]).is_some() && flights.end(keys[4]).is_some());
+        begin(&mut flights, 9);
+        assert_eq!(oldest(&flights), Some(at(9)));
+    }
+
+    #[test]
+    fn a_key_names_no_later_flight_of_its_slot() {
+        let mut flights = Flights::default();
+        let first = begin(&mut flights, 1);
+        flights.end(first);
+        let second = begin(&mut flights, 2);
+        assert_eq!(first.slot(), second.slot());
+        assert!(flights.get(first).is_none() && flights.end(first).is_none());
+        assert_eq!(flights.key_at(second.slot()), Some(second));
+    }
+}

@@ -164,3 +164,32 @@ impl Bell for ThreadBell {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::server::runner::flights::Flights;
+    use crate::server::testing::job;
+
+    fn handed(id: u64) -> Handed {
+        let flight = (0, Flights::default().next_key());
+        Handed { flight, handover: Arc::default(), job: job(1, id, 1) }
+    }
+
+    #[test]
+    fn a_reserved_place_is_free_whatever_others_do_meanwhile() {
+        let pool = Pool::new(2);
+        assert!(pool.reserve() && pool.reserve() && !pool.reserve());
+        assert!(!pool.await_room());
+        pool.release();
+        assert!(pool.await_room() && pool.reserve());
+        pool.push(handed(1));
+        pool.push(handed(2));
+        assert!(!pool.reserve(), "both places are filled");
+        let (first, awaited) = pool.pop().expect("it was pushed");
+        assert_eq!((first.job.origin.key.id.0, awaited), (1, true), "a loop waits for room");
+        assert!(pool.reserve() && !pool.reserve());
+        assert!(pool.pop().is_some_and(|(_, awaited)| !awaited), "told once");
+        assert!(pool.pop().is_none());
+    }
+}

@@ -1,0 +1,43 @@
+//! What the stages' tests have in common.
+
+use super::connection::{Connection, Phase};
+use super::connections::Connections;
+use super::job::{Job, Origin};
+use super::key::{ConnectionKey, RequestKey};
+use crate::net::{Accept, Listener, Stream};
+use crate::service::Request;
+use tailwater_core::{Instant, MethodId, RequestId};
+
+pub(super) fn at(ms: u64) -> Instant {
+    Instant::from_nanos(ms * 1_000_000)
+}
+
+/// A request of the connection in this slot, with a kibibyte of arguments, that waits since `ready`.
+pub(super) fn job(slot: u32, id: u64, ready: u64) -> Job {
+    let key = RequestKey { connection: ConnectionKey::new(slot, 1), id: RequestId(id) };
+    let payload = vec![0; 1_024];
+    let origin = Origin { key, arrived: at(ready), ready: at(ready), bytes: payload.len() };
+    let request =
+        Request { method: MethodId(1), payload, deadline: None, priority: 128, tenant: 0 };
+    Job { origin, recalled: false, budget: None, request }
+}
+
+/// Both ends of a socket: the server's, and a client's.
+pub(super) fn streams() -> (Stream, Stream) {
+    let listener = Listener::bind(&"127.0.0.1:0".parse().unwrap()).unwrap();
+    let client = Stream::connect(listener.address()).unwrap();
+    loop {
+        if let Accept::Stream(server) = listener.accept() {
+            return (server, client);
+        }
+        std::thread::yield_now();
+    }
+}
+
+/// A connection that has greeted, heard last at time zero, and its client's end.
+pub(super) fn open(connections: &mut Connections) -> (&mut Connection, Stream) {
+    let (server, client) = streams();
+    let connection = connections.add(server, at(0), at(10_000));
+    connection.phase = Phase::Open;
+    (connection, client)
+}

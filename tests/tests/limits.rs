@@ -1,0 +1,214 @@
+//! What a server allows its clients, and what it does at each limit.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+use std::time::Duration;
+use tailwater_rt::client::{ChannelConfig, Client};
+use tailwater_rt::service::status;
+use tailwater_rt::{Introspection, Placement, Reply, Router, Server, ServerConfig};
+use tailwater_tests::{Bystander, Call, ECHO, Heard, Peer, Served, WAIT, controller, eventually};
+use tailwater_wire::{GoodbyeCode, Pong};
+
+const PLACEMENTS: [Placement; 2] = [Placement::Inline, Placement::Workers(2)];
+const HANG: u16 = 1;
+const RESERVED: u16 = 2;
+const INTROSPECT: u16 = 0xff00;
+
+/// Counts itself while it lives.
+struct Alive(Arc<AtomicU32>);
+
+impl Drop for Alive {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, SeqCst);
+    }
+}
+
+/// A server with a handler that never ends, how many of those there are, and a client.
+fn hanging(config: ServerConfig) -> (Server, Arc<AtomicU32>, Client) {
+    let alive = Arc::new(AtomicU32::new(0));
+    let counter = alive.clone();
+    let router = Router::new()
+        .route(HANG, move |_| {
+            counter.fetch_add(1, SeqCst);
+            let alive = Alive(counter.clone());
+            async move {
+                let _alive = alive;
+                std::future::pending::<Reply>().await
+            }
+        })
+        .route(RESERVED, |_| async { Reply::failure(status::TOO_OFTEN, "not mine to say") });
+    let none = controller("none", &[]);
+    let server = Server::start(config, none.admission.clone(), router).expect("it starts");
+    let config = ChannelConfig::new(server.address().clone());
+    let client = Client::connect_with(config, &none).expect("a client starts");
+    (server, alive, client)
+}
+
+#[test]
+fn a_handler_ends_at_the_servers_limit_and_its_caller_is_told() {
+    for placement in PLACEMENTS {
+        let handler_max = Some(Duration::from_millis(30));
+        let (server, alive, client) =
+            hanging(ServerConfig { placement, handler_max, ..ServerConfig::default() });
+        let calls: Vec<_> = (0..20).map(|_| client.call(HANG, "")).collect();
+        for call in calls {
+            assert_eq!(call.wait().map(|answer| answer.status), Ok(status::HANDLER_TIMEOUT));
+        }
+        eventually("no handler is left", || alive.load(SeqCst) == 0);
+        eventually("all are counted", || server.totals().timed_out == 20);
+    }
+}
+
+#[test]
+fn a_status_of_the_runtimes_own_is_refused_from_handlers() {
+    for placement in PLACEMENTS {
+        let (_server, _, client) = hanging(ServerConfig { placement, ..ServerConfig::default() });
+        let answer = client.call(RESERVED, "").wait().map(|answer| answer.status);
+        assert_eq!(answer, Ok(status::PANICKED));
+        let answer = client.call(77, "").wait().map(|answer| answer.status);
+        assert_eq!(answer, Ok(status::UNKNOWN_METHOD));
+    }
+}
+
+#[test]
+fn the_servers_counts_are_told_to_whom_they_may_be() {
+    for (introspection, expected) in [
+        (Introspection::Local, 0),
+        (Introspection::Anyone, 0),
+        (Introspection::Off, status::FORBIDDEN),
+    ] {
+        let (_server, _, client) =
+            hanging(ServerConfig { introspection, ..ServerConfig::default() });
+        let answer = client.call(INTROSPECT, "").wait().expect("it is answered");
+        assert_eq!(answer.status, expected, "{introspection:?}");
+        let counts = tailwater_rt::counts::Counts::parse(&answer.payload);
+        assert_eq!(counts.is_ok(), expected == 0, "{counts:?}");
+    }
+}
+
+#[test]
+fn a_client_that_asks_too_often_is_told_so_and_others_go_on() {
+    let served = Served::start(ServerConfig::default(), controller("none", &[]));
+    let bystander = Bystander::of(&served);
+    let client = served.client();
+    let asked: Vec<_> = (0..200).map(|_| client.call(INTROSPECT, "")).collect();
+    let statuses: Vec<u16> =
+        asked.into_iter().map(|it| it.wait().expect("an answer").status).collect();
+    let told = statuses.iter().filter(|status| **status == 0).count();
+    assert!((17..200).contains(&told), "{told} of 200");
+    assert!(statuses.iter().all(|it| [0, status::TOO_OFTEN].contains(it)), "{statuses:?}");
+    bystander.is_unhurt();
+}
+
+#[test]
+fn a_silent_client_is_asked_and_sent_away_and_one_that_answers_stays() {
+    let config = ServerConfig {
+        ping_after: Duration::from_millis(40),
+        // Long enough for a peer on a busy machine.
+        patience: Duration::from_secs(5),
+        ..ServerConfig::default()
+    };
+    let served = Served::start(config, controller("breakwater", &[]));
+    let (mut there, mut gone) = (served.peer(), served.peer());
+    gone.greet();
+    there.greet();
+    assert!(matches!(gone.hear(), Heard::Ping(_)));
+    let answers = std::thread::spawn(move || {
+        let mut asked = 0;
+        loop {
+            let Heard::Ping(token) = there.hear() else { return asked };
+            asked += 1;
+            let mut pong = Vec::new();
+            Pong { token }.encode(&mut pong);
+            there.say(&pong);
+        }
+    });
+    assert_eq!(gone.farewell(), GoodbyeCode::Idle);
+    drop(gone);
+    eventually("the silent one is gone", || served.server.totals().closed == 1);
+    assert_eq!(served.server.remaining().connections, 1, "the other is still there");
+    drop(served);
+    assert!(answers.join().expect("no panic") > 10);
+}
+
+/// The beginning of a frame of a mebibyte.
+fn beginning() -> Vec<u8> {
+    let mut whole = Call::new(1, ECHO, &[7; 1_000_000]).bytes();
+    whole.truncate(900_000);
+    whole
+}
+
+/// Whether a peer is sent away; the others are let go on.
+fn hears_of_memory(peer: &mut Peer) -> bool {
+    let rest = &Call::new(1, ECHO, &[7; 1_000_000]).bytes()[900_000..];
+    peer.say(rest);
+    match peer.hear() {
+        Heard::Response(..) => false,
+        Heard::Goodbye(GoodbyeCode::TooManyConnections, words) => {
+            assert!(words.contains("memory"), "{words}");
+            true
+        }
+        other => panic!("{other:?} came"),
+    }
+}
+
+#[test]
+fn unfinished_frames_of_all_clients_together_are_bounded() {
+    let config = ServerConfig { input_total_max: 2 << 20, ..ServerConfig::default() };
+    let served = Served::start(config, controller("none", &[]));
+    let bystander = Bystander::of(&served);
+    let mut peers: Vec<Peer> = (0..3).map(|_| served.peer()).collect();
+    for peer in &mut peers {
+        peer.greet();
+    }
+    for peer in &mut peers {
+        peer.say(&beginning());
+    }
+    let refused: usize = peers.iter_mut().map(|peer| usize::from(hears_of_memory(peer))).sum();
+    assert_eq!(refused, 1, "two of them fit");
+    bystander.goes_on();
+    bystander.is_unhurt();
+}
+
+#[test]
+fn one_connection_has_its_share_of_handlers_and_others_have_theirs() {
+    for placement in PLACEMENTS {
+        let tasks_per_connection_max = Some(3);
+        let (server, alive, greedy) = hanging(ServerConfig {
+            placement,
+            tasks_per_connection_max,
+            ..ServerConfig::default()
+        });
+        let calls: Vec<_> = (0..10).map(|_| greedy.call(HANG, "")).collect();
+        eventually("all have come", || server.totals().received == 10);
+        eventually("three run", || alive.load(SeqCst) == 3);
+        let config = ChannelConfig::new(server.address().clone());
+        let other = Client::connect_with(config, &controller("none", &[])).expect("it starts");
+        let answer = other.call(RESERVED, "").wait();
+        assert!(answer.is_ok(), "{answer:?}");
+        assert_eq!(alive.load(SeqCst), 3, "seven wait for their turn");
+        drop((server, calls));
+    }
+}
+
+/// Parked requests are begun as their connection's handlers end, in order.
+#[test]
+fn requests_beyond_the_share_are_served_in_turn() {
+    let config = ServerConfig { tasks_per_connection_max: Some(2), ..ServerConfig::default() };
+    let served = Served::start(config, controller("none", &[]));
+    let mut peer = served.peer();
+    peer.greet();
+    for id in 0..50 {
+        peer.call(&Call::new(id, WAIT, b""));
+    }
+    eventually("two run", || served.gate.arrived() == 2);
+    served.gate.open();
+    let mut answered: Vec<u64> = (0..50)
+        .map(|_| match peer.hear() {
+            Heard::Response(id, ..) => id,
+            other => panic!("an answer was due, {other:?} came"),
+        })
+        .collect();
+    answered.sort_unstable();
+    assert!(answered.into_iter().eq(0..50));
+}

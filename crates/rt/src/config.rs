@@ -105,6 +105,10 @@ pub enum Introspection {
     Off,
 }
 
+/// Handlers that one connection may always have by default: where few are allowed in all, there is often but
+/// one client.
+const TASKS_OF_ONE: usize = 32;
+
 /// Everything a server needs besides its service and its controller.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ServerConfig {
@@ -162,7 +166,7 @@ pub struct ServerConfig {
     /// while nothing is sent.
     pub keep_alive: Option<KeepAlive>,
     /// Most handlers of one connection that run at once; further requests of it wait while those of others
-    /// go on. Default: an eighth of those that `tasks_max` allows, at least 1, or 2 for each worker.
+    /// go on. Default: an eighth of those that `tasks_max` allows, at least 32, or 2 for each worker.
     pub tasks_per_connection_max: Option<usize>,
     /// Longest time from a handler's start to its answer; after that it is ended and the client gets the
     /// status `handler-timeout`. Default: none.
@@ -213,12 +217,13 @@ impl Default for ServerConfig {
 impl ServerConfig {
     /// Most handlers of one connection.
     pub(crate) fn tasks_of_one(&self) -> usize {
-        let (threads, least) = match self.placement {
-            Placement::Inline => (1, 1),
-            // One connection may keep each worker busy, and have its next request ready.
-            Placement::Workers(count) => (count, 2 * count),
+        let threads = match self.placement {
+            Placement::Inline => 1,
+            Placement::Workers(count) => count,
         };
         let eighth = self.tasks_max.saturating_mul(threads) / 8;
+        // It may keep each worker busy, and have its next request ready.
+        let least = TASKS_OF_ONE.max(2 * threads);
         self.tasks_per_connection_max.unwrap_or(eighth.max(least))
     }
 }

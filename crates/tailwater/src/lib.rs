@@ -14,7 +14,8 @@
 //!
 //! let client = Client::connect(server.address().clone())?;
 //! assert_eq!(client.call(1, "hello").wait()?.payload, b"HELLO");
-//! server.drain(Duration::from_secs(1));
+//! let drained = server.drain(Duration::from_secs(1));
+//! assert_eq!(drained.unanswered, 0);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!

@@ -3,11 +3,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use std::time::Duration;
-use tailwater_rt::client::{ChannelConfig, Client};
-use tailwater_rt::service::status;
+use tailwater_rt::client::{CallError, ChannelConfig, Client};
 use tailwater_rt::{Introspection, Placement, Reply, Router, Server, ServerConfig};
 use tailwater_tests::{Bystander, Call, ECHO, Heard, Peer, Served, WAIT, controller, eventually};
-use tailwater_wire::{GoodbyeCode, Pong};
+use tailwater_wire::{Fault, GoodbyeCode, Pong};
 
 const PLACEMENTS: [Placement; 2] = [Placement::Inline, Placement::Workers(2)];
 const HANG: u16 = 1;
@@ -36,7 +35,7 @@ fn hanging(config: ServerConfig) -> (Server, Arc<AtomicU32>, Client) {
                 std::future::pending::<Reply>().await
             }
         })
-        .route(RESERVED, |_| async { Reply::failure(status::TOO_OFTEN, "not mine to say") });
+        .route(RESERVED, |_| async { Reply::failure(Fault::TooOften.status(), "not mine to say") });
     let none = controller("none", &[]);
     let server = Server::start(config, none.admission.clone(), router).expect("it starts");
     let config = ChannelConfig::new(server.address().clone());
@@ -52,7 +51,7 @@ fn a_handler_ends_at_the_servers_limit_and_its_caller_is_told() {
             hanging(ServerConfig { placement, handler_max, ..ServerConfig::default() });
         let calls: Vec<_> = (0..20).map(|_| client.call(HANG, "")).collect();
         for call in calls {
-            assert_eq!(call.wait().map(|answer| answer.status), Ok(status::HANDLER_TIMEOUT));
+            assert_eq!(call.wait().map(drop), Err(CallError::Runtime(Fault::HandlerTimeout)));
         }
         eventually("no handler is left", || alive.load(SeqCst) == 0);
         eventually("all are counted", || server.totals().timed_out == 20);
@@ -63,26 +62,30 @@ fn a_handler_ends_at_the_servers_limit_and_its_caller_is_told() {
 fn a_status_of_the_runtimes_own_is_refused_from_handlers() {
     for placement in PLACEMENTS {
         let (_server, _, client) = hanging(ServerConfig { placement, ..ServerConfig::default() });
-        let answer = client.call(RESERVED, "").wait().map(|answer| answer.status);
-        assert_eq!(answer, Ok(status::PANICKED));
-        let answer = client.call(77, "").wait().map(|answer| answer.status);
-        assert_eq!(answer, Ok(status::UNKNOWN_METHOD));
+        let answer = client.call(RESERVED, "").wait().map(drop);
+        assert_eq!(answer, Err(CallError::Runtime(Fault::Panicked)));
+        let answer = client.call(77, "").wait().map(drop);
+        assert_eq!(answer, Err(CallError::Runtime(Fault::UnknownMethod)));
     }
 }
 
 #[test]
-fn the_servers_counts_are_told_to_whom_they_may_be() {
-    for (introspection, expected) in [
-        (Introspection::Local, 0),
-        (Introspection::Anyone, 0),
-        (Introspection::Off, status::FORBIDDEN),
-    ] {
+fn the_servers_counts_are_told_to_those_that_may_ask() {
+    for (introspection, may_ask) in
+        [(Introspection::Local, true), (Introspection::Anyone, true), (Introspection::Off, false)]
+    {
         let (_server, _, client) =
             hanging(ServerConfig { introspection, ..ServerConfig::default() });
-        let answer = client.call(INTROSPECT, "").wait().expect("it is answered");
-        assert_eq!(answer.status, expected, "{introspection:?}");
-        let counts = tailwater_rt::counts::Counts::parse(&answer.payload);
-        assert_eq!(counts.is_ok(), expected == 0, "{counts:?}");
+        match client.call(INTROSPECT, "").wait() {
+            Ok(answer) if may_ask => {
+                let counts = tailwater_rt::counts::Counts::parse(&answer.payload);
+                assert!(counts.is_ok(), "{counts:?}");
+            }
+            answer => {
+                let forbidden = answer == Err(CallError::Runtime(Fault::Forbidden));
+                assert!(forbidden && !may_ask, "{introspection:?}: {answer:?}");
+            }
+        }
     }
 }
 
@@ -92,11 +95,11 @@ fn a_client_that_asks_too_often_is_told_so_and_others_go_on() {
     let bystander = Bystander::of(&served);
     let client = served.client();
     let asked: Vec<_> = (0..200).map(|_| client.call(INTROSPECT, "")).collect();
-    let statuses: Vec<u16> =
-        asked.into_iter().map(|it| it.wait().expect("an answer").status).collect();
-    let told = statuses.iter().filter(|status| **status == 0).count();
+    let answers: Vec<_> = asked.into_iter().map(|call| call.wait().map(drop)).collect();
+    let told = answers.iter().filter(|answer| answer.is_ok()).count();
     assert!((17..200).contains(&told), "{told} of 200");
-    assert!(statuses.iter().all(|it| [0, status::TOO_OFTEN].contains(it)), "{statuses:?}");
+    let too_often = Err(CallError::Runtime(Fault::TooOften));
+    assert!(answers.iter().all(|it| it.is_ok() || *it == too_often), "{answers:?}");
     bystander.is_unhurt();
 }
 
@@ -156,7 +159,6 @@ fn hears_of_memory(peer: &mut Peer) -> bool {
 fn unfinished_frames_of_all_clients_together_are_bounded() {
     let config = ServerConfig { input_total_max: 2 << 20, ..ServerConfig::default() };
     let served = Served::start(config, controller("none", &[]));
-    let bystander = Bystander::of(&served);
     let mut peers: Vec<Peer> = (0..3).map(|_| served.peer()).collect();
     for peer in &mut peers {
         peer.greet();
@@ -164,9 +166,12 @@ fn unfinished_frames_of_all_clients_together_are_bounded() {
     for peer in &mut peers {
         peer.say(&beginning());
     }
+    // Three times WELCOME, and the farewell.
+    eventually("one is sent away", || served.server.totals().frames_out == 4);
+    let bystander = Bystander::of(&served);
+    bystander.goes_on();
     let refused: usize = peers.iter_mut().map(|peer| usize::from(hears_of_memory(peer))).sum();
     assert_eq!(refused, 1, "two of them fit");
-    bystander.goes_on();
     bystander.is_unhurt();
 }
 
@@ -184,8 +189,8 @@ fn one_connection_has_its_share_of_handlers_and_others_have_theirs() {
         eventually("three run", || alive.load(SeqCst) == 3);
         let config = ChannelConfig::new(server.address().clone());
         let other = Client::connect_with(config, &controller("none", &[])).expect("it starts");
-        let answer = other.call(RESERVED, "").wait();
-        assert!(answer.is_ok(), "{answer:?}");
+        let answer = other.call(RESERVED, "").wait().map(drop);
+        assert_eq!(answer, Err(CallError::Runtime(Fault::Panicked)));
         assert_eq!(alive.load(SeqCst), 3, "seven wait for their turn");
         drop((server, calls));
     }

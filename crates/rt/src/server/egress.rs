@@ -180,6 +180,6 @@ mod tests {
         let answer = Answer::Response { status: 0, payload: &[7; 5_000] };
         egress.answer(it, &job(0, 1, 1).origin, at(2), Duration::ZERO, answer);
         let told = it.output.buffer()[6..8].to_vec();
-        assert_eq!(told, status::ANSWER_TOO_LONG.to_le_bytes());
+        assert_eq!(told, Fault::AnswerTooLong.status().to_le_bytes());
     }
 }

@@ -130,7 +130,10 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
         };
         match verdict {
             Verdict::Admit => self.admit(origin, request),
-            Verdict::Shed(reason) => self.shed(&origin, reason, reached),
+            Verdict::Shed(reason) => {
+                self.shed(&origin, reason, reached);
+                self.fine(key, reason);
+            }
             Verdict::Close(reason) => {
                 self.shed(&origin, reason, reached);
                 let why = "requests keep coming without credit";
@@ -174,6 +177,15 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
                 tenant,
             },
         });
+    }
+
+    /// A refusal costs the server time: a client that keeps asking beyond its window is held back.
+    fn fine(&mut self, key: ConnectionKey, reason: Reason) {
+        if reason == Reason::NoCredit
+            && let Some(connection) = self.connections.get_mut(key)
+        {
+            connection.input.fine(self.clock.now());
+        }
     }
 
     /// Refuses a request that was never begun.

@@ -111,6 +111,9 @@ impl Input {
 
     /// Looks at the front of `bytes`.
     pub(super) fn next<'a>(&mut self, bytes: &'a [u8], limits: &Limits, now: Instant) -> Next<'a> {
+        if self.paused.is_some() {
+            return Next::Pause;
+        }
         let (frame, length) = match decode_from_client(bytes, limits) {
             Ok(Some(found)) => found,
             Ok(None) => return Next::Dry,
@@ -123,6 +126,11 @@ impl Input {
             return Next::Pause;
         }
         Next::Frame(frame, length)
+    }
+
+    /// A request came beyond the window: a client that goes on so is read more slowly.
+    pub(super) fn fine(&mut self, now: Instant) {
+        self.paused = self.tokens.fine(now).or(self.paused);
     }
 
     /// Keeps what a go has left, `used` bytes having been taken.

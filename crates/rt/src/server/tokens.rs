@@ -18,6 +18,9 @@ const BURST: u32 = 1_024;
 const GAP: Duration = Duration::from_millis(1);
 /// Frames that a request pays for: its DEMAND, its CANCEL and a DEREGISTER, and one to spare.
 const PER_REQUEST: u32 = 4;
+/// What a request beyond the window costs, beside what it has earned. Reading pauses after 32 of them, before
+/// the controller closes a session for 64 in a row: a client that connects anew would cost still more.
+const FINE: u32 = 28;
 /// A pause ends when there are as many again: single frames would cost a wake-up each.
 const RESUMED: u32 = 64;
 
@@ -43,6 +46,15 @@ impl Tokens {
         self.left = self.left.saturating_add(PER_REQUEST).min(BURST);
     }
 
+    /// That request was beyond the window. When reading goes on, if the allowance is used up by it.
+    pub(super) fn fine(&mut self, now: Instant) -> Option<Instant> {
+        if self.left == 0 {
+            self.refill(now);
+        }
+        self.left = self.left.saturating_sub(PER_REQUEST + FINE);
+        (self.left == 0).then(|| self.counted.max(now) + GAP * RESUMED)
+    }
+
     fn refill(&mut self, now: Instant) {
         let fresh = now.nanos_since(self.counted) / GAP.nanos();
         if fresh >= u64::from(BURST) {
@@ -60,6 +72,26 @@ mod tests {
 
     fn at(ms: u64) -> Instant {
         Instant::from_nanos(ms * 1_000_000)
+    }
+
+    #[test]
+    fn requests_beyond_the_window_end_in_a_pause_and_others_do_not() {
+        let (mut tokens, mut refused, mut ms) = (Tokens::new(at(0)), 0, 0);
+        while ms < 10_000 {
+            tokens.earn();
+            refused += 1;
+            if let Some(until) = tokens.fine(at(ms)) {
+                ms = until.as_nanos() / 1_000_000;
+            }
+        }
+        // The allowance first, then one at the end of each pause.
+        assert!((150..250).contains(&refused), "{refused} in ten seconds");
+        let mut honest = Tokens::new(at(0));
+        for request in 0..100_000 {
+            honest.earn();
+            let violates = request % 16 == 0;
+            assert_eq!(violates.then(|| honest.fine(at(0))).flatten(), None, "{request}");
+        }
     }
 
     #[test]

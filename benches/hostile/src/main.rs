@@ -1,0 +1,129 @@
+//! `hostile`: what one attacker thread costs an honest client of a tailwater server.
+//!
+//! `README.md` says what is attacked, measured and judged.
+
+#![forbid(unsafe_code)]
+
+mod attack;
+mod attacker;
+mod machine;
+mod programs;
+mod report;
+
+use attack::Attack;
+use attacker::{Attacker, Deed};
+use clap::{Parser, ValueEnum as _};
+use programs::{Honest, Programs, Server};
+use report::{Pair, Report};
+use std::process::ExitCode;
+use std::time::Duration;
+
+/// What one attacker thread costs an honest client of a tailwater server.
+#[derive(Parser)]
+#[command(version)]
+struct Args {
+    /// Only these attacks.
+    #[arg(long, value_enum)]
+    only: Vec<Attack>,
+    /// Repetitions, each of attack, baseline, baseline, attack.
+    #[arg(long, default_value_t = 5)]
+    repetitions: u32,
+    /// Measured time of one run, in milliseconds.
+    #[arg(long, default_value_t = 3_000)]
+    window_ms: u64,
+    /// Shows only that everything works.
+    #[arg(long)]
+    short: bool,
+    /// Print every run as one JSON object.
+    #[arg(long)]
+    json: bool,
+}
+
+fn main() -> ExitCode {
+    let done = run(&Args::parse());
+    match done {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("hostile: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Whether every goal was met.
+fn run(args: &Args) -> Result<bool, String> {
+    machine::raise_descriptor_limit();
+    let programs = Programs::find()?;
+    let attacks = if args.only.is_empty() { Attack::value_variants() } else { &args.only[..] };
+    let (repetitions, window) = if args.short {
+        (1, Duration::from_millis(500))
+    } else {
+        (args.repetitions.max(1), Duration::from_millis(args.window_ms))
+    };
+    let mut report = Report::new(args.short);
+    for repetition in 0..repetitions {
+        for &attack in attacks {
+            for pair in repeat(&programs, attack, repetition, window)? {
+                report.add(pair);
+            }
+        }
+    }
+    report.print(args.json)?;
+    Ok(report.is_good())
+}
+
+/// How often a disturbed repetition is run.
+const TRIES: u32 = 3;
+
+fn repeat(
+    programs: &Programs,
+    attack: Attack,
+    repetition: u32,
+    window: Duration,
+) -> Result<[Pair; 2], String> {
+    for tried in 1.. {
+        let before = machine::stolen()?;
+        let pairs = abba(programs, attack, repetition, window)?;
+        let stolen = machine::stolen()?.saturating_sub(before);
+        if stolen < window.mul_f64(4.0 * 0.08) {
+            return Ok(pairs);
+        }
+        eprintln!("discarded: {attack:?}, repetition {repetition}: {stolen:?} were stolen");
+        if tried == TRIES {
+            break;
+        }
+    }
+    Err(format!("{attack:?}: all {TRIES} tries were disturbed; try again on a quieter machine"))
+}
+
+/// Attack, baseline, baseline, attack.
+fn abba(
+    programs: &Programs,
+    attack: Attack,
+    repetition: u32,
+    window: Duration,
+) -> Result<[Pair; 2], String> {
+    let first = once(programs, Deed::Attack(attack), window)?;
+    let share = first.attacker_share;
+    let burn = || once(programs, Deed::Burn(share), window);
+    let (second, third) = (burn()?, burn()?);
+    let fourth = once(programs, Deed::Attack(attack), window)?;
+    let pair = |attacked, baseline| Pair { attack, repetition, attacked, baseline };
+    Ok([pair(first, second), pair(fourth, third)])
+}
+
+/// One run on a fresh server.
+fn once(programs: &Programs, deed: Deed, window: Duration) -> Result<report::Seen, String> {
+    let server = Server::start(programs)?;
+    let attacker = Attacker::start(server.address, deed)?;
+    let honest = Honest::run(programs, &server, window)?;
+    let attacker_share = attacker.stop()?;
+    Ok(report::Seen {
+        goodput_rps: honest.goodput_rps,
+        p99_us: honest.p99_us,
+        offered_rps: honest.offered_rps,
+        attacker_share,
+        memory_max: machine::largest_resident(server.pid)?,
+    })
+}

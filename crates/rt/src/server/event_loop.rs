@@ -9,15 +9,14 @@ use super::drain::{self, Drain};
 use super::egress::Egress;
 use super::intake::Intake;
 use super::introspect::Questions;
-use super::key::ConnectionKey;
 use super::liveness::Liveness;
 use super::run_queue::RunQueue;
 use super::runner::{Pool, Runner};
 use super::shared::{Inbox, Shared};
 use crate::config::Reception;
 use crate::counters::Totals;
-use crate::net::{Listener, Stream, Transfer};
-use crate::poll::{Interest, Poller, Readiness};
+use crate::net::Listener;
+use crate::poll::{Interest, Poller};
 use crate::service::{Reply, Service};
 use crate::timers::{Timers, install_timers};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -28,8 +27,8 @@ use tailwater_core::{Instant, Observer};
 use tailwater_wire::Credit;
 
 /// Keys of the poller that are not connections: no slot has such a number.
-const LISTENER: u64 = u64::MAX;
-const BELL: u64 = u64::MAX - 1;
+pub(super) const LISTENER: u64 = u64::MAX;
+pub(super) const BELL: u64 = u64::MAX - 1;
 /// How often the counts are published while busy.
 const PUBLISH_EVERY: Duration = Duration::from_millis(1);
 
@@ -162,139 +161,8 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
         }
     }
 
-    fn inbox(&self) -> &Inbox {
+    pub(super) fn inbox(&self) -> &Inbox {
         &self.shared.inboxes[self.index]
-    }
-
-    /// Gives the sockets their share of time. Requests that find nothing queued are answered while their
-    /// socket is hot.
-    fn take_in<S: Service<Future = F>>(&mut self, service: &S) -> bool {
-        let mut found = true;
-        if self.intake.round_is_over() {
-            let timeout = self.timeout();
-            let sleeps = timeout.is_none_or(|timeout| !timeout.is_zero());
-            found = self.intake.begin_round(&self.poller, timeout);
-            if sleeps {
-                self.inbox().doorbell.get_up();
-            }
-            self.clock.begin_turn(sleeps);
-            self.clock.begin_round();
-        } else {
-            self.clock.begin_turn(false);
-        }
-        while let Some(readiness) = self.intake.next(&self.poller) {
-            self.serve(readiness, service);
-            if self.clock.sockets_had_their_share() {
-                break;
-            }
-        }
-        if self.intake.round_is_over() {
-            self.clock.end_round();
-        }
-        found
-    }
-
-    fn serve<S: Service<Future = F>>(&mut self, readiness: Readiness, service: &S) {
-        match readiness.key {
-            LISTENER => self.accept(),
-            BELL => self.inbox().bell.hush(),
-            token => {
-                let key = ConnectionKey::from_token(token);
-                if readiness.writable {
-                    self.write(key);
-                }
-                if readiness.readable {
-                    self.give_go(key, readiness.broken, service);
-                }
-            }
-        }
-    }
-
-    /// The kernel takes more of a connection's output.
-    fn write(&mut self, key: ConnectionKey) {
-        let Some(connection) = self.connections.get_mut(key) else { return };
-        if connection.stream.push() == Transfer::Closed {
-            return self.close(key);
-        }
-        self.flush(key);
-        self.recall(key);
-    }
-
-    /// A connection's go: reads once, takes frames, and runs what they asked for if nothing else waits.
-    /// The poller tells of a broken one for as long as it is there: that is not read ends at once.
-    fn give_go<S: Service<Future = F>>(&mut self, key: ConnectionKey, broken: bool, service: &S) {
-        let idle = self.queue.is_empty() && self.runner.is_inline();
-        let mut scratch = self.intake.lend_scratch();
-        match self.read(key, &mut scratch) {
-            Transfer::Bytes(count) => {
-                self.take(key, &scratch[..count]);
-                if idle {
-                    self.run_hot(service);
-                }
-                self.settle(key);
-                self.after_go(key, self.egress.high());
-            }
-            Transfer::WouldBlock if broken => self.close(key),
-            // A handshake may go on without a byte for us.
-            Transfer::WouldBlock => self.after_go(key, self.egress.high()),
-            Transfer::Closed => self.close(key),
-        }
-        self.intake.return_scratch(scratch);
-    }
-
-    /// Reads once: the poller or the next round brings the rest. A connection that left frames behind has
-    /// those first.
-    fn read(&mut self, key: ConnectionKey, scratch: &mut [u8]) -> Transfer {
-        let high = self.egress.high();
-        let Some(connection) = self.connections.get_mut(key) else { return Transfer::WouldBlock };
-        connection.input.goes_again = false;
-        if !connection.is_read(high) {
-            return Transfer::WouldBlock;
-        }
-        if connection.input.has_leftover() {
-            return Transfer::Bytes(0);
-        }
-        let read = connection.stream.read(scratch);
-        if let Transfer::Bytes(count) = read {
-            connection.input.on_bytes(self.clock.look(), count);
-        }
-        read
-    }
-
-    fn accept(&mut self) {
-        let Some(acceptor) = &mut self.acceptor else { return };
-        let accepted = acceptor.accept(self.clock.now(), &self.shared);
-        if acceptor.rests() {
-            // It fails only for a descriptor that is not watched.
-            let _ = self.poller.modify(&acceptor.listener, LISTENER, Interest::default());
-        }
-        self.totals.turned_away += accepted.turned_away;
-        for stream in accepted.own {
-            self.adopt(stream);
-        }
-    }
-
-    /// Goes on accepting after a rest.
-    fn accept_again(&mut self) {
-        let now = self.clock.now();
-        let Some(acceptor) = &mut self.acceptor else { return };
-        acceptor.let_go(now);
-        if acceptor.wakes(now) {
-            let _ = self.poller.modify(&acceptor.listener, LISTENER, Interest::READ);
-        }
-    }
-
-    fn adopt(&mut self, stream: Stream) {
-        self.totals.accepted += 1;
-        let now = self.clock.now();
-        let hello = now + self.shared.config.patience;
-        let connection = self.connections.add(stream, now, hello);
-        let key = connection.key;
-        connection.offer = self.control.open(now, key.session());
-        self.liveness.refresh(connection);
-        if self.poller.add(&connection.stream, key.token(), Interest::READ).is_err() {
-            self.close(key);
-        }
     }
 
     /// What other threads have left.
@@ -343,7 +211,7 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
     }
 
     /// How long the loop may wait for the kernel; zero while there is something to do.
-    fn timeout(&mut self) -> Option<Duration> {
+    pub(super) fn timeout(&mut self) -> Option<Duration> {
         let spins = match self.shared.config.reception {
             Reception::Poll => true,
             Reception::SpinThenBlock(budget) => self.clock.idle() < budget,

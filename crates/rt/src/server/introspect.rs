@@ -113,11 +113,17 @@ fn may_ask(whose: Introspection, stream: &Stream) -> bool {
     match whose {
         Introspection::Anyone => true,
         Introspection::Off => false,
-        Introspection::Local => match stream.peer() {
-            Ok(Peer::Tcp(address)) => address.ip().to_canonical().is_loopback(),
-            Ok(Peer::Unix { .. }) => true,
-            Err(_) => false,
-        },
+        Introspection::Local => stream.peer().is_ok_and(|peer| is_local(&peer)),
+    }
+}
+
+/// Whether a client is on this machine.
+fn is_local(peer: &Peer) -> bool {
+    match peer {
+        Peer::Tcp(address) => address.ip().to_canonical().is_loopback(),
+        Peer::Unix { .. } => true,
+        #[cfg(feature = "tls")]
+        Peer::Tls { socket, .. } => is_local(socket),
     }
 }
 

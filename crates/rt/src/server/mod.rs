@@ -5,7 +5,7 @@
 //!
 //! 1. `acceptor` lets clients in; `connections` keeps them by key (`key`). A `connection` has an `input`, an
 //!    `output`, and its `work`: the requests that are not answered.
-//! 2. `intake` gives each socket that has something its go; `arrival` takes frames and asks `control`, which
+//! 2. `sockets` asks the kernel and `intake` gives each its go; `arrival` takes frames and asks `control`, which
 //!    owns the loop's half of the controller, for its verdict.
 //! 3. `run_queue` holds what was admitted (`job`); `running` gives each its turn and `runner` runs it.
 //! 4. `ending` tells the controller how a request ended, and `egress` turns the answer into bytes.
@@ -40,6 +40,7 @@ mod runner;
 mod running;
 mod send_clock;
 mod shared;
+mod sockets;
 #[cfg(test)]
 mod testing;
 mod threads;

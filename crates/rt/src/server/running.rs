@@ -27,12 +27,8 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
         while !self.clock.handlers_had_their_share()
             && !self.runner.has_woken()
             && self.timers.next().is_none_or(|at| at > self.clock.now())
-            && let Some(key) = self.start_next(service)
-        {
-            if self.queue.is_empty() {
-                self.settle(key);
-            }
-        }
+            && self.start_next(service).is_some()
+        {}
     }
 
     /// Runs handlers until they have had their share of this turn or nothing is left. At least one woken

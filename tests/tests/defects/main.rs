@@ -4,6 +4,7 @@
 mod support;
 
 mod abandoned;
+mod busy_loop;
 mod cancel;
 mod codel;
 mod config;

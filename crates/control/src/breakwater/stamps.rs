@@ -12,8 +12,8 @@ use tailwater_core::Stamp;
 pub(super) struct Stamps(VecDeque<Stamp>);
 
 impl Stamps {
-    /// Answers that leave between two requests of a client that uses all of a usual window.
-    const MAX: usize = 16;
+    /// Twice the largest window by default: so many answers may be on their way when a request returns one.
+    const MAX: usize = 128;
 
     pub(super) fn on_sent(&mut self, stamp: Stamp) {
         // All that leaves in one turn of a loop bears the same stamp.
@@ -28,7 +28,7 @@ impl Stamps {
 
     /// Whether this stamp was sent and has not come back yet, nor a newer one.
     pub(super) fn take(&mut self, stamp: Stamp) -> bool {
-        let found = self.0.iter().position(|sent| *sent == stamp);
+        let found = self.0.iter().rposition(|sent| *sent == stamp);
         if let Some(at) = found {
             self.0.drain(..=at);
         }
@@ -68,8 +68,8 @@ mod tests {
     #[test]
     fn the_oldest_is_forgotten() {
         let mut stamps = Stamps::default();
-        (0..100).for_each(|number| stamps.on_sent(Stamp(number)));
-        assert!(!stamps.take(Stamp(83)));
-        assert!(stamps.take(Stamp(84)));
+        (0..500).for_each(|number| stamps.on_sent(Stamp(number)));
+        assert!(!stamps.take(Stamp(371)));
+        assert!(stamps.take(Stamp(372)));
     }
 }

@@ -81,6 +81,7 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
             }
             ClientFrame::Ping(ping) => {
                 Pong { token: ping.token }.encode(connection.output.buffer());
+                connection.output.prompt = true;
                 self.totals.frames_out += 1;
                 self.egress.touched(connection);
             }
@@ -163,6 +164,8 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
         let Some(connection) = self.connections.get_mut(origin.key.connection) else { return };
         let bytes = request.payload.len();
         let tenant = if request.tenant == 0 { connection.tenant } else { request.tenant };
+        // A CANCEL that came before was for a call of the same number that had ended.
+        connection.work.was_cancelled(origin.key.id);
         connection.work.queued += 1;
         connection.work.bytes += bytes;
         self.queue.push(Job {

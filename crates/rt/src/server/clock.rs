@@ -85,6 +85,11 @@ impl Clock {
         self.looked = self.round_began;
     }
 
+    /// Every socket was looked at since: what had come by then was read.
+    pub(super) const fn looked(&self) -> Instant {
+        self.looked
+    }
+
     /// How long something may have waited in a socket unseen.
     pub(super) const fn blind_ns(&self) -> u64 {
         self.now.nanos_since(self.looked)

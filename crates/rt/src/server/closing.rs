@@ -20,7 +20,8 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
     /// this turn: waiting would coalesce nothing. Otherwise the turn's end sends all in one call.
     pub(super) fn settle(&mut self, key: ConnectionKey) {
         let Some(connection) = self.connections.get_mut(key) else { return };
-        if connection.work.queued == 0 && connection.output.unsent() > 0 {
+        let settled = connection.work.queued == 0 || connection.output.prompt;
+        if settled && connection.output.unsent() > 0 {
             self.flush(key);
         }
         self.recall(key);
@@ -119,7 +120,8 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
 
     /// Looks at the connections that may owe something for too long.
     pub(super) fn sweep(&mut self) {
-        let now = self.clock.now();
+        // A handler may have kept the loop from reading what came in time.
+        let now = self.clock.looked();
         while let Some(key) = self.liveness.pop(now) {
             if let Some(connection) = self.connections.get_mut(key)
                 && let Some(overdue) = self.liveness.judge(connection, now)

@@ -37,7 +37,7 @@ fn is_settled(connection: &Connection) -> bool {
     matches!(connection.phase, Phase::Greeting(_) | Phase::Open)
         && idle
         && connection.output.unsent() == 0
-        && !connection.input.has_leftover()
+        && (!connection.input.has_leftover() || connection.input.is_paused())
 }
 
 /// Whether a connection has not been told goodbye.

@@ -25,6 +25,9 @@ pub(super) struct Intake {
     round: Vec<Readiness>,
     /// The kernel had more to say than fits a batch.
     more: bool,
+    /// How often the kernel may still be asked in this round. It tells of each socket once before it tells of
+    /// one again, so that a round looks at all of them and then ends, however much they bring meanwhile.
+    asks: usize,
     /// Connections that left frames behind, for the next round; each once.
     again: Vec<ConnectionKey>,
     scratch: Vec<u8>,
@@ -37,7 +40,15 @@ pub(super) struct Intake {
 impl Intake {
     pub(super) fn new(held_max: usize) -> Self {
         let scratch = vec![0; SCRATCH];
-        Self { round: Vec::new(), more: false, again: Vec::new(), scratch, held: 0, held_max }
+        Self {
+            round: Vec::new(),
+            more: false,
+            asks: 0,
+            again: Vec::new(),
+            scratch,
+            held: 0,
+            held_max,
+        }
     }
 
     /// Something waits, whatever the kernel says.
@@ -50,8 +61,15 @@ impl Intake {
         self.round.is_empty() && !self.more
     }
 
-    /// Begins a round: waits for the kernel for at most `timeout`. True if there is something to do.
-    pub(super) fn begin_round(&mut self, poller: &Poller, timeout: Option<Duration>) -> bool {
+    /// Begins a round over so many sockets: waits for the kernel for at most `timeout`. True if there is
+    /// something to do.
+    pub(super) fn begin_round(
+        &mut self,
+        poller: &Poller,
+        timeout: Option<Duration>,
+        sockets: usize,
+    ) -> bool {
+        self.asks = sockets / BATCH;
         let left = self.again.drain(..).map(ConnectionKey::token);
         self.round.extend(left.map(|key| Readiness {
             key,
@@ -66,6 +84,7 @@ impl Intake {
     /// The next one to have its go; `None` at the round's end.
     pub(super) fn next(&mut self, poller: &Poller) -> Option<Readiness> {
         if self.round.is_empty() && self.more {
+            self.asks = self.asks.saturating_sub(1);
             self.ask(poller, Some(Duration::ZERO));
         }
         self.round.pop()
@@ -74,7 +93,7 @@ impl Intake {
     fn ask(&mut self, poller: &Poller, timeout: Option<Duration>) {
         let before = self.round.len();
         poller.wait(timeout, &mut self.round);
-        self.more = self.round.len() - before >= BATCH;
+        self.more = self.asks > 0 && self.round.len() - before >= BATCH;
         self.round[before..].reverse();
     }
 

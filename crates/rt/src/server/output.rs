@@ -8,6 +8,8 @@ use tailwater_core::Instant;
 #[derive(Default)]
 pub(super) struct Output {
     outgoing: Outgoing,
+    /// A PONG is in it, which waits for no handler: its reader may be about to give us up.
+    pub(super) prompt: bool,
     /// In the loop's list of connections to flush.
     pub(super) dirty: bool,
     /// Of what the kernel did not take.
@@ -32,6 +34,7 @@ impl Output {
     }
 
     pub(super) fn flush(&mut self, stream: &Stream, now: Instant) -> Flushed {
+        self.prompt = false;
         let before = self.unsent();
         let flushed = self.outgoing.flush(stream);
         match flushed {

@@ -32,8 +32,12 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
     }
 
     /// Runs handlers until they have had their share of this turn or nothing is left. At least one woken
-    /// handler and one queued request get their turn.
+    /// handler and one queued request get their turn, unless requests that were hot have had the share: the
+    /// sockets are looked at before another handler begins.
     pub(super) fn run_queue<S: Service<Future = F>>(&mut self, service: &S) -> bool {
+        if self.clock.handlers_had_their_share() {
+            return false;
+        }
         let mut worked = false;
         loop {
             let resumed = self.resume();

@@ -6,6 +6,9 @@ use crate::net::{Stream, Transfer};
 use crate::poll::{Interest, Readiness};
 use crate::service::{Reply, Service};
 
+/// The listener and the loop's bell.
+const OWN_SOURCES: usize = 2;
+
 impl<F: Future<Output = Reply>> EventLoop<F> {
     /// Gives the sockets their share of time. Requests that find nothing queued are answered while their
     /// socket is hot.
@@ -14,7 +17,11 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
         if self.intake.round_is_over() {
             let timeout = self.timeout();
             let sleeps = timeout.is_none_or(|timeout| !timeout.is_zero());
-            found = self.intake.begin_round(&self.poller, timeout);
+            found = self.intake.begin_round(
+                &self.poller,
+                timeout,
+                self.connections.len() + OWN_SOURCES,
+            );
             if sleeps {
                 self.inbox().doorbell.get_up();
             }

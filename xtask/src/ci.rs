@@ -81,7 +81,7 @@ fn docs(root: &Path) -> Result<Tally> {
 fn tls(root: &Path) -> Result<Tally> {
     const CLIPPY: &str = "clippy --package tailwater --package tailwater-rt --package tailwater-tests \
                           --features tls --all-targets --locked -- -D warnings";
-    const TEST: &str = "test --package tailwater-tests --features tls --locked --test tls_streams";
+    const TEST: &str = "test --package tailwater-tests --features tls --locked --test tls_streams --test tls_calls";
     let mut tally = Tally::default();
     for command in [CLIPPY, TEST] {
         let args: Vec<&str> = command.split_whitespace().collect();

@@ -1,6 +1,9 @@
 //! How a server runs. Plain values with sensible defaults; `ServerConfig::check` says what cannot be.
 
 mod check;
+mod tenants;
+
+pub use tenants::Tenants;
 
 use crate::net::{Address, KeepAlive};
 use std::fmt;
@@ -165,6 +168,12 @@ pub struct ServerConfig {
     /// How a TCP client whose host is gone is noticed; default: after some 30 s. `None` never notices it
     /// while nothing is sent.
     pub keep_alive: Option<KeepAlive>,
+    /// How clients must speak TLS; default `None`: not at all. A client has `patience` for the handshake
+    /// and its HELLO.
+    #[cfg(feature = "tls")]
+    pub tls: Option<crate::net::tls::TlsServer>,
+    /// On whose behalf a client calls, by what is known of it; default `None`: as it says itself.
+    pub tenants: Option<Tenants>,
     /// Most handlers of one connection that run at once; further requests of it wait while those of others
     /// go on. Default: an eighth of those that `tasks_max` allows, at least 32, or 2 for each worker.
     pub tasks_per_connection_max: Option<usize>,
@@ -204,6 +213,9 @@ impl Default for ServerConfig {
             rate_min: 1 << 10,
             ping_after: Duration::from_secs(30),
             keep_alive: Some(KeepAlive::DEFAULT),
+            #[cfg(feature = "tls")]
+            tls: None,
+            tenants: None,
             tasks_per_connection_max: None,
             handler_max: None,
             enforce_deadlines: true,

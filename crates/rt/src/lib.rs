@@ -28,7 +28,7 @@ pub mod service;
 pub mod time;
 mod timers;
 
-pub use config::{Introspection, LockRules, Placement, Reception, ServerConfig};
+pub use config::{Introspection, LockRules, Placement, Reception, ServerConfig, Tenants};
 pub use counters::Totals;
 pub use net::{Address, KeepAlive, ListenError, Peer};
 pub use server::{Drained, Remaining, Server, StartError};

@@ -1,8 +1,10 @@
 //! What a handler is: a function from a request to a future of a reply.
 
+use crate::net::Peer;
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 use tailwater_control::Reason;
 use tailwater_core::{Instant, MethodId};
 use tailwater_sync::Refused;
@@ -19,8 +21,11 @@ pub struct Request {
     pub deadline: Option<Instant>,
     /// Smaller is more important; 128 is the middle.
     pub priority: u8,
-    /// On whose behalf; zero for nobody in particular.
+    /// On whose behalf; zero for nobody in particular. The client's word, unless the server's
+    /// [`Tenants`](crate::Tenants) tell.
     pub tenant: u32,
+    /// The other end of the connection; `None` where the kernel did not tell.
+    pub peer: Option<Arc<Peer>>,
 }
 
 /// What a handler answers.

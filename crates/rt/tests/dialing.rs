@@ -4,6 +4,7 @@ use std::net::{TcpListener, TcpStream};
 use std::os::unix::net::UnixListener;
 use std::time::Duration;
 use tailwater_control::catalog::Spec;
+use tailwater_rt::client::{ChannelConfig, Client};
 use tailwater_rt::net::{Dial, Dialed, Dialing, Peer, Stream};
 use tailwater_rt::poll::Poller;
 use tailwater_rt::{Address, KeepAlive, Reply, Request, Server, ServerConfig};
@@ -90,4 +91,15 @@ fn a_server_listens_at_a_name() {
     let message = start("nothing.invalid:0").err().unwrap().to_string();
     assert!(message.contains("cannot listen on nothing.invalid:0"), "{message}");
     assert!(message.contains("cannot be resolved"), "{message}");
+}
+
+#[test]
+fn a_client_calls_a_server_by_its_name() {
+    let controller = Spec::named("none").build(Duration::from_secs(1), 1, 0).unwrap();
+    let server =
+        Server::start(ServerConfig::default(), controller.admission.clone(), echo).unwrap();
+    let Address::Tcp(address) = *server.address() else { panic!("it listens on TCP") };
+    let config = ChannelConfig::new(Address::Name("localhost".into(), address.port()));
+    let client = Client::connect_with(config, &controller).unwrap();
+    assert_eq!(client.call(1, "hello").wait().unwrap().payload, b"hello");
 }

@@ -30,6 +30,9 @@ fn server_config(config: facade::ServerConfig) -> Vec<&'static str> {
         rate_min: _,
         ping_after: _,
         keep_alive,
+        #[cfg(feature = "tls")]
+        tls,
+        tenants,
         tasks_per_connection_max: _,
         handler_max: _,
         enforce_deadlines: _,
@@ -38,6 +41,9 @@ fn server_config(config: facade::ServerConfig) -> Vec<&'static str> {
         locks,
     } = config;
     let _: facade::Introspection = introspection;
+    let _: Option<facade::Tenants> = tenants;
+    #[cfg(feature = "tls")]
+    let _: Option<facade::tls::TlsServer> = tls;
     let listen: facade::Address = listen;
     let reception: facade::Reception = reception;
     let placement: facade::Placement = placement;
@@ -62,11 +68,15 @@ fn channel_config(config: facade::ChannelConfig) -> (facade::Address, Option<fac
         backoff_min: _,
         backoff_max: _,
         keep_alive,
+        #[cfg(feature = "tls")]
+        tls,
         frame_max: _,
         output_max: _,
         outstanding_max: _,
         client_id: _,
     } = config;
+    #[cfg(feature = "tls")]
+    let _: Option<facade::tls::TlsClient> = tls;
     (address, keep_alive)
 }
 
@@ -82,8 +92,9 @@ fn controller(built: facade::Controller) -> (Arc<dyn facade::Admission>, facade:
 
 /// What a handler sees, and what it may answer.
 fn handler(request: facade::Request) -> facade::Reply {
-    let facade::Request { method, payload, deadline, priority: _, tenant: _ } = request;
+    let facade::Request { method, payload, deadline, priority: _, tenant: _, peer } = request;
     let (_, _): (facade::MethodId, Option<facade::Instant>) = (method, deadline);
+    let _: Option<Arc<facade::Peer>> = peer;
     facade::Reply::ok(payload)
 }
 

@@ -8,7 +8,7 @@ use super::event::{Event, NewCall};
 use super::link::Link;
 use super::session::{Over, Session};
 use crate::framing::Flushed;
-use crate::net::{DialError, Transfer};
+use crate::net::{DialError, Stream, Transfer};
 use crate::poll::{Interest, Poller, Readiness};
 use std::time::Duration;
 use tailwater_control::Client as Control;
@@ -89,7 +89,13 @@ impl Channel {
         scratch: &mut [u8],
     ) {
         match self.link.on_ready(poller, readiness) {
-            Ok(true) => self.session.on_connected(now),
+            Ok(true) => {
+                self.session.on_connected(now);
+                // A server may have spoken right behind TLS's handshake.
+                if self.link.stream().is_some_and(Stream::has_unread) {
+                    self.read(now, scratch);
+                }
+            }
             Ok(false) if readiness.readable => self.read(now, scratch),
             Ok(false) => {}
             Err(_) => self.lose(now, Over::Closed),

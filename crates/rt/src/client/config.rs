@@ -100,6 +100,10 @@ impl ChannelConfig {
             let (least, most) = (self.backoff_min, self.backoff_max);
             return Err(format!("backoff_min {least:?} is above backoff_max {most:?}; swap them"));
         }
+        #[cfg(feature = "tls")]
+        if let Some(tls) = &self.tls {
+            tls.name_at(&self.address).map_err(|error| format!("tls: {error}"))?;
+        }
         self.keep_alive.map_or(Ok(()), |keep_alive| keep_alive.check())
     }
 }

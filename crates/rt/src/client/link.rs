@@ -32,7 +32,7 @@ enum State {
     /// The next attempt is due then.
     Resting(Instant),
     /// The name is resolved, or the transport's handshake is under way; it has failed by then.
-    Dialing(Dial, Instant),
+    Dialing(Box<Dial>, Instant),
     /// HELLO was said; WELCOME is in time until then.
     Greeting(Stream, Instant),
     /// WELCOME was heard.
@@ -65,7 +65,7 @@ impl Link {
         self.down_from = self.down_from.min(now + FIRST_GRACE);
         self.attempts = self.attempts.wrapping_add(1);
         match Dial::begin(self.dialing.clone(), self.attempts, poller, self.key) {
-            Ok(dial) => self.state = State::Dialing(dial, now + self.connect_timeout),
+            Ok(dial) => self.state = State::Dialing(Box::new(dial), now + self.connect_timeout),
             Err(error) => {
                 self.failure = Some(error);
                 self.lose(now);

@@ -53,7 +53,8 @@ enum Stage {
 pub enum Dialed {
     /// Nothing is decided.
     Pending,
-    /// It stands; the poller watches it for reading, under the attempt's key.
+    /// It stands; the poller watches it for reading, under the attempt's key. If it
+    /// [has unread](Stream::has_unread) bytes, the poller does not tell of them.
     Connected(Stream),
     /// It has failed at every address.
     Failed(DialError),
@@ -176,7 +177,7 @@ impl Dial {
 
     #[cfg(feature = "tls")]
     fn shake_hands(&mut self, stream: Stream, poller: &Poller) -> Dialed {
-        if stream.push() == super::Transfer::Closed {
+        if !stream.shake_hands() {
             let why = stream.tls_failure().unwrap_or_else(|| "the connection broke".into());
             return Dialed::Failed(self.unsafe_to_use(&why));
         }

@@ -19,6 +19,8 @@ pub(crate) struct Listener {
     _claim: Option<Claim>,
     socket: OwnedFd,
     address: Address,
+    #[cfg(feature = "tls")]
+    tls: Option<super::tls::TlsServer>,
 }
 
 /// Why an address cannot be listened on. The message says what to do.
@@ -125,7 +127,7 @@ impl Listener {
         rustix::net::listen(&socket, BACKLOG)?;
         let taken = SocketAddr::try_from(rustix::net::getsockname(&socket)?);
         let address = Address::Tcp(taken.map_err(|_| Errno::AFNOSUPPORT)?);
-        Ok(Self { _claim: None, socket, address })
+        Ok(Self::new(None, socket, address))
     }
 
     fn bind_unix(path: &Path) -> Result<Self, ListenError> {
@@ -136,7 +138,23 @@ impl Listener {
         rustix::net::bind(&socket, &name)?;
         claim.mark()?;
         rustix::net::listen(&socket, BACKLOG)?;
-        Ok(Self { _claim: Some(claim), socket, address })
+        Ok(Self::new(Some(claim), socket, address))
+    }
+
+    const fn new(claim: Option<Claim>, socket: OwnedFd, address: Address) -> Self {
+        Self {
+            _claim: claim,
+            socket,
+            address,
+            #[cfg(feature = "tls")]
+            tls: None,
+        }
+    }
+
+    /// Those who connect from now on must speak TLS.
+    #[cfg(feature = "tls")]
+    pub(crate) fn with_tls(self, tls: Option<super::tls::TlsServer>) -> Self {
+        Self { tls, ..self }
     }
 
     /// Has the kernel watch over the peers of connections that are accepted from now on.
@@ -155,9 +173,20 @@ impl Listener {
     /// Looks once whether a client waits.
     pub(crate) fn accept(&self) -> Accept {
         match rustix::net::accept_with(&self.socket, FLAGS) {
-            Ok(socket) => Accept::Stream(Stream::new(socket)),
+            Ok(socket) => self.accepted(Stream::new(socket)),
             Err(errno) => Accept::from(errno),
         }
+    }
+
+    #[cfg(not(feature = "tls"))]
+    const fn accepted(&self, stream: Stream) -> Accept {
+        Accept::Stream(stream)
+    }
+
+    #[cfg(feature = "tls")]
+    fn accepted(&self, stream: Stream) -> Accept {
+        let Some(tls) = &self.tls else { return Accept::Stream(stream) };
+        stream.secure_as_server(tls).map_or(Accept::Failed, Accept::Stream)
     }
 }
 

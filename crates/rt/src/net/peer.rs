@@ -35,6 +35,17 @@ pub enum Peer {
 }
 
 impl Peer {
+    /// Whether it is on this machine: its socket is a Unix socket or has a loopback address.
+    #[must_use]
+    pub fn is_local(&self) -> bool {
+        match self {
+            Self::Tcp(address) => address.ip().to_canonical().is_loopback(),
+            Self::Unix { .. } => true,
+            #[cfg(feature = "tls")]
+            Self::Tls { socket, .. } => socket.is_local(),
+        }
+    }
+
     /// Of a connected socket.
     pub(super) fn of(socket: &impl AsFd) -> Result<Self, Errno> {
         if socket_domain(socket)? == AddressFamily::UNIX {

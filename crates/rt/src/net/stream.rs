@@ -124,13 +124,13 @@ impl Stream {
         outcome(rustix::net::send(&self.socket, bytes, SendFlags::NOSIGNAL))
     }
 
-    /// Lets TLS go on with its handshake, and send what the kernel had no room for: the rest of what
-    /// [`Stream::write`] has taken. To be called when the socket is writable, and during the handshake
-    /// when it is readable. Without TLS there is nothing to do.
+    /// Sends what TLS holds and the kernel had no room for: the handshake's messages and the rest of
+    /// what [`Stream::write`] has taken. To be called when the socket is writable. Without TLS there is
+    /// no such thing.
     pub fn push(&self) -> Transfer {
         #[cfg(feature = "tls")]
         if let Some(session) = &self.session
-            && !session.borrow_mut().push(&self.socket)
+            && !session.borrow_mut().send(&self.socket)
         {
             return Transfer::Closed;
         }
@@ -211,6 +211,11 @@ impl Stream {
     pub fn tls_failure(&self) -> Option<String> {
         let session = self.session.as_ref()?.borrow();
         session.failure().map(str::to_owned)
+    }
+
+    /// Goes on with the handshake; false if it has failed.
+    pub(super) fn shake_hands(&self) -> bool {
+        self.session.as_ref().is_none_or(|session| session.borrow_mut().shake_hands(&self.socket))
     }
 
     fn secured(self, session: Session) -> Self {

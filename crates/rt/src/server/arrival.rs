@@ -163,7 +163,8 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
     fn admit(&mut self, origin: Origin, request: &tailwater_wire::Request<'_>) {
         let Some(connection) = self.connections.get_mut(origin.key.connection) else { return };
         let bytes = request.payload.len();
-        let tenant = if request.tenant == 0 { connection.tenant } else { request.tenant };
+        let told = request.tenant == 0 || self.shared.config.tenants.is_some();
+        let tenant = if told { connection.tenant } else { request.tenant };
         // A CANCEL that came before was for a call of the same number that had ended.
         connection.work.was_cancelled(origin.key.id);
         connection.work.queued += 1;
@@ -178,6 +179,7 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
                 deadline: request.budget().map(|budget| origin.arrived + budget),
                 priority: request.priority,
                 tenant,
+                peer: connection.peer.clone(),
             },
         });
     }

@@ -3,6 +3,7 @@
 use super::connection::{Connection, Phase};
 use super::egress::grant;
 use crate::config::ServerConfig;
+use std::sync::Arc;
 use tailwater_core::Instant;
 use tailwater_wire::{GoodbyeCode, Hello, Limits, Welcome, negotiate};
 
@@ -23,7 +24,13 @@ pub(super) fn greet(
     let version = negotiate(hello.version_min, hello.version_max)
         .map_err(|error| (GoodbyeCode::VersionUnsupported, error.to_string()))?;
     (connection.phase, connection.is_greeted) = (Phase::Open, true);
-    connection.tenant = hello.tenant;
+    connection.peer = connection.stream.peer().ok().map(Arc::new);
+    connection.tenant = match (&config.tenants, &connection.peer) {
+        (None, _) => hello.tenant,
+        (Some(tenants), Some(peer)) => tenants.tell(peer),
+        // It is gone already.
+        (Some(_), None) => 0,
+    };
     connection.limits = Limits::new(config.frame_max).agree(hello.max_frame);
     let welcome = Welcome {
         version,

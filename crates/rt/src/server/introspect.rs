@@ -7,7 +7,7 @@ use super::key::ConnectionKey;
 use super::shared::{Report, Shared};
 use crate::config::Introspection;
 use crate::counts::{BudgetCounts, Counts, LOCKS_TOLD, LockCounts};
-use crate::net::{Peer, Stream};
+use crate::net::Peer;
 use crate::service::Reply;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -109,21 +109,11 @@ impl Allowance {
 }
 
 /// Whether a client may ask.
-fn may_ask(whose: Introspection, stream: &Stream) -> bool {
+fn may_ask(whose: Introspection, peer: Option<&Peer>) -> bool {
     match whose {
         Introspection::Anyone => true,
         Introspection::Off => false,
-        Introspection::Local => stream.peer().is_ok_and(|peer| is_local(&peer)),
-    }
-}
-
-/// Whether a client is on this machine.
-fn is_local(peer: &Peer) -> bool {
-    match peer {
-        Peer::Tcp(address) => address.ip().to_canonical().is_loopback(),
-        Peer::Unix { .. } => true,
-        #[cfg(feature = "tls")]
-        Peer::Tls { socket, .. } => is_local(socket),
+        Introspection::Local => peer.is_some_and(Peer::is_local),
     }
 }
 
@@ -135,7 +125,7 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
             self.register(key, arrival);
         }
         let Some(connection) = self.connections.get_mut(key) else { return };
-        if !may_ask(self.shared.config.introspection, &connection.stream) {
+        if !may_ask(self.shared.config.introspection, connection.peer.as_deref()) {
             let why = b"the server's counts are not told to this client";
             return self.tell_apart(&origin, Fault::Forbidden.status(), why);
         }

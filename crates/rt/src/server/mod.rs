@@ -149,6 +149,8 @@ impl Server {
         config.check_controller(&*admission).map_err(StartError::Config)?;
         let listener = Listener::bind(&config.listen)
             .map_err(|error| StartError::Listen(config.listen.clone(), error))?;
+        #[cfg(feature = "tls")]
+        let listener = listener.with_tls(config.tls.clone());
         if let Some(keep_alive) = config.keep_alive {
             listener.set_keep_alive(keep_alive)?;
         }

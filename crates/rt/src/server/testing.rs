@@ -17,8 +17,14 @@ pub(super) fn job(slot: u32, id: u64, ready: u64) -> Job {
     let key = RequestKey { connection: ConnectionKey::new(slot, 1), id: RequestId(id) };
     let payload = vec![0; 1_024];
     let origin = Origin { key, arrived: at(ready), ready: at(ready), bytes: payload.len() };
-    let request =
-        Request { method: MethodId(1), payload, deadline: None, priority: 128, tenant: 0 };
+    let request = Request {
+        method: MethodId(1),
+        payload,
+        deadline: None,
+        priority: 128,
+        tenant: 0,
+        peer: None,
+    };
     Job { origin, recalled: false, budget: None, request }
 }
 

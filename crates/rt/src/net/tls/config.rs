@@ -1,6 +1,7 @@
 //! What an end shows of itself, and what it demands of the other.
 
 use super::{PROTOCOL, TlsError};
+use crate::net::Address;
 use rustls::client::Resumption;
 use rustls::crypto::{CryptoProvider, ring};
 use rustls::pki_types::pem::PemObject as _;
@@ -124,7 +125,7 @@ impl TlsServer {
 pub struct TlsClient {
     pub(super) config: Arc<ClientConfig>,
     /// The name that the server must have, if it is not that of the address.
-    pub(super) server_name: Option<ServerName<'static>>,
+    server_name: Option<ServerName<'static>>,
 }
 
 impl TlsClient {
@@ -159,6 +160,19 @@ impl TlsClient {
         })?;
         self.server_name = Some(parsed);
         Ok(self)
+    }
+
+    /// The name that the certificate of the server at this address must have.
+    pub(crate) fn name_at(&self, address: &Address) -> Result<ServerName<'static>, TlsError> {
+        match (&self.server_name, address) {
+            (Some(name), _) => Ok(name.clone()),
+            (None, Address::Tcp(address)) => Ok(ServerName::from(address.ip())),
+            (None, Address::Name(host, _)) => ServerName::try_from(host.clone())
+                .map_err(|_| TlsError::new(format!("'{host}' found, a DNS name is needed"))),
+            (None, Address::Unix(_)) => Err(TlsError::new(
+                "a Unix socket has no name; TlsClient::with_server_name is needed",
+            )),
+        }
     }
 }
 

@@ -9,7 +9,6 @@ use rustix::fd::OwnedFd;
 use rustix::net::{
     RecvFlags, SendAncillaryBuffer, SendFlags, Shutdown, recv, send, sendmsg, shutdown,
 };
-use rustls::pki_types::ServerName;
 use rustls::{ClientConnection, Connection, ServerConnection};
 use std::io::{self, IoSlice, Read, Write};
 use std::sync::Arc;
@@ -26,8 +25,7 @@ pub(in crate::net) struct Session {
     /// Plaintext that rustls holds.
     unread: usize,
     reading: Reading,
-    /// The end of writing is to be told once all is with the kernel.
-    finishing: bool,
+    writing: Writing,
     certificate: Option<Arc<Certificate>>,
     failure: Option<String>,
 }
@@ -37,6 +35,14 @@ enum Reading {
     Handshake,
     Open,
     /// The peer closed, vanished or broke the rules.
+    Ended,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Writing {
+    Open,
+    /// The end is to be told once all is with the kernel.
+    Ending,
     Ended,
 }
 
@@ -56,19 +62,7 @@ impl Session {
     }
 
     pub(in crate::net) fn client(client: &TlsClient, address: &Address) -> Result<Self, TlsError> {
-        let name = match (&client.server_name, address) {
-            (Some(name), _) => name.clone(),
-            (None, Address::Tcp(address)) => ServerName::from(address.ip()),
-            (None, Address::Name(host, _)) => ServerName::try_from(host.clone()).map_err(|_| {
-                TlsError::new(format!("'{host}' found, a DNS name is needed for TLS"))
-            })?,
-            (None, Address::Unix(_)) => {
-                return Err(TlsError::new(
-                    "a Unix socket has no name; TlsClient::with_server_name is needed",
-                ));
-            }
-        };
-        ClientConnection::new(client.config.clone(), name)
+        ClientConnection::new(client.config.clone(), client.name_at(address)?)
             .map(Self::new)
             .map_err(|error| unusable(&error))
     }
@@ -78,7 +72,7 @@ impl Session {
             tls: tls.into(),
             unread: 0,
             reading: Reading::Handshake,
-            finishing: false,
+            writing: Writing::Open,
             certificate: None,
             failure: None,
         }
@@ -104,8 +98,9 @@ impl Session {
         self.failure.as_deref()
     }
 
-    /// Goes on with the handshake and sends what is to be sent; false if that has failed.
-    pub(in crate::net) fn push(&mut self, socket: &OwnedFd) -> bool {
+    /// Goes on with the handshake, and no further; false if it has failed. What came behind its last
+    /// message is unread then.
+    pub(in crate::net) fn shake_hands(&mut self, socket: &OwnedFd) -> bool {
         while self.is_handshaking() && matches!(self.receive(socket), Some(Received::Much)) {}
         self.send(socket) && self.failure.is_none()
     }
@@ -159,7 +154,8 @@ impl Session {
                 Err(_) => return false,
             }
         }
-        if std::mem::take(&mut self.finishing) {
+        if self.writing == Writing::Ending {
+            self.writing = Writing::Ended;
             // It fails only when the peer is gone, which the next read will tell.
             let _ = shutdown(socket, Shutdown::Write);
         }
@@ -167,8 +163,10 @@ impl Session {
     }
 
     pub(in crate::net) fn finish_writing(&mut self, socket: &OwnedFd) {
-        self.tls.send_close_notify();
-        self.finishing = true;
+        if self.writing == Writing::Open {
+            self.tls.send_close_notify();
+            self.writing = Writing::Ending;
+        }
         self.send(socket);
     }
 

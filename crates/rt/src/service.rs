@@ -40,7 +40,7 @@ pub enum Reply {
     },
     /// Refused in the handler, for instance at a lock whose queue does not fit the budget.
     Shed(Reason),
-    /// The service has no such method: the client gets [`Fault::UnknownMethod`].
+    /// The service has no such method: the client gets [`Fault::UnknownMethod`](tailwater_wire::Fault::UnknownMethod).
     UnknownMethod,
 }
 

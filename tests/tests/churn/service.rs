@@ -113,14 +113,6 @@ impl Handlers {
     }
 }
 
-/// Threads of a server: its loops, the one that reports its counts, and workers.
-pub(crate) const fn threads(placement: Placement) -> usize {
-    match placement {
-        Placement::Inline => LOOPS + 1,
-        Placement::Workers(count) => LOOPS + 1 + count,
-    }
-}
-
 struct Alive(Arc<AtomicU32>);
 
 impl Drop for Alive {

@@ -145,6 +145,8 @@ impl Server {
     }
 }
 
+/// Of the protocol; `tailwater_wire::VERSION_MAX`.
+const VERSION: u8 = 2;
 const PREFIX: usize = 8;
 const FRAME_MAX: usize = 4 << 10;
 const HELLO: (u8, usize) = (1, 36);
@@ -188,7 +190,7 @@ fn welcome(output: &mut Vec<u8>) {
     let mut head = [0; WELCOME.1];
     head[..4].copy_from_slice(&(WELCOME.1 as u32).to_le_bytes());
     head[4] = WELCOME.0;
-    head[6] = 1;
+    head[6] = VERSION;
     head[12..16].copy_from_slice(&(FRAME_MAX as u32).to_le_bytes());
     head[20..24].copy_from_slice(&u32::MAX.to_le_bytes());
     output.extend_from_slice(&head);

@@ -41,7 +41,7 @@ fn after_churn_nothing_is_left_and_every_promised_answer_has_come() {
     let seed = setting("TAILWATER_CHURN_SEED", tailwater_rt::time::now().as_nanos());
     say(&format!("TAILWATER_CHURN_SEED={seed} repeats this run"));
     let before = Held::now();
-    Churn::start(seed).run(seconds).end();
+    Churn::start(before.clone(), seed).run(seconds).end();
     eventually(&format!("descriptors and threads are as before: {before:?}"), || {
         Held::now() == before
     });
@@ -52,16 +52,18 @@ struct Churn {
     server: Server,
     handlers: Handlers,
     crowd: Crowd,
+    /// What the process held before it had a server.
+    before: Held,
     restarts: u32,
 }
 
 impl Churn {
-    fn start(seed: u64) -> Self {
+    fn start(before: Held, seed: u64) -> Self {
         let handlers = Handlers::new();
         let server = started(&handlers, Address::Tcp(([127, 0, 0, 1], 0).into()), 0);
         let Address::Tcp(address) = *server.address() else { unreachable!("it listens on TCP") };
         let crowd = Crowd::new(address, handlers.clone(), Rng::from_seed(seed));
-        Self { server, handlers, crowd, restarts: 0 }
+        Self { server, handlers, crowd, before, restarts: 0 }
     }
 
     /// Runs for so long, and for so many events.
@@ -140,14 +142,20 @@ impl Churn {
         eventually("no session is left", || self.server.gauges().sessions == 0);
         eventually("all credits are back", || self.server.gauges().issued == 0);
         eventually("all handlers have ended", || self.handlers.live() == 0);
+        let empty = service::held_by(placement(self.restarts), self.before);
+        eventually(&format!("the server holds what it held at first: {empty:?}"), || {
+            Held::now() == empty
+        });
     }
 }
 
-/// A server, every other time with workers.
 fn started(handlers: &Handlers, listen: Address, number: u32) -> Server {
-    let odd = number % 2 == 1;
-    let placement = if odd { Placement::Workers(2) } else { Placement::Inline };
-    handlers.start(listen, placement)
+    handlers.start(listen, placement(number))
+}
+
+/// Every other server has workers.
+const fn placement(number: u32) -> Placement {
+    if number % 2 == 1 { Placement::Workers(2) } else { Placement::Inline }
 }
 
 /// For the server: this thread alone would take a core.

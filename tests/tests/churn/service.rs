@@ -1,5 +1,6 @@
 //! The server that is churned: short, napping, hanging and large answers, each counted while it lives.
 
+use crate::system::Held;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering::SeqCst};
 use std::time::Duration;
@@ -111,6 +112,17 @@ impl Handlers {
         let breakwater = controller("breakwater", &[]);
         Server::start(config, breakwater.admission, self.router()).expect("the server starts")
     }
+}
+
+/// What a process holds with such a server that has no clients, when it held this before. It is
+/// reckoned, not read: a server's loops open theirs after it has started.
+pub(crate) fn held_by(placement: Placement, before: Held) -> Held {
+    let workers = if let Placement::Workers(count) = placement { count } else { 0 };
+    // Each loop polls and has a bell; the listener keeps a descriptor in reserve.
+    let descriptors = [("socket", 1), ("anon_inode", 2 * LOOPS), ("/dev/null", 1)];
+    let threads =
+        [("tailwater-loop-", LOOPS), ("tailwater-repor", 1), ("tailwater-work-", workers)];
+    before.with(&descriptors, &threads)
 }
 
 struct Alive(Arc<AtomicU32>);

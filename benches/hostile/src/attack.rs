@@ -2,6 +2,7 @@
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
 use tailwater_core::{MethodId, RequestId, Stamp};
 use tailwater_wire::{
     Cancel, Demand, Deregister, Echo, Hello, Limits, Ping, Request, ServerFrame, VERSION_MAX,
@@ -10,6 +11,8 @@ use tailwater_wire::{
 
 /// Computes for as long as its first four bytes say, in nanoseconds.
 const SPIN: MethodId = MethodId(2);
+/// Work of a request that is to hurt.
+const LONG: Duration = Duration::from_micros(200);
 
 /// What the attacker does.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, clap::ValueEnum, serde::Serialize)]
@@ -64,7 +67,7 @@ impl Attack {
         }
         .encode(&mut bytes);
         match self {
-            Self::Hoarders => request(1, u32::MAX, None, &mut bytes),
+            Self::Hoarders => request(1, u32::MAX, None, LONG, &mut bytes),
             // A request of a mebibyte, less its last byte but 4,096: the rest comes in drops.
             Self::Halves => {
                 let mut whole = Vec::new();
@@ -90,17 +93,14 @@ impl Attack {
                     Deregister.encode(&mut bytes);
                 }
             }
-            Self::Flood => (2..66).for_each(|id| request(id, 0, None, &mut bytes)),
+            Self::Flood => (2..66).for_each(|id| request(id, 0, None, LONG, &mut bytes)),
             Self::Halves => bytes.push(0),
             Self::Echoes => {
                 // 0.9 s before the newest stamp: the server sees a round trip of 0.9 s.
                 let old = stamp.map(|stamp| Stamp(stamp.0.wrapping_sub(900_000_000)));
-                request(
-                    2,
-                    0,
-                    old.and_then(|old| Echo::new(old, std::time::Duration::ZERO)),
-                    &mut bytes,
-                );
+                let lie = old.and_then(|old| Echo::new(old, Duration::ZERO));
+                // The lie is the attack, and not the work.
+                request(2, 0, lie, Duration::ZERO, &mut bytes);
             }
             Self::Silent | Self::Hoarders => {}
         }
@@ -196,9 +196,10 @@ fn note_stamps(input: &mut Vec<u8>, stamp: &mut Option<Stamp>) {
     input.drain(..used);
 }
 
-/// 200 µs of work, as `tailwater serve` offers it.
-fn request(id: u64, demand: u32, echo: Option<Echo>, bytes: &mut Vec<u8>) {
-    let payload = [200_000_u32.to_le_bytes(), 0_u32.to_le_bytes()].concat();
+/// So much work, as `tailwater serve` offers it.
+fn request(id: u64, demand: u32, echo: Option<Echo>, work: Duration, bytes: &mut Vec<u8>) {
+    let work_ns = u32::try_from(work.as_nanos()).unwrap_or(u32::MAX);
+    let payload = [work_ns.to_le_bytes(), 0_u32.to_le_bytes()].concat();
     request_of(payload, id, demand, echo, bytes);
 }
 

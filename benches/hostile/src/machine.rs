@@ -40,6 +40,19 @@ pub(crate) fn stolen() -> Result<Duration, String> {
     Ok(TICK * ticks)
 }
 
+/// CPU time of a process so far, in steps of 10 ms.
+pub(crate) fn cpu_of(pid: u32) -> Result<Duration, String> {
+    let path = format!("/proc/{pid}/stat");
+    let text = std::fs::read_to_string(&path).map_err(|error| format!("{path}: {error}"))?;
+    // The fields behind the program's name, which may hold spaces.
+    let fields = text.rsplit(") ").next().unwrap_or_default().split_whitespace();
+    let ticks: Vec<u32> = fields.skip(11).take(2).flat_map(str::parse).collect();
+    match ticks[..] {
+        [user, system] => Ok(TICK * (user + system)),
+        _ => Err(format!("found no CPU time in {path}")),
+    }
+}
+
 /// The largest resident size of a process so far, in bytes.
 pub(crate) fn largest_resident(pid: u32) -> Result<u64, String> {
     let path = format!("/proc/{pid}/status");
@@ -49,4 +62,15 @@ pub(crate) fn largest_resident(pid: u32) -> Result<u64, String> {
         .and_then(|line| line.split_whitespace().next()?.parse().ok())
         .ok_or_else(|| format!("found no VmHWM in {path}"))?;
     Ok(kib << 10)
+}
+
+/// Lets the calling thread, and those that it starts, go before all ordinary threads of their core.
+pub(crate) fn put_first() -> Result<(), String> {
+    use thread_priority::{
+        RealtimeThreadSchedulePolicy::Fifo, ThreadPriority, ThreadSchedulePolicy::Realtime,
+        set_thread_priority_and_policy, thread_native_id,
+    };
+    set_thread_priority_and_policy(thread_native_id(), ThreadPriority::Min, Realtime(Fifo)).map_err(
+        |error| format!("no real-time priority: {error:?}; run as root, or raise `ulimit -r`"),
+    )
 }

@@ -6,6 +6,7 @@
 
 mod attack;
 mod attacker;
+mod honest;
 mod machine;
 mod programs;
 mod report;
@@ -13,10 +14,10 @@ mod report;
 use attack::Attack;
 use attacker::{Attacker, Deed};
 use clap::{Parser, ValueEnum as _};
-use programs::{Honest, Programs, Server};
+use programs::{Programs, Server};
 use report::{Pair, Report};
 use std::process::ExitCode;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// What one attacker thread costs an honest client of a tailwater server.
 #[derive(Parser)]
@@ -123,13 +124,17 @@ fn abba(
 fn once(programs: &Programs, deed: Deed, window: Duration) -> Result<report::Seen, String> {
     let server = Server::start(programs)?;
     let attacker = Attacker::start(server.address, deed)?;
-    let honest = Honest::run(programs, &server, window)?;
+    let (began, cpu) = (Instant::now(), machine::cpu_of(server.pid)?);
+    let honest = honest::run(server.address, window)?;
+    let server_cpu = machine::cpu_of(server.pid)?.saturating_sub(cpu);
     let attacker_share = attacker.stop()?;
     Ok(report::Seen {
         goodput_rps: honest.goodput_rps,
         p99_us: honest.p99_us,
+        whole_p99_us: honest.whole_p99_us,
         offered_rps: honest.offered_rps,
         attacker_share,
+        server_share: server_cpu.as_secs_f64() / began.elapsed().as_secs_f64(),
         memory_max: machine::largest_resident(server.pid)?,
     })
 }

@@ -1,18 +1,10 @@
-//! The server and the honest client: tailwater's own programs.
+//! The server: tailwater's own program.
 
 use serde::Deserialize;
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
-
-/// Requests per second of the honest clients: a quarter of what core 0 can do.
-const RATE: u32 = 5_000;
-const MEAN: &str = "50us";
-/// Generous, so that the shared core 1 does not decide about goodput.
-const SLO: &str = "20ms";
-const CLIENTS: u32 = 10;
 
 /// Where the programs are.
 pub(crate) struct Programs {
@@ -51,7 +43,7 @@ struct Ready {
 impl Server {
     pub(crate) fn start(programs: &Programs) -> Result<Self, String> {
         let mut child = Command::new(&programs.tailwater)
-            .args(["serve", "--listen", "127.0.0.1:0", "--core", "0", "--slo", SLO])
+            .args(["serve", "--listen", "127.0.0.1:0", "--core", "0", "--slo", "20ms"])
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .spawn()
@@ -70,55 +62,5 @@ impl Drop for Server {
         // It may have ended by itself.
         let _ = self.child.kill();
         let _ = self.child.wait();
-    }
-}
-
-/// What the honest client saw.
-#[derive(Deserialize)]
-pub(crate) struct Honest {
-    pub(crate) goodput_rps: f64,
-    pub(crate) offered_rps: f64,
-    pub(crate) p99_us: f64,
-}
-
-#[derive(Deserialize)]
-struct Experiment {
-    runs: Vec<Honest>,
-}
-
-impl Honest {
-    pub(crate) fn run(
-        programs: &Programs,
-        server: &Server,
-        window: Duration,
-    ) -> Result<Self, String> {
-        let (rate, clients) = (RATE.to_string(), CLIENTS.to_string());
-        let (address, pid) = (server.address.to_string(), server.pid.to_string());
-        let duration = format!("{}ms", window.as_millis());
-        let flags = [
-            ("--connect", address.as_str()),
-            ("--clients", &clients),
-            ("--rate", &rate),
-            ("--mean", MEAN),
-            ("--slo", SLO),
-            ("--warm-up", "1s"),
-            ("--duration", &duration),
-            ("--core", "1"),
-            ("--server-pid", &pid),
-        ];
-        let flags = flags.iter().flat_map(|(name, value)| [*name, *value]);
-        let output = Command::new(&programs.tailwater)
-            .arg("load")
-            .args(flags)
-            .arg("--json")
-            .output()
-            .map_err(|error| error.to_string())?;
-        if !output.status.success() {
-            let said = String::from_utf8_lossy(&output.stderr);
-            return Err(format!("the honest client ended with {}: {said}", output.status));
-        }
-        let found = serde_json::from_slice::<Experiment>(&output.stdout);
-        let found = found.map_err(|error| format!("the honest client's result: {error}"))?;
-        found.runs.into_iter().next().ok_or_else(|| "the honest client has no run".to_owned())
     }
 }

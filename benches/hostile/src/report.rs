@@ -13,8 +13,11 @@ pub(crate) struct Seen {
     pub(crate) goodput_rps: f64,
     pub(crate) offered_rps: f64,
     pub(crate) p99_us: f64,
+    pub(crate) whole_p99_us: f64,
     /// Of one core.
     pub(crate) attacker_share: f64,
+    /// Likewise, of the server.
+    pub(crate) server_share: f64,
     /// Bytes.
     pub(crate) memory_max: u64,
 }
@@ -66,8 +69,15 @@ impl Report {
             return Ok(());
         }
         println!(
-            "{:<9} {:>24} {:>24} {:>10} {:>8} {:>8}",
-            "attack", "p99, ratio [range]", "goodput, ratio [range]", "p99 µs", "CPU", "MiB"
+            "{:<9} {:>24} {:>24} {:>8} {:>8} {:>9} {:>10} {:>8}",
+            "attack",
+            "p99, ratio [range]",
+            "goodput, ratio [range]",
+            "p99 µs",
+            "whole µs",
+            "attacker",
+            "server",
+            "MiB"
         );
         for attack in self.attacks() {
             self.row(attack).print();
@@ -91,7 +101,10 @@ impl Report {
             p99_ratio: of(Pair::p99_ratio),
             goodput_ratio: of(Pair::goodput_ratio),
             p99_us: of(|pair| pair.attacked.p99_us),
+            whole_p99_us: of(|pair| pair.attacked.whole_p99_us),
             share: of(|pair| pair.attacked.attacker_share),
+            server_without: of(|pair| pair.baseline.server_share),
+            server_added: of(|pair| pair.attacked.server_share - pair.baseline.server_share),
             memory_max: pairs.iter().map(|pair| pair.attacked.memory_max).max().unwrap_or_default(),
             added: pairs.iter().map(|pair| pair.added()).max().unwrap_or_default(),
         }
@@ -109,7 +122,10 @@ struct Row {
     p99_ratio: Range,
     goodput_ratio: Range,
     p99_us: Range,
+    whole_p99_us: Range,
     share: Range,
+    server_without: Range,
+    server_added: Range,
     memory_max: u64,
     added: u64,
 }
@@ -123,12 +139,15 @@ impl Row {
         let shown =
             |range: &Range| format!("{:.2} [{:.2}–{:.2}]", range.median, range.least, range.most);
         println!(
-            "{:<9} {:>24} {:>24} {:>10.0} {:>7.0}% {:>3}+{:<4}{}",
+            "{:<9} {:>24} {:>24} {:>8.0} {:>8.0} {:>8.0}% {:>4.0}+{:<3.0}% {:>3}+{:<4}{}",
             format!("{:?}", self.attack).to_lowercase(),
             shown(&self.p99_ratio),
             shown(&self.goodput_ratio),
             self.p99_us.median,
+            self.whole_p99_us.median,
             100.0 * self.share.median,
+            100.0 * self.server_without.median,
+            100.0 * self.server_added.median,
             (self.memory_max - self.added) >> 20,
             self.added >> 20,
             if self.is_good() { "" } else { " !" }

@@ -32,7 +32,7 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
         if !connection.is_heard() {
             return;
         }
-        if !self.intake.keep(connection, reading, stop, now, waiting) {
+        if !self.intake.keep(connection, reading, fresh.len(), stop, now, waiting) {
             let why = "the server's memory for requests is full";
             self.say_goodbye(key, GoodbyeCode::TooManyConnections, why);
         }

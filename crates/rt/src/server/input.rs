@@ -19,6 +19,8 @@ pub(super) struct Input {
     held_since: Instant,
     /// Of a frame whose rest has not come.
     partial: Option<Progress>,
+    /// Reads since the last whole frame that brought a drip.
+    drips: u32,
     /// Its allowance of control frames is used up until then.
     paused: Option<Instant>,
     tokens: Tokens,
@@ -30,6 +32,9 @@ pub(super) struct Input {
     /// REQUEST frames taken.
     pub(super) taken: u64,
 }
+
+/// A read of fewer bytes that ends no frame is a drip. A network's smallest segments are larger.
+const DRIP: usize = 256;
 
 /// What stands at the front of the input.
 pub(super) enum Next<'a> {
@@ -61,6 +66,7 @@ impl Input {
             leftover: false,
             held_since: now,
             partial: None,
+            drips: 0,
             paused: None,
             tokens: Tokens::new(now),
             sending: SendClock::default(),
@@ -133,11 +139,17 @@ impl Input {
         self.paused = self.tokens.fine(now).or(self.paused);
     }
 
-    /// Keeps what a go has left, `used` bytes having been taken.
-    pub(super) fn keep(&mut self, rest: Reading<'_>, stop: Stop, now: Instant) {
+    /// Keeps what a go of `fresh` bytes has left.
+    pub(super) fn keep(&mut self, rest: Reading<'_>, fresh: usize, stop: Stop, now: Instant) {
         let (used, left) = (rest.used(), rest.rest().len());
         if !self.leftover {
             self.held_since = now;
+        }
+        if used > 0 {
+            self.drips = 0;
+        } else if fresh > 0 && fresh < DRIP && !self.is_paused() {
+            self.drips += 1;
+            self.paused = self.tokens.drip(now, self.drips);
         }
         self.leftover = left > 0 && (stop == Stop::Fair || self.is_paused());
         if used > 0 || self.partial.is_none() {
@@ -221,13 +233,13 @@ mod tests {
             match input.next(reading.rest(), &limits, at(ms)) {
                 Next::Frame(_, length) => reading.take(length),
                 Next::Dry | Next::Pause => {
-                    input.keep(reading, Stop::Dry, at(ms));
+                    input.keep(reading, fresh.len(), Stop::Dry, at(ms));
                     return taken;
                 }
                 Next::Broken(error) => panic!("{error}"),
             }
         }
-        input.keep(reading, Stop::Fair, at(ms));
+        input.keep(reading, fresh.len(), Stop::Fair, at(ms));
         most
     }
 

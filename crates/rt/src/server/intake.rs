@@ -106,18 +106,19 @@ impl Intake {
         self.scratch = scratch;
     }
 
-    /// Keeps what a go has left. False if there is no memory for it, `waiting` bytes of requests being held
+    /// Keeps what a go of `fresh` bytes has left. False if there is no memory for it, `waiting` bytes of requests being held
     /// beside it.
     pub(super) fn keep(
         &mut self,
         connection: &mut Connection,
         rest: Reading<'_>,
+        fresh: usize,
         stop: Stop,
         now: Instant,
         waiting: usize,
     ) -> bool {
         let input = &mut connection.input;
-        input.keep(rest, stop, now);
+        input.keep(rest, fresh, stop, now);
         self.held = self.held + input.held() - input.counted;
         input.counted = input.held();
         input.held() <= ALWAYS_HELD || self.held + waiting <= self.held_max

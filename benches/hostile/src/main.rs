@@ -82,6 +82,8 @@ fn run(args: &Args) -> Result<bool, String> {
 
 /// How often a disturbed repetition is run.
 const TRIES: u32 = 3;
+/// Of a core, over the time of a repetition.
+const STOLEN_MOST: f64 = 0.08;
 
 fn repeat(
     programs: &Programs,
@@ -90,10 +92,10 @@ fn repeat(
     window: Duration,
 ) -> Result<[Pair; 2], String> {
     for tried in 1.. {
-        let before = machine::stolen()?;
+        let (began, before) = (Instant::now(), machine::stolen()?);
         let pairs = abba(programs, attack, repetition, window)?;
         let stolen = machine::stolen()?.saturating_sub(before);
-        if stolen < window.mul_f64(4.0 * 0.08) {
+        if stolen < began.elapsed().mul_f64(STOLEN_MOST) {
             return Ok(pairs);
         }
         eprintln!("discarded: {attack:?}, repetition {repetition}: {stolen:?} were stolen");

@@ -100,7 +100,7 @@ impl Tokens {
 fn spread(pause: Duration, now: Instant) -> Duration {
     // Fibonacci hashing: neighbouring times lie far apart in the upper half.
     let digits = now.as_nanos().wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
-    pause + Duration::from_nanos(pause.nanos() * digits >> 32)
+    pause + Duration::from_nanos((pause.nanos() * digits) >> 32)
 }
 
 #[cfg(test)]

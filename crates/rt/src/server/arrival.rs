@@ -19,14 +19,20 @@ use tailwater_wire::{ClientFrame, GoodbyeCode, Hello, Pong};
 const ANSWERS_DUE: Duration = Duration::from_secs(1);
 
 impl<F: Future<Output = Reply>> EventLoop<F> {
-    /// One connection's go: takes its held frames, and those of `fresh` behind them.
-    pub(super) fn take(&mut self, key: ConnectionKey, fresh: &[u8]) {
+    /// One connection's go: takes its held frames, and those of `fresh` behind them. After each the loop does
+    /// what `between` says.
+    pub(super) fn take(
+        &mut self,
+        key: ConnectionKey,
+        fresh: &[u8],
+        between: impl FnMut(&mut Self),
+    ) {
         let Some(connection) = self.connections.get_mut(key) else { return };
         if !connection.is_heard() {
             return;
         }
         let mut reading = connection.input.feed(fresh);
-        let stop = self.take_frames(key, &mut reading);
+        let stop = self.take_frames(key, &mut reading, between);
         let (now, waiting) = (self.clock.now(), self.queue.bytes());
         let Some(connection) = self.connections.get_mut(key) else { return };
         if !connection.is_heard() {
@@ -38,9 +44,14 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
         }
     }
 
-    fn take_frames(&mut self, key: ConnectionKey, reading: &mut Reading<'_>) -> Stop {
-        let now = self.clock.now();
+    fn take_frames(
+        &mut self,
+        key: ConnectionKey,
+        reading: &mut Reading<'_>,
+        mut between: impl FnMut(&mut Self),
+    ) -> Stop {
         for _ in 0..FRAMES_PER_GO {
+            let now = self.clock.now();
             let Some(connection) = self.connections.get_mut(key) else { return Stop::Dry };
             if !connection.is_heard() {
                 return Stop::Dry;
@@ -51,6 +62,7 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
                     self.totals.frames_in += 1;
                     self.on_frame(key, &frame);
                     reading.take(length);
+                    between(self);
                 }
                 Next::Dry | Next::Pause => return Stop::Dry,
                 Next::Broken(error) => {

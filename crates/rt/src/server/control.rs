@@ -73,8 +73,8 @@ impl Control {
     }
 
     /// What a request that is admitted now may queue.
-    pub(super) fn assign_budget(&self) -> Option<TaskBudget> {
-        self.budgets.as_ref().map(Budgets::assign)
+    pub(super) fn assign_budget(&self) -> Option<Box<TaskBudget>> {
+        self.budgets.as_ref().map(|budgets| Box::new(budgets.assign()))
     }
 
     /// An admitted request has its turn, with this much left of its deadline: the last word.

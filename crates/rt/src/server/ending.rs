@@ -14,7 +14,7 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
     pub(super) fn finish(&mut self, ended: Ended, at: Instant) {
         let Ended { origin, started, reply, budget } = ended;
         if !matches!(reply, Ok(Reply::Shed(_))) {
-            self.control.served(&origin, at, budget.as_ref());
+            self.control.served(&origin, at, budget.as_deref());
         }
         match reply {
             Ok(Reply::Response { status, payload }) => {

@@ -25,15 +25,16 @@ pub(crate) struct Job {
     pub(crate) origin: Origin,
     /// It comes from the parked ones of its connection, whose first it was.
     pub(crate) recalled: bool,
-    /// How long it may queue, where that is limited.
-    pub(crate) budget: Option<TaskBudget>,
+    /// How long it may queue, where that is limited. In a box: without one a request is half as long, and
+    /// moves from hand to hand.
+    pub(crate) budget: Option<Box<TaskBudget>>,
     pub(crate) request: Request,
 }
 
 impl Job {
-    /// Its budget at its start, less what it waited until then.
-    pub(crate) fn budget_at(&self, started: Instant) -> Option<TaskBudget> {
-        let mut budget = self.budget?;
+    /// Takes its budget at its start, less what it waited until then.
+    pub(crate) fn take_budget(&mut self, started: Instant) -> Option<Box<TaskBudget>> {
+        let mut budget = self.budget.take()?;
         let entered = budget::enter(&mut budget);
         budget::deduct(started.since(self.origin.arrived));
         drop(entered);
@@ -52,7 +53,7 @@ pub(crate) struct Ended {
     pub(crate) started: Instant,
     pub(crate) reply: Result<Reply, Panicked>,
     /// What was left of its budget at its last poll.
-    pub(crate) budget: Option<TaskBudget>,
+    pub(crate) budget: Option<Box<TaskBudget>>,
 }
 
 /// What a client is told of its request.

@@ -68,17 +68,18 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
         self.recall(key);
     }
 
-    /// A connection's go: reads once, takes frames, and runs what they asked for if nothing else waits.
+    /// A connection's go: reads once, takes frames, and runs what each asks for if nothing else waits.
     /// The poller tells of a broken one for as long as it is there: that is not read ends at once.
     fn give_go<S: Service<Future = F>>(&mut self, key: ConnectionKey, broken: bool, service: &S) {
         let idle = self.queue.is_empty() && self.runner.is_inline();
         let mut scratch = self.intake.lend_scratch();
         match self.read(key, &mut scratch) {
             Transfer::Bytes(count) => {
-                self.take(key, &scratch[..count]);
-                if idle {
-                    self.run_hot(service);
-                }
+                self.take(key, &scratch[..count], |it| {
+                    if idle {
+                        it.run_hot(service);
+                    }
+                });
                 self.settle(key);
                 self.after_go(key, self.egress.high());
             }

@@ -14,12 +14,12 @@ pub(super) struct Rider {
     origin: Origin,
     started: Instant,
     flight: FlightKey,
-    budget: Option<TaskBudget>,
+    budget: Option<Box<TaskBudget>>,
 }
 
 impl Meta for Rider {
     fn budget(&mut self) -> Option<&mut TaskBudget> {
-        self.budget.as_mut()
+        self.budget.as_deref_mut()
     }
 }
 
@@ -43,12 +43,13 @@ impl<F: Future<Output = Reply>> Inline<F> {
     /// Runs the handler up to its first wait. It will be this flight if it waits.
     pub(super) fn start<S: Service<Future = F>>(
         &mut self,
-        job: Job,
+        mut job: Job,
         started: Instant,
         flight: FlightKey,
         service: &S,
     ) -> Result<Ended, TaskKey> {
-        let rider = Rider { origin: job.origin, started, flight, budget: job.budget_at(started) };
+        let budget = job.take_budget(started);
+        let rider = Rider { origin: job.origin, started, flight, budget };
         match self.executor.start(rider, || service.call(job.request)) {
             Started::Finished(rider, reply) => Ok(ended(rider, reply).1),
             Started::Waits(task) => Err(task),

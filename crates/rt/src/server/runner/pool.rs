@@ -49,7 +49,7 @@ pub(crate) struct End {
     /// On its way back it may wait for the loop.
     pub(in crate::server) ended: Instant,
     pub(in crate::server) reply: Result<Reply, Panicked>,
-    pub(in crate::server) budget: Option<TaskBudget>,
+    pub(in crate::server) budget: Option<Box<TaskBudget>>,
 }
 
 pub(crate) struct Pool {

@@ -18,12 +18,12 @@ use tailwater_sync::budget::TaskBudget;
 struct Rider {
     flight: Abroad,
     started: Instant,
-    budget: Option<TaskBudget>,
+    budget: Option<Box<TaskBudget>>,
 }
 
 impl Meta for Rider {
     fn budget(&mut self) -> Option<&mut TaskBudget> {
-        self.budget.as_mut()
+        self.budget.as_deref_mut()
     }
 }
 
@@ -120,7 +120,7 @@ impl<F: Future<Output = Reply>> Worker<F> {
         if !self.executor.has_room() {
             return false;
         }
-        let Some((Handed { flight, handover, job }, awaited)) = self.pool.pop() else {
+        let Some((Handed { flight, handover, mut job }, awaited)) = self.pool.pop() else {
             return false;
         };
         if awaited {
@@ -141,7 +141,7 @@ impl<F: Future<Output = Reply>> Worker<F> {
             self.tell(flight, Err(Unbegun::Late));
             return true;
         }
-        let rider = Rider { flight, started, budget: job.budget_at(started) };
+        let rider = Rider { flight, started, budget: job.take_budget(started) };
         match self.executor.start(rider, || service.call(job.request)) {
             Started::Finished(rider, reply) => self.deliver(rider, reply),
             Started::Waits(task) => {

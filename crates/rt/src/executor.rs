@@ -96,12 +96,13 @@ impl<F: Future, M: Meta> Executor<F, M> {
         };
         let index = self.free.pop().unwrap_or_else(|| self.add_slot());
         let slot = &mut self.slots[index as usize];
-        slot.task = Some(Task::new(self.spares.place(future), meta));
-        let key = TaskKey { slot: index, generation: slot.generation };
-        match self.poll(index, Duration::ZERO) {
-            Some((meta, output)) => Started::Finished(meta, output),
-            None => Started::Waits(key),
-        }
+        let mut task = Task::new(self.spares.place(future), meta);
+        // It moves into its slot only if it waits: most tasks do not.
+        let Some(output) = task.poll(&slot.waker, &slot.wake, Duration::ZERO) else {
+            slot.task = Some(task);
+            return Started::Waits(TaskKey { slot: index, generation: slot.generation });
+        };
+        Started::Finished(self.free(index, task), output)
     }
 
     /// Drops a waiting task's future and gives back what travelled with it; `None` if the task has ended.
@@ -136,12 +137,17 @@ impl<F: Future, M: Meta> Executor<F, M> {
 
     /// Frees the slot of a task whose future is dropped.
     fn end(&mut self, index: u32) -> Option<M> {
-        let slot = &mut self.slots[index as usize];
-        let (body, meta) = slot.task.take()?.into_parts();
-        slot.generation += 1;
+        let task = self.slots[index as usize].task.take()?;
+        Some(self.free(index, task))
+    }
+
+    /// Frees the slot of a task that is not in it, and whose future is dropped.
+    fn free(&mut self, index: u32, task: Task<F, M>) -> M {
+        let (body, meta) = task.into_parts();
+        self.slots[index as usize].generation += 1;
         self.free.push(index);
         self.spares.give_back(body, self.live());
-        Some(meta)
+        meta
     }
 
     fn add_slot(&mut self) -> u32 {

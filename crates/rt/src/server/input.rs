@@ -116,6 +116,8 @@ impl Input {
     }
 
     /// Looks at the front of `bytes`.
+    // Out of line the frame would be copied once more, field by field.
+    #[inline(always)]
     pub(super) fn next<'a>(&mut self, bytes: &'a [u8], limits: &Limits, now: Instant) -> Next<'a> {
         if self.paused.is_some() {
             return Next::Pause;

@@ -290,4 +290,27 @@ mod tests {
         input.excuse(at(1_000));
         assert!(!input.is_too_slow(at(1_500), PACE, &limits), "we did not read meanwhile");
     }
+
+    #[test]
+    fn a_frame_in_drips_is_read_ever_more_rarely_and_comes_whole() {
+        let mut input = Input::new(at(0));
+        let frame = pings(64);
+        let (mut taken, mut pauses, mut ms) = (0, 0, 0);
+        for byte in &frame {
+            taken += go(&mut input, &[*byte], usize::MAX, ms);
+            if let Some(until) = input.paused_until() {
+                (pauses, ms) = (pauses + 1, until.as_nanos() / 1_000_000 + 1);
+                input.resume(at(ms));
+            }
+        }
+        assert_eq!(taken, 64, "nothing is lost");
+        assert!(pauses > 0, "960 drips, fifteen in a row, are more than the allowance");
+        let large = 1_000;
+        let mut honest = Input::new(at(0));
+        let mut frames = pings(64);
+        for piece in frames.chunks_mut(large) {
+            go(&mut honest, piece, usize::MAX, 0);
+        }
+        assert!(!honest.is_paused(), "pieces of a network's segments are no drips");
+    }
 }

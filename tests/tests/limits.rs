@@ -176,6 +176,32 @@ fn unfinished_frames_of_all_clients_together_are_bounded() {
 }
 
 #[test]
+fn a_client_that_needs_little_memory_does_not_end_for_those_that_hold_it_all() {
+    let config = ServerConfig { input_total_max: 2 << 20, ..ServerConfig::default() };
+    let served = Served::start(config, controller("none", &[]));
+    let mut greedy: Vec<Peer> = (0..2).map(|_| served.peer()).collect();
+    for peer in &mut greedy {
+        peer.greet();
+        let whole = Call::new(1, ECHO, &[7; 1_040_000]).bytes();
+        peer.say(&whole[..1_035_000]);
+    }
+    let mut modest = served.peer();
+    modest.greet();
+    // Each takes a turn of the loop at least, and sixteen turns read what the others have sent.
+    for id in 100..600 {
+        modest.call(&Call::new(id, ECHO, b""));
+        assert!(matches!(modest.hear(), Heard::Response(..)));
+    }
+    let whole = Call::new(1, ECHO, &[7; 100_000]).bytes();
+    modest.say(&whole[..90_000]);
+    // Three times WELCOME, the answers, and the farewell.
+    eventually("one is sent away", || served.server.totals().frames_out == 504);
+    modest.say(&whole[90_000..]);
+    let heard = modest.hear();
+    assert!(matches!(heard, Heard::Response(1, ..)), "{heard:?}");
+}
+
+#[test]
 fn one_connection_has_its_share_of_handlers_and_others_have_theirs() {
     for placement in PLACEMENTS {
         let tasks_per_connection_max = Some(3);

@@ -152,8 +152,8 @@ pub struct ServerConfig {
     /// only connections are served that have read all of theirs.
     pub output_total_max: usize,
     /// Beginnings of frames and arguments of waiting requests, of all connections, of which each loop has
-    /// an equal share; default 256 MiB. Beyond it requests are shed as `queue-full`, and connections end
-    /// that hold more than 4 KiB of an unfinished frame.
+    /// an equal share; default 256 MiB. Beyond it requests are shed as `queue-full`; an unfinished frame of
+    /// more than 4 KiB ends the connection that holds most.
     pub input_total_max: usize,
     /// How long a client may take over its HELLO, stop inside a frame, leave its output unread, or take to
     /// answer a PING; default 10 s.

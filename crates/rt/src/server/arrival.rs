@@ -39,6 +39,15 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
             return;
         }
         if !self.intake.keep(connection, reading, fresh.len(), stop, now, waiting) {
+            self.end_greediest();
+        }
+    }
+
+    /// Input takes all the memory that it may: the connection that holds most of it ends. It holds as much as
+    /// the one that came last at least.
+    fn end_greediest(&mut self) {
+        let greediest = self.connections.iter().max_by_key(|connection| connection.input.held());
+        if let Some(key) = greediest.map(|connection| connection.key) {
             let why = "the server's memory for requests is full";
             self.say_goodbye(key, GoodbyeCode::TooManyConnections, why);
         }

@@ -98,7 +98,9 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
             Turn::Refuse(reason, reached) => self.shed(&job.origin, reason, reached),
             Turn::Forget => {}
         }
-        self.runner.release();
+        if self.runner.release() {
+            self.shared.wake_loops();
+        }
         Some(key)
     }
 

@@ -85,6 +85,13 @@ impl Shared {
         self.left[index].unanswered.store(left.unanswered, Relaxed);
     }
 
+    /// A loop waits for what the caller has freed; which one is not known.
+    pub(super) fn wake_loops(&self) {
+        for inbox in &*self.inboxes {
+            inbox.doorbell.notify();
+        }
+    }
+
     pub(super) fn remaining(&self) -> Remaining {
         let sum =
             |of: fn(&Left) -> &AtomicU64| self.left.iter().map(|it| of(it).load(Relaxed)).sum();

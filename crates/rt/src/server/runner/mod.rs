@@ -78,10 +78,12 @@ impl<F: Future<Output = Reply>> Runner<F> {
         }
     }
 
-    /// The reserved place is not needed.
-    pub(super) fn release(&self) {
-        if let Place::Workers(workers) = &self.place {
-            workers.release();
+    /// The reserved place is not needed. True if another loop waits for one.
+    #[must_use]
+    pub(super) fn release(&self) -> bool {
+        match &self.place {
+            Place::Inline(_) => false,
+            Place::Workers(workers) => workers.release(),
         }
     }
 

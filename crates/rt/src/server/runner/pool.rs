@@ -105,9 +105,12 @@ impl Pool {
         self.places.fetch_update(SeqCst, SeqCst, |places| places.checked_sub(1)).is_ok()
     }
 
-    /// A reserved place is not needed.
-    pub(super) fn release(&self) {
+    /// A place is free again. True if a loop waits for one: then all loops are to be woken.
+    #[must_use]
+    pub(super) fn release(&self) -> bool {
         self.places.fetch_add(1, SeqCst);
+        // The load spares the workers' cache line; the exchange lets one of many tell the loops.
+        self.hungry.load(SeqCst) && self.hungry.swap(false, SeqCst)
     }
 
     /// Hands a request over, by a reserved place.
@@ -121,8 +124,7 @@ impl Pool {
     /// Takes a request, and frees its place. True beside it if a loop waits for one.
     pub(super) fn pop(&self) -> Option<(Handed, bool)> {
         let handed = self.ring.pop()?;
-        self.release();
-        Some((handed, self.hungry.load(SeqCst) && self.hungry.swap(false, SeqCst)))
+        Some((handed, self.release()))
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -180,9 +182,10 @@ mod tests {
     fn a_reserved_place_is_free_whatever_others_do_meanwhile() {
         let pool = Pool::new(2);
         assert!(pool.reserve() && pool.reserve() && !pool.reserve());
+        assert!(!pool.release() && pool.reserve(), "no loop waits for room");
         assert!(!pool.await_room());
-        pool.release();
-        assert!(pool.await_room() && pool.reserve());
+        assert!(pool.release(), "a loop waits for room, and no worker will tell it");
+        assert!(pool.reserve() && !pool.await_room());
         pool.push(handed(1));
         pool.push(handed(2));
         assert!(!pool.reserve(), "both places are filled");

@@ -124,9 +124,7 @@ impl<F: Future<Output = Reply>> Worker<F> {
             return false;
         };
         if awaited {
-            for inbox in &*self.shared.inboxes {
-                inbox.doorbell.notify();
-            }
+            self.shared.wake_loops();
         }
         let is_ours = handover.take(self.index as u32);
         // The loop uses it again as soon as it hears of the end.

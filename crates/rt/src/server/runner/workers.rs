@@ -25,8 +25,8 @@ impl Workers {
         self.pool.reserve()
     }
 
-    pub(super) fn release(&self) {
-        self.pool.release();
+    pub(super) fn release(&self) -> bool {
+        self.pool.release()
     }
 
     pub(super) fn await_room(&self) -> bool {

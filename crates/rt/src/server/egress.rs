@@ -41,7 +41,7 @@ impl Egress {
         unsent < self.high && (unsent == 0 || self.blocked <= self.blocked_max)
     }
 
-    /// Appends an answer. True if the client could not be sent the result.
+    /// Appends an answer. A result that is too long for the client becomes a status that says so.
     pub(super) fn answer(
         &mut self,
         connection: &mut Connection,

@@ -145,7 +145,7 @@ pub(crate) struct Inbox {
     streams: SegQueue<Stream>,
     /// The loop has ended.
     closed: AtomicBool,
-    /// As many as the workers have at most.
+    /// As many as the loop's flights at most, those that were abandoned among them.
     pub(crate) done: SegQueue<Done>,
     /// What the reporter has to say: as many as were asked.
     pub(super) reports: SegQueue<Report>,

@@ -1,6 +1,6 @@
 //! Output to sockets, and the ends of connections.
 
-use super::connection::{Connection, Phase};
+use super::connection::Phase;
 use super::event_loop::EventLoop;
 use super::key::ConnectionKey;
 use super::liveness::Overdue;
@@ -30,13 +30,18 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
 
     /// A connection that is ending says goodbye once its requests are answered.
     fn take_leave(&mut self, key: ConnectionKey) {
-        let Some(connection) = self.connections.get(key) else { return };
-        if let Phase::Ending(farewell) = &connection.phase
-            && connection.work.pending == 0
-        {
-            let farewell = farewell.clone();
-            self.say_goodbye(key, farewell.code, &farewell.text);
+        if self.connections.get(key).is_some_and(|it| it.work.pending == 0) {
+            self.take_leave_now(key);
         }
+    }
+
+    /// A connection that is ending says goodbye, whatever is not answered.
+    fn take_leave_now(&mut self, key: ConnectionKey) {
+        let Some(connection) = self.connections.get_mut(key) else { return };
+        let Phase::Ending(farewell) = &mut connection.phase else { return };
+        // The phase ends here, and its text with it.
+        let (code, why) = (farewell.code, std::mem::take(&mut farewell.text));
+        self.say_goodbye(key, code, &why);
     }
 
     /// Sends what is left of this turn.
@@ -173,14 +178,5 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
         if !connection.watch(&self.poller, high) {
             self.close(key);
         }
-    }
-
-    fn take_leave_now(&mut self, key: ConnectionKey) {
-        let Some(Connection { phase: Phase::Ending(farewell), .. }) = self.connections.get(key)
-        else {
-            return;
-        };
-        let farewell = farewell.clone();
-        self.say_goodbye(key, farewell.code, &farewell.text);
     }
 }

@@ -1,30 +1,16 @@
 //! Handlers on the loop's own thread.
 
 use super::flights::FlightKey;
+use super::rider::Rider;
 use crate::bell::Doorbell;
-use crate::executor::{Executor, Meta, Panicked, Started, TaskKey};
+use crate::executor::{Executor, Panicked, Started, TaskKey};
 use crate::server::job::{Ended, Job, Origin};
 use crate::service::{Reply, Service};
 use std::sync::Arc;
 use tailwater_core::Instant;
-use tailwater_sync::budget::TaskBudget;
-
-/// What travels with a handler.
-pub(super) struct Rider {
-    origin: Origin,
-    started: Instant,
-    flight: FlightKey,
-    budget: Option<Box<TaskBudget>>,
-}
-
-impl Meta for Rider {
-    fn budget(&mut self) -> Option<&mut TaskBudget> {
-        self.budget.as_deref_mut()
-    }
-}
 
 pub(in crate::server) struct Inline<F> {
-    executor: Executor<F, Rider>,
+    executor: Executor<F, Rider<(FlightKey, Origin)>>,
 }
 
 impl<F: Future<Output = Reply>> Inline<F> {
@@ -49,7 +35,7 @@ impl<F: Future<Output = Reply>> Inline<F> {
         service: &S,
     ) -> Result<Ended, TaskKey> {
         let budget = job.take_budget(started);
-        let rider = Rider { origin: job.origin, started, flight, budget };
+        let rider = Rider { flight: (flight, job.origin), started, budget };
         match self.executor.start(rider, || service.call(job.request)) {
             Started::Finished(rider, reply) => Ok(ended(rider, reply).1),
             Started::Waits(task) => Err(task),
@@ -67,7 +53,7 @@ impl<F: Future<Output = Reply>> Inline<F> {
     }
 }
 
-fn ended(rider: Rider, reply: Result<Reply, Panicked>) -> (FlightKey, Ended) {
-    let Rider { origin, started, flight, budget } = rider;
+fn ended(rider: Rider<(FlightKey, Origin)>, reply: Result<Reply, Panicked>) -> (FlightKey, Ended) {
+    let Rider { flight: (flight, origin), started, budget } = rider;
     (flight, Ended { origin, started, reply, budget })
 }

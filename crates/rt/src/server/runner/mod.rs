@@ -4,6 +4,7 @@ mod flights;
 mod handover;
 mod inline;
 mod pool;
+mod rider;
 mod worker;
 mod workers;
 

@@ -1,8 +1,9 @@
 //! A worker: a thread that runs handlers for the loops, with an executor of its own.
 
 use super::pool::{Abroad, Done, End, Handed, Pool, Unbegun};
+use super::rider::Rider;
 use crate::bell::Doorbell;
-use crate::executor::{Executor, Meta, Panicked, Started, TaskKey};
+use crate::executor::{Executor, Panicked, Started, TaskKey};
 use crate::server::shared::Shared;
 use crate::service::{Reply, Service};
 use crate::time::now;
@@ -12,27 +13,13 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 use tailwater_core::Instant;
-use tailwater_sync::budget::TaskBudget;
-
-/// What travels with a handler.
-struct Rider {
-    flight: Abroad,
-    started: Instant,
-    budget: Option<Box<TaskBudget>>,
-}
-
-impl Meta for Rider {
-    fn budget(&mut self) -> Option<&mut TaskBudget> {
-        self.budget.as_deref_mut()
-    }
-}
 
 pub(super) struct Worker<F> {
     shared: Arc<Shared>,
     pool: Arc<Pool>,
     index: usize,
     doorbell: Arc<Doorbell>,
-    executor: Executor<F, Rider>,
+    executor: Executor<F, Rider<Abroad>>,
     /// Of the handlers that wait: as many as the executor has.
     tasks: HashMap<Abroad, TaskKey>,
 }
@@ -149,7 +136,7 @@ impl<F: Future<Output = Reply>> Worker<F> {
         true
     }
 
-    fn deliver(&self, rider: Rider, reply: Result<Reply, Panicked>) {
+    fn deliver(&self, rider: Rider<Abroad>, reply: Result<Reply, Panicked>) {
         let Rider { flight, started, budget } = rider;
         self.tell(flight, Ok(End { started, ended: now(), reply, budget }));
     }

@@ -75,11 +75,18 @@ impl<F: Future<Output = Reply>> Worker<F> {
         while !self.pool.is_stopped() {
             timers.fire(now());
             self.cancel();
-            let resumed = self.resume();
-            if !self.take(service) && !resumed {
+            if !self.work(service) {
                 self.rest(timers.next());
             }
         }
+    }
+
+    /// Begins one request and polls one woken handler. False if there was neither.
+    fn work<S: Service<Future = F>>(&mut self, service: &S) -> bool {
+        // Another worker could have had the request meanwhile; this one was rung for it. A woken handler can
+        // go on here alone, and waits for one first poll at most.
+        let taken = self.take(service);
+        self.resume() || taken
     }
 
     fn cancel(&mut self) {
@@ -162,5 +169,62 @@ impl<F: Future<Output = Reply>> Worker<F> {
         }
         self.doorbell.get_up();
         desk.taker.get_up();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::ServerConfig;
+    use crate::server::runner::flights::Flights;
+    use crate::server::shared::Inbox;
+    use crate::server::testing::job;
+    use crate::service::Request;
+    use std::cell::RefCell;
+    use std::future::poll_fn;
+    use std::task::Poll;
+    use tailwater_core::MethodId;
+
+    thread_local! {
+        /// The method of each handler that was polled, in order.
+        static POLLS: RefCell<Vec<u16>> = const { RefCell::new(Vec::new()) };
+    }
+
+    /// Waits once, and is woken at once.
+    async fn yields(request: Request) -> Reply {
+        let mut waits = true;
+        poll_fn(|cx| {
+            POLLS.with_borrow_mut(|polls| polls.push(request.method.0));
+            cx.waker().wake_by_ref();
+            if std::mem::replace(&mut waits, false) { Poll::Pending } else { Poll::Ready(()) }
+        })
+        .await;
+        Reply::ok(request.payload)
+    }
+
+    fn worker<F: Future<Output = Reply>>(_: &impl Service<Future = F>) -> Worker<F> {
+        let inboxes = Arc::new([Inbox::new().expect("descriptors are left")]);
+        let none = Arc::new(tailwater_control::none::None);
+        let shared = Arc::new(Shared::new(ServerConfig::default(), none, inboxes));
+        Worker::new(shared, Arc::new(Pool::new(1)), 0)
+    }
+
+    fn hand_over(pool: &Pool, method: u16) {
+        let mut job = job(0, method.into(), 1);
+        job.request.method = MethodId(method);
+        let flight = (0, Flights::default().next_key());
+        assert!(pool.reserve());
+        pool.push(Handed { flight, handover: Arc::default(), job });
+    }
+
+    /// A poll may take long, and another worker sleep: a request must not wait for it in the ring.
+    #[test]
+    fn a_request_is_taken_before_a_woken_handler_goes_on() {
+        let mut worker = worker(&yields);
+        hand_over(&worker.pool, 1);
+        assert!(worker.take(&yields), "it waits, and is woken");
+        hand_over(&worker.pool, 2);
+        assert!(worker.work(&yields));
+        assert_eq!(POLLS.take(), [1, 2, 1]);
     }
 }

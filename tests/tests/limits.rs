@@ -1,8 +1,10 @@
 //! What a server allows its clients, and what it does at each limit.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
+use tailwater_control::Reason;
 use tailwater_rt::client::{CallError, ChannelConfig, Client};
 use tailwater_rt::{Introspection, Placement, Reply, Router, Server, ServerConfig};
 use tailwater_tests::{Bystander, Call, ECHO, Heard, Peer, Served, WAIT, controller, eventually};
@@ -46,7 +48,8 @@ fn hanging(config: ServerConfig) -> (Server, Arc<AtomicU32>, Client) {
 #[test]
 fn a_handler_ends_at_the_servers_limit_and_its_caller_is_told() {
     for placement in PLACEMENTS {
-        let handler_max = Some(Duration::from_millis(30));
+        // Long enough for workers on a busy machine to begin each.
+        let handler_max = Some(Duration::from_secs(1));
         let (server, alive, client) =
             hanging(ServerConfig { placement, handler_max, ..ServerConfig::default() });
         let calls: Vec<_> = (0..20).map(|_| client.call(HANG, "")).collect();
@@ -56,6 +59,47 @@ fn a_handler_ends_at_the_servers_limit_and_its_caller_is_told() {
         eventually("no handler is left", || alive.load(SeqCst) == 0);
         eventually("all are counted", || server.totals().timed_out == 20);
     }
+}
+
+/// A server of one worker whose handler blocks it until it is told to go on. What the handler says when it
+/// begins comes by the receiver.
+fn blocking(handler_max: Duration) -> (Server, Sender<()>, Receiver<()>) {
+    let (go, told) = channel();
+    let (says, begun) = channel();
+    let (told, says) = (Mutex::new(told), Mutex::new(says));
+    let router = Router::new().route(HANG, move |_| {
+        says.lock().expect("no panic").send(()).expect("the test is there");
+        // It fails when the test has ended.
+        let _ = told.lock().expect("no panic").recv();
+        async { Reply::ok(Vec::new()) }
+    });
+    let config = ServerConfig {
+        placement: Placement::Workers(1),
+        handler_max: Some(handler_max),
+        ..ServerConfig::default()
+    };
+    let none = controller("none", &[]);
+    (Server::start(config, none.admission, router).expect("it starts"), go, begun)
+}
+
+/// The client may repeat it elsewhere: nothing of it was done.
+#[test]
+fn what_no_worker_has_begun_by_the_limit_is_refused_and_did_not_time_out() {
+    let (server, go, begun) = blocking(Duration::from_secs(1));
+    let config = ChannelConfig::new(server.address().clone());
+    let client = Client::connect_with(config, &controller("none", &[])).expect("it starts");
+    let first = client.call(HANG, "");
+    begun.recv_timeout(Duration::from_secs(30)).expect("the worker begins the first");
+    let second = client.call(HANG, "");
+    assert_eq!(first.wait().map(drop), Err(CallError::Runtime(Fault::HandlerTimeout)));
+    assert_eq!(second.wait().map(drop), Err(CallError::Shed(Reason::Deadline)));
+    eventually("both are counted", || {
+        let totals = server.totals();
+        (totals.timed_out, totals.shed_total()) == (1, 1)
+    });
+    drop(go);
+    drop(server);
+    assert!(begun.try_recv().is_err(), "the second was not begun");
 }
 
 #[test]

@@ -178,7 +178,8 @@ pub struct ServerConfig {
     /// go on. Default: an eighth of those that `tasks_max` allows, at least 32, or 2 for each worker.
     pub tasks_per_connection_max: Option<usize>,
     /// Longest time from a handler's start to its answer; after that it is ended and the client gets the
-    /// status `handler-timeout`. Default: none.
+    /// status `handler-timeout`. What the workers have not begun that long after it was handed to them is
+    /// refused as `deadline`, and may be repeated. Default: none.
     pub handler_max: Option<Duration>,
     /// Whether a request whose deadline has passed is refused at its turn, whatever the controller says;
     /// default true. Publications whose servers know no deadline are reproduced without.

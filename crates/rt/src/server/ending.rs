@@ -33,15 +33,22 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
         }
     }
 
-    /// A handler has run for longer than it may, and was ended.
+    /// A handler has run for longer than it may, and was ended. A request that no worker had begun by then is
+    /// refused: nothing of it was done.
     pub(super) fn time_out(&mut self, cut: &Cut) {
+        if !cut.begun {
+            return self.shed(&cut.origin, Reason::Deadline, Reached::Start);
+        }
         let why = b"the handler took longer than the server allows";
         self.respond(&cut.origin, cut.started, Fault::HandlerTimeout.status(), why);
         self.totals.timed_out += 1;
     }
 
-    /// A request that ran was cancelled by its client.
+    /// A request that ran, or waited for a worker, was cancelled by its client.
     pub(super) fn refuse_cut(&mut self, cut: &Cut) {
+        if !cut.begun {
+            return self.shed(&cut.origin, Reason::Cancelled, Reached::Start);
+        }
         let done = self.completion(&cut.origin, cut.started, Outcome::Shed(Reason::Cancelled));
         self.conclude(&cut.origin, &done, Answer::Reject(Reason::Cancelled));
     }

@@ -47,7 +47,10 @@ pub(super) enum Landed {
 /// A request that was ended before its handler was done.
 pub(super) struct Cut {
     pub(super) origin: Origin,
+    /// When it was begun or handed to the workers.
     pub(super) started: Instant,
+    /// Its handler was begun. If not, nothing of it was done.
+    pub(super) begun: bool,
 }
 
 impl<F: Future<Output = Reply>> Runner<F> {
@@ -207,19 +210,21 @@ impl<F: Future<Output = Reply>> Runner<F> {
     fn cut(&mut self, slot: u32) -> Option<Cut> {
         let key = self.flights.key_at(slot)?;
         let flight = self.flights.get(key)?;
-        let cut = Cut { origin: flight.origin, started: flight.started };
-        match (&mut self.place, &flight.running) {
+        let (origin, started) = (flight.origin, flight.started);
+        let begun = match (&mut self.place, &flight.running) {
             (Place::Inline(inline), &Running::Here(task)) => {
                 self.flights.end(key);
                 inline.cancel(task);
+                true
             }
             (Place::Workers(workers), Running::There(handover)) => {
-                workers.cancel(handover, key);
+                let begun = workers.cancel(handover, key);
                 self.flights.abandon(key);
+                begun
             }
             _ => return None,
-        }
-        Some(cut)
+        };
+        Some(Cut { origin, started, begun })
     }
 
     /// Takes a flight off its connection's list.
@@ -274,6 +279,25 @@ mod tests {
     fn runner<F: Future<Output = Reply>>(_: &impl Service<Future = F>) -> Runner<F> {
         let doorbell = Arc::new(Doorbell::new(Box::new(Mute)));
         Runner::inline(doorbell, 8, false, Some(Duration::from_millis(10)))
+    }
+
+    #[test]
+    fn whether_a_worker_had_begun_what_is_cut_is_told() {
+        let pool = Arc::new(Pool::new(2));
+        let max = Some(Duration::from_millis(10));
+        let mut runner: Runner<std::future::Pending<Reply>> = Runner::workers(pool.clone(), 0, max);
+        let mut connections = Connections::default();
+        let (it, _client) = open(&mut connections);
+        for id in 0..2 {
+            assert!(runner.reserve());
+            let never = |_: Request| std::future::pending();
+            assert!(runner.start(job(0, id, 1), at(1), &mut it.work, &never).is_none());
+        }
+        let (handed, _) = pool.pop().expect("the first is there");
+        assert!(handed.handover.take(0), "a worker begins it");
+        let cuts = std::iter::from_fn(|| runner.cut_overdue(at(11), &mut connections));
+        let begun: Vec<_> = cuts.map(|cut| (cut.origin.key.id.0, cut.begun)).collect();
+        assert_eq!(begun, [(0, true), (1, false)]);
     }
 
     #[test]

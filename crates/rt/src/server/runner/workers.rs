@@ -41,10 +41,13 @@ impl Workers {
         handover
     }
 
-    pub(super) fn cancel(&self, handover: &Handover, flight: FlightKey) {
-        if let Some(worker) = handover.cancel() {
+    /// Ends a flight. False if no worker had begun it, and none will.
+    pub(super) fn cancel(&self, handover: &Handover, flight: FlightKey) -> bool {
+        let worker = handover.cancel();
+        if let Some(worker) = worker {
             self.pool.cancel(worker, (self.home, flight));
         }
+        worker.is_some()
     }
 
     /// A flight is over, and its worker has said so.

@@ -3,6 +3,7 @@
 use super::connection::Connection;
 use super::job::{Answer, Origin};
 use super::key::ConnectionKey;
+use super::liveness;
 use crate::framing::Flushed;
 use std::time::Duration;
 use tailwater_control::Offer;
@@ -89,7 +90,11 @@ impl Egress {
 
     /// Hands a connection's output to the kernel. False when the peer is gone.
     pub(super) fn flush(&mut self, connection: &mut Connection, now: Instant) -> bool {
+        let was_blocked = connection.output.is_blocked();
         let flushed = connection.output.flush(&connection.stream, now);
+        if was_blocked && !connection.output.is_blocked() {
+            liveness::excuse(connection, now);
+        }
         self.count(connection);
         flushed != Flushed::Closed
     }

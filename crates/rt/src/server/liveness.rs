@@ -120,8 +120,7 @@ impl Liveness {
 
     fn open_overdue(&self, connection: &mut Connection, now: Instant) -> Option<Overdue> {
         if connection.output.is_blocked() {
-            // We do not read while much is unsent: the rest of a frame may be in the socket already.
-            connection.input.excuse(now);
+            excuse(connection, now);
             return connection.output.is_too_slow(now, self.pace).then_some(Overdue::Reading);
         }
         if connection.input.paused_until().is_some_and(|until| until <= now) {
@@ -137,9 +136,18 @@ impl Liveness {
     }
 }
 
+/// A connection's output is blocked, or was until now. We do not read while much is unsent: the rest of a frame,
+/// or a PONG, may be in the socket already. And our PING may be behind what its peer has not read.
+pub(super) fn excuse(connection: &mut Connection, now: Instant) {
+    let input = &mut connection.input;
+    input.excuse(now);
+    input.pinged = input.pinged.map(|_| now);
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::connections::Connections;
+    use super::super::egress::Egress;
     use super::super::testing::{at, open, streams};
     use super::*;
 
@@ -179,6 +187,31 @@ mod tests {
         assert_eq!(liveness.next(), Some(at(15_000)));
         assert_eq!(found(&mut liveness, it, 15_000), Some(Overdue::Word));
         assert_eq!(found(&mut liveness, it, 16_000), Some(Overdue::Life));
+    }
+
+    /// Its PONG may be in the socket, which was not read while much was unsent.
+    #[test]
+    fn a_slow_reader_has_patience_for_its_pong_from_when_it_has_read_all() {
+        let (mut liveness, mut connections) = (liveness(), Connections::default());
+        let mut egress = Egress::new(1 << 20, 1 << 20);
+        let (it, client) = open(&mut connections);
+        liveness.refresh(it);
+        assert_eq!(found(&mut liveness, it, 10_000), Some(Overdue::Word));
+        while !it.output.is_blocked() {
+            it.output.buffer().resize(1 << 20, 0);
+            assert!(egress.flush(it, at(10_100)));
+        }
+        assert_eq!(found(&mut liveness, it, 11_000), None, "it is watched by what it reads");
+        let mut bytes = vec![0; 1 << 16];
+        while it.output.is_blocked() {
+            // It may have read all, and the kernel be about to say so to the server's end.
+            let _ = client.read(&mut bytes);
+            assert!(egress.flush(it, at(11_090)));
+        }
+        liveness.refresh(it);
+        assert_eq!(found(&mut liveness, it, 11_100), None);
+        assert_eq!(liveness.next(), Some(at(12_090)));
+        assert_eq!(found(&mut liveness, it, 12_090), Some(Overdue::Life));
     }
 
     #[test]

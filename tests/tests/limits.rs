@@ -266,6 +266,31 @@ fn one_connection_has_its_share_of_handlers_and_others_have_theirs() {
     }
 }
 
+/// Else a few clients that hang, without windows, would have the server refuse all others.
+#[test]
+fn what_waits_for_its_own_connections_handlers_leaves_the_run_queue_to_others() {
+    for placement in PLACEMENTS {
+        let (server, alive, greedy) = hanging(ServerConfig {
+            placement,
+            queue_max: 8,
+            tasks_per_connection_max: Some(1),
+            ..ServerConfig::default()
+        });
+        let first = greedy.call(HANG, "");
+        eventually("one runs", || alive.load(SeqCst) == 1);
+        let calls: Vec<_> = (0..20).map(|_| greedy.call(HANG, "")).collect();
+        eventually("all have come", || server.totals().received == 21);
+        let config = ChannelConfig::new(server.address().clone());
+        let other = Client::connect_with(config, &controller("none", &[])).expect("it starts");
+        for _ in 0..10 {
+            let answer = other.call(RESERVED, "").wait().map(drop);
+            assert_eq!(answer, Err(CallError::Runtime(Fault::Panicked)));
+        }
+        eventually("eight wait, others were refused", || server.totals().shed_total() == 12);
+        drop((server, first, calls));
+    }
+}
+
 /// Parked requests are begun as their connection's handlers end, in order.
 #[test]
 fn requests_beyond_the_share_are_served_in_turn() {

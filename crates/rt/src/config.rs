@@ -135,9 +135,12 @@ pub struct ServerConfig {
     pub slo: Duration,
     /// Most connections; beyond it new ones get a goodbye. Default 65,536.
     pub connections_max: usize,
-    /// Most requests waiting in a loop; beyond it they are shed as `queue-full`. Default 262,144.
+    /// Most requests waiting in a loop; beyond it they are shed as `queue-full`. Default 262,144. As many again
+    /// may wait in it whose connections have all the handlers that they may have, or leave answers unread:
+    /// beyond that, such connections' further requests are shed so, and those of others are not.
     pub queue_max: usize,
-    /// Most requests of one connection that wait or run; default 65,536.
+    /// Most requests of one connection that wait or run; beyond it they are shed as `queue-full`. Default
+    /// 65,536.
     pub pending_max: usize,
     /// Most bytes of arguments of one connection's requests that wait or run; beyond it requests are
     /// shed as `queue-full`, but for one that comes alone. Default 8 MiB.

@@ -6,12 +6,15 @@ use std::collections::VecDeque;
 use std::time::Duration;
 use tailwater_core::Instant;
 
-/// First come, first served. Requests that are parked at their connections count against the bounds too.
+/// First come, first served. Requests that are parked at their connections are counted here too, against a
+/// bound of their own: a few connections whose handlers hang would fill the queue for all others.
 pub(super) struct RunQueue {
     jobs: VecDeque<Job>,
     parked: usize,
     /// Bytes of arguments of all that wait.
     bytes: usize,
+    /// Of the queued, and likewise of the parked. What is recalled or parked again exceeds it by one for each
+    /// connection at most.
     max: usize,
     /// Connections whose clients cancelled requests that wait; some of them twice.
     cancelling: Vec<ConnectionKey>,
@@ -26,7 +29,7 @@ const PRUNE_SHARE: u32 = 20;
 const KEPT: usize = 4_096;
 
 impl RunQueue {
-    /// Of `max` requests at most: beyond it they are shed as `queue-full`.
+    /// Of `max` requests at most, and as many parked ones: beyond it they are shed as `queue-full`.
     pub(super) const fn new(max: usize) -> Self {
         Self {
             jobs: VecDeque::new(),
@@ -39,7 +42,12 @@ impl RunQueue {
     }
 
     pub(super) fn is_full(&self) -> bool {
-        self.jobs.len() + self.parked >= self.max
+        self.jobs.len() >= self.max
+    }
+
+    /// Whether a request may be parked. One that was recalled goes back to where it was in any case.
+    pub(super) const fn may_park(&self, job: &Job) -> bool {
+        job.recalled || self.parked < self.max
     }
 
     /// No request waits for its turn.
@@ -141,17 +149,20 @@ mod tests {
     }
 
     #[test]
-    fn what_was_parked_counts_against_the_bounds_and_not_for_the_delay() {
-        let mut queue = RunQueue::new(2);
+    fn what_was_parked_has_its_own_bound_and_does_not_count_for_the_delay() {
+        let mut queue = RunQueue::new(1);
         queue.push(job(1, 1, 1));
         let parked = queue.pop().unwrap();
         queue.park(&parked);
+        assert!(!queue.is_full(), "the queue is for others");
+        assert!(!queue.may_park(&parked), "one is parked");
+        assert!(queue.may_park(&Job { recalled: true, ..job(1, 3, 1) }), "it was parked before");
         queue.push(job(1, 2, 5));
-        assert!(queue.is_full(), "one parked, one queued");
+        assert!(queue.is_full());
         assert_eq!(queue.delay(at(9)), Duration::from_millis(4));
         assert_eq!(queue.bytes(), 2 * parked.origin.bytes);
         queue.unpark(&parked);
-        assert!(!queue.is_full());
+        assert!(queue.may_park(&parked));
         assert!(queue.pop().is_some() && queue.is_empty());
         assert_eq!(queue.bytes(), 0);
     }

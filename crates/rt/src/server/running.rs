@@ -123,11 +123,19 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
         }
         let behind = !job.recalled && !connection.work.parked.is_empty();
         if behind || !self.may_start(job.origin.key.connection) {
-            return Turn::Park;
+            return self.park_or_refuse(job);
         }
         match self.control.start(now, &job.origin, left) {
             Ok(()) => Turn::Start,
             Err(reason) => Turn::Refuse(reason, Reached::Start),
+        }
+    }
+
+    fn park_or_refuse(&self, job: &Job) -> Turn {
+        if self.queue.may_park(job) {
+            Turn::Park
+        } else {
+            Turn::Refuse(Reason::QueueFull, Reached::Queue)
         }
     }
 

@@ -10,24 +10,25 @@ use tailwater_core::Instant;
 use tailwater_wire::Fault;
 
 impl<F: Future<Output = Reply>> EventLoop<F> {
-    /// A handler has answered, at this time.
+    /// A handler has answered, at this time: at a worker, before the loop heard of it.
     pub(super) fn finish(&mut self, ended: Ended, at: Instant) {
         let Ended { origin, started, reply, budget } = ended;
         if !matches!(reply, Ok(Reply::Shed(_))) {
             self.control.served(&origin, at, budget.as_deref());
         }
+        let served = completion(&origin, started, at, Outcome::Served);
         match reply {
             Ok(Reply::Response { status, payload }) => {
-                self.respond(&origin, started, status, &payload);
+                self.respond(&origin, &served, status, &payload);
             }
             Ok(Reply::UnknownMethod) => {
-                self.respond(&origin, started, Fault::UnknownMethod.status(), b"unknown method");
+                self.respond(&origin, &served, Fault::UnknownMethod.status(), b"unknown method");
             }
             Err(Panicked) => {
-                self.respond(&origin, started, Fault::Panicked.status(), b"the handler panicked");
+                self.respond(&origin, &served, Fault::Panicked.status(), b"the handler panicked");
             }
             Ok(Reply::Shed(reason)) => {
-                let done = self.completion(&origin, started, Outcome::Shed(reason));
+                let done = Completion { outcome: Outcome::Shed(reason), ..served };
                 self.conclude(&origin, &done, Answer::Reject(reason));
             }
         }
@@ -40,7 +41,8 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
             return self.shed(&cut.origin, Reason::Deadline, Reached::Start);
         }
         let why = b"the handler took longer than the server allows";
-        self.respond(&cut.origin, cut.started, Fault::HandlerTimeout.status(), why);
+        let served = self.cut_short(cut, Outcome::Served);
+        self.respond(&cut.origin, &served, Fault::HandlerTimeout.status(), why);
         self.totals.timed_out += 1;
     }
 
@@ -49,19 +51,17 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
         if !cut.begun {
             return self.shed(&cut.origin, Reason::Cancelled, Reached::Start);
         }
-        let done = self.completion(&cut.origin, cut.started, Outcome::Shed(Reason::Cancelled));
+        let done = self.cut_short(cut, Outcome::Shed(Reason::Cancelled));
         self.conclude(&cut.origin, &done, Answer::Reject(Reason::Cancelled));
     }
 
-    fn respond(&mut self, origin: &Origin, started: Instant, status: u16, payload: &[u8]) {
-        let done = self.completion(origin, started, Outcome::Served);
-        self.conclude(origin, &done, Answer::Response { status, payload });
+    /// The end of a handler that is ended now.
+    fn cut_short(&self, cut: &Cut, outcome: Outcome) -> Completion {
+        completion(&cut.origin, cut.started, self.clock.now(), outcome)
     }
 
-    fn completion(&self, origin: &Origin, started: Instant, outcome: Outcome) -> Completion {
-        let service = self.clock.now().since(started);
-        let reached = Reached::Start;
-        Completion { outcome, reached, waited: started.since(origin.ready), service }
+    fn respond(&mut self, origin: &Origin, served: &Completion, status: u16, payload: &[u8]) {
+        self.conclude(origin, served, Answer::Response { status, payload });
     }
 
     /// Tells the controller how a request ended, and the client. A request whose connection is gone, or has
@@ -82,5 +82,117 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
             Answer::Response { .. } => self.totals.served += 1,
             Answer::Reject(reason) => self.totals.count_shed(reason),
         }
+    }
+}
+
+/// The end of a request whose handler ran from `started` to `ended`.
+fn completion(origin: &Origin, started: Instant, ended: Instant, outcome: Outcome) -> Completion {
+    let (waited, service) = (started.since(origin.ready), ended.since(started));
+    Completion { outcome, reached: Reached::Start, waited, service }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::event_loop::Start;
+    use super::super::introspect::Reporter;
+    use super::super::shared::{Inbox, Shared};
+    use super::super::testing::{at, job, open};
+    use super::*;
+    use crate::config::ServerConfig;
+    use crate::poll::Poller;
+    use std::sync::mpsc::{Receiver, Sender, channel};
+    use std::sync::{Arc, Mutex};
+    use std::time::Duration;
+    use tailwater_control::{Admission, Arrival, Gauges, Offer, Shard, Verdict, Wish};
+    use tailwater_core::{Observer, SessionId, Silent};
+
+    /// Admits everything, and tells how it ended.
+    struct Tells(Mutex<Sender<Completion>>);
+
+    impl Admission for Tells {
+        fn name(&self) -> &'static str {
+            "tells"
+        }
+        fn shard(self: Arc<Self>, _: usize) -> Box<dyn Shard> {
+            Box::new(TellsShard(self.0.lock().unwrap().clone()))
+        }
+        fn gauges(&self) -> Gauges {
+            Gauges::default()
+        }
+    }
+
+    struct TellsShard(Sender<Completion>);
+
+    impl Shard for TellsShard {
+        fn on_open(&mut self, _: Instant, _: SessionId, _: &mut dyn Observer) -> Offer {
+            Offer::OPEN
+        }
+        fn on_close(&mut self, _: Instant, _: SessionId, _: &mut dyn Observer) {}
+        fn on_deregister(&mut self, _: Instant, _: SessionId, _: &mut dyn Observer) {}
+        fn on_demand(&mut self, _: Instant, _: SessionId, _: u32, _: u32) {}
+        fn on_request(
+            &mut self,
+            _: Instant,
+            _: SessionId,
+            _: &Arrival,
+            _: Duration,
+            _: &mut dyn Observer,
+        ) -> Verdict {
+            Verdict::Admit
+        }
+        fn on_start(
+            &mut self,
+            _: Instant,
+            _: SessionId,
+            _: Duration,
+            _: Option<Duration>,
+            _: &mut dyn Observer,
+        ) -> Verdict {
+            Verdict::Admit
+        }
+        fn on_sent(&mut self, _: Instant, _: SessionId) {}
+        fn on_done(&mut self, _: Instant, _: SessionId, done: &Completion) -> Offer {
+            self.0.send(*done).unwrap();
+            Offer::OPEN
+        }
+        fn on_tick(&mut self, _: Instant, _: Duration, _: &mut dyn Observer) {}
+        fn next_deadline(&self, _: Instant) -> Option<Instant> {
+            None
+        }
+        fn poll_wish(&mut self, _: Instant, _: &mut dyn Observer) -> Option<Wish> {
+            None
+        }
+    }
+
+    type Never = std::future::Pending<Reply>;
+
+    /// A loop that is not run, and what its controller hears.
+    fn event_loop() -> (EventLoop<Never>, Receiver<Completion>) {
+        let (tells, told) = channel();
+        let admission = Arc::new(Tells(Mutex::new(tells)));
+        let inboxes = Arc::new([Inbox::new().unwrap()]);
+        let shared = Arc::new(Shared::new(ServerConfig::default(), admission, inboxes));
+        let (_, questions) = Reporter::new(shared.clone());
+        let poller = Poller::new().unwrap();
+        let start = Start { shared, index: 0, poller, listener: None, pool: None, questions };
+        (EventLoop::new(start, Box::new(Silent)), told)
+    }
+
+    /// A request that a worker served from its second to its fifth millisecond comes back at some time.
+    #[test]
+    fn the_way_back_from_a_worker_is_no_service() {
+        let (mut event_loop, told) = event_loop();
+        let (connection, _client) = open(&mut event_loop.connections);
+        connection.work.pending = 1;
+        event_loop.unanswered = 1;
+        let origin = Origin { bytes: 0, ..job(0, 1, 1).origin };
+        let reply = Ok(Reply::ok(Vec::new()));
+        event_loop.finish(Ended { origin, started: at(2), reply, budget: None }, at(5));
+        let done = told.try_recv().unwrap();
+        assert_eq!((done.waited, done.service), (ms(1), ms(3)));
+    }
+
+    const fn ms(millis: u64) -> Duration {
+        Duration::from_millis(millis)
     }
 }

@@ -30,7 +30,7 @@ demo: setup ## build tailwater and run the main job: a server at twice its capac
 	$(BINARY) demo
 
 test: setup-test ## run every test, doc tests and fuzz corpora included
-	$(CARGO) test --workspace --locked
+	$(CARGO) test --workspace --no-fail-fast --locked
 
 bench: setup ## run benches: NAMES="overload transport" (default all), SHORT=1 for a quick pass, LIST=1 for the names
 	$(CARGO) xtask bench $(if $(LIST),--list) $(if $(SHORT),--short) $(NAMES)

@@ -288,7 +288,7 @@ impl Shard for BreakwaterShard {
         if !self.config().credits {
             return None;
         }
-        self.next_credit(now, observer).or_else(|| self.next_cut())
+        self.next_credit(now, observer).or_else(|| self.next_cut(now))
     }
 }
 

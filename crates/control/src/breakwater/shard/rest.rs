@@ -31,10 +31,10 @@ impl BreakwaterShard {
         let is_short = self.pool.is_short();
         let mut surplus = Vec::new();
         for id in self.idle.batch(now, self.sessions.len()) {
-            let Some(silence) = self.silence_with_credit(now, id) else {
+            let Some((silence, window)) = self.silence_with_credit(now, id) else {
                 continue;
             };
-            match (silence >= threshold, self.sessions[id.index()].window) {
+            match (silence >= threshold, window) {
                 (false, _) => self.idle.see(),
                 (true, 1) => self.rest(id),
                 (true, window) if is_short => surplus.push((window, id)),
@@ -46,11 +46,12 @@ impl BreakwaterShard {
         }
     }
 
-    /// How long a session that may send and is not idle yet has been silent.
-    fn silence_with_credit(&self, now: Instant, id: SessionId) -> Option<Duration> {
-        let session = &self.sessions[id.index()];
+    /// How long a session that may send and is not idle yet has been silent, and its window.
+    fn silence_with_credit(&self, now: Instant, id: SessionId) -> Option<(Duration, u32)> {
+        let session = self.sessions.get(id.index())?;
         let has_credit = session.registered && session.pending == 0 && session.window > 0;
-        (has_credit && !session.idle && !session.listed).then(|| now.since(session.silent_since))
+        (has_credit && !session.idle && !session.listed)
+            .then(|| (now.since(session.silent_since), session.window))
     }
 
     fn rest(&mut self, id: SessionId) {
@@ -61,14 +62,99 @@ impl BreakwaterShard {
     }
 
     /// The next session that is to lose all its credits but one, which it may still use.
-    pub(super) fn next_cut(&mut self) -> Option<Wish> {
+    pub(super) fn next_cut(&mut self, now: Instant) -> Option<Wish> {
+        let threshold = self.idle.threshold(self.config().idle_after?);
         loop {
             let id = self.idle.next_cut()?;
-            // An explicit credit may have made room meanwhile, or have gone to this one.
-            if self.pool.is_short() && !self.sessions[id.index()].listed {
+            // Since the look an explicit credit may have made room or have gone to this session, a
+            // request may have come on it, or its connection may have ended and another have its number.
+            let found = self.silence_with_credit(now, id);
+            let is_surplus =
+                found.is_some_and(|(silence, window)| silence >= threshold && window > 1);
+            if self.pool.is_short() && is_surplus {
                 self.rest(id);
                 return Some(self.wish(id, 1));
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::breakwater::shard::tests::{own_shard, visit, visit_at};
+    use crate::breakwater::{Config, shard::BreakwaterShard};
+    use crate::server::{Arrival, Shard, Verdict};
+    use tailwater_core::Silent;
+
+    const SLO: Duration = Duration::from_micros(200);
+    const STRANDED: SessionId = SessionId(0);
+    /// It uses what it holds, so that the pool is short whatever becomes of the holder.
+    const BUSY: SessionId = SessionId(1);
+    const HOLDER: SessionId = SessionId(2);
+
+    fn hold(shard: &mut BreakwaterShard, id: SessionId, window: u32) {
+        shard.sessions[id.index()].offer(window);
+        shard.recount(id);
+    }
+
+    fn ask(shard: &mut BreakwaterShard, now: Instant, id: SessionId) {
+        let (seq, delay) = (shard.sessions[id.index()].seq, Duration::ZERO);
+        let arrival = Arrival { acked: seq, ..Arrival::default() };
+        assert_eq!(shard.on_request(now, id, &arrival, delay, &mut Silent), Verdict::Admit);
+    }
+
+    /// One session holds nine credits in silence, another is stranded, and the loop has noted the cut.
+    fn about_to_cut(now: Instant) -> BreakwaterShard {
+        let mut shard = own_shard(Config::tuned(SLO, 1));
+        for id in [HOLDER, BUSY] {
+            visit(&mut shard, id);
+            hold(&mut shard, id, 9);
+        }
+        visit(&mut shard, STRANDED);
+        ask(&mut shard, now, BUSY);
+        assert!(shard.sessions[STRANDED.index()].listed);
+        shard.on_tick(now, Duration::ZERO, &mut Silent);
+        shard
+    }
+
+    const NOW: Instant = Instant::from_nanos(500_000_000);
+
+    #[test]
+    fn silent_credits_are_cut_to_one() {
+        let mut shard = about_to_cut(NOW);
+        let wish = shard.poll_wish(NOW, &mut Silent);
+        assert!(matches!(wish, Some(Wish::Credit(HOLDER, offer)) if offer.window == 1), "{wish:?}");
+    }
+
+    /// It indexed the sessions by a number noted at the look, and panicked.
+    #[test]
+    fn a_session_that_closed_since_the_look_is_not_cut() {
+        let mut shard = about_to_cut(NOW);
+        shard.on_close(NOW, HOLDER, &mut Silent);
+        assert_eq!(shard.sessions.len(), 2, "its number is beyond the last");
+        while let Some(Wish::Credit(id, _)) = shard.poll_wish(NOW, &mut Silent) {
+            assert_ne!(id, HOLDER);
+        }
+    }
+
+    #[test]
+    fn nor_is_a_newcomer_with_its_number() {
+        let mut shard = about_to_cut(NOW);
+        shard.on_close(NOW, HOLDER, &mut Silent);
+        hold(&mut shard, BUSY, 0);
+        visit_at(&mut shard, NOW, HOLDER);
+        assert!(!shard.sessions[HOLDER.index()].listed, "there was room for it");
+        [BUSY, HOLDER].map(|id| hold(&mut shard, id, 9));
+        assert_eq!(shard.poll_wish(NOW, &mut Silent), None);
+        assert_eq!(shard.sessions[HOLDER.index()].window, 9);
+    }
+
+    #[test]
+    fn nor_is_one_that_has_sent_a_request_since() {
+        let mut shard = about_to_cut(NOW);
+        ask(&mut shard, NOW, HOLDER);
+        assert_eq!(shard.poll_wish(NOW, &mut Silent), None);
+        assert!(!shard.sessions[HOLDER.index()].idle);
     }
 }

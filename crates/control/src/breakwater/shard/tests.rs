@@ -97,19 +97,23 @@ fn a_call_without_registration_hears_the_window_that_the_welcome_told() {
     }
 }
 
-fn own_shard(config: Config) -> BreakwaterShard {
+pub(super) fn own_shard(config: Config) -> BreakwaterShard {
     BreakwaterShard::new(Arc::new(Pool::new(config, 1)), 0, Rng::from_seed(1))
 }
 
 /// One call of a new session, answered.
-fn visit(shard: &mut BreakwaterShard, id: SessionId) {
+pub(super) fn visit(shard: &mut BreakwaterShard, id: SessionId) {
+    visit_at(shard, Instant::ZERO, id);
+}
+
+pub(super) fn visit_at(shard: &mut BreakwaterShard, now: Instant, id: SessionId) {
     let arrival = Arrival { register: true, ..Arrival::default() };
-    shard.on_open(Instant::ZERO, id, &mut Silent);
-    shard.on_request(Instant::ZERO, id, &arrival, Duration::ZERO, &mut Silent);
-    shard.on_start(Instant::ZERO, id, Duration::ZERO, None, &mut Silent);
+    shard.on_open(now, id, &mut Silent);
+    shard.on_request(now, id, &arrival, Duration::ZERO, &mut Silent);
+    shard.on_start(now, id, Duration::ZERO, None, &mut Silent);
     let (outcome, reached) = (Outcome::Served, Reached::Start);
     let zero = Duration::ZERO;
-    shard.on_done(Instant::ZERO, id, &Completion { outcome, reached, waited: zero, service: zero });
+    shard.on_done(now, id, &Completion { outcome, reached, waited: zero, service: zero });
 }
 
 /// Without a starvation limit nothing takes entries from the list while there is no room.

@@ -1,4 +1,5 @@
-//! Idle sessions: their credits leave the pool, and what they hold beyond one goes to the others.
+//! Idle sessions: the one credit that each keeps is not in the pool. What they hold beyond it is taken
+//! back for sessions that want credit while there is none.
 
 use super::BreakwaterShard;
 use crate::server::Wish;
@@ -72,8 +73,10 @@ impl BreakwaterShard {
             let is_surplus =
                 found.is_some_and(|(silence, window)| silence >= threshold && window > 1);
             if self.pool.is_short() && is_surplus {
+                // The window first: what it loses is then room, and the cuts stop once that suffices.
+                let wish = self.wish(id, 1);
                 self.rest(id);
-                return Some(self.wish(id, 1));
+                return Some(wish);
             }
         }
     }
@@ -125,6 +128,15 @@ mod tests {
         let mut shard = about_to_cut(NOW);
         let wish = shard.poll_wish(NOW, &mut Silent);
         assert!(matches!(wish, Some(Wish::Credit(HOLDER, offer)) if offer.window == 1), "{wish:?}");
+    }
+
+    /// The pool shrank by all that a cut took back, so that no cut made room and every one was made.
+    #[test]
+    fn cuts_stop_once_they_have_made_room() {
+        let mut shard = about_to_cut(NOW);
+        let (total, room) = (shard.pool.total(), shard.pool.room());
+        shard.poll_wish(NOW, &mut Silent).expect("a cut");
+        assert_eq!((shard.pool.total(), shard.pool.room()), (total - 1, room + 8));
     }
 
     /// It indexed the sessions by a number noted at the look, and panicked.

@@ -17,12 +17,12 @@ impl BreakwaterShard {
             self.idle.on_heard(silence);
         }
         if std::mem::take(&mut self.sessions[id.index()].idle) {
-            self.pool.rouse();
+            self.pool.set_active();
             self.recount(id);
         }
     }
 
-    /// Looks at a few sessions, if it is time to: puts to rest those that keep their one credit in
+    /// Looks at a few sessions, if it is time to: sets idle those that keep their one credit in
     /// silence, and notes whose credits are to be taken back.
     pub(super) fn look_for_idle(&mut self, now: Instant) {
         let Some(least) = self.config().idle_after.filter(|_| self.config().credits) else {
@@ -37,7 +37,7 @@ impl BreakwaterShard {
             };
             match (silence >= threshold, window) {
                 (false, _) => self.idle.see(),
-                (true, 1) => self.rest(id),
+                (true, 1) => self.set_idle(id),
                 (true, window) if is_short => surplus.push((window, id)),
                 (true, _) => {}
             }
@@ -55,10 +55,10 @@ impl BreakwaterShard {
             .then(|| (now.since(session.silent_since), session.window))
     }
 
-    fn rest(&mut self, id: SessionId) {
+    fn set_idle(&mut self, id: SessionId) {
         let session = &mut self.sessions[id.index()];
         session.idle = true;
-        self.pool.rest(session.held);
+        self.pool.set_idle(session.held);
         self.recount(id);
     }
 
@@ -75,7 +75,7 @@ impl BreakwaterShard {
             if self.pool.is_short() && is_surplus {
                 // The window first: what it loses is then room, and the cuts stop once that suffices.
                 let wish = self.wish(id, 1);
-                self.rest(id);
+                self.set_idle(id);
                 return Some(wish);
             }
         }

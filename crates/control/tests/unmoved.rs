@@ -49,6 +49,21 @@ fn nor_does_a_claim_that_was_earned() {
     assert_unmoved("breakwater", Hoarders { count: 100, requests: 9, demand: u32::MAX });
 }
 
+/// A session stranded for want of a credit or two cost all 200 idle ones what they held, and the pool went
+/// from 444 to 10: what was taken back left the pool instead of making room.
+#[test]
+fn idle_sessions_are_cut_no_further_than_others_want() {
+    let hoarders = Hoarders { count: 200, requests: 1, demand: 64 };
+    let overload = Phase { rps: 1.2 * CAPACITY_RPS, length: OVERLOAD.length + THIRD.length };
+    let model = run(&Spec::named("breakwater"), hoarders, &[overload], EVERY);
+    let capacity = (CAPACITY_RPS * EVERY.as_secs_f64()) as u32;
+    let served: Vec<u32> = model.windows().iter().map(|window| window.in_time).collect();
+    let worst = served.iter().copied().min().expect("windows");
+    assert!(10 * worst >= 9 * capacity, "{served:?} of {capacity}");
+    assert!(model.pool() > 200, "a pool of {}", model.pool());
+    assert!(model.messages < 100, "{} messages", model.messages);
+}
+
 #[test]
 fn without_hoarders_all_are_served() {
     assert_unmoved("breakwater", Hoarders { count: 0, requests: 0, demand: 0 });

@@ -103,7 +103,7 @@ pub enum Signal {
 pub enum Growth {
     /// On every update below the target (paper).
     Always,
-    /// Only while nearly all of the pool is out: a pool that nobody uses is an incast in waiting.
+    /// Only while nearly all of the pool is out: an unused pool is an incast in waiting.
     /// The number is the share of the pool that must be issued.
     WhileUsed(f64),
 }
@@ -157,9 +157,9 @@ pub enum LastCredit {
 /// See [`Config::explicit`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Explicit {
-    /// Any drained session (paper, §3.2.2).
+    /// Any stranded session (paper, §3.2.2).
     Random,
-    /// The one drained for the longest time (artifact).
+    /// The one stranded for the longest time (artifact).
     OldestFirst,
 }
 

@@ -11,7 +11,7 @@ pub(super) struct Reading {
     pub(super) sessions: u32,
     pub(super) delay: Duration,
     /// Requests that the server's queue shed since the last update, beyond what bursts explain.
-    pub(super) wasted: f64,
+    pub(super) shed_beyond_bursts: f64,
     /// The pool lags behind the demand: it has never met the target delay yet, or [`CALM`] requests were
     /// served in a row without any.
     pub(super) is_lagging: bool,
@@ -66,9 +66,9 @@ pub(super) fn is_calm(config: &Config, delay: Duration) -> bool {
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to u32")]
 fn fractional(config: &Config, reading: &Reading) -> (u32, f64) {
     let total = f64::from(reading.total) + reading.carry;
-    let next = if reading.delay >= config.target_delay || reading.wasted > 0.0 {
+    let next = if reading.delay >= config.target_delay || reading.shed_beyond_bursts > 0.0 {
         let kept = total * decrease_factor(config, reading);
-        (kept - reading.wasted).max(total * config.decrease_floor)
+        (kept - reading.shed_beyond_bursts).max(total * config.decrease_floor)
     } else if may_grow(config, reading) {
         let step = config.alpha * f64::from(reading.sessions);
         total + if reading.is_lagging { step.max(1.0).max(total * LAG_GROWTH) } else { step }
@@ -119,7 +119,7 @@ mod tests {
             issued: total,
             sessions: 1_000,
             delay: Duration::from_micros(delay_us),
-            wasted: 0.0,
+            shed_beyond_bursts: 0.0,
             is_lagging: false,
             held: false,
             carry: 0.0,
@@ -181,9 +181,13 @@ mod tests {
     #[test]
     fn credits_that_brought_refusals_only_are_not_issued_again() {
         let tuned = Config::tuned(Duration::from_micros(400), 1);
-        let refused = Reading { wasted: 30.0, ..reading(400, 0) };
+        let refused = Reading { shed_beyond_bursts: 30.0, ..reading(400, 0) };
         assert_eq!(update(&tuned, &refused).0, 370, "though the queue is empty");
-        assert_eq!(update(&tuned, &Reading { wasted: 1e9, ..refused }).0, 200, "by half at most");
+        assert_eq!(
+            update(&tuned, &Reading { shed_beyond_bursts: 1e9, ..refused }).0,
+            200,
+            "by half at most"
+        );
     }
 
     #[test]
@@ -195,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pool_that_nobody_uses_does_not_grow() {
+    fn an_unused_pool_does_not_grow() {
         let tuned = Config::tuned(Duration::from_micros(200), 10);
         let idle = Reading { issued: 100, ..reading(400, 0) };
         assert_eq!(update(&tuned, &idle).0, 400);

@@ -68,7 +68,7 @@ pub enum Judge {
     Published,
     /// The slope of a line through about the last `memory` iterations, asked only once more than a
     /// share of `spared` is dropped. Ours: an iteration sees a hundred requests give or take ten, so
-    /// that a single difference is mostly chance; and who drops nothing wastes nothing.
+    /// that a single difference is mostly chance; and a server that drops nothing wastes nothing.
     Slope {
         /// Iterations until a new state of things has mostly replaced an old one; at least 1.
         memory: f64,

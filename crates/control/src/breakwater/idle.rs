@@ -14,7 +14,7 @@ pub(super) struct Idle {
     silence: Typical,
     /// Sessions that are to lose all credits but one; at most [`REVOKED`].
     surplus: Vec<SessionId>,
-    /// Some session may have to be put to rest: the loop must be called although nothing happens.
+    /// Some session may have to be set idle: the loop must be called although nothing happens.
     watching: bool,
     /// As far as this round has come.
     seen: bool,
@@ -81,7 +81,7 @@ impl Idle {
         self.surplus.pop()
     }
 
-    /// When the loop must look again at the latest; `None` while all that may rest do.
+    /// When the loop must look again at the latest; `None` while all that may be idle are.
     pub(super) fn next_look(&self, now: Instant, least: Duration) -> Option<Instant> {
         self.watching.then(|| now + self.threshold(least))
     }
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loop_without_anybody_to_watch_may_sleep() {
+    fn a_loop_without_sessions_to_watch_may_sleep() {
         let (mut idle, least) = (Idle::default(), Duration::from_millis(20));
         assert_eq!(idle.next_look(at(0), least), None);
         idle.on_heard(Duration::ZERO);

@@ -1,6 +1,6 @@
 //! What the loops of a server count together for the efficiency law, iteration by iteration.
 //!
-//! As in `pool`, relaxed atomics: whoever moves `due_ns` forward owns everything below it until the
+//! As in `pool`, relaxed atomics: the loop that moves `due_ns` forward owns everything below it until the
 //! next is due, and the counters are numbers of their own.
 
 use super::efficiency::{Efficiency, Flow, Judge};

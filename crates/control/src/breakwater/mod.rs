@@ -1,16 +1,17 @@
 //! Breakwater (Cho et al., OSDI '20): credits issued by the server from its queueing delay.
 //!
 //! `config` holds what can be chosen, `delay` the law, `pool` what loops share, `session` one
-//! client's credits, `shard` the server's decisions and `client` the gate at the other end. `consumption`,
+//! client's credits, `shard` the server's decisions and `client` the gate at the other end. `predicted_wait`,
+//! `share_shed` and `stranded` are what a loop knows beside its sessions. `consumption`,
 //! `idle`, `stamps` and `round_trips` are what keeps one client from moving the others. Protego
 //! (NSDI '23) is the same with another law, `efficiency`, on what `meter` counts.
 
-mod ahead;
+mod predicted_wait;
 mod client;
 mod config;
 mod consumption;
 mod delay;
-mod drained;
+mod stranded;
 mod efficiency;
 mod idle;
 mod meter;
@@ -21,7 +22,7 @@ mod shard;
 mod stamps;
 mod trend;
 mod typical;
-mod waste;
+mod share_shed;
 
 pub use client::CreditGate;
 pub use config::{

@@ -1,4 +1,4 @@
-//! What the loops of a server share: the pool's size, what is issued, who is there.
+//! What the loops of a server share: the pool's size, what is issued, how many sessions there are.
 //!
 //! A handful of atomics and no lock. All use relaxed ordering: each is a number of its own, and a
 //! reading that is torn between two of them costs at most a few credits for one round trip.
@@ -8,7 +8,7 @@ use super::delay::{self, Reading};
 use super::efficiency::{self, Efficiency};
 use super::meter::Meter;
 use super::round_trips;
-use super::waste::{self, Tally};
+use super::share_shed::{self, Tally};
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64};
 use std::time::Duration;
@@ -25,9 +25,9 @@ pub(super) struct Pool {
     idle: AtomicU32,
     /// Sessions on the loops' lists of those that only an explicit credit can wake.
     stranded: AtomicU32,
-    /// When the next update is due. Whoever moves it forward makes the update.
+    /// When the next update is due. The loop that moves it forward makes the update.
     due_ns: AtomicU64,
-    /// The regulator's fraction, as bits; touched only by whoever claimed the update.
+    /// The regulator's fraction, as bits; touched only by the loop that claimed the update.
     carry_bits: AtomicU64,
     /// The target delay has been reached since the first session came.
     settled: AtomicBool,
@@ -138,22 +138,22 @@ impl Pool {
 
     pub(super) fn leave(&self) {
         if self.sessions.fetch_sub(1, Relaxed) == 1 {
-            // As in the artifact: nobody is there, so what the last crowd needed says nothing.
+            // As in the artifact: no session is left, and what the last crowd needed says nothing.
             self.total.store(self.config.pool_min, Relaxed);
             self.settled.store(false, Relaxed);
         }
     }
 
-    /// A session that held so much rests: its credits leave the pool, so that there is as much room as
+    /// A session that held so much is idle now: its credits leave the pool, so that there is as much room as
     /// before and neither increase nor decrease counts with them.
-    pub(super) fn rest(&self, held: u32) {
+    pub(super) fn set_idle(&self, held: u32) {
         self.idle.fetch_add(1, Relaxed);
         self.resize(|total| total.saturating_sub(held).max(self.config.pool_min));
     }
 
     /// It is back with the one credit that it kept. Another loop's update may overwrite this change of
     /// the total; that is a credit.
-    pub(super) fn rouse(&self) {
+    pub(super) fn set_active(&self) {
         self.idle.fetch_sub(1, Relaxed);
         let most = self.sessions().saturating_mul(self.config.window_max);
         self.resize(|total| if total < most { total + 1 } else { total });
@@ -176,7 +176,7 @@ impl Pool {
         }
     }
 
-    /// Somebody wants credit and there is none.
+    /// A session wants credit and there is none.
     pub(super) fn is_short(&self) -> bool {
         self.stranded.load(Relaxed) > 0 && self.room() <= 0
     }
@@ -230,7 +230,7 @@ impl Pool {
         }
     }
 
-    /// How long the pool may be left alone while somebody waits for it to change. `pace` as in [`Turn`].
+    /// How long the pool may be left alone while a session waits for it to change. `pace` as in [`Turn`].
     pub(super) fn pause(&self, pace: Duration) -> Duration {
         match self.config.law {
             Law::Efficiency(law) if !law.delay_steers => {
@@ -307,7 +307,7 @@ impl Pool {
         let calm = if is_calm { calm } else { 0 };
         self.calm.store(calm, Relaxed);
         let share =
-            waste::follow(f64::from_bits(self.shed_bits.load(Relaxed)), tally, self.issued());
+            share_shed::follow(f64::from_bits(self.shed_bits.load(Relaxed)), tally, self.issued());
         self.shed_bits.store(share.to_bits(), Relaxed);
         let reading = Reading {
             is_lagging: calm >= delay::CALM || !self.settled.load(Relaxed),
@@ -316,7 +316,7 @@ impl Pool {
             issued: self.issued(),
             sessions: self.active(),
             delay,
-            wasted: waste::beyond_bursts(share, tally),
+            shed_beyond_bursts: share_shed::beyond_bursts(share, tally),
             carry: f64::from_bits(self.carry_bits.load(Relaxed)),
         };
         let (total, carry) = delay::update(&self.config, &reading);

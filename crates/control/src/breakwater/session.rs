@@ -1,8 +1,8 @@
 //! One client's credits as the server sees them: an absolute window, and what it was before.
 
 use super::consumption::Consumption;
-use super::drained::Entry;
 use super::stamps::Stamps;
+use super::stranded::Entry;
 use crate::server::Offer;
 use std::collections::VecDeque;
 use tailwater_core::Instant;

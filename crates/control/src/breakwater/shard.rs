@@ -1,19 +1,19 @@
 //! One loop's half of a Breakwater server. `shard/credits.rs` says which session holds what,
-//! `shard/verdict.rs` which request may come in, `shard/rest.rs` what becomes of idle sessions.
+//! `shard/verdict.rs` which request may come in, `shard/idle.rs` what becomes of idle sessions.
 
 mod credits;
-mod rest;
+mod idle;
 mod verdict;
 
-use super::ahead::Ahead;
 use super::config::{Config, Demand, Signal};
-use super::drained::{Drained, Entry};
 use super::idle::Idle;
 use super::pool::{Pool, Turn};
+use super::predicted_wait::PredictedWait;
 use super::round_trips::RoundTrips;
 use super::session::Session;
+use super::share_shed::Tally;
+use super::stranded::{Entry, Stranded};
 use super::typical::Typical;
-use super::waste::Tally;
 use crate::server::{Arrival, Completion, Offer, Outcome, Reached, Reason, Shard, Verdict, Wish};
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,10 +26,10 @@ pub(super) struct BreakwaterShard {
     sessions: Vec<Session>,
     /// Clients so far, wrapping; tells one from an earlier one with the same number.
     generation: u32,
-    drained: Drained,
+    stranded: Stranded,
     idle: Idle,
     service: Typical,
-    ahead: Ahead,
+    predicted: PredictedWait,
     round_trips: RoundTrips,
     /// What became of requests since this loop last updated the pool.
     tally: Tally,
@@ -37,16 +37,16 @@ pub(super) struct BreakwaterShard {
 
 impl BreakwaterShard {
     pub(super) fn new(pool: Arc<Pool>, index: usize, rng: Rng) -> Self {
-        let drained = Drained::new(pool.config.explicit, rng);
+        let stranded = Stranded::new(pool.config.explicit, rng);
         Self {
             pool,
             index,
             sessions: Vec::new(),
             generation: 0,
-            drained,
+            stranded,
             idle: Idle::default(),
             service: Typical::default(),
-            ahead: Ahead::default(),
+            predicted: PredictedWait::default(),
             round_trips: RoundTrips::new(),
             tally: Tally::default(),
         }
@@ -90,7 +90,7 @@ impl BreakwaterShard {
         }
         if verdict == Verdict::Admit {
             session.waiting += 1;
-            self.ahead.join();
+            self.predicted.join();
         } else {
             session.shed_since_offer = true;
         }
@@ -108,7 +108,7 @@ impl BreakwaterShard {
         match done.outcome {
             Outcome::Served => {
                 self.service.learn(done.service);
-                self.ahead.complete(now);
+                self.predicted.complete(now);
                 self.tally.on_served();
                 if let Some(meter) = meter {
                     meter.on_served(done.waited + done.service);
@@ -131,7 +131,7 @@ impl BreakwaterShard {
         }
     }
 
-    /// What nobody has any more is given back, so that a crowd that has left takes no memory.
+    /// What is unused at the end is given back, so that a crowd that has left takes no memory.
     fn trim(&mut self) {
         while self.sessions.last().is_some_and(|session| !session.open) {
             self.sessions.pop();
@@ -155,15 +155,15 @@ impl Shard for BreakwaterShard {
     fn on_close(&mut self, now: Instant, id: SessionId, observer: &mut dyn Observer) {
         self.unregister(now, id, observer);
         let closed = std::mem::take(&mut self.sessions[id.index()]);
-        self.ahead.leave(closed.waiting);
+        self.predicted.leave(closed.waiting);
         if closed.listed {
             let sessions = &self.sessions;
             let is_live = |entry: &Entry| {
                 sessions.get(entry.session.index()).is_some_and(|session| session.is(*entry))
             };
-            let before = self.drained.len();
-            self.drained.on_closed(is_live);
-            self.pool.shift_stranded(before, self.drained.len());
+            let before = self.stranded.len();
+            self.stranded.on_closed(is_live);
+            self.pool.shift_stranded(before, self.stranded.len());
         }
         self.trim();
     }
@@ -259,9 +259,9 @@ impl Shard for BreakwaterShard {
         self.look_for_idle(now);
         let delay = match self.config().signal {
             Signal::OldestAge => delay,
-            Signal::Predicted => self.ahead.wait(),
+            Signal::Predicted => self.predicted.wait(),
         };
-        let turn = Turn { delay, pace: self.ahead.gap(), tally: self.tally };
+        let turn = Turn { delay, pace: self.predicted.gap(), tally: self.tally };
         let Some(resized) = self.pool.tick(now, self.index, turn) else {
             return;
         };
@@ -277,9 +277,9 @@ impl Shard for BreakwaterShard {
         if !self.config().credits {
             return None;
         }
-        // Someone is stranded: the pool must go on being updated until there is room for him.
-        let stranded = !self.drained.is_empty();
-        let update = stranded.then(|| now + self.pool.pause(self.ahead.gap()));
+        // The pool must go on being updated until there is room for the stranded.
+        let waits = !self.stranded.is_empty();
+        let update = waits.then(|| now + self.pool.pause(self.predicted.gap()));
         let look = self.config().idle_after.and_then(|least| self.idle.next_look(now, least));
         update.into_iter().chain(look).min()
     }
@@ -288,7 +288,7 @@ impl Shard for BreakwaterShard {
         if !self.config().credits {
             return None;
         }
-        self.next_credit(now, observer).or_else(|| self.next_cut())
+        self.next_credit(now, observer).or_else(|| self.next_cut(now))
     }
 }
 

@@ -165,6 +165,11 @@ impl Model {
         self.controller.admission.gauges().issued
     }
 
+    /// Credits that there are, those of idle sessions left out.
+    pub(crate) fn pool(&self) -> u32 {
+        self.controller.admission.gauges().pool
+    }
+
     fn at(&mut self, when: Instant, event: Event) {
         self.made += 1;
         self.calendar.insert((when, self.made), event);

@@ -2,8 +2,8 @@
 
 use super::BreakwaterShard;
 use crate::breakwater::config::{Demand, Issued, LastCredit, Trust};
-use crate::breakwater::drained::Entry;
 use crate::breakwater::session::{FIRST_WINDOW, Session};
+use crate::breakwater::stranded::Entry;
 use crate::server::Wish;
 use tailwater_core::{Event, Instant, Observer, SessionId};
 
@@ -126,27 +126,27 @@ impl BreakwaterShard {
         }
         let entry = Entry { session: id, generation: session.generation, since: now };
         self.sessions[id.index()].listed = true;
-        let before = self.drained.len();
-        self.drained.push(entry);
-        self.pool.shift_stranded(before, self.drained.len());
+        let before = self.stranded.len();
+        self.stranded.push(entry);
+        self.pool.shift_stranded(before, self.stranded.len());
     }
 
     fn is_starving(&self, now: Instant) -> bool {
         let Some(limit) = self.config().starvation_limit else {
             return false;
         };
-        self.drained.oldest().is_some_and(|entry| now.since(entry.since) >= limit)
+        self.stranded.oldest().is_some_and(|entry| now.since(entry.since) >= limit)
     }
 
     /// Whether an explicit credit may be given now, and to whom.
     fn next_recipient(&mut self, now: Instant) -> Option<Entry> {
-        let before = self.drained.len();
+        let before = self.stranded.len();
         let entry = if self.is_starving(now) {
-            self.drained.take_oldest()
+            self.stranded.take_oldest()
         } else {
-            (self.pool.room() > 0).then(|| self.drained.take()).flatten()
+            (self.pool.room() > 0).then(|| self.stranded.take()).flatten()
         };
-        self.pool.shift_stranded(before, self.drained.len());
+        self.pool.shift_stranded(before, self.stranded.len());
         entry
     }
 
@@ -154,11 +154,11 @@ impl BreakwaterShard {
     fn unlist(&mut self, entry: Entry) -> bool {
         let Some(session) = self.sessions.get_mut(entry.session.index()).filter(|it| it.is(entry))
         else {
-            self.drained.on_stale();
+            self.stranded.on_stale();
             return false;
         };
         session.listed = false;
-        // From an empty pool only who has nothing gets something: a session with credits on their
+        // From an empty pool only a session without credits gets one: another with credits on their
         // way would get one more each time that it announces demand.
         let empty = self.pool.room() <= 0;
         let session = &self.sessions[entry.session.index()];

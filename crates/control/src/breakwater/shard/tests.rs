@@ -49,7 +49,7 @@ fn what_found_no_room_in_the_queue_is_not_waited_for() {
 /// Found by the simulator's random worlds: over a slow link a client that announces its demand
 /// again and again got a credit from an empty pool each time.
 #[test]
-fn from_an_empty_pool_only_who_has_nothing_gets_a_credit() {
+fn from_an_empty_pool_only_a_session_without_credits_gets_one() {
     let config = Config { demand: Demand::Synchronised, ..Config::tuned(SLO, 1) };
     let server = Breakwater::new(config, 1, 1).expect("the settings are sound");
     let mut shard = Arc::new(server).shard(0);
@@ -97,19 +97,23 @@ fn a_call_without_registration_hears_the_window_that_the_welcome_told() {
     }
 }
 
-fn own_shard(config: Config) -> BreakwaterShard {
+pub(super) fn own_shard(config: Config) -> BreakwaterShard {
     BreakwaterShard::new(Arc::new(Pool::new(config, 1)), 0, Rng::from_seed(1))
 }
 
 /// One call of a new session, answered.
-fn visit(shard: &mut BreakwaterShard, id: SessionId) {
+pub(super) fn visit(shard: &mut BreakwaterShard, id: SessionId) {
+    visit_at(shard, Instant::ZERO, id);
+}
+
+pub(super) fn visit_at(shard: &mut BreakwaterShard, now: Instant, id: SessionId) {
     let arrival = Arrival { register: true, ..Arrival::default() };
-    shard.on_open(Instant::ZERO, id, &mut Silent);
-    shard.on_request(Instant::ZERO, id, &arrival, Duration::ZERO, &mut Silent);
-    shard.on_start(Instant::ZERO, id, Duration::ZERO, None, &mut Silent);
+    shard.on_open(now, id, &mut Silent);
+    shard.on_request(now, id, &arrival, Duration::ZERO, &mut Silent);
+    shard.on_start(now, id, Duration::ZERO, None, &mut Silent);
     let (outcome, reached) = (Outcome::Served, Reached::Start);
     let zero = Duration::ZERO;
-    shard.on_done(Instant::ZERO, id, &Completion { outcome, reached, waited: zero, service: zero });
+    shard.on_done(now, id, &Completion { outcome, reached, waited: zero, service: zero });
 }
 
 /// Without a starvation limit nothing takes entries from the list while there is no room.
@@ -127,7 +131,7 @@ fn sessions_that_come_and_go_without_credit_leave_nothing_behind() {
             shard.on_close(Instant::ZERO, id, &mut Silent);
         }
         assert_eq!(listed, 10_000, "each found the pool empty");
-        assert!(shard.drained.len() <= 2, "{} entries", shard.drained.len());
+        assert!(shard.stranded.len() <= 2, "{} entries", shard.stranded.len());
         assert_eq!(shard.sessions.len(), 1, "those that left take no room");
     }
 }

@@ -38,7 +38,7 @@ impl BreakwaterShard {
         let config = *self.config();
         let delay = match config.signal {
             Signal::OldestAge => delay,
-            Signal::Predicted => self.ahead.wait(),
+            Signal::Predicted => self.predicted.wait(),
         };
         if config.drop_threshold.is_some_and(|threshold| delay >= threshold) {
             self.tally.on_shed(true);
@@ -74,7 +74,7 @@ impl BreakwaterShard {
         let session = &mut self.sessions[id.index()];
         if session.waiting > 0 {
             session.waiting -= 1;
-            self.ahead.leave(1);
+            self.predicted.leave(1);
         }
     }
 

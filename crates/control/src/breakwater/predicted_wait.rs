@@ -5,7 +5,7 @@ use tailwater_core::Instant;
 
 /// Requests that wait to be started, and the smoothed time between completions while any waits.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Ahead {
+pub(super) struct PredictedWait {
     waiting: u32,
     gap_ns: u64,
     /// The last completion, if requests waited then: only such gaps tell the server's pace.
@@ -16,7 +16,7 @@ pub(super) struct Ahead {
 /// would otherwise make everything look late for a hundred requests.
 const GAP_OUTLIER: u64 = 8;
 
-impl Ahead {
+impl PredictedWait {
     pub(super) const fn join(&mut self) {
         self.waiting += 1;
     }
@@ -58,28 +58,28 @@ mod tests {
 
     #[test]
     fn the_wait_is_what_stands_before_at_the_pace_of_the_moment() {
-        let mut ahead = Ahead::default();
-        (0..20).for_each(|_| ahead.join());
+        let mut predicted = PredictedWait::default();
+        (0..20).for_each(|_| predicted.join());
         for round in 1..=10 {
-            ahead.leave(1);
-            ahead.complete(at(10 * round));
+            predicted.leave(1);
+            predicted.complete(at(10 * round));
         }
-        assert_eq!(ahead.gap(), Duration::from_micros(10));
-        assert_eq!(ahead.wait(), Duration::from_micros(100));
+        assert_eq!(predicted.gap(), Duration::from_micros(10));
+        assert_eq!(predicted.wait(), Duration::from_micros(100));
     }
 
     #[test]
     fn idle_time_and_stalls_do_not_count_as_pace() {
-        let mut ahead = Ahead::default();
-        (0..3).for_each(|_| ahead.join());
-        ahead.complete(at(10));
-        ahead.complete(at(20));
-        ahead.leave(3);
-        ahead.complete(at(30));
-        ahead.join();
-        ahead.complete(at(9_000));
-        assert_eq!(ahead.gap(), Duration::from_micros(10), "nobody waited meanwhile");
-        ahead.complete(at(14_000));
-        assert!(ahead.gap() < Duration::from_micros(13), "{:?}", ahead.gap());
+        let mut predicted = PredictedWait::default();
+        (0..3).for_each(|_| predicted.join());
+        predicted.complete(at(10));
+        predicted.complete(at(20));
+        predicted.leave(3);
+        predicted.complete(at(30));
+        predicted.join();
+        predicted.complete(at(9_000));
+        assert_eq!(predicted.gap(), Duration::from_micros(10), "nothing waited meanwhile");
+        predicted.complete(at(14_000));
+        assert!(predicted.gap() < Duration::from_micros(13), "{:?}", predicted.gap());
     }
 }

@@ -4,14 +4,14 @@ use super::config::Explicit;
 use std::collections::VecDeque;
 use tailwater_core::{Instant, Rng, SessionId};
 
-/// Who waits to be woken. Entries are checked when they are taken: a session that got its window
+/// The stranded sessions of a loop. Entries are checked when they are taken: a session that got its window
 /// otherwise, or whose id now belongs to another client, is passed over then.
 ///
 /// Bounded by twice the number of sessions that were ever there at once: each is listed at most once at
 /// a time, and when more than half of the entries are of closed connections all those are taken out.
 #[derive(Debug)]
-pub(super) struct Drained {
-    /// In order of draining.
+pub(super) struct Stranded {
+    /// In the order in which they were stranded.
     waiting: VecDeque<Entry>,
     /// Entries of closed connections among them.
     stale: usize,
@@ -27,7 +27,7 @@ pub(super) struct Entry {
     pub(super) since: Instant,
 }
 
-impl Drained {
+impl Stranded {
     pub(super) const fn new(order: Explicit, rng: Rng) -> Self {
         Self { waiting: VecDeque::new(), stale: 0, order, rng }
     }
@@ -90,24 +90,24 @@ mod tests {
         Entry { session: SessionId(id), generation: 0, since }
     }
 
-    fn ids(drained: &mut Drained) -> Vec<u32> {
-        std::iter::from_fn(|| drained.take()).map(|entry| entry.session.0).collect()
+    fn ids(stranded: &mut Stranded) -> Vec<u32> {
+        std::iter::from_fn(|| stranded.take()).map(|entry| entry.session.0).collect()
     }
 
     #[test]
-    fn the_longest_drained_comes_first() {
-        let mut drained = Drained::new(Explicit::OldestFirst, Rng::from_seed(1));
-        (1..=3).for_each(|id| drained.push(entry(id, u64::from(id))));
-        assert_eq!(drained.oldest().map(|entry| entry.session.0), Some(1));
-        assert_eq!(ids(&mut drained), [1, 2, 3]);
-        assert!(drained.is_empty());
+    fn the_longest_stranded_comes_first() {
+        let mut stranded = Stranded::new(Explicit::OldestFirst, Rng::from_seed(1));
+        (1..=3).for_each(|id| stranded.push(entry(id, u64::from(id))));
+        assert_eq!(stranded.oldest().map(|entry| entry.session.0), Some(1));
+        assert_eq!(ids(&mut stranded), [1, 2, 3]);
+        assert!(stranded.is_empty());
     }
 
     #[test]
     fn random_order_takes_each_once() {
-        let mut drained = Drained::new(Explicit::Random, Rng::from_seed(1));
-        (0..20).for_each(|id| drained.push(entry(id, 0)));
-        let mut taken = ids(&mut drained);
+        let mut stranded = Stranded::new(Explicit::Random, Rng::from_seed(1));
+        (0..20).for_each(|id| stranded.push(entry(id, 0)));
+        let mut taken = ids(&mut stranded);
         assert_ne!(taken, (0..20).collect::<Vec<_>>());
         taken.sort_unstable();
         assert_eq!(taken, (0..20).collect::<Vec<_>>());

@@ -4,6 +4,7 @@ use super::call::{Answer, CallError};
 use std::mem::replace;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
+use tailwater_core::caught;
 
 type Outcome = Result<Answer, CallError>;
 
@@ -32,11 +33,12 @@ impl Default for State {
 impl Slot {
     /// The answer, unless it is not there yet; then the waker is rung once it is.
     pub(super) fn poll(&self, context: &Context<'_>) -> Poll<Outcome> {
+        // Foreign code, which may panic: ahead of the lock, and of every change.
+        let waker = Some(context.waker().clone());
         let mut state = self.lock();
         match replace(&mut *state, State::Over) {
             State::Filled(outcome) => Poll::Ready(outcome),
             State::Pending { waker: old, token } => {
-                let waker = Some(context.waker().clone());
                 *state = State::Pending { waker, token };
                 // A waker's end may drop a task, and with it this call's future.
                 drop(state);
@@ -91,7 +93,8 @@ impl Slot {
         drop(state);
         self.filled.notify_all();
         if let Some(waker) = waker {
-            waker.wake();
+            // Foreign code: if it panics, the other calls go on nevertheless.
+            let _ = caught(|| waker.wake());
         }
     }
 

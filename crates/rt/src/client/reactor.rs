@@ -79,22 +79,26 @@ impl Reactor {
         }
     }
 
-    /// Takes what callers want, and tells them what has become of their calls.
+    /// Takes back what callers gave up, and tells the others what has become of their calls.
     fn gather(&mut self, time: Instant) {
         while let Some(token) = self.desk.next_given_up() {
             let place = self.callers.forget(token);
             self.cancel(time, place);
         }
+        for replica in 0..self.channels.len() {
+            while let Some(event) = self.channels[replica].poll_event() {
+                self.on_event(replica, event);
+            }
+        }
+    }
+
+    /// Ends the calls whose deadlines have passed.
+    fn time_out(&mut self, time: Instant) {
         while let Some((token, place)) = self.callers.next_timed_out(time) {
             let waits = self.channels[place.replica].is_waiting(place.id);
             self.cancel(time, Some(place));
             let error = if waits { CallError::Expired } else { CallError::TimedOut };
             self.callers.fill(token, Err(error));
-        }
-        for replica in 0..self.channels.len() {
-            while let Some(event) = self.channels[replica].poll_event() {
-                self.on_event(replica, event);
-            }
         }
     }
 
@@ -132,6 +136,9 @@ impl Reactor {
         for failed in std::mem::take(&mut self.failed) {
             self.retry(time, failed);
         }
+        // Behind the ends that are known: an answer that has come is no late one, and a call that was not
+        // sent hears why.
+        self.time_out(time);
         while let Some(Order { call, filler }) = self.desk.next_order() {
             if let Some(token) = self.callers.add(call.deadline, filler) {
                 self.begin(time, token, call);

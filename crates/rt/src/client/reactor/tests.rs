@@ -2,6 +2,7 @@ use super::super::call::{CallError, CallFuture};
 use super::super::slot::{Filler, Slot};
 use super::*;
 use crate::net::Address;
+use crate::{Reply, Request, Server, ServerConfig};
 use std::time::Duration;
 use tailwater_control::RetryConfig;
 use tailwater_control::catalog::Spec;
@@ -9,13 +10,20 @@ use tailwater_core::MethodId;
 
 /// Two replicas at which nothing listens.
 fn reactor(retry: RetryConfig) -> Reactor {
+    let nothing = Address::Tcp(([127, 0, 0, 1], 1).into());
+    reactor_of(vec![nothing.clone(), nothing], retry)
+}
+
+fn reactor_of(addresses: Vec<Address>, retry: RetryConfig) -> Reactor {
     let controller = Spec::named("none").build(Duration::from_secs(1), 1, 0).unwrap();
-    let replica = |_| Replica {
-        config: ChannelConfig::new(Address::Tcp(([127, 0, 0, 1], 1).into())),
+    let count = addresses.len();
+    let replica = |address| Replica {
+        config: ChannelConfig::new(address),
         half: controller.client(0),
         seed: 0,
     };
-    Reactor::new((0..2).map(replica).collect(), Replicas::new(retry, 2, 0)).unwrap()
+    let replicas = addresses.into_iter().map(replica).collect();
+    Reactor::new(replicas, Replicas::new(retry, count, 0)).unwrap()
 }
 
 fn order(reactor: &Reactor, deadline: Option<Instant>) -> CallFuture {
@@ -71,6 +79,48 @@ fn a_call_that_was_not_sent_by_its_deadline_has_expired() {
     reactor.turn(due);
     assert_eq!(unfinished(&reactor), 0);
     assert_eq!(call.wait(), Err(CallError::Expired));
+}
+
+/// Turns until the channels have the ends of all calls, which the next turn finds.
+fn go_on_until_all_have_ended(reactor: &mut Reactor) {
+    let (mut ready, mut scratch) = (Vec::new(), vec![0; 1 << 10]);
+    reactor.turn(now());
+    while unfinished(reactor) > 0 {
+        reactor.rest(now(), &mut ready);
+        for readiness in ready.drain(..) {
+            reactor.on_ready(now(), readiness, &mut scratch);
+        }
+        if unfinished(reactor) > 0 {
+            reactor.turn(now());
+        }
+    }
+}
+
+#[test]
+fn an_answer_that_was_read_before_its_deadline_was_looked_at_counts() {
+    let controller = Spec::named("none").build(Duration::from_secs(1), 1, 0).unwrap();
+    let echo = |request: Request| async move { Reply::ok(request.payload) };
+    let server = Server::start(ServerConfig::default(), controller.admission, echo).unwrap();
+    let mut reactor = reactor_of(vec![server.address().clone()], RetryConfig::default());
+    let due = now() + Duration::from_secs(3_600);
+    let call = order(&reactor, Some(due));
+    go_on_until_all_have_ended(&mut reactor);
+    reactor.turn(due);
+    assert_eq!(call.wait().map(|answer| answer.status), Ok(0));
+}
+
+#[test]
+fn a_call_that_was_dropped_before_its_deadline_was_looked_at_hears_why() {
+    let mut reactor = reactor(RetryConfig::default());
+    let due = Instant::from_nanos(5_000);
+    let oldest = order(&reactor, Some(due));
+    // Longer than a channel's queue, and not longer than what the desk holds.
+    let others: Vec<_> =
+        (1..super::super::desk::CALLS_MAX).map(|_| order(&reactor, None)).collect();
+    reactor.turn(Instant::ZERO);
+    reactor.turn(due);
+    assert_eq!(oldest.wait(), Err(CallError::QueueFull));
+    drop(others);
 }
 
 #[test]

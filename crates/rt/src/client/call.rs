@@ -26,7 +26,8 @@ pub struct Answer {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum CallError {
-    /// The server refused; it did not begin, or undid what it had begun. Another replica may serve it.
+    /// The server refused; it did not begin, or undid what it had begun. Another replica may serve it. With
+    /// [`Reason::Priority`] it may not have been sent: the server had told which priorities it refuses.
     Shed(Reason),
     /// Given up at this client before it was sent.
     Expired,
@@ -63,11 +64,14 @@ impl fmt::Display for CallError {
 
 impl std::error::Error for CallError {}
 
-impl From<DropReason> for CallError {
-    fn from(reason: DropReason) -> Self {
+impl CallError {
+    /// What a call hears that was dropped before it was sent.
+    pub(super) const fn unsent(reason: DropReason) -> Self {
         match reason {
             DropReason::QueueFull => Self::QueueFull,
             DropReason::Disconnected => Self::Disconnected,
+            DropReason::Priority => Self::Shed(Reason::Priority),
+            // `Expired`, and reasons that later versions add.
             _ => Self::Expired,
         }
     }
@@ -108,5 +112,16 @@ impl Drop for CallFuture {
         if let Some(token) = self.slot.abandon() {
             self.desk.give_up(token);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_below_the_servers_threshold_does_not_say_that_credit_was_missing() {
+        let error = CallError::unsent(DropReason::Priority);
+        assert_eq!(error.to_string(), "the server refused it: priority");
     }
 }

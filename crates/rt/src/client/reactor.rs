@@ -119,7 +119,10 @@ impl Reactor {
             End::Fault { fault, .. } => {
                 self.callers.fill(token, Err(CallError::Runtime(fault)));
             }
-            _ => {}
+            // It fits no replica any better.
+            End::TooLong { most } => self.callers.fill(token, Err(CallError::TooLong { most })),
+            // Such a try has failed; see above.
+            End::Rejected { .. } | End::Unsent(_) | End::NotTaken | End::Lost => {}
         }
     }
 

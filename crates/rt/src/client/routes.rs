@@ -105,11 +105,11 @@ impl Routes {
 }
 
 impl Failed {
-    /// What a try without an answer means for the call; `None` for one with an answer.
+    /// What a try without an answer means for the call; `None` for an end that is final.
     pub(super) fn of(token: u64, call: NewCall, end: &End) -> Option<Self> {
         let leaves = CallError::Shed(Reason::Draining);
         let (failure, error, may_wait) = match *end {
-            End::Response { .. } | End::Fault { .. } => return None,
+            End::Response { .. } | End::Fault { .. } | End::TooLong { .. } => return None,
             // It did not begin, and costs the server nothing: no token is needed to go on.
             End::Rejected { reason: Some(Reason::Draining), .. } | End::NotTaken => {
                 (Failure::Unsent, leaves, true)
@@ -118,10 +118,8 @@ impl Failed {
                 let reason = reason.unwrap_or(Reason::Limit);
                 (Failure::Shed(reason), CallError::Shed(reason), false)
             }
-            End::Unsent(reason) => (Failure::Unsent, reason.into(), false),
+            End::Unsent(reason) => (Failure::Unsent, CallError::unsent(reason), false),
             End::Lost => (Failure::Lost, CallError::Disconnected, false),
-            // It fits no replica any better.
-            End::TooLong { most } => (Failure::Lost, CallError::TooLong { most }, false),
         };
         Some(Self { token, call, failure, error, may_wait })
     }

@@ -6,7 +6,7 @@ mod tls;
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tailwater_control::catalog::{Controller, Spec};
 use tailwater_rt::client::{CallError, CallOptions, ChannelConfig, Client};
 use tailwater_rt::net::Peer;
@@ -148,4 +148,30 @@ fn a_unix_socket_speaks_tls_under_a_name_that_is_given() {
     };
     let error = Client::connect_with(config, &controller()).err().unwrap();
     assert!(error.to_string().contains("with_server_name"), "{error}");
+}
+
+/// Waits until a client says this of its connection. A reset may swallow what the server says of one attempt.
+fn tells(client: &Client, begins: &str, word: &str) {
+    let until = Instant::now() + Duration::from_secs(30);
+    let fits = |said: &String| said.starts_with(begins) && said.to_lowercase().contains(word);
+    while !client.trouble().as_ref().is_some_and(fits) {
+        assert!(Instant::now() < until, "{:?} is told", client.trouble());
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn a_client_tells_which_end_did_not_believe_the_other() {
+    let authority = Authority::new();
+    let server = start(ServerConfig {
+        tls: Some(authority.server(Clients::Required(authority.roots()))),
+        ..ServerConfig::default()
+    });
+    let address = by_name(&server);
+    let begins = format!("TLS with {address} failed: ");
+    let strange = connect(address.clone(), Some(Authority::new().client(None)));
+    tells(&strange, &begins, "certificate");
+    // By the server's answer to it this end has shaken hands.
+    let nameless = connect(address, Some(authority.client(None)));
+    tells(&nameless, &begins, "certificate");
 }

@@ -98,7 +98,7 @@ impl Channel {
             }
             Ok(false) if readiness.readable => self.read(now, scratch),
             Ok(false) => {}
-            Err(_) => self.lose(now, Over::Closed),
+            Err(failure) => self.end(now, Over::Closed, failure),
         }
     }
 
@@ -183,7 +183,8 @@ impl Channel {
         self.session.objective()
     }
 
-    /// Why the last attempt to connect failed that did.
+    /// Why the last attempt to connect failed, or the last connection ended. `None` while one stands, and
+    /// before anything has ended.
     #[must_use]
     pub const fn failure(&self) -> Option<&DialError> {
         self.link.failure()
@@ -230,6 +231,16 @@ impl Channel {
     }
 
     fn lose(&mut self, now: Instant, over: Over) {
+        let failure = self.link.failure_of(match over {
+            Over::Closed => "the connection was closed",
+            Over::Goodbye { .. } => "the server ended the connection",
+            Over::Silent => "the server did not answer in time",
+            Over::Broken(_) => "what answers there does not speak tailwater's protocol",
+        });
+        self.end(now, over, failure);
+    }
+
+    fn end(&mut self, now: Instant, over: Over, failure: DialError) {
         match over {
             Over::Closed => self.lost.closed += 1,
             Over::Goodbye { .. } => self.lost.goodbyes += 1,
@@ -239,7 +250,7 @@ impl Channel {
                 self.part(now, code);
             }
         }
-        self.link.lose(now);
+        self.link.lose(now, failure);
         self.session.on_lost(now, over);
     }
 

@@ -9,6 +9,7 @@ use crossbeam_queue::SegQueue;
 use std::io;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 use std::sync::atomic::{AtomicBool, AtomicUsize};
+use std::sync::{Mutex, PoisonError};
 
 /// Most calls that were made and that the reactor has not taken yet; one more ends at once with
 /// [`CallError::QueueFull`]. The reactor takes all there are at every turn, so that this bounds what
@@ -35,6 +36,8 @@ pub(super) struct Desk {
     bell: EventBell,
     /// The client wants the reactor to end, or it has ended, be it by a panic.
     is_closed: AtomicBool,
+    /// Why a server is not reached, for people.
+    trouble: Mutex<Option<String>>,
 }
 
 impl Desk {
@@ -49,6 +52,7 @@ impl Desk {
             doorbell: Doorbell::new(Box::new(bell.clone())),
             bell,
             is_closed: AtomicBool::new(false),
+            trouble: Mutex::default(),
         })
     }
 
@@ -79,6 +83,15 @@ impl Desk {
 
     pub(super) fn next_given_up(&self) -> Option<u64> {
         self.given_up.pop()
+    }
+
+    /// Why a server is not reached from now on; `None`: all are, as far as is known.
+    pub(super) fn set_trouble(&self, why: Option<String>) {
+        *self.trouble.lock().unwrap_or_else(PoisonError::into_inner) = why;
+    }
+
+    pub(super) fn trouble(&self) -> Option<String> {
+        self.trouble.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// The poller says that a key is ready: true if it was the bell's, which is silent again.

@@ -17,7 +17,7 @@ pub(super) struct Link {
     connect_timeout: Duration,
     /// Numbers the attempts.
     attempts: usize,
-    /// Why the last attempt failed that did.
+    /// Why the last attempt, or connection, ended. `None` while the connection stands.
     failure: Option<DialError>,
     backoff: Backoff,
     state: State,
@@ -66,10 +66,7 @@ impl Link {
         self.attempts = self.attempts.wrapping_add(1);
         match Dial::begin(self.dialing.clone(), self.attempts, poller, self.key) {
             Ok(dial) => self.state = State::Dialing(Box::new(dial), now + self.connect_timeout),
-            Err(error) => {
-                self.failure = Some(error);
-                self.lose(now);
-            }
+            Err(error) => self.lose(now, error),
         }
     }
 
@@ -81,7 +78,7 @@ impl Link {
         &mut self,
         poller: &Poller,
         readiness: Readiness,
-    ) -> Result<bool, Failed> {
+    ) -> Result<bool, DialError> {
         let State::Dialing(dial, until) = &mut self.state else { return Ok(false) };
         match dial.on_ready(poller, readiness) {
             Dialed::Pending => Ok(false),
@@ -91,10 +88,7 @@ impl Link {
                 self.state = State::Greeting(stream, *until);
                 Ok(true)
             }
-            Dialed::Failed(error) => {
-                self.failure = Some(error);
-                Err(Failed)
-            }
+            Dialed::Failed(error) => Err(error),
         }
     }
 
@@ -104,6 +98,7 @@ impl Link {
             && let State::Greeting(stream, _) = std::mem::replace(&mut self.state, State::Closed)
         {
             self.state = State::Up(stream);
+            self.failure = None;
         }
     }
 
@@ -114,11 +109,22 @@ impl Link {
     }
 
     /// The connection, or the attempt, is over. Dropping the socket takes it out of the poller.
-    pub(super) fn lose(&mut self, now: Instant) {
+    pub(super) fn lose(&mut self, now: Instant, failure: DialError) {
         if !matches!(self.state, State::Closed) {
+            self.failure = Some(failure);
             self.state = State::Resting(now + self.backoff.next());
             self.down_from = now;
         }
+    }
+
+    /// What ended the connection, or the attempt: TLS, if it says something, or this.
+    pub(super) fn failure_of(&self, said: &'static str) -> DialError {
+        let address = &self.dialing.address;
+        #[cfg(feature = "tls")]
+        if let Some(why) = self.stream().and_then(Stream::tls_failure) {
+            return DialError::of_tls(address, &why);
+        }
+        DialError::of(address, &said)
     }
 
     /// Closes it for good.
@@ -169,7 +175,7 @@ impl Link {
         [own, down].into_iter().flatten().min()
     }
 
-    /// Why the last attempt failed that did.
+    /// Why the last attempt, or connection, ended; `None` while it stands, and before the first end.
     pub(super) const fn failure(&self) -> Option<&DialError> {
         self.failure.as_ref()
     }

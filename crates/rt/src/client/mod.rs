@@ -161,6 +161,16 @@ impl Client {
         desk.order(Order { call, filler: Filler::new(slot.clone()) });
         CallFuture::new(slot, desk)
     }
+
+    /// Why a server is not reached: of the first without a connection, what ended the last attempt or the
+    /// connection before it, such as `cannot connect to 127.0.0.1:7000: Connection refused`. `None` while
+    /// all connections stand, and before anything has failed.
+    ///
+    /// For people: calls wait and attempts go on meanwhile.
+    #[must_use]
+    pub fn trouble(&self) -> Option<String> {
+        self.inner.desk.trouble()
+    }
 }
 
 fn check(servers: &[ChannelConfig]) -> Result<(), String> {

@@ -9,6 +9,7 @@ use super::config::ChannelConfig;
 use super::desk::{Desk, Order};
 use super::event::{End, Event, NewCall};
 use super::routes::{Failed, Routes};
+use crate::net::DialError;
 use crate::poll::{Poller, Readiness};
 use crate::time::now;
 use std::io;
@@ -33,6 +34,8 @@ pub(super) struct Reactor {
     callers: Callers,
     /// Tries that failed in this turn: at most one for each call.
     failed: Vec<Failed>,
+    /// Why a server is not reached, as the desk was told last.
+    trouble: Option<DialError>,
 }
 
 impl Reactor {
@@ -50,6 +53,7 @@ impl Reactor {
             routes: Routes::new(replicas),
             callers: Callers::default(),
             failed: Vec::new(),
+            trouble: None,
         })
     }
 
@@ -136,6 +140,7 @@ impl Reactor {
     /// not go to one that has just been lost.
     fn decide(&mut self, time: Instant) {
         let has_changed = self.routes.look(time, &self.channels);
+        self.tell_trouble();
         for failed in std::mem::take(&mut self.failed) {
             self.retry(time, failed);
         }
@@ -154,6 +159,15 @@ impl Reactor {
             for token in self.callers.which(|caller| self.routes.should_leave(caller)) {
                 self.leave(time, token);
             }
+        }
+    }
+
+    /// Tells the desk when another failure, or none, keeps a server from being reached.
+    fn tell_trouble(&mut self) {
+        let trouble = self.channels.iter().find_map(Channel::failure);
+        if trouble != self.trouble.as_ref() {
+            self.trouble = trouble.cloned();
+            self.desk.set_trouble(self.trouble.as_ref().map(ToString::to_string));
         }
     }
 

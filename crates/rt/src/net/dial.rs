@@ -60,7 +60,7 @@ pub enum Dialed {
     Failed(DialError),
 }
 
-/// Why an attempt has failed: the address and what the system or TLS said.
+/// Why there is no connection: the address, and what the system, TLS or the server said.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct DialError(String);
 
@@ -71,6 +71,18 @@ impl fmt::Display for DialError {
 }
 
 impl std::error::Error for DialError {}
+
+impl DialError {
+    /// A connection to this server is over, or did not come to be: what it said.
+    pub(crate) fn of(address: &Address, said: &dyn fmt::Display) -> Self {
+        Self(format!("{address}: {said}"))
+    }
+
+    #[cfg(feature = "tls")]
+    pub(crate) fn of_tls(address: &Address, said: &dyn fmt::Display) -> Self {
+        Self(format!("TLS with {address} failed: {said}"))
+    }
+}
 
 impl Dial {
     /// Begins the attempt of this number, counted by the caller from any number; the poller tells of it
@@ -206,7 +218,7 @@ impl Dial {
 
     #[cfg(feature = "tls")]
     fn unsafe_to_use(&self, error: &dyn fmt::Display) -> DialError {
-        DialError(format!("TLS with {} failed: {error}", self.dialing.address))
+        DialError::of_tls(&self.dialing.address, error)
     }
 }
 

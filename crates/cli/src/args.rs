@@ -6,7 +6,7 @@ use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 use std::time::Duration;
 use tailwater_control::catalog::Spec;
-use tailwater_rt::{Address, Placement, Reception};
+use tailwater_rt::{Address, Introspection, Placement, Reception};
 use tailwater_workload::Distribution;
 use tailwater_workload::duration::parse_duration;
 use tailwater_workload::scenario::LockPolicy;
@@ -216,6 +216,10 @@ pub(crate) struct ServeOptions {
     /// Most connections at a time.
     #[arg(long, default_value_t = 1 << 16)]
     pub(crate) connections_max: usize,
+    /// Clients whose questions for the server's counts are answered, as those of tailwater locks and load:
+    /// local (on this machine), anyone or off.
+    #[arg(long, default_value_t, value_name = "CLIENTS")]
+    pub(crate) introspection: Introspection,
     /// How long a signal waits for accepted requests to be answered. What is not answered by then is told
     /// on standard error, and the exit status is 1.
     #[arg(long, default_value = "30s", value_name = "TIME", value_parser = duration)]

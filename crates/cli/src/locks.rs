@@ -6,7 +6,8 @@ use std::time::Duration;
 use tailwater_control::catalog::Spec;
 use tailwater_core::MethodId;
 use tailwater_report::{grid, time};
-use tailwater_rt::client::{CallOptions, ChannelConfig, Client};
+use tailwater_rt::Address;
+use tailwater_rt::client::{CallError, CallOptions, ChannelConfig, Client, Fault};
 use tailwater_rt::counts::{BudgetCounts, Counts, LockCounts};
 
 /// How long the server may take to answer.
@@ -38,11 +39,27 @@ fn ask(options: &LocksOptions) -> Result<Counts, Failure> {
     let config = ChannelConfig::new(options.address.clone());
     let client = Client::connect_with(config, &open).map_err(Failure::work)?;
     let patient = CallOptions { deadline: PATIENCE, ..CallOptions::default() };
-    let answer = client.call_with(MethodId::INTROSPECT.0, "", patient).wait().map_err(|error| {
-        let address = &options.address;
-        Failure::work(format!("{address}: {error}; is a tailwater server listening there?"))
-    })?;
+    let answer = client
+        .call_with(MethodId::INTROSPECT.0, "", patient)
+        .wait()
+        .map_err(|error| unanswered(&options.address, error, client.trouble()))?;
     Counts::parse(&answer.payload).map_err(Failure::work)
+}
+
+/// Says why there is no answer, and what to do.
+fn unanswered(address: &Address, error: CallError, trouble: Option<String>) -> Failure {
+    let failure = Failure::work(format!("{address}: {error}"));
+    match (error, trouble) {
+        (CallError::Runtime(Fault::Forbidden), _) => failure
+            .and("run it on the server's machine, or start the server with --introspection anyone"),
+        (CallError::Expired | CallError::Disconnected, Some(why)) => {
+            failure.and(&format!("{why}; is a tailwater server listening there?"))
+        }
+        (CallError::Expired | CallError::Disconnected, None) => {
+            failure.and("is a tailwater server listening there?")
+        }
+        _ => failure,
+    }
 }
 
 fn of_json(lock: &LockCounts) -> serde_json::Value {

@@ -115,6 +115,7 @@ fn config(options: &ServeOptions) -> ServerConfig {
         connections_max: options.connections_max,
         slo: options.controller.slo,
         enforce_deadlines: !options.serve_late,
+        introspection: options.introspection,
         ..ServerConfig::default()
     }
 }

@@ -176,6 +176,26 @@ fn locks_of_a_server_without_any_says_how_to_name_one() {
 }
 
 #[test]
+fn locks_that_are_not_told_say_how_to_be_told() {
+    let serving = Serving::start(&["--controller", "none", "--introspection", "off"]);
+    let output = tailwater(&["locks", &serving.address]);
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("--introspection anyone"), "{said}");
+    assert!(!said.contains("listening there?"), "a server is: {said}");
+}
+
+#[test]
+fn locks_of_a_server_that_is_not_there_say_what_connecting_said() {
+    let address = format!("unix:{}", Folder::new("no-server").0.join("socket").display());
+    let output = tailwater(&["locks", &address]);
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains(&format!("cannot connect to {address}: ")), "{said}");
+    assert!(said.contains("is a tailwater server listening there?"), "{said}");
+}
+
+#[test]
 fn bad_input_is_refused_with_what_was_found_and_what_is_needed() {
     let folder = Folder::new("bad-locks");
     let none = "[[controller]]\nname = \"none\"\n";
@@ -203,6 +223,7 @@ fn bad_input_is_refused_with_what_was_found_and_what_is_needed() {
         (&["run", &unknown, "--on", "sim"], &["unknown.toml:11", "--on loopback"]),
         (&["run", &ahead, "--on", "loopback"], &["ahead.toml:", "go ahead", "--on sim"]),
         (&["locks", "nowhere"], &["nowhere"]),
+        (&["serve", "--introspection", "all"], &["'all'", "anyone"]),
     ];
     for (flags, needed) in cases {
         let output = tailwater(flags);

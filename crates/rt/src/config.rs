@@ -108,6 +108,29 @@ pub enum Introspection {
     Off,
 }
 
+impl FromStr for Introspection {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "local" => Ok(Self::Local),
+            "anyone" => Ok(Self::Anyone),
+            "off" => Ok(Self::Off),
+            _ => Err(format!("'{text}' found, local, anyone or off is needed")),
+        }
+    }
+}
+
+impl fmt::Display for Introspection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Local => "local",
+            Self::Anyone => "anyone",
+            Self::Off => "off",
+        })
+    }
+}
+
 /// Handlers that one connection may always have by default: where few are allowed in all, there is often but
 /// one client.
 const TASKS_OF_ONE: usize = 32;

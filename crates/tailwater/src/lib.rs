@@ -50,8 +50,8 @@ pub use tailwater_control::asqm::{Asqm, Policy};
 pub use tailwater_control::catalog::{Controller, Spec, SpecError};
 pub use tailwater_control::guard::{Mode, Switch};
 pub use tailwater_control::retry::{First, REPLICAS_MAX, RetryConfig};
-pub use tailwater_control::{Admission, Gauges, Reason};
-pub use tailwater_core::{Event, Instant, MethodId, Observer, Ratio, SessionId};
+pub use tailwater_control::{Admission, Gauges, Reason, Shard};
+pub use tailwater_core::{Event, Instant, MethodId, Observer, Ratio, SessionId, Silent};
 pub use tailwater_rt::client::{
     Answer, CallError, CallFuture, CallOptions, ChannelConfig, Client, Fault,
 };

@@ -134,7 +134,11 @@ impl facade::Observer for Watch {
 
 fn observed(config: facade::ServerConfig, built: &facade::Controller) -> facade::Server {
     let service = |request: facade::Request| async move { handler(request) };
-    let watch = |_| Box::new(Watch) as Box<dyn facade::Observer + Send>;
+    let watch = |index| {
+        let observer: Box<dyn facade::Observer + Send> =
+            if index == 0 { Box::new(Watch) } else { Box::new(facade::Silent) };
+        observer
+    };
     let admission = built.admission.clone();
     facade::Server::start_observed(config, admission, service, watch).expect("it starts")
 }
@@ -160,7 +164,9 @@ fn whatever_the_facades_types_are_made_of_has_a_name_in_it() {
     assert!(channel_config(config).1.is_some());
     let loopback = facade::Address::Tcp(SocketAddr::from(([127, 0, 0, 1], 1)));
     assert_eq!(retry_config(facade::RetryConfig::default()).1, facade::First::Own);
-    assert_eq!(controller(built).1, facade::Mode::Enforce);
+    let (admission, mode) = controller(facade::breakwater(Duration::from_secs(1)));
+    let _: Box<dyn facade::Shard> = admission.shard(0);
+    assert_eq!(mode, facade::Mode::Enforce);
     assert_eq!(call_error(facade::CallError::Expired), None);
     let taken = facade::StartError::Listen(loopback, facade::ListenError::InUse);
     assert!(start_error(taken).is_some());

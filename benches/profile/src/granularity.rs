@@ -96,7 +96,7 @@ fn run(place: &Place, program: &Path, budget: Option<&str>, us: u32, ms: u32) ->
         .map_err(|error| format!("could not read the report: {error}"))?;
     let of = |row: &Value, key: &str| row[key].as_f64().unwrap_or(0.0);
     let rows = report["functions"].as_array().into_iter().flatten();
-    let calls: f64 = rows.map(|row| of(row, "count") + of(row, "gap") + of(row, "partial")).sum();
+    let calls: f64 = rows.map(|row| of(row, "count") + of(row, "left_out")).sum();
     let bytes = std::fs::metadata(&trace).map_or(0, |data| data.len());
     Ok(Run {
         look_ns: of(&report["quality"], "look_ns"),

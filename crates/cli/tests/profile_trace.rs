@@ -123,8 +123,67 @@ fn the_report_names_functions_locks_and_what_is_missing() {
         serde_json::from_str(&told(&profile("report", &path, &["--json"]))).expect("JSON");
     assert_eq!(json["quality"]["ending"], "cut");
     assert_eq!(json["functions"][0]["name"], "fig1::snapshot");
+    // Slacks of 500 ns are stored as 512.
     let most = &json["functions"][0]["p9999"];
-    assert_eq!((&most["low_ns"], &most["ns"]), (&1_011_712.into(), &1_015_000.into()));
+    assert_eq!((&most["low_ns"], &most["high_ns"]), (&1_011_712.into(), &1_016_024.into()));
+}
+
+/// A call of thread 0, whose start and end are known to within so many µs.
+fn vague(function: u32, start: (u64, u32), end: (u64, u32), flags: u8) -> Call {
+    Call {
+        thread: ThreadId(0),
+        function: FunctionId(function),
+        parent: None,
+        depth: 0,
+        generation: start.0,
+        start: start.0 * US,
+        start_slack: start.1 * 1_000,
+        end: end.0 * US,
+        end_slack: end.1 * 1_000,
+        flags: CallFlags(flags),
+    }
+}
+
+/// Requests of 20 µs, of which one takes a path of 76 ms while the scanner comes by every 4 ms. The loop around
+/// them was there before the recording and after it; of one request not even the scanner's last look is known.
+fn shared_core() -> Vec<Record> {
+    let function = |id, name: &str| {
+        let (name, file) = (name.to_owned(), "fig1.cc".to_owned());
+        Record::Function(Function { id: FunctionId(id), address: 64, name, file, line: 7 })
+    };
+    let cut = CallFlags::STARTED_BEFORE | CallFlags::UNFINISHED;
+    let mut records = vec![
+        Record::Clock(Clock { ticks: 900_000_000, raw_ns: 900_000_000, real_ns: 900_000_000 }),
+        function(1, "request"),
+        function(2, "planted_slow_path"),
+        function(3, "event_loop"),
+    ];
+    let requests = (1..200).map(|n| vague(1, (n * 4_000, 0), (n * 4_000 + 20, 0), 0));
+    let tail = [
+        vague(2, (802_000, 2_000), (878_000, 2_000), CallFlags::GAP),
+        vague(1, (801_000, 3_000), (879_000, 3_000), CallFlags::GAP),
+        Call { end_slack: u32::MAX, ..vague(1, (890_000, 0), (896_000, 0), CallFlags::GAP) },
+        vague(3, (10, 0), (900_000, 0), cut),
+    ];
+    records.extend(requests.chain(tail).map(Record::Call));
+    records
+}
+
+#[test]
+fn the_report_does_not_leave_out_the_tail() {
+    let path = trace("shared.trace", &shared_core(), 0);
+    let text = told(&profile("report", &path, &[]));
+    let rows: Vec<&str> = text.lines().skip(4).take(3).collect();
+    // Slacks are stored rounded up, by an eighth at most.
+    for (row, cells) in rows.iter().zip([
+        ["planted_slow_path", "71.8–80.2 ms"],
+        ["request", "71.7–84.3 ms"],
+        ["event_loop", "≥ 900 ms"],
+    ]) {
+        assert!(cells.iter().all(|cell| row.contains(cell)), "{cells:?} in:\n{text}");
+    }
+    assert!(rows[1].contains("20.0 µs"), "its median:\n{text}");
+    assert!(text.contains("nothing is known: 1, the longest at most 4.30 s"), "{text}");
 }
 
 #[test]

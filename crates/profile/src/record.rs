@@ -28,7 +28,7 @@ pub enum Record {
     Wait(Wait),
     /// A request's mark.
     Mark(Mark),
-    /// The scanner did not look during this span: calls that touch it are flagged.
+    /// The scanner did not look during this span: calls that began or ended in it are flagged.
     Gap(Gap),
     /// Something could not be recorded.
     Loss(Loss),
@@ -118,7 +118,7 @@ pub struct Call {
 pub struct CallFlags(pub u8);
 
 impl CallFlags {
-    /// It touches a [`Gap`]: its duration is an upper bound and it is kept out of statistics.
+    /// It began or ended in a [`Gap`]: that time's slack is as wide as the gap.
     pub const GAP: u8 = 1;
     /// Seen only in a torn scan whose valid prefix was kept.
     pub const SALVAGED: u8 = 2;

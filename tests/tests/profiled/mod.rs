@@ -3,6 +3,7 @@
 // Each test program uses a part of it.
 #![allow(dead_code)]
 
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use std::collections::HashMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -104,6 +105,19 @@ pub(crate) fn record_with(folder: &Path, options: &[&str], program: &Path) -> Co
     // Cargo's leads libraries to another build of the runtime.
     command.env_remove("LD_LIBRARY_PATH");
     command
+}
+
+/// Does `work` in a thread that may run on one core only, as may all that it starts.
+pub(crate) fn on_one_core<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+    let pinned = || {
+        let allowed = sched_getaffinity(None).expect("the cores of this process");
+        let mut cores = (0..CpuSet::MAX_CPU).filter(|core| allowed.is_set(*core));
+        let mut one = CpuSet::new();
+        one.set(cores.next().expect("a core"));
+        sched_setaffinity(None, &one).expect("a core that is allowed");
+        work()
+    };
+    std::thread::scope(|scope| scope.spawn(pinned).join()).expect("the work is done")
 }
 
 /// What the first try finds that finds anything, each with twice the effort of the last: where other work

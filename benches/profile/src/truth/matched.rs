@@ -34,7 +34,7 @@ pub(super) struct Matched {
     pub(super) missed_percent: f64,
     /// The same, of those that took place while the scanner was there.
     pub(super) overlooked_percent: f64,
-    /// In the trace, as touching an absence of the scanner: no quantile counts them.
+    /// In the trace, with bounds as wide as an absence of the scanner.
     pub(super) gap_percent: f64,
     /// Of the duration, where no absence touches it.
     pub(super) error_p50_us: f64,

@@ -32,7 +32,7 @@ const WORKS: [&str; 2] = ["tree", "requests"];
 
 pub(crate) fn measure(place: &Place, effort: Effort) -> Result<Section> {
     let about = "calls over 14 µs that are not in the trace, of all and of those while the scanner was \
-                 there; in the trace but left out; the error of their duration; the median round's time \
+                 there; in the trace, but begun or ended while it was not; the error of their duration; the median round's time \
                  over those of the unscanned and the plain program";
     let mut section = Section::new("truth", about, &COLUMNS);
     let source = Source { name: "truth", files: vec![place.program("truth.c")], includes: vec![] };

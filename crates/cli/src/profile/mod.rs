@@ -9,6 +9,7 @@ mod requests;
 mod reading;
 mod symbols;
 mod footer;
+mod bounds;
 
 use crate::failure::Failure;
 use clap::Subcommand;

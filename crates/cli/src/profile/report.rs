@@ -1,5 +1,6 @@
 //! `tailwater profile report`: per function, how long its calls took and what held them up.
 
+use super::bounds::bounded;
 use super::footer::footer;
 use super::reading::{Trace, near};
 use super::symbols::Symbols;
@@ -7,9 +8,9 @@ use crate::failure::{Failure, say};
 use clap::{Args, ValueEnum};
 use std::cmp::Reverse;
 use std::path::PathBuf;
-use tailwater_profile::functions::{Durations, FunctionRow, Functions, LockRow, Quantile, Report};
+use tailwater_profile::functions::{Durations, Functions, LockRow, Report};
 use tailwater_profile::names::clipped;
-use tailwater_report::{count, grid, percent, time};
+use tailwater_report::{count, grid, time};
 
 /// Characters of a name.
 const NAME_MAX: usize = 56;
@@ -22,15 +23,14 @@ const CALLERS_MAX: usize = 5;
 pub(crate) struct ReportOptions {
     /// What `tailwater profile record` wrote.
     trace: PathBuf,
-    /// What of a function's calls to sort by.
+    /// What of a function's calls to sort by: its lower bound, where it is known by bounds.
     #[arg(long, value_enum, default_value_t = Sort::P9999)]
     sort: Sort,
     /// Only functions whose name, as shown or as the linker has it, matches: `*` stands for anything,
     /// `?` for a character.
     #[arg(long, value_name = "GLOB")]
     function: Option<String>,
-    /// Only functions with at least so many calls; 0: also those whose calls all touch a gap of the
-    /// scanner or an end of the recording.
+    /// Only functions with at least so many calls; 0: also those of whose calls no duration is known.
     #[arg(long, value_name = "N", default_value_t = 1)]
     min_count: u64,
     /// At most so many functions; 0: all.
@@ -77,7 +77,7 @@ pub(super) fn report(options: &ReportOptions) -> Result<(), Failure> {
     });
     let mut report = functions.finish(&ending);
     let seen = report.functions.len();
-    select(&mut report.functions, options);
+    select(&mut report, options);
     let changed = name_locks(&mut report, options);
     if options.json {
         return say(&serde_json::to_string_pretty(&report).map_err(Failure::work)?);
@@ -91,7 +91,8 @@ pub(super) fn report(options: &ReportOptions) -> Result<(), Failure> {
 }
 
 /// Filters, sorts and cuts as asked.
-fn select(rows: &mut Vec<FunctionRow>, options: &ReportOptions) {
+fn select(report: &mut Report, options: &ReportOptions) {
+    let rows = &mut report.functions;
     rows.retain(|row| {
         let named = options
             .function
@@ -99,32 +100,28 @@ fn select(rows: &mut Vec<FunctionRow>, options: &ReportOptions) {
             .is_none_or(|glob| matches(glob, &row.name) || matches(glob, &row.symbol));
         named && row.calls.count >= options.min_count
     });
-    rows.sort_by_key(|row| Reverse(options.sort.key(&row.calls)));
+    rows.sort_by_key(|row| {
+        // What lasts for most of the recording, as `main` and the loops of threads, is around all else.
+        let is_around = row.calls.p50.low_ns > report.length_ns / 2;
+        (is_around, Reverse(options.sort.key(&row.calls)))
+    });
     if options.limit > 0 {
         rows.truncate(options.limit);
     }
 }
 
 impl Sort {
-    const fn key(self, calls: &Durations) -> u64 {
-        match self {
-            Self::P99 => calls.p99.ns,
-            Self::P999 => calls.p999.ns,
-            Self::P9999 => calls.p9999.ns,
-            Self::Max => calls.max.ns,
-            Self::Count => calls.count,
-            Self::Total => calls.total_ns,
-        }
-    }
-
-    /// The quantile whose bounds are shown.
-    const fn bounds(self, calls: &Durations) -> (&'static str, Quantile) {
-        match self {
-            Self::P99 => ("± p99", calls.p99),
-            Self::P999 => ("± p99.9", calls.p999),
-            Self::P9999 | Self::Count | Self::Total => ("± p99.99", calls.p9999),
-            Self::Max => ("± max", calls.max),
-        }
+    /// What is surely long is more than what may be; of equals, what is known best.
+    fn key(self, calls: &Durations) -> (u64, Reverse<u64>) {
+        let bounds = match self {
+            Self::P99 => calls.p99,
+            Self::P999 => calls.p999,
+            Self::P9999 => calls.p9999,
+            Self::Max => calls.max,
+            Self::Count => return (calls.count, Reverse(0)),
+            Self::Total => calls.total,
+        };
+        (bounds.low_ns, Reverse(bounds.high_ns.unwrap_or(u64::MAX)))
     }
 }
 
@@ -149,8 +146,8 @@ fn text(report: &Report, program: &str, seen: usize, options: &ReportOptions) ->
     if report.functions.is_empty() && seen > 0 {
         let seen = count(seen as u64);
         out.push_str(&format!(
-            "None of {seen} functions matches. --min-count 0 also lists those whose calls all touch a \
-             gap or an end.\n"
+            "None of {seen} functions matches. --min-count 0 also lists those of whose calls no duration \
+             is known.\n"
         ));
     } else if report.functions.is_empty() {
         out.push_str("No call was seen. Did the program run for some milliseconds, unfiltered?\n");
@@ -162,48 +159,58 @@ fn text(report: &Report, program: &str, seen: usize, options: &ReportOptions) ->
         out.push_str(&locks_table(report, options));
     }
     let footer = footer(report.records, report.rate, &report.quality);
-    out.push_str(&format!(
-        "\nCalls that touch a gap of the scanner (gap %) or the ends of the recording (open) are in \
-         no quantile.\n{footer}"
-    ));
+    out.push_str(&format!("\n{}\n{footer}", meaning(report)));
     out
 }
 
+/// What the numbers mean, and what is not in them.
+fn meaning(report: &Report) -> String {
+    let left_out = match report.left_out {
+        0 => "No call is left out.".to_owned(),
+        left_out => format!(
+            "Calls left out, of whose duration nothing is known: {}, the longest at most {} of the recording.",
+            count(left_out),
+            shown(report.left_out_max_ns)
+        ),
+    };
+    format!(
+        "A number alone is known to 5 %; a–b, ≤ and ≥ are bounds, by when the scanner looked. Open calls began \
+         before the recording or had not ended with it.\n{left_out}"
+    )
+}
+
 fn calls_table(report: &Report, options: &ReportOptions) -> String {
-    let bounds = options.sort.bounds(&report.functions[0].calls).0;
     let mut heads = vec!["function"];
     if options.by_line {
         heads.push("defined at");
     }
     let left = heads.len();
-    heads.extend(["calls", "p50", "p99", "p99.9", "p99.99", "max", bounds, "gap %", "open"]);
+    heads.extend(["calls", "p50", "p99", "p99.9", "p99.99", "max", "open"]);
     let mut rows = Vec::new();
     for row in &report.functions {
         let mut cells = vec![clipped(&row.name, NAME_MAX)];
         if options.by_line {
             cells.push(format!("{}:{}", row.file, row.line));
         }
-        cells.extend(numbers(&row.calls, options.sort));
+        cells.extend(numbers(&row.calls));
         rows.push(cells);
         for caller in row.callers.iter().take(if options.callers { CALLERS_MAX } else { 0 }) {
             let name = caller.caller.as_deref().unwrap_or("(bottom of the stack)");
             let mut cells = vec![format!("  ← {}", clipped(name, NAME_MAX - 4))];
             cells.resize(left, String::new());
-            cells.extend(numbers(&caller.calls, options.sort));
+            cells.extend(numbers(&caller.calls));
             rows.push(cells);
         }
     }
     grid(&heads, left, &rows)
 }
 
-fn numbers(calls: &Durations, sort: Sort) -> Vec<String> {
-    let (_, bounds) = sort.bounds(calls);
-    let seen = calls.count + calls.gap + calls.partial;
+fn numbers(calls: &Durations) -> Vec<String> {
     let mut cells = vec![count(calls.count)];
     let quantiles = [calls.p50, calls.p99, calls.p999, calls.p9999, calls.max];
-    cells.extend(quantiles.iter().map(|one| shown(one.ns)));
-    cells.push(shown((bounds.high_ns - bounds.low_ns).div_ceil(2)));
-    cells.push(percent(calls.gap as f64 / seen.max(1) as f64));
+    cells.extend(
+        quantiles.map(|bounds| if calls.count == 0 { "?".into() } else { bounded(bounds) }),
+    );
     cells.push(count(calls.partial));
     cells
 }

@@ -92,6 +92,45 @@ static int truth(unsigned calls) {
     return 0;
 }
 
+/* ---- durations: calls that write down how long they took, of which some take a slow path ---- */
+
+/* The call took the time from start to end at least, and that from before to after at most. */
+struct duration {
+    uint64_t generation, before, start, end, after;
+};
+
+APART static void slow_path(uint64_t us) {
+    margin();
+    spin(us);
+    margin();
+}
+
+APART static void request(struct duration *duration, unsigned i) {
+    margin();
+    duration->start = tw_profile_now();
+    duration->generation = tw_profile_context->generation;
+    spin(600 + i % 7 * 200);
+    if (i % 100 == 0)
+        slow_path(20000 + i % 2000 * 30);
+    duration->end = tw_profile_now();
+    margin();
+}
+
+/* Prints which call each request was, and how many ticks it took at least and at most. */
+static int durations(unsigned requests) {
+    struct duration *all = calloc(requests, sizeof *all);
+    for (unsigned i = 0; i < requests; i++) {
+        all[i].before = tw_profile_now();
+        margin();
+        request(&all[i], i);
+        margin();
+        all[i].after = tw_profile_now();
+    }
+    for (unsigned i = 0; i < requests; i++)
+        printf("%lu %lu %lu\n", all[i].generation, all[i].end - all[i].start, all[i].after - all[i].before);
+    return 0;
+}
+
 /* ---- refresh: twenty frames, built anew every so often (the paper's section 6.1) ---- */
 
 APART static void frames(unsigned depth, uint64_t us) {
@@ -347,6 +386,8 @@ int main(int argc, char **argv) {
     calibrate();
     if (!strcmp(scene, "truth"))
         return truth((unsigned)first);
+    if (!strcmp(scene, "durations"))
+        return durations((unsigned)first);
     if (!strcmp(scene, "refresh"))
         return refresh(first, second);
     if (!strcmp(scene, "locks"))

@@ -2,11 +2,12 @@
 //!
 //! One pass over the records, in memory bounded by the number of functions and threads.
 
+mod interval;
 mod spread;
 mod locks;
 mod report;
 
-pub use report::{CallerRow, Durations, FunctionRow, LockRow, Quantile, Report};
+pub use report::{Bounds, CallerRow, Durations, FunctionRow, LockRow, Report};
 
 pub(crate) use report::wait_name;
 
@@ -14,8 +15,9 @@ use crate::clock::Clocks;
 use crate::hash::Map;
 use crate::names::Names;
 use crate::quality::Quality;
-use crate::record::{Call, CallFlags, FunctionId, Record};
+use crate::record::{Call, CallFlags, FunctionId, Record, Ticks};
 use crate::trace::{Ending, Header, TraceError};
+use interval::{Interval, within_recording};
 use locks::Locks;
 use spread::Spread;
 
@@ -32,6 +34,9 @@ pub struct Functions {
     locks: Locks,
     records: u64,
     beyond: u64,
+    began: Ticks,
+    /// The last end of a call.
+    until: Ticks,
 }
 
 /// A function as called by one caller.
@@ -40,10 +45,19 @@ struct Pair {
     caller: Option<FunctionId>,
     spread: Spread,
     salvaged: u64,
-    /// Calls that touch a gap, kept out.
+    /// Calls of which the scanner missed the start or the end.
     gap: u64,
-    /// Calls whose start or end lies outside the recording, kept out, and the longest of them.
-    partial: (u64, u64),
+    /// Calls whose start or end lies outside the recording.
+    partial: u64,
+    left_out: LeftOut,
+}
+
+/// Calls of whose duration nothing is known: they are in no quantile.
+#[derive(Clone, Copy, Default)]
+struct LeftOut {
+    count: u64,
+    /// The most that one of them can have taken of the recording, in ticks.
+    longest: Ticks,
 }
 
 impl Functions {
@@ -59,6 +73,8 @@ impl Functions {
             locks: Locks::default(),
             records: 0,
             beyond: 0,
+            began: header.clock.ticks,
+            until: header.clock.ticks,
         }
     }
 
@@ -86,24 +102,18 @@ impl Functions {
         let rate = self.clocks.rate();
         self.quality.beyond_bounds = self.beyond + self.names.forgotten() + self.locks.beyond();
         self.quality.end(ending, rate);
-        report::build(self.pairs, self.locks, self.names, rate, self.quality, self.records)
+        let length = self.until - self.began;
+        report::build(self.pairs, self.locks, self.names, rate, length, self.quality, self.records)
     }
 
     fn call(&mut self, call: &Call) {
         self.locks.call(call);
+        self.until = self.until.max(call.end);
         let Some(pair) = self.pair(call.function, call.parent) else {
             self.beyond += 1;
             return;
         };
-        let length = call.end.saturating_sub(call.start);
-        if call.flags.has(CallFlags::UNFINISHED | CallFlags::STARTED_BEFORE) {
-            pair.partial = (pair.partial.0 + 1, pair.partial.1.max(length));
-        } else if call.flags.has(CallFlags::GAP) {
-            pair.gap += 1;
-        } else {
-            pair.salvaged += u64::from(call.flags.has(CallFlags::SALVAGED));
-            pair.spread.add(length, u64::from(call.start_slack) + u64::from(call.end_slack));
-        }
+        pair.add(call);
     }
 
     fn pair(&mut self, function: FunctionId, caller: Option<FunctionId>) -> Option<&mut Pair> {
@@ -123,7 +133,28 @@ impl Functions {
 
 impl Pair {
     fn new(function: FunctionId, caller: Option<FunctionId>) -> Self {
-        Self { function, caller, spread: Spread::new(), salvaged: 0, gap: 0, partial: (0, 0) }
+        Self {
+            function,
+            caller,
+            spread: Spread::new(),
+            salvaged: 0,
+            gap: 0,
+            partial: 0,
+            left_out: LeftOut::default(),
+        }
+    }
+
+    fn add(&mut self, call: &Call) {
+        let duration = Interval::of(call);
+        if duration.is_unknown() {
+            self.left_out.add(LeftOut { count: 1, longest: within_recording(call) });
+            return;
+        }
+        let has = |bits| u64::from(call.flags.has(bits));
+        self.gap += has(CallFlags::GAP);
+        self.partial += has(CallFlags::UNFINISHED | CallFlags::STARTED_BEFORE);
+        self.salvaged += has(CallFlags::SALVAGED);
+        self.spread.add(duration);
     }
 
     /// Adds the calls of `other`, as if they had come from the same caller.
@@ -131,7 +162,14 @@ impl Pair {
         self.spread.merge(&other.spread);
         self.salvaged += other.salvaged;
         self.gap += other.gap;
-        let (count, longest) = other.partial;
-        self.partial = (self.partial.0 + count, self.partial.1.max(longest));
+        self.partial += other.partial;
+        self.left_out.add(other.left_out);
+    }
+}
+
+impl LeftOut {
+    fn add(&mut self, other: Self) {
+        self.count += other.count;
+        self.longest = self.longest.max(other.longest);
     }
 }

@@ -1,11 +1,12 @@
 //! The result, as tables and JSON show it.
 
-use super::Pair;
+use super::interval::Interval;
 use super::locks::{Key, Locks, Sum};
+use super::{LeftOut, Pair};
 use crate::clock::Rate;
 use crate::names::Names;
 use crate::quality::Quality;
-use crate::record::{FunctionId, WaitKind};
+use crate::record::{FunctionId, Ticks, WaitKind};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -16,8 +17,14 @@ pub struct Report {
     pub records: u64,
     /// How ticks became time.
     pub rate: Rate,
+    /// From the beginning of the recording to the last end of a call, in nanoseconds.
+    pub length_ns: u64,
     /// What the trace does not tell.
     pub quality: Quality,
+    /// Calls of all functions that are in no quantile, since nothing is known of their duration.
+    pub left_out: u64,
+    /// The most that one of these can have taken of the recording, in nanoseconds.
+    pub left_out_max_ns: u64,
     /// In the order of their numbers; sorting is the reader's choice.
     pub functions: Vec<FunctionRow>,
     /// The tables, for whoever wants addresses and lines.
@@ -58,46 +65,45 @@ pub struct CallerRow {
     pub calls: Durations,
 }
 
-/// How long calls took. Calls that touch a gap, or that began or ended outside the recording, are
-/// counted but in no quantile.
+/// How long calls took. Every call counts as the interval that its duration is known to lie in.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Durations {
-    /// Calls measured.
+    /// Calls that the quantiles are of.
     pub count: u64,
-    /// Their sum, in nanoseconds.
-    pub total_ns: u64,
+    /// Their sum.
+    pub total: Bounds,
     /// The median.
-    pub p50: Quantile,
+    pub p50: Bounds,
     /// One in a hundred is longer.
-    pub p99: Quantile,
+    pub p99: Bounds,
     /// One in a thousand.
-    pub p999: Quantile,
+    pub p999: Bounds,
     /// One in ten thousand.
-    pub p9999: Quantile,
+    pub p9999: Bounds,
     /// The longest.
-    pub max: Quantile,
-    /// Measured calls that come from torn scans.
+    pub max: Bounds,
+    /// Of `count`, calls that come from torn scans.
     pub salvaged: u64,
-    /// Calls kept out because the scanner was away at some time of them.
+    /// Of `count`, calls that began or ended while the scanner was away: their bounds are wide.
     pub gap: u64,
-    /// Calls kept out because they began before or were live after the recording.
+    /// Of `count`, calls that began before or were live after the recording: they have no upper bound.
     pub partial: u64,
-    /// The longest of these, as far as it was seen: a lower bound, in nanoseconds.
-    pub partial_max_ns: u64,
+    /// Calls beside `count`, of whose duration nothing is known.
+    pub left_out: u64,
+    /// The most that one of these can have taken of the recording, in nanoseconds.
+    pub left_out_max_ns: u64,
 }
 
-/// A quantile with the bounds within which it truly lies, in nanoseconds.
+/// What a quantile, a sum or the longest duration lies between, in nanoseconds.
 ///
 /// The bounds come from when the scanner looked, not from chance: they say nothing about how well a
 /// few calls stand for all that might have been.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
-pub struct Quantile {
-    /// Taking the middle of what each duration may have been.
-    pub ns: u64,
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
+pub struct Bounds {
     /// Not less than this.
     pub low_ns: u64,
-    /// Not more than this.
-    pub high_ns: u64,
+    /// Not more than this; `None` (in JSON `null`): no upper bound is known.
+    pub high_ns: Option<u64>,
 }
 
 /// Waits for one lock within the calls of one function.
@@ -129,9 +135,12 @@ pub(super) fn build(
     locks: Locks,
     names: Names,
     rate: Rate,
+    length: Ticks,
     quality: Quality,
     records: u64,
 ) -> Report {
+    let mut left_out = LeftOut::default();
+    pairs.iter().for_each(|pair| left_out.add(pair.left_out));
     let mut by_function: BTreeMap<FunctionId, Vec<Pair>> = BTreeMap::new();
     for pair in pairs {
         by_function.entry(pair.function).or_default().push(pair);
@@ -147,7 +156,9 @@ pub(super) fn build(
             row(id, &pairs, waits, &names, rate)
         })
         .collect();
-    Report { records, rate, quality, functions, names }
+    let (left_out, left_out_max_ns) = (left_out.count, rate.ns(left_out.longest));
+    let length_ns = rate.ns(length);
+    Report { records, rate, length_ns, quality, left_out, left_out_max_ns, functions, names }
 }
 
 fn row(
@@ -160,7 +171,7 @@ fn row(
     let mut all = Pair::new(id, None);
     pairs.iter().for_each(|pair| all.merge(pair));
     let mut callers: Vec<&Pair> = pairs.iter().collect();
-    callers.sort_by_key(|pair| (std::cmp::Reverse(pair.spread.total()), pair.caller));
+    callers.sort_by_key(|pair| (std::cmp::Reverse(pair.spread.total().low), pair.caller));
     waits.sort_by_key(|(key, sum)| (std::cmp::Reverse(sum.total), *key));
     let known = names.function(id);
     FunctionRow {
@@ -182,28 +193,26 @@ fn row(
 }
 
 fn durations(pair: &Pair, rate: Rate) -> Durations {
-    let quantile = |q| {
-        let (middle, low, high) = pair.spread.quantile(q);
-        Quantile { ns: rate.ns(middle), low_ns: rate.ns(low), high_ns: rate.ns(high) }
-    };
-    let (longest, slack) = pair.spread.longest();
+    let quantile = |q| bounds(pair.spread.quantile(q), rate);
     Durations {
         count: pair.spread.count(),
-        total_ns: rate.ns(pair.spread.total()),
+        total: bounds(pair.spread.total(), rate),
         p50: quantile(0.5),
         p99: quantile(0.99),
         p999: quantile(0.999),
         p9999: quantile(0.9999),
-        max: Quantile {
-            ns: rate.ns(longest),
-            low_ns: rate.ns(longest.saturating_sub(slack)),
-            high_ns: quantile(1.0).high_ns,
-        },
+        max: bounds(pair.spread.longest(), rate),
         salvaged: pair.salvaged,
         gap: pair.gap,
-        partial: pair.partial.0,
-        partial_max_ns: rate.ns(pair.partial.1),
+        partial: pair.partial,
+        left_out: pair.left_out.count,
+        left_out_max_ns: rate.ns(pair.left_out.longest),
     }
+}
+
+fn bounds(ticks: Interval, rate: Rate) -> Bounds {
+    let high_ns = (ticks.high != Ticks::MAX).then(|| rate.ns(ticks.high));
+    Bounds { low_ns: rate.ns(ticks.low), high_ns }
 }
 
 fn lock(key: &Key, sum: &Sum, names: &Names, rate: Rate) -> LockRow {

@@ -1,87 +1,94 @@
 //! The distribution of durations that are only known to lie in intervals.
 
+use super::interval::Interval;
+use crate::record::Ticks;
 use hdrhistogram::Histogram;
 
 /// Two significant digits: a bucket is at most 1 % wide.
 const DIGITS: u8 = 2;
-/// Longer durations count as this many ticks: 26 h at 3 GHz.
+/// Lower bounds beyond count as this many ticks, 26 h at 3 GHz; upper bounds beyond as none.
 const LONGEST: u64 = 1 << 48;
 
-/// Durations in ticks, each `length ± slack`.
+/// Durations in ticks, each within its interval.
 ///
-/// Three histograms: of the shortest, the middle and the longest that each duration may have been.
-/// Whatever the true durations are, their quantile lies between those of the outer two, since
-/// raising some values never lowers a quantile. About 30 KB for durations up to 10 ms.
+/// Two histograms: of the shortest and of the longest that each duration may have been. Whatever the
+/// true durations are, their quantile lies between those of the two, since raising some values never
+/// lowers a quantile. About 20 KB for durations up to 10 ms.
 #[derive(Clone)]
 pub(super) struct Spread {
     low: Histogram<u32>,
-    middle: Histogram<u32>,
+    /// Of those that have an upper bound.
     high: Histogram<u32>,
-    longest: (u64, u64),
-    total: u64,
+    longest: Interval,
+    total: Interval,
 }
 
 impl Spread {
     pub(super) fn new() -> Self {
         let empty = Histogram::new(DIGITS).expect("two digits are within the library's range");
-        Self { low: empty.clone(), middle: empty.clone(), high: empty, longest: (0, 0), total: 0 }
+        let none = Interval { low: 0, high: 0 };
+        Self { low: empty.clone(), high: empty, longest: none, total: none }
     }
 
-    pub(super) fn add(&mut self, length: u64, slack: u64) {
-        let length = length.min(LONGEST);
-        for (histogram, value) in [
-            (&mut self.low, length.saturating_sub(slack)),
-            (&mut self.middle, length),
-            (&mut self.high, length.saturating_add(slack)),
-        ] {
-            histogram.record(value.min(LONGEST)).expect("the histogram grows");
+    pub(super) fn add(&mut self, duration: Interval) {
+        let low = duration.low.min(LONGEST);
+        let high = if duration.high > LONGEST { Ticks::MAX } else { duration.high };
+        self.low.record(low).expect("the histogram grows");
+        if high != Ticks::MAX {
+            self.high.record(high).expect("the histogram grows");
         }
-        self.longest = self.longest.max((length, slack));
-        self.total = self.total.saturating_add(length);
+        self.sum_up(Interval { low, high }, Interval { low, high });
     }
 
     pub(super) fn merge(&mut self, other: &Self) {
-        for (own, other) in [
-            (&mut self.low, &other.low),
-            (&mut self.middle, &other.middle),
-            (&mut self.high, &other.high),
-        ] {
-            own.add(other).expect("the histogram grows");
-        }
-        self.longest = self.longest.max(other.longest);
-        self.total = self.total.saturating_add(other.total);
+        self.low.add(&other.low).expect("the histogram grows");
+        self.high.add(&other.high).expect("the histogram grows");
+        self.sum_up(other.longest, other.total);
+    }
+
+    fn sum_up(&mut self, longest: Interval, total: Interval) {
+        self.longest.low = self.longest.low.max(longest.low);
+        self.longest.high = self.longest.high.max(longest.high);
+        self.total.low = self.total.low.saturating_add(total.low);
+        self.total.high = self.total.high.saturating_add(total.high);
     }
 
     pub(super) fn count(&self) -> u64 {
-        self.middle.len()
+        self.low.len()
     }
 
-    pub(super) const fn total(&self) -> u64 {
+    /// All durations together.
+    pub(super) const fn total(&self) -> Interval {
         self.total
     }
 
-    /// The longest and its slack.
-    pub(super) const fn longest(&self) -> (u64, u64) {
+    /// The longest duration.
+    pub(super) const fn longest(&self) -> Interval {
         self.longest
     }
 
-    /// The quantile `q`, and the least and the greatest that it may truly have been.
-    pub(super) fn quantile(&self, q: f64) -> (u64, u64, u64) {
-        let middle = at(&self.middle, q).min(self.longest.0);
-        let low = self.low.lowest_equivalent(at(&self.low, q)).min(middle);
-        (middle, low, at(&self.high, q).max(middle))
+    /// The least and the greatest that the quantile `q` may truly have been.
+    pub(super) fn quantile(&self, q: f64) -> Interval {
+        let rank = rank(q, self.count());
+        let low = at(&self.low, rank).map_or(0, |value| self.low.lowest_equivalent(value));
+        // Ranks beyond those with an upper bound are those without.
+        let high = at(&self.high, rank).unwrap_or(self.longest.high);
+        Interval { low, high: high.min(self.longest.high) }
     }
 }
 
-/// The smallest value that at least the share `q` does not exceed, rounded up to its bucket's edge.
-fn at(histogram: &Histogram<u32>, q: f64) -> u64 {
-    let count = histogram.len() as f64;
-    if count == 0.0 {
-        return 0;
-    }
-    let rank = (q * count - count * 1e-12).ceil().max(1.0);
+/// The number, in ascending order and from 1, of the smallest value that at least the share `q` of `count`
+/// values does not exceed.
+fn rank(q: f64, count: u64) -> u64 {
+    let count = count as f64;
+    (q * count - count * 1e-12).ceil().max(1.0) as u64
+}
+
+/// The value with this number, rounded up to its bucket's edge; `None` where there are fewer.
+fn at(histogram: &Histogram<u32>, rank: u64) -> Option<u64> {
     // The library rounds share × count up, so half a rank less lands exactly on the rank.
-    histogram.value_at_quantile((rank - 0.5) / count)
+    let share = (rank as f64 - 0.5) / histogram.len() as f64;
+    (rank <= histogram.len()).then(|| histogram.value_at_quantile(share))
 }
 
 #[cfg(test)]
@@ -90,31 +97,32 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
+        /// A call in three has no upper bound.
         #[test]
         fn the_bounds_hold_the_quantile_of_whatever_the_truth_was(
-            calls in prop::collection::vec((0u64..1 << 30, 0u64..1 << 16, -1.0f64..=1.0), 1..200),
+            calls in prop::collection::vec((0u64..1 << 30, 0u64..1 << 16, 0.0f64..=1.0, 0u8..3), 1..200),
             q in 0.0f64..=1.0,
         ) {
             let mut spread = Spread::new();
-            for &(length, slack, _) in &calls {
-                spread.add(length, slack);
+            let mut truth = Vec::new();
+            for &(low, width, share, bounded) in &calls {
+                let high = if bounded == 0 { Ticks::MAX } else { low + width };
+                spread.add(Interval { low, high });
+                let reach = if bounded == 0 { 1 << 40 } else { width };
+                truth.push(low + (reach as f64 * share) as u64);
             }
-            let rank = ((q * calls.len() as f64).ceil() as usize).clamp(1, calls.len()) - 1;
-            let mut truth: Vec<u64> = calls
-                .iter()
-                .map(|&(length, slack, error)| {
-                    length.saturating_add_signed((slack as f64 * error) as i64)
-                })
-                .collect();
             truth.sort_unstable();
-            let (middle, low, high) = spread.quantile(q);
-            prop_assert!(low <= truth[rank] && truth[rank] <= high);
-            let mut lengths: Vec<u64> = calls.iter().map(|call| call.0).collect();
-            lengths.sort_unstable();
-            prop_assert!(middle >= lengths[rank]);
-            prop_assert!(middle as f64 <= lengths[rank] as f64 * 1.01 + 1.0);
-            prop_assert_eq!(spread.longest().0, lengths[lengths.len() - 1]);
-            prop_assert_eq!(spread.total(), lengths.iter().sum::<u64>());
+            let rank = ((q * calls.len() as f64).ceil() as usize).clamp(1, calls.len()) - 1;
+            let found = spread.quantile(q);
+            prop_assert!(found.low <= truth[rank] && truth[rank] <= found.high, "{:?}", found);
+            let longest = spread.longest();
+            let last = truth[calls.len() - 1];
+            prop_assert!(longest.low <= last && last <= longest.high, "{:?}", longest);
+            prop_assert!(spread.total().low <= truth.iter().sum());
+            // No wider than buckets of 1 % make what the intervals themselves say.
+            let mut lows: Vec<u64> = calls.iter().map(|call| call.0).collect();
+            lows.sort_unstable();
+            prop_assert!(found.low as f64 >= lows[rank] as f64 * 0.99 - 1.0);
         }
     }
 
@@ -122,23 +130,37 @@ mod tests {
     fn merging_is_recording_all_in_one() {
         let (mut all, mut one, mut other) = (Spread::new(), Spread::new(), Spread::new());
         for n in 0..1_000u64 {
-            all.add(n * n, n);
-            if n % 3 == 0 { &mut one } else { &mut other }.add(n * n, n);
+            let high = if n == 500 { Ticks::MAX } else { n * n + n };
+            let duration = Interval { low: n * n - n / 2, high };
+            all.add(duration);
+            if n % 3 == 0 { &mut one } else { &mut other }.add(duration);
         }
         one.merge(&other);
         for q in [0.0, 0.5, 0.99, 0.9999, 1.0] {
             assert_eq!(one.quantile(q), all.quantile(q));
         }
-        assert_eq!((one.count(), one.longest()), (1_000, (998_001, 999)));
-        assert_eq!(Spread::new().quantile(0.99), (0, 0, 0));
+        assert_eq!((one.count(), one.total()), (1_000, all.total()));
+        assert_eq!(one.longest(), Interval { low: 997_502, high: Ticks::MAX });
+        assert_eq!(Spread::new().quantile(0.99), Interval { low: 0, high: 0 });
     }
 
     #[test]
-    fn endless_calls_count_as_the_longest() {
+    fn one_call_without_an_upper_bound_takes_it_from_the_last_rank_only() {
         let mut spread = Spread::new();
-        spread.add(u64::MAX, u64::MAX);
-        spread.add(u64::MAX, 1);
-        assert!(spread.quantile(0.5).0 >= LONGEST);
-        assert_eq!(spread.total(), 2 * LONGEST);
+        (0..99).for_each(|_| spread.add(Interval { low: 100, high: 110 }));
+        spread.add(Interval { low: 5, high: Ticks::MAX });
+        assert_eq!(spread.quantile(0.99).high, 110);
+        assert_eq!(spread.quantile(0.999).high, Ticks::MAX);
+        assert_eq!(spread.quantile(0.999).low, 100);
+    }
+
+    #[test]
+    fn endless_calls_have_the_longest_as_lower_bound_and_no_upper() {
+        let mut spread = Spread::new();
+        spread.add(Interval { low: u64::MAX, high: u64::MAX });
+        spread.add(Interval { low: LONGEST + 1, high: LONGEST + 2 });
+        let found = spread.quantile(0.5);
+        assert!(found.low >= LONGEST / 100 * 99 && found.high == Ticks::MAX, "{found:?}");
+        assert_eq!(spread.total().low, 2 * LONGEST);
     }
 }

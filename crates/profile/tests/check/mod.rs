@@ -92,9 +92,11 @@ fn analyse(bytes: &[u8]) {
     let report = functions.finish(&reader.ending());
     for row in &report.functions {
         let calls = &row.calls;
-        for quantile in [calls.p50, calls.p99, calls.p999, calls.p9999, calls.max] {
-            assert!(quantile.low_ns <= quantile.ns && quantile.ns <= quantile.high_ns);
+        let ascending = [calls.p50, calls.p99, calls.p999, calls.p9999, calls.max];
+        for bounds in ascending.iter().chain([&calls.total]) {
+            assert!(bounds.high_ns.is_none_or(|high_ns| bounds.low_ns <= high_ns), "{bounds:?}");
         }
+        assert!(ascending.is_sorted_by_key(|bounds| bounds.low_ns), "{calls:?}");
         assert_eq!(calls.count, row.callers.iter().map(|caller| caller.calls.count).sum::<u64>());
     }
     let mut details = requests.finish(&reader.ending());

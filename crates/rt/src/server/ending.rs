@@ -93,18 +93,14 @@ fn completion(origin: &Origin, started: Instant, ended: Instant, outcome: Outcom
 
 #[cfg(test)]
 mod tests {
-    use super::super::event_loop::Start;
-    use super::super::introspect::Reporter;
-    use super::super::shared::{Inbox, Shared};
-    use super::super::testing::{at, job, open};
+    use super::super::testing::{at, event_loop, job, open};
     use super::*;
     use crate::config::ServerConfig;
-    use crate::poll::Poller;
-    use std::sync::mpsc::{Receiver, Sender, channel};
+    use std::sync::mpsc::{Sender, channel};
     use std::sync::{Arc, Mutex};
     use std::time::Duration;
     use tailwater_control::{Admission, Arrival, Gauges, Offer, Shard, Verdict, Wish};
-    use tailwater_core::{Observer, SessionId, Silent};
+    use tailwater_core::{Observer, SessionId};
 
     /// Admits everything, and tells how it ended.
     struct Tells(Mutex<Sender<Completion>>);
@@ -164,24 +160,13 @@ mod tests {
         }
     }
 
-    type Never = std::future::Pending<Reply>;
-
-    /// A loop that is not run, and what its controller hears.
-    fn event_loop() -> (EventLoop<Never>, Receiver<Completion>) {
-        let (tells, told) = channel();
-        let admission = Arc::new(Tells(Mutex::new(tells)));
-        let inboxes = Arc::new([Inbox::new().unwrap()]);
-        let shared = Arc::new(Shared::new(ServerConfig::default(), admission, inboxes));
-        let (_, questions) = Reporter::new(shared.clone());
-        let poller = Poller::new().unwrap();
-        let start = Start { shared, index: 0, poller, listener: None, pool: None, questions };
-        (EventLoop::new(start, Box::new(Silent)), told)
-    }
-
     /// A request that a worker served from its second to its fifth millisecond comes back at some time.
     #[test]
     fn the_way_back_from_a_worker_is_no_service() {
-        let (mut event_loop, told) = event_loop();
+        let (tells, told) = channel();
+        let admission = Arc::new(Tells(Mutex::new(tells)));
+        let mut event_loop: EventLoop<std::future::Pending<Reply>> =
+            event_loop(ServerConfig::default(), admission);
         let (connection, _client) = open(&mut event_loop.connections);
         connection.work.pending = 1;
         event_loop.unanswered = 1;

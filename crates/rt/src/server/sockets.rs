@@ -146,3 +146,70 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{event_loop, streams};
+    use super::*;
+    use crate::config::ServerConfig;
+    use crate::service::Request;
+    use std::future::{Ready, ready};
+    use std::time::Duration;
+    use tailwater_control::catalog::Spec;
+    use tailwater_core::{MethodId, RequestId, Stamp};
+    use tailwater_wire::{Hello, Limits, VERSION_MAX, VERSION_MIN};
+
+    /// A HELLO, and a request behind it.
+    fn opening() -> Vec<u8> {
+        let mut bytes = Vec::new();
+        Hello {
+            version_min: VERSION_MIN,
+            version_max: VERSION_MAX,
+            features: 0,
+            max_frame: Limits::DEFAULT,
+            client_id: 0,
+            tenant: 0,
+        }
+        .encode(&mut bytes);
+        let request = tailwater_wire::Request {
+            id: RequestId(1),
+            method: MethodId(1),
+            register: true,
+            demand: 0,
+            acked: 0,
+            echo: None,
+            sent_at: Stamp(0),
+            budget_us: 0,
+            tenant: 0,
+            priority: 128,
+            payload: b"",
+        };
+        request.encode(&Limits::default(), &mut bytes).unwrap();
+        bytes
+    }
+
+    /// In the sockets no controller sees them wait.
+    #[test]
+    fn what_comes_beside_a_long_handler_waits_in_the_queue() {
+        // So long that the test's own thread is not off its core for as long between two sockets.
+        let share = Duration::from_millis(200);
+        let none = Spec::named("none").build(share, 1, 0).unwrap();
+        let config = ServerConfig { drain_every: share, ..ServerConfig::default() };
+        let mut event_loop: EventLoop<Ready<Reply>> = event_loop(config, none.admission);
+        let mut clients = Vec::new();
+        for _ in 0..3 {
+            let (server, client) = streams();
+            event_loop.adopt(server);
+            let bytes = opening();
+            assert_eq!(client.write(&bytes), Transfer::Bytes(bytes.len()));
+            clients.push(client);
+        }
+        let takes_long = move |_: Request| {
+            let begin = crate::time::now();
+            while crate::time::now().since(begin) < share {}
+            ready(Reply::ok(Vec::new()))
+        };
+        event_loop.take_in(&takes_long);
+        assert!(!event_loop.queue.is_empty(), "the others' requests are in their sockets");
+    }
+}

@@ -2,11 +2,18 @@
 
 use super::connection::{Connection, Phase};
 use super::connections::Connections;
+use super::event_loop::{EventLoop, Start};
+use super::introspect::Reporter;
 use super::job::{Job, Origin};
 use super::key::{ConnectionKey, RequestKey};
+use super::shared::{Inbox, Shared};
+use crate::config::ServerConfig;
 use crate::net::{Accept, Listener, Stream};
-use crate::service::Request;
-use tailwater_core::{Instant, MethodId, RequestId};
+use crate::poll::Poller;
+use crate::service::{Reply, Request};
+use std::sync::Arc;
+use tailwater_control::Admission;
+use tailwater_core::{Instant, MethodId, RequestId, Silent};
 
 pub(super) fn at(ms: u64) -> Instant {
     Instant::from_nanos(ms * 1_000_000)
@@ -46,4 +53,17 @@ pub(super) fn open(connections: &mut Connections) -> (&mut Connection, Stream) {
     let connection = connections.add(server, at(0), at(10_000));
     connection.phase = Phase::Open;
     (connection, client)
+}
+
+/// A loop without a listener, in whose place the test takes its turns.
+pub(super) fn event_loop<F: Future<Output = Reply>>(
+    config: ServerConfig,
+    admission: Arc<dyn Admission>,
+) -> EventLoop<F> {
+    let inboxes = Arc::new([Inbox::new().unwrap()]);
+    let shared = Arc::new(Shared::new(config, admission, inboxes));
+    let (_, questions) = Reporter::new(shared.clone());
+    let poller = Poller::new().unwrap();
+    let start = Start { shared, index: 0, poller, listener: None, pool: None, questions };
+    EventLoop::new(start, Box::new(Silent))
 }

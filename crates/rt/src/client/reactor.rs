@@ -96,14 +96,17 @@ impl Reactor {
         }
     }
 
-    /// Ends the calls whose deadlines have passed.
-    fn time_out(&mut self, time: Instant) {
+    /// Ends the calls whose deadlines have passed. True if there was one.
+    fn time_out(&mut self, time: Instant) -> bool {
+        let mut ended = false;
         while let Some((token, place)) = self.callers.next_timed_out(time) {
             let waits = self.channels[place.replica].is_waiting(place.id);
             self.cancel(time, Some(place));
             let error = if waits { CallError::Expired } else { CallError::TimedOut };
             self.callers.fill(token, Err(error));
+            ended = true;
         }
+        ended
     }
 
     fn on_event(&mut self, replica: usize, event: Event) {
@@ -139,14 +142,18 @@ impl Reactor {
     /// Gives every call a place, or its end. The health of the replicas is looked at first: a new call does
     /// not go to one that has just been lost.
     fn decide(&mut self, time: Instant) {
-        let has_changed = self.routes.look(time, &self.channels);
+        let mut has_changed = self.routes.look(time, &self.channels);
         self.tell_trouble();
         for failed in std::mem::take(&mut self.failed) {
             self.retry(time, failed);
         }
         // Behind the ends that are known: an answer that has come is no late one, and a call that was not
         // sent hears why.
-        self.time_out(time);
+        if self.time_out(time) {
+            // A call that was not answered in time casts doubt on its replica, and its caller may be here
+            // with the next one already.
+            has_changed |= self.routes.look(time, &self.channels);
+        }
         while let Some(Order { call, filler }) = self.desk.next_order() {
             if let Some(token) = self.callers.add(call.deadline, filler) {
                 self.begin(time, token, call);

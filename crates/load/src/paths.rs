@@ -251,7 +251,7 @@ steps = [{ lock = "A", steps = [{ lock = "B", steps = [{ wait = "20ms" }] }] },
                 deadline: None,
                 priority: 128,
                 tenant: 0,
-                peer: None,
+                peer: tailwater_rt::PeerRef::default(),
             };
             let mut walking = Box::pin(walk(walker.clone(), request));
             let mut context = std::task::Context::from_waker(std::task::Waker::noop());

@@ -30,6 +30,6 @@ mod timers;
 
 pub use config::{Introspection, LockRules, Placement, Reception, ServerConfig, Tenants};
 pub use counters::Totals;
-pub use net::{Address, KeepAlive, ListenError, Peer};
+pub use net::{Address, KeepAlive, ListenError, Peer, PeerRef};
 pub use server::{Drained, Remaining, Server, StartError};
 pub use service::{Reply, Request, Router, Service};

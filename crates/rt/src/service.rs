@@ -1,10 +1,9 @@
 //! What a handler is: a function from a request to a future of a reply.
 
-use crate::net::Peer;
+use crate::net::PeerRef;
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
 use tailwater_control::Reason;
 use tailwater_core::{Instant, MethodId};
 use tailwater_sync::Refused;
@@ -24,8 +23,8 @@ pub struct Request {
     /// On whose behalf; zero for nobody in particular. The client's word, unless the server's
     /// [`Tenants`](crate::Tenants) tell.
     pub tenant: u32,
-    /// The other end of the connection; `None` where the kernel did not tell.
-    pub peer: Option<Arc<Peer>>,
+    /// The other end of the connection.
+    pub peer: PeerRef,
 }
 
 /// What a handler answers.

@@ -164,7 +164,7 @@ mod tests {
             deadline: None,
             priority: 128,
             tenant: 0,
-            peer: None,
+            peer: tailwater_rt::PeerRef::default(),
         };
         match at_once(router.call(request)) {
             Reply::Response { status, payload } => (status, payload),

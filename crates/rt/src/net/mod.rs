@@ -16,5 +16,5 @@ pub use dial::{Dial, DialError, Dialed, Dialing};
 pub use keep_alive::KeepAlive;
 pub use listener::ListenError;
 pub(crate) use listener::{Accept, Listener};
-pub use peer::Peer;
+pub use peer::{Peer, PeerRef};
 pub use stream::{Stream, Transfer};

@@ -13,7 +13,8 @@ use crate::service::{Reply, Request};
 use std::time::Duration;
 use tailwater_control::{Arrival, Echo, Reached, Reason, Verdict};
 use tailwater_core::{MethodId, RequestId};
-use tailwater_wire::{ClientFrame, GoodbyeCode, Hello, Pong};
+use tailwater_sync::budget::TaskBudget;
+use tailwater_wire::{ClientFrame, GoodbyeCode, Hello, Ping, Pong};
 
 /// A connection that says goodbye waits for its answers for this long.
 const ANSWERS_DUE: Duration = Duration::from_secs(1);
@@ -69,7 +70,11 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
             match connection.input.next(reading.rest(), &limits, now) {
                 Next::Frame(frame, length) => {
                     self.totals.frames_in += 1;
-                    self.on_frame(key, &frame);
+                    if matches!(connection.phase, Phase::Greeting(_)) {
+                        self.on_first(key, &frame);
+                    } else {
+                        self.on_frame(key, &frame);
+                    }
                     reading.take(length);
                     between(self);
                 }
@@ -83,15 +88,17 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
         Stop::Fair
     }
 
+    fn on_first(&mut self, key: ConnectionKey, frame: &ClientFrame<'_>) {
+        match frame {
+            ClientFrame::Hello(hello) => self.on_hello(key, hello),
+            ClientFrame::Goodbye(_) => self.close(key),
+            _ => self.break_rule(key, "the first frame must be a HELLO"),
+        }
+    }
+
     fn on_frame(&mut self, key: ConnectionKey, frame: &ClientFrame<'_>) {
-        let Some(connection) = self.connections.get_mut(key) else { return };
-        let greets = matches!(connection.phase, Phase::Greeting(_));
         let (now, session) = (self.clock.now(), key.session());
         match frame {
-            ClientFrame::Hello(hello) if greets => self.on_hello(key, hello),
-            ClientFrame::Goodbye(_) => self.close(key),
-            _ if greets => self.break_rule(key, "the first frame must be a HELLO"),
-            ClientFrame::Hello(_) => self.break_rule(key, "a HELLO comes once, first of all"),
             ClientFrame::Request(request) => self.on_request(key, request),
             ClientFrame::Demand(demand) => {
                 self.control.demand(now, session, demand.demand, demand.acked);
@@ -100,15 +107,20 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
             ClientFrame::Cancel(cancel) => {
                 self.on_cancel(RequestKey { connection: key, id: cancel.id });
             }
-            ClientFrame::Ping(ping) => {
-                Pong { token: ping.token }.encode(connection.output.buffer());
-                connection.output.prompt = true;
-                self.totals.frames_out += 1;
-                self.egress.touched(connection);
-            }
+            ClientFrame::Ping(ping) => self.on_ping(key, *ping),
             // That it came says all that it says.
             ClientFrame::Pong(_) => {}
+            ClientFrame::Goodbye(_) => self.close(key),
+            ClientFrame::Hello(_) => self.break_rule(key, "a HELLO comes once, first of all"),
         }
+    }
+
+    fn on_ping(&mut self, key: ConnectionKey, ping: Ping) {
+        let Some(connection) = self.connections.get_mut(key) else { return };
+        Pong { token: ping.token }.encode(connection.output.buffer());
+        connection.output.prompt = true;
+        self.totals.frames_out += 1;
+        self.egress.touched(connection);
     }
 
     fn on_hello(&mut self, key: ConnectionKey, hello: &Hello) {
@@ -146,63 +158,32 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
         connection.work.pending += 1;
         self.unanswered += 1;
         let verdict = self.control.judge(now, key.session(), &arrival, self.queue.delay(now));
-        let (verdict, reached) = match verdict {
-            Verdict::Admit => (self.room_for(key, request.payload.len()), Reached::Queue),
-            other => (other, Reached::Arrival),
-        };
+        let (config, bytes) = (&self.shared.config, request.payload.len());
         match verdict {
-            Verdict::Admit => self.admit(origin, request),
+            Verdict::Admit if self.shared.is_draining() => {
+                self.shed(&origin, Reason::Draining, Reached::Queue);
+            }
+            Verdict::Admit
+                if self.queue.is_full()
+                    || connection.work.is_crowded(bytes, config)
+                    || !self.intake.has_memory(self.queue.bytes(), bytes) =>
+            {
+                self.shed(&origin, Reason::QueueFull, Reached::Queue);
+            }
+            Verdict::Admit => {
+                let (own, budget) = (config.tenants.is_some(), self.control.assign_budget());
+                self.queue.push(admit(connection, origin, request, own, budget));
+            }
             Verdict::Shed(reason) => {
-                self.shed(&origin, reason, reached);
+                self.shed(&origin, reason, Reached::Arrival);
                 self.fine(key, reason);
             }
             Verdict::Close(reason) => {
-                self.shed(&origin, reason, reached);
+                self.shed(&origin, reason, Reached::Arrival);
                 let why = "requests keep coming without credit";
                 self.break_off(key, GoodbyeCode::NoCredit, why.into());
             }
         }
-    }
-
-    /// Whether there is room for a request that the controller admits.
-    fn room_for(&self, key: ConnectionKey, bytes: usize) -> Verdict {
-        let config = &self.shared.config;
-        let crowded = self.connections.get(key).is_some_and(|connection| {
-            let work = &connection.work;
-            work.pending as usize > config.pending_max
-                || (work.bytes > 0 && work.bytes + bytes > config.pending_bytes_max)
-        });
-        let full =
-            crowded || self.queue.is_full() || !self.intake.has_memory(self.queue.bytes(), bytes);
-        match (self.shared.is_draining(), full) {
-            (true, _) => Verdict::Shed(Reason::Draining),
-            (false, true) => Verdict::Shed(Reason::QueueFull),
-            (false, false) => Verdict::Admit,
-        }
-    }
-
-    fn admit(&mut self, origin: Origin, request: &tailwater_wire::Request<'_>) {
-        let Some(connection) = self.connections.get_mut(origin.key.connection) else { return };
-        let bytes = request.payload.len();
-        let told = request.tenant == 0 || self.shared.config.tenants.is_some();
-        let tenant = if told { connection.tenant } else { request.tenant };
-        // A CANCEL that came before was for a call of the same number that had ended.
-        connection.work.was_cancelled(origin.key.id);
-        connection.work.queued += 1;
-        connection.work.bytes += bytes;
-        self.queue.push(Job {
-            origin: Origin { bytes, ..origin },
-            recalled: false,
-            budget: self.control.assign_budget(),
-            request: Request {
-                method: request.method,
-                payload: request.payload.to_vec(),
-                deadline: request.budget().map(|budget| origin.arrived + budget),
-                priority: request.priority,
-                tenant,
-                peer: connection.peer.clone(),
-            },
-        });
     }
 
     /// A refusal costs the server time: a client that keeps asking beyond its window is held back.
@@ -232,6 +213,30 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
         connection.phase = Phase::Ending(Box::new(Farewell { code, text, due }));
         self.intake.forget(connection);
     }
+}
+
+/// A request that may wait for its turn. Tenants are the client's word unless the server has its `own`.
+fn admit(
+    connection: &mut Connection,
+    origin: Origin,
+    request: &tailwater_wire::Request<'_>,
+    own: bool,
+    budget: Option<Box<TaskBudget>>,
+) -> Job {
+    let bytes = request.payload.len();
+    // A CANCEL that came before was for a call of the same number that had ended.
+    connection.work.was_cancelled(origin.key.id);
+    connection.work.queued += 1;
+    connection.work.bytes += bytes;
+    let request = Request {
+        method: request.method,
+        payload: request.payload.to_vec(),
+        deadline: request.budget().map(|budget| origin.arrived + budget),
+        priority: request.priority,
+        tenant: if request.tenant == 0 || own { connection.tenant } else { request.tenant },
+        peer: connection.peer.clone(),
+    };
+    Job { origin: Origin { bytes, ..origin }, recalled: false, budget, request }
 }
 
 /// What a request's header and our clocks say.

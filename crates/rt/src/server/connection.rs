@@ -4,9 +4,8 @@ use super::input::Input;
 use super::key::ConnectionKey;
 use super::output::Output;
 use super::work::Work;
-use crate::net::{Peer, Stream};
+use crate::net::{PeerRef, Stream};
 use crate::poll::{Interest, Poller};
-use std::sync::Arc;
 use tailwater_control::Offer;
 use tailwater_core::Instant;
 use tailwater_wire::{GoodbyeCode, Limits};
@@ -42,7 +41,7 @@ pub(super) struct Connection {
     pub(super) limits: Limits,
     pub(super) tenant: u32,
     /// Known once HELLO is there, and with it TLS's handshake over.
-    pub(super) peer: Option<Arc<Peer>>,
+    pub(super) peer: PeerRef,
     /// The newest offer, repeated on answers that the controller does not see.
     pub(super) offer: Offer,
     pub(super) input: Input,
@@ -64,7 +63,7 @@ impl Connection {
             // Strangers get no more than this buffered; HELLO fits.
             limits: Limits::new(Limits::FLOOR),
             tenant: 0,
-            peer: None,
+            peer: PeerRef::default(),
             offer: Offer { window: 0, seq: 0, level: 0 },
             input: Input::new(now),
             output: Output::default(),

@@ -3,7 +3,7 @@
 use super::connection::{Connection, Phase};
 use super::egress::grant;
 use crate::config::ServerConfig;
-use std::sync::Arc;
+use crate::net::PeerRef;
 use tailwater_core::Instant;
 use tailwater_wire::{GoodbyeCode, Hello, Limits, Welcome, negotiate};
 
@@ -24,10 +24,10 @@ pub(super) fn greet(
     let version = negotiate(hello.version_min, hello.version_max)
         .map_err(|error| (GoodbyeCode::VersionUnsupported, error.to_string()))?;
     (connection.phase, connection.is_greeted) = (Phase::Open, true);
-    connection.peer = connection.stream.peer().ok().map(Arc::new);
-    connection.tenant = match (&config.tenants, &connection.peer) {
+    connection.peer = connection.stream.peer().map(PeerRef::from).unwrap_or_default();
+    connection.tenant = match (&config.tenants, connection.peer.get()) {
         (None, _) => hello.tenant,
-        (Some(tenants), Some(peer)) => tenants.tell(peer),
+        (Some(tenants), Some(peer)) => tenants.tell(&peer),
         // It is gone already.
         (Some(_), None) => 0,
     };

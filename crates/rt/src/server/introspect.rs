@@ -125,7 +125,7 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
             self.register(key, arrival);
         }
         let Some(connection) = self.connections.get_mut(key) else { return };
-        if !may_ask(self.shared.config.introspection, connection.peer.as_deref()) {
+        if !may_ask(self.shared.config.introspection, connection.peer.get().as_deref()) {
             let why = b"the server's counts are not told to this client";
             return self.tell_apart(&origin, Fault::Forbidden.status(), why);
         }

@@ -1,6 +1,7 @@
 //! Requests have their turn: the last word about each, and then its handler.
 
 use super::connection::Connection;
+use super::egress::Egress;
 use super::event_loop::EventLoop;
 use super::job::Job;
 use super::key::ConnectionKey;
@@ -122,7 +123,7 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
             return Turn::Refuse(Reason::Deadline, Reached::Queue);
         }
         let behind = !job.recalled && !connection.work.parked.is_empty();
-        if behind || !self.may_start(job.origin.key.connection) {
+        if behind || !may_start(connection, self.tasks_per_connection, &self.egress) {
             return self.park_or_refuse(job);
         }
         match self.control.start(now, &job.origin, left) {
@@ -137,16 +138,6 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
         } else {
             Turn::Refuse(Reason::QueueFull, Reached::Queue)
         }
-    }
-
-    /// Whether a connection may have one more handler: not while it leaves its answers unread, or has as
-    /// many handlers as a connection may.
-    fn may_start(&self, key: ConnectionKey) -> bool {
-        let most = self.tasks_per_connection;
-        let may = |connection: &Connection| {
-            connection.work.running() < most && self.egress.has_room(connection)
-        };
-        self.connections.get(key).is_some_and(may)
     }
 
     fn start<S: Service<Future = F>>(&mut self, job: Job, service: &S) {
@@ -172,11 +163,11 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
     /// The first request that is parked at a connection waits for its turn again, if it could be started.
     /// One at a time: others have their turn in between.
     pub(super) fn recall(&mut self, key: ConnectionKey) {
-        if !self.may_start(key) {
-            return;
-        }
         let now = self.clock.now();
         let Some(connection) = self.connections.get_mut(key) else { return };
+        if !may_start(connection, self.tasks_per_connection, &self.egress) {
+            return;
+        }
         let work = &mut connection.work;
         if work.recalled {
             return;
@@ -214,4 +205,10 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
         }
         keys.into_iter().for_each(|key| self.settle(key));
     }
+}
+
+/// Whether a connection may have one more handler: not while it leaves its answers unread, or has `most` of
+/// them.
+fn may_start(connection: &Connection, most: usize, egress: &Egress) -> bool {
+    connection.work.running() < most && egress.has_room(connection)
 }

@@ -8,7 +8,7 @@ use super::job::{Job, Origin};
 use super::key::{ConnectionKey, RequestKey};
 use super::shared::{Inbox, Shared};
 use crate::config::ServerConfig;
-use crate::net::{Accept, Listener, Stream};
+use crate::net::{Accept, Listener, PeerRef, Stream};
 use crate::poll::Poller;
 use crate::service::{Reply, Request};
 use std::sync::Arc;
@@ -30,7 +30,7 @@ pub(super) fn job(slot: u32, id: u64, ready: u64) -> Job {
         deadline: None,
         priority: 128,
         tenant: 0,
-        peer: None,
+        peer: PeerRef::default(),
     };
     Job { origin, recalled: false, budget: None, request }
 }

@@ -1,6 +1,7 @@
 //! A connection's requests that are not answered yet.
 
 use super::job::Job;
+use crate::config::ServerConfig;
 use std::collections::{BTreeSet, VecDeque};
 use tailwater_core::RequestId;
 
@@ -54,6 +55,12 @@ impl Work {
     /// The flights of all that run, which are forgotten here.
     pub(super) fn take_running(&mut self) -> Vec<(RequestId, u32)> {
         std::mem::take(&mut self.running)
+    }
+
+    /// The connection has as many requests as it may, or one of `bytes` beside them is too much.
+    pub(super) const fn is_crowded(&self, bytes: usize, config: &ServerConfig) -> bool {
+        self.pending as usize > config.pending_max
+            || (self.bytes > 0 && self.bytes + bytes > config.pending_bytes_max)
     }
 
     /// Requests in the run queue or parked.

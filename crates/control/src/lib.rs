@@ -18,6 +18,7 @@ pub mod breakwater;
 pub mod catalog;
 pub mod client;
 pub mod codel;
+mod config_error;
 pub mod dagor;
 pub mod gradient;
 pub mod guard;
@@ -29,6 +30,7 @@ mod site;
 pub mod window;
 
 pub use client::{Action, Call, Client, ClientConfig, Dispatch, DropReason, Gate, Reply};
+pub use config_error::ConfigError;
 pub use retry::{Replicas, RetryConfig};
 pub use server::{
     Admission, Arrival, Completion, Echo, Gauges, Offer, Outcome, Reached, Reason, Shard, Verdict,

@@ -1,20 +1,12 @@
 //! Controllers by name: what was said → a checked controller for both ends.
 //!
-//! Each kind of controller is a `Family` in a file of its own here: its name, profiles, settings
-//! and how its halves are built. `FAMILIES` lists them; the rest follows from that list.
+//! Each controller is a folder that exports a `Family`: its name, profiles, settings and how its
+//! halves are built. `FAMILIES` lists them, a line each; the rest follows from that list.
 
-mod breakwater;
-mod clients;
-mod codel;
-mod dagor;
-mod efficiency;
-mod family;
-mod gradient;
-mod none;
-mod parse;
-mod seda;
-mod settings;
-mod window;
+pub(crate) mod clients;
+pub(crate) mod family;
+pub(crate) mod parse;
+pub(crate) mod settings;
 
 pub use clients::default_client;
 pub use settings::Setting;
@@ -23,6 +15,7 @@ use crate::client::{Client, ClientConfig, Gate};
 use crate::guard::Switch;
 use crate::server::Admission;
 use crate::site::Site;
+use crate::{breakwater, codel, dagor, gradient, none, seda, window};
 use family::AnyFamily;
 use serde::{Deserialize, Serialize};
 use settings::COMMON;
@@ -31,15 +24,15 @@ use std::sync::{Arc, LazyLock};
 
 /// Every controller there is, in the order of the help.
 static FAMILIES: &[&dyn AnyFamily] = &[
-    &none::NONE,
-    &breakwater::BREAKWATER,
-    &efficiency::EFFICIENCY,
+    &none::FAMILY,
+    &breakwater::FAMILY,
+    &breakwater::EFFICIENCY,
     &breakwater::AQM_ONLY,
-    &dagor::DAGOR,
-    &codel::CODEL,
-    &seda::SEDA,
-    &window::WINDOW,
-    &gradient::GRADIENT,
+    &dagor::FAMILY,
+    &codel::FAMILY,
+    &seda::FAMILY,
+    &window::FAMILY,
+    &gradient::FAMILY,
 ];
 
 /// Names that [`Spec::build`] knows, with a line for people.

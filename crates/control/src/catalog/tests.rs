@@ -55,7 +55,10 @@ fn errors_say_what_was_found_and_what_is_needed() {
         "explicit: 'fair' found, one of random, oldest-first is needed"
     );
     assert_eq!(complaint(&[("alpha", "2")]), "alpha is 2; a number from 0 to 1 is needed");
-    assert_eq!(complaint(&[("shed_cap", "1.5")]), "shed_cap is 1.5; 0 to 1 is needed");
+    assert_eq!(
+        complaint(&[("shed_cap", "1.5")]),
+        "shed_cap is 1.5; a number from 0 to 1 is needed"
+    );
     assert!(complaint(&[("alpha", "-1")]).contains("0 or more"));
     let unknown = Spec::named("breakwatr").build(&Site::one_loop(SLO, 1)).err().unwrap();
     let said = "controller 'breakwatr' is unknown; known are none, breakwater, ";

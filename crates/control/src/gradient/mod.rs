@@ -7,12 +7,15 @@
 //! up to the present, and the limit with it. The default profile ties it to the SLO.
 
 mod config;
+mod family;
 mod law;
 mod shard;
 mod window;
 
 pub use config::{Config, Queue};
+pub(crate) use family::FAMILY;
 
+use crate::config_error::ConfigError;
 use crate::server::{Admission, Gauges, Shard};
 use law::Law;
 use shard::GradientShard;
@@ -34,7 +37,7 @@ impl Gradient {
     ///
     /// # Errors
     /// What [`Config::check`] finds.
-    pub fn new(config: Config) -> Result<Self, String> {
+    pub fn new(config: Config) -> Result<Self, ConfigError> {
         config.check()?;
         Ok(Self { shared: Arc::new(Shared::new(config)) })
     }

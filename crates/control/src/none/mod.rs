@@ -1,5 +1,9 @@
 //! No control at all: the reference that every other controller is compared with.
 
+mod family;
+
+pub(crate) use family::FAMILY;
+
 use crate::server::{Admission, Arrival, Gauges, Shard, Verdict};
 use std::sync::Arc;
 use std::time::Duration;

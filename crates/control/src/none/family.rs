@@ -1,12 +1,12 @@
-//! No control, in the catalog.
+//! No control as the catalog knows it: names, profiles, settings, and how both ends are built.
 
-use super::clients;
-use super::family::{Family, Profile};
+use super::None as NoControl;
+use crate::catalog::clients;
+use crate::catalog::family::{Family, Profile};
 use crate::client::OpenGate;
-use crate::none::None as NoControl;
 use std::sync::Arc;
 
-pub(super) static NONE: Family<()> = Family {
+pub(crate) const FAMILY: Family<()> = Family {
     name: "none",
     summary: "no control: every request is sent and served",
     profiles: &[

@@ -1,14 +1,13 @@
-//! CoDel in the catalog.
+//! CoDel as the catalog knows it: names, profiles, settings, and how both ends are built.
 
-use super::clients;
-use super::family::{Draft, Family, Profile};
-use super::parse::{duration, set};
-use super::settings::Key;
+use super::{Codel, Config};
+use crate::catalog::family::{Draft, Family, Profile};
+use crate::catalog::parse::{duration, set};
+use crate::catalog::{clients, settings::Key};
 use crate::client::OpenGate;
-use crate::codel::{Codel, Config};
 use std::sync::Arc;
 
-pub(super) static CODEL: Family<Config> = Family {
+pub(crate) const FAMILY: Family<Config> = Family {
     name: "codel",
     summary: "sheds at the head of the queue while even its shortest wait is too long (RFC 8289)",
     profiles: &[

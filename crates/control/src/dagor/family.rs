@@ -1,14 +1,13 @@
-//! DAGOR in the catalog.
+//! DAGOR as the catalog knows it: names, profiles, settings, and how both ends are built.
 
-use super::clients;
-use super::family::{Draft, Family, Profile};
-use super::parse::{choice, duration, number, set, whole};
-use super::settings::Key;
-use crate::dagor::{Belief, Config, Dagor, DagorGate, Draw, Unseen, Variant};
+use super::{Belief, Config, Dagor, DagorGate, Draw, Unseen, Variant};
+use crate::catalog::family::{Draft, Family, Profile};
+use crate::catalog::parse::{choice, duration, number, set, whole};
+use crate::catalog::{clients, settings::Key};
 use std::sync::Arc;
 use tailwater_core::Rng;
 
-pub(super) static DAGOR: Family<Config> = Family {
+pub(crate) const FAMILY: Family<Config> = Family {
     name: "dagor",
     summary: "sheds by priority from the server's queueing delay, at both ends (SoCC '18)",
     profiles: &[

@@ -1,14 +1,13 @@
-//! Breakwater's pool under Protego's law, in the catalog.
+//! Breakwater's pool under Protego's law, as the catalog knows it.
 
-use super::breakwater::{AQM, DELAY_LAW, POOL, server};
-use super::clients;
-use super::family::{Draft, Family, Profile};
-use super::parse::{boolean, duration, number, set, whole};
-use super::settings::Key;
+use super::{AQM, DELAY_LAW, POOL, server};
 use crate::breakwater::{Config, CreditGate, Decrease, Efficiency, Judge, Law, Span};
+use crate::catalog::family::{Draft, Family, Profile};
+use crate::catalog::parse::{boolean, duration, number, set, whole};
+use crate::catalog::{clients, settings::Key};
 use std::time::Duration;
 
-pub(super) static EFFICIENCY: Family<Config> = Family {
+pub(crate) const FAMILY: Family<Config> = Family {
     name: "efficiency",
     summary: "credits issued while more of them serve more (Protego, NSDI '23)",
     profiles: &[

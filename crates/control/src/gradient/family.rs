@@ -20,7 +20,7 @@ pub(crate) const FAMILY: Family<Config> = Family {
         Profile { name: "artifact", server: |_| Config::artifact(), client: clients::open },
     ],
     settings: &[LIMIT, SAMPLES],
-    server: |config, _| Ok(Arc::new(Gradient::new(*config)?)),
+    server: |config, site| Ok(Arc::new(Gradient::new(*config, site.loops)?)),
     gate: |_, _| Box::new(OpenGate),
 };
 

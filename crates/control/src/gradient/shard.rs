@@ -1,7 +1,6 @@
 //! One loop's half of a gradient server: counts what is inside and refuses beyond the limit.
 
 use super::Shared;
-use super::window::Sample;
 use crate::server::{Arrival, Completion, Offer, Outcome, Reason, Shard, Verdict};
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,6 +8,7 @@ use tailwater_core::{Event, Instant, Observer, SessionId};
 
 pub(super) struct GradientShard {
     shared: Arc<Shared>,
+    index: usize,
     sessions: Vec<Session>,
 }
 
@@ -22,8 +22,8 @@ struct Session {
 }
 
 impl GradientShard {
-    pub(super) const fn new(shared: Arc<Shared>) -> Self {
-        Self { shared, sessions: Vec::new() }
+    pub(super) const fn new(shared: Arc<Shared>, index: usize) -> Self {
+        Self { shared, index, sessions: Vec::new() }
     }
 
     /// One request of the session is answered: gives back its place, if it held one.
@@ -70,14 +70,16 @@ impl Shard for GradientShard {
         Verdict::Shed(Reason::Limit)
     }
 
-    fn on_done(&mut self, now: Instant, id: SessionId, done: &Completion) -> Offer {
+    fn on_done(&mut self, _: Instant, id: SessionId, done: &Completion) -> Offer {
         // What was shed tells nothing of how long serving takes.
         if done.outcome == Outcome::Served {
-            let inside = self.shared.inside.load(std::sync::atomic::Ordering::Relaxed);
-            let sample = Sample { waited: done.waited, service: done.service, inside };
-            self.shared.learn(now, &sample);
+            self.shared.served(self.index, done.waited, done.service);
         }
         self.settle(id, done.outcome);
         Offer::OPEN
+    }
+
+    fn on_tick(&mut self, now: Instant, _: Duration, _: &mut dyn Observer) {
+        self.shared.tick(now);
     }
 }

@@ -18,6 +18,7 @@ pub mod breakwater;
 pub mod catalog;
 pub mod client;
 pub mod codel;
+mod config_error;
 pub mod dagor;
 pub mod gradient;
 pub mod guard;
@@ -25,11 +26,14 @@ pub mod none;
 pub mod retry;
 pub mod seda;
 pub mod server;
+mod site;
 pub mod window;
 
 pub use client::{Action, Call, Client, ClientConfig, Dispatch, DropReason, Gate, Reply};
+pub use config_error::ConfigError;
 pub use retry::{Replicas, RetryConfig};
 pub use server::{
     Admission, Arrival, Completion, Echo, Gauges, Offer, Outcome, Reached, Reason, Shard, Verdict,
     Wish,
 };
+pub use site::Site;

@@ -172,7 +172,8 @@ impl Control {
     pub(crate) fn deregister(&mut self, now: Instant, client: u32) {
         let session = self.session(client);
         self.shard(client).on_deregister(now, session, &mut Silent);
-        self.ledger.change(client, |told| (told.registered, told.window) = (false, 0));
+        // As before it registered: the request that registers it again is its own permission.
+        self.ledger.change(client, |told| (told.registered, told.window) = (false, 1));
     }
 
     pub(crate) fn request(

@@ -4,8 +4,8 @@
 //! the text, `default` is ours. Every result says which one it used.
 
 use super::efficiency::Efficiency;
+use crate::config_error::{ConfigError, above_zero, within};
 use std::time::Duration;
-use tailwater_core::Nanos;
 
 /// All that one Breakwater server needs to know. Built by a profile, changed by overrides.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -316,33 +316,24 @@ impl Config {
     /// Why these settings cannot work, if they cannot.
     ///
     /// # Errors
-    /// A sentence that names the setting, what was found and what is needed.
-    pub fn check(&self) -> Result<(), String> {
-        let share = |name, value: f64, low: f64, high: f64| {
-            if value.is_finite() && (low..=high).contains(&value) {
-                Ok(())
-            } else {
-                Err(format!("{name} is {value}; a number from {low} to {high} is needed"))
-            }
-        };
-        share("alpha", self.alpha, 0.0, 1.0)?;
-        share("beta", self.beta, 0.0, 1.0)?;
-        share("decrease_floor", self.decrease_floor, 0.0, 1.0)?;
+    /// The first setting at fault.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        within("alpha", self.alpha, 0.0..=1.0)?;
+        within("beta", self.beta, 0.0..=1.0)?;
+        within("decrease_floor", self.decrease_floor, 0.0..=1.0)?;
         if let Law::Efficiency(law) = self.law {
             law.check()?;
         }
-        if self.target_delay.nanos() == 0 {
-            return Err("target_delay is zero; a delay above zero is needed (a usual value is 40 % of the SLO)".into());
-        }
+        above_zero("target_delay", self.target_delay)?;
         if self.window_max == 0 {
-            return Err(
-                "window_max is 0; at least 1 is needed, or no client could ever send".into()
-            );
+            // No client could ever send.
+            return Err(ConfigError::new("window_max", 0, "at least 1"));
         }
         if let Interval::Measured { min, max } | Interval::Turnover { min, max } = self.interval
             && (min > max || min.is_zero())
         {
-            return Err(format!("interval is {min:?} to {max:?}; 0 < min ≤ max is needed"));
+            let found = format!("{min:?} to {max:?}");
+            return Err(ConfigError::new("interval", found, "0 < min ≤ max"));
         }
         Ok(())
     }

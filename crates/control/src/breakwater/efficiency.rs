@@ -5,6 +5,7 @@
 
 use super::config::{Config, Growth};
 use super::trend::Trend;
+use crate::config_error::{ConfigError, within};
 use std::time::Duration;
 
 /// What the efficiency law needs to know beside the pool's own settings.
@@ -125,30 +126,24 @@ impl Efficiency {
     }
 
     /// Why these settings cannot work, if they cannot.
-    pub(super) fn check(&self) -> Result<(), String> {
-        let share = |name: &str, value: f64| {
-            if (0.0..=1.0).contains(&value) {
-                Ok(())
-            } else {
-                Err(format!("{name} is {value}; a number from 0 to 1 is needed"))
-            }
-        };
-        share("efficiency_threshold", self.threshold)?;
-        share("drop_cap", self.drop_cap)?;
-        share("additive", self.additive)?;
+    pub(super) fn check(&self) -> Result<(), ConfigError> {
+        within("efficiency_threshold", self.threshold, 0.0..=1.0)?;
+        within("drop_cap", self.drop_cap, 0.0..=1.0)?;
+        within("additive", self.additive, 0.0..=1.0)?;
         if let Decrease::Multiplicative(factor) = self.decrease {
-            share("decrease", factor)?;
+            within("decrease", factor, 0.0..=1.0)?;
         }
         if let Judge::Slope { memory, spared } = self.judge {
-            share("spared_drops", spared)?;
+            within("spared_drops", spared, 0.0..=1.0)?;
             if !memory.is_finite() || memory < 1.0 {
-                return Err(format!("memory is {memory}; 1 or more iterations are needed"));
+                return Err(ConfigError::new("memory", memory, "a number of 1 or more"));
             }
         }
         match self.span {
-            Span::Fixed { interval, settle } if settle >= interval => Err(format!(
-                "settle is {settle:?} of an interval of {interval:?}; less than it is needed"
-            )),
+            Span::Fixed { interval, settle } if settle >= interval => {
+                let needed = format!("less than the interval, {interval:?},");
+                Err(ConfigError::new("settle", format!("{settle:?}"), needed))
+            }
             _ => Ok(()),
         }
     }

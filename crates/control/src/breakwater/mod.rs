@@ -13,6 +13,7 @@ mod consumption;
 mod delay;
 mod stranded;
 mod efficiency;
+mod family;
 mod idle;
 mod meter;
 mod pool;
@@ -30,7 +31,9 @@ pub use config::{
     Signal, Trust,
 };
 pub use efficiency::{Decrease, Efficiency, Judge, Span};
+pub(crate) use family::{AQM_ONLY, EFFICIENCY, FAMILY};
 
+use crate::config_error::ConfigError;
 use crate::server::{Admission, Gauges, Shard};
 use pool::Pool;
 use shard::BreakwaterShard;
@@ -49,7 +52,7 @@ impl Breakwater {
     ///
     /// # Errors
     /// What [`Config::check`] finds.
-    pub fn new(config: Config, shards: usize, seed: u64) -> Result<Self, String> {
+    pub fn new(config: Config, shards: usize, seed: u64) -> Result<Self, ConfigError> {
         config.check()?;
         Ok(Self { pool: Arc::new(Pool::new(config, shards)), rng: Rng::from_seed(seed) })
     }

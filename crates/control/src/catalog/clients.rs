@@ -15,7 +15,7 @@ pub fn default_client() -> Client {
 const EXPIRY_SHARE: f64 = 0.2;
 
 /// Nothing waits at a client that may always send, save while it is not connected.
-pub(super) const fn open(_slo: Duration) -> ClientConfig {
+pub(crate) const fn open(_slo: Duration) -> ClientConfig {
     ClientConfig {
         queue_max: 4_096,
         expiry: Expiry::Never,
@@ -25,7 +25,7 @@ pub(super) const fn open(_slo: Duration) -> ClientConfig {
 }
 
 /// Calls wait for a share of their time, and an idle client gives its credits back. Ours.
-pub(super) const fn for_a_share(slo: Duration) -> ClientConfig {
+pub(crate) const fn for_a_share(slo: Duration) -> ClientConfig {
     ClientConfig {
         queue_max: 4_096,
         expiry: Expiry::Share { slo, share: EXPIRY_SHARE },
@@ -35,7 +35,7 @@ pub(super) const fn for_a_share(slo: Duration) -> ClientConfig {
 }
 
 /// Calls wait for as long as the objective (Breakwater §3.3).
-pub(super) const fn for_the_slo(slo: Duration) -> ClientConfig {
+pub(crate) const fn for_the_slo(slo: Duration) -> ClientConfig {
     ClientConfig {
         queue_max: 1_024,
         expiry: Expiry::After(slo),
@@ -46,7 +46,7 @@ pub(super) const fn for_the_slo(slo: Duration) -> ClientConfig {
 
 /// As in the authors' published code: sixteen calls (`CRPC_QLEN`) for 10 µs
 /// (`CBW_MAX_CLIENT_DELAY_US`).
-pub(super) const fn briefly(_slo: Duration) -> ClientConfig {
+pub(crate) const fn briefly(_slo: Duration) -> ClientConfig {
     ClientConfig {
         queue_max: 16,
         expiry: Expiry::After(Duration::from_micros(10)),

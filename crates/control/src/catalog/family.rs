@@ -3,69 +3,64 @@
 use super::settings::{COMMON, Key};
 use super::{Controller, Setting, Spec, SpecError};
 use crate::client::{ClientConfig, Gate};
+use crate::config_error::{ConfigError, within};
 use crate::guard::{Guarded, Mode, Switch};
 use crate::server::Admission;
+use crate::site::Site;
 use std::sync::Arc;
 use std::time::Duration;
 use tailwater_core::Rng;
 
 /// A controller as the catalog knows it. `C` is its configuration, both ends' settings in one.
-pub(super) struct Family<C: 'static> {
+pub(crate) struct Family<C: 'static> {
     /// In scenarios and on the command line; also what its [`Admission::name`] says.
-    pub(super) name: &'static str,
+    pub(crate) name: &'static str,
     /// A line for people.
-    pub(super) summary: &'static str,
+    pub(crate) summary: &'static str,
     /// Its profiles, `default` among them.
-    pub(super) profiles: &'static [Profile<C>],
+    pub(crate) profiles: &'static [Profile<C>],
     /// Tables of its own settings; those of all controllers need no mention.
-    pub(super) settings: &'static [&'static [Key<Draft<C>>]],
-    /// Checks the configuration and builds the server's half for so many loops. The last number is
-    /// the seed. A complaint begins with the name of the setting at fault.
-    pub(super) server: fn(&C, usize, u64) -> Built,
+    pub(crate) settings: &'static [&'static [Key<Draft<C>>]],
+    /// Checks the configuration and builds the server's half.
+    pub(crate) server: fn(&C, &Site) -> Built,
     /// The gate of one client; the number is a seed of that client's own.
-    pub(super) gate: fn(&C, u64) -> Box<dyn Gate>,
+    pub(crate) gate: fn(&C, u64) -> Box<dyn Gate>,
 }
 
 /// The server's half, or what is wrong with its configuration.
-pub(super) type Built = Result<Arc<dyn Admission>, String>;
+pub(crate) type Built = Result<Arc<dyn Admission>, ConfigError>;
 
 /// A named starting point.
-pub(super) struct Profile<C: 'static> {
-    pub(super) name: &'static str,
-    /// From the objective and the server's loops.
-    pub(super) server: fn(Duration, u32) -> C,
+pub(crate) struct Profile<C: 'static> {
+    pub(crate) name: &'static str,
+    /// From what is known of the server.
+    pub(crate) server: fn(&Site) -> C,
     /// How a client queues, from the objective.
-    pub(super) client: fn(Duration) -> ClientConfig,
+    pub(crate) client: fn(Duration) -> ClientConfig,
 }
 
 /// A controller being put together.
-pub(super) struct Draft<C> {
-    pub(super) server: C,
-    pub(super) common: Common,
+pub(crate) struct Draft<C> {
+    pub(crate) server: C,
+    pub(crate) common: Common,
 }
 
 /// What every controller has.
-pub(super) struct Common {
-    pub(super) slo: Duration,
-    pub(super) client: ClientConfig,
-    pub(super) mode: Mode,
-    pub(super) shed_cap: f64,
+pub(crate) struct Common {
+    pub(crate) slo: Duration,
+    pub(crate) client: ClientConfig,
+    pub(crate) mode: Mode,
+    pub(crate) shed_cap: f64,
 }
 
 /// A [`Family`] whatever its configuration.
-pub(super) trait AnyFamily: Sync {
+pub(crate) trait AnyFamily: Sync {
     fn name(&self) -> &'static str;
     fn summary(&self) -> &'static str;
     fn profiles(&self) -> Vec<&'static str>;
     /// Its own, without the common ones.
     fn settings(&self) -> Vec<Setting>;
-    fn build(
-        &self,
-        spec: &Spec,
-        slo: Duration,
-        shards: usize,
-        seed: u64,
-    ) -> Result<Controller, SpecError>;
+    fn build(&self, spec: &Spec, site: &Site) -> Result<Controller, SpecError>;
 }
 
 impl<C: Clone + Send + Sync + 'static> AnyFamily for Family<C> {
@@ -87,24 +82,16 @@ impl<C: Clone + Send + Sync + 'static> AnyFamily for Family<C> {
             .collect()
     }
 
-    fn build(
-        &self,
-        spec: &Spec,
-        slo: Duration,
-        shards: usize,
-        seed: u64,
-    ) -> Result<Controller, SpecError> {
-        let draft = self.draft(spec, slo, u32::try_from(shards).unwrap_or(u32::MAX))?;
+    fn build(&self, spec: &Spec, site: &Site) -> Result<Controller, SpecError> {
+        let draft = self.draft(spec, site)?;
         let Draft { server: config, common } = draft;
-        if !(0.0..=1.0).contains(&common.shed_cap) {
-            let message = format!("shed_cap is {}; 0 to 1 is needed", common.shed_cap);
-            return Err(SpecError::new("shed_cap", message));
-        }
-        let inner = (self.server)(&config, shards, seed)
-            .map_err(|message| SpecError::new(self.culprit(&message), message))?;
+        within("shed_cap", common.shed_cap, 0.0..=1.0)
+            .map_err(|error| SpecError::new(error.setting, error.to_string()))?;
+        let inner = (self.server)(&config, site)
+            .map_err(|error| SpecError::new(self.culprit(error.setting), error.to_string()))?;
         let switch = Arc::new(Switch::new(common.mode));
         let admission = Arc::new(Guarded::new(inner, Arc::clone(&switch), common.shed_cap));
-        let (rng, gate) = (Rng::from_seed(seed), self.gate);
+        let (rng, gate) = (Rng::from_seed(site.seed), self.gate);
         let gate = move |index| gate(&config, rng.split(&format!("client {index}")).seed());
         Ok(Controller { admission, switch, client: common.client, gate: Arc::new(gate) })
     }
@@ -112,15 +99,15 @@ impl<C: Clone + Send + Sync + 'static> AnyFamily for Family<C> {
 
 impl<C> Family<C> {
     /// The profile, and then the overrides in their order.
-    fn draft(&self, spec: &Spec, slo: Duration, cores: u32) -> Result<Draft<C>, SpecError> {
+    fn draft(&self, spec: &Spec, site: &Site) -> Result<Draft<C>, SpecError> {
         let named = self.profiles.iter().find(|profile| profile.name == spec.profile);
         let profile = named.ok_or_else(|| {
             let known: Vec<_> = self.profiles.iter().map(|profile| profile.name).collect();
             SpecError::unknown("profile", &spec.profile, &known)
         })?;
-        let client = (profile.client)(slo);
-        let common = Common { slo, client, mode: Mode::Enforce, shed_cap: 1.0 };
-        let mut draft = Draft { server: (profile.server)(slo, cores), common };
+        let client = (profile.client)(site.slo);
+        let common = Common { slo: site.slo, client, mode: Mode::Enforce, shed_cap: 1.0 };
+        let mut draft = Draft { server: (profile.server)(site), common };
         for (key, value) in &spec.overrides {
             self.apply(&mut draft, key, value)?;
         }
@@ -139,10 +126,9 @@ impl<C> Family<C> {
         applied.map_err(|why| SpecError::new(name, format!("{name}: {why}")))
     }
 
-    /// The setting that a complaint begins with, or else the controller.
-    fn culprit(&self, message: &str) -> &'static str {
-        let first = message.split(' ').next().unwrap_or_default();
-        let key = self.settings.iter().copied().flatten().find(|key| key.name == first);
-        key.map_or(self.name, |key| key.name)
+    /// What a user can change of a setting at fault: the setting, or else the controller's profile.
+    fn culprit(&self, setting: &'static str) -> &'static str {
+        let known = self.settings.iter().copied().flatten().any(|key| key.name == setting);
+        if known { setting } else { self.name }
     }
 }

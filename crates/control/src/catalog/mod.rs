@@ -1,20 +1,12 @@
 //! Controllers by name: what was said → a checked controller for both ends.
 //!
-//! Each kind of controller is a `Family` in a file of its own here: its name, profiles, settings
-//! and how its halves are built. `FAMILIES` lists them; the rest follows from that list.
+//! Each controller is a folder that exports a `Family`: its name, profiles, settings and how its
+//! halves are built. `FAMILIES` lists them, a line each; the rest follows from that list.
 
-mod breakwater;
-mod clients;
-mod codel;
-mod dagor;
-mod efficiency;
-mod family;
-mod gradient;
-mod none;
-mod parse;
-mod seda;
-mod settings;
-mod window;
+pub(crate) mod clients;
+pub(crate) mod family;
+pub(crate) mod parse;
+pub(crate) mod settings;
 
 pub use clients::default_client;
 pub use settings::Setting;
@@ -22,24 +14,25 @@ pub use settings::Setting;
 use crate::client::{Client, ClientConfig, Gate};
 use crate::guard::Switch;
 use crate::server::Admission;
+use crate::site::Site;
+use crate::{breakwater, codel, dagor, gradient, none, seda, window};
 use family::AnyFamily;
 use serde::{Deserialize, Serialize};
 use settings::COMMON;
 use std::fmt;
 use std::sync::{Arc, LazyLock};
-use std::time::Duration;
 
 /// Every controller there is, in the order of the help.
 static FAMILIES: &[&dyn AnyFamily] = &[
-    &none::NONE,
-    &breakwater::BREAKWATER,
-    &efficiency::EFFICIENCY,
+    &none::FAMILY,
+    &breakwater::FAMILY,
+    &breakwater::EFFICIENCY,
     &breakwater::AQM_ONLY,
-    &dagor::DAGOR,
-    &codel::CODEL,
-    &seda::SEDA,
-    &window::WINDOW,
-    &gradient::GRADIENT,
+    &dagor::FAMILY,
+    &codel::FAMILY,
+    &seda::FAMILY,
+    &window::FAMILY,
+    &gradient::FAMILY,
 ];
 
 /// Names that [`Spec::build`] knows, with a line for people.
@@ -100,18 +93,17 @@ impl Spec {
         Self { name: name.into(), profile: "default".into(), overrides: Vec::new() }
     }
 
-    /// Checks everything and builds both ends for an objective of `slo` and a server of `shards`
-    /// loops. `seed` decides random choices.
+    /// Checks everything and builds both ends for a server at `site`.
     ///
     /// # Errors
     /// Names the part of the spec that is wrong, what was found and what is known.
-    pub fn build(&self, slo: Duration, shards: usize, seed: u64) -> Result<Controller, SpecError> {
+    pub fn build(&self, site: &Site) -> Result<Controller, SpecError> {
         let family = FAMILIES.iter().find(|family| family.name() == self.name);
         let family = family.ok_or_else(|| {
             let known: Vec<_> = FAMILIES.iter().map(|family| family.name()).collect();
             SpecError::unknown("controller", &self.name, &known)
         })?;
-        family.build(self, slo, shards, seed)
+        family.build(self, site)
     }
 }
 

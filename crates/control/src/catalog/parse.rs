@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 /// Assigns what could be parsed.
-pub(super) fn set<T>(field: &mut T, value: Result<T, String>) -> Result<(), String> {
+pub(crate) fn set<T>(field: &mut T, value: Result<T, String>) -> Result<(), String> {
     *field = value?;
     Ok(())
 }
 
 /// A finite number of 0 or more.
-pub(super) fn number(value: &str) -> Result<f64, String> {
+pub(crate) fn number(value: &str) -> Result<f64, String> {
     value
         .parse()
         .ok()
@@ -17,16 +17,16 @@ pub(super) fn number(value: &str) -> Result<f64, String> {
         .ok_or_else(|| format!("'{value}' found, a number of 0 or more is needed"))
 }
 
-pub(super) fn whole(value: &str) -> Result<u32, String> {
+pub(crate) fn whole(value: &str) -> Result<u32, String> {
     value.parse().map_err(|_| format!("'{value}' found, a whole number is needed"))
 }
 
-pub(super) fn boolean(value: &str) -> Result<bool, String> {
+pub(crate) fn boolean(value: &str) -> Result<bool, String> {
     value.parse().map_err(|_| format!("'{value}' found, true or false is needed"))
 }
 
 /// One of the words.
-pub(super) fn choice<T: Copy>(value: &str, known: &[(&str, T)]) -> Result<T, String> {
+pub(crate) fn choice<T: Copy>(value: &str, known: &[(&str, T)]) -> Result<T, String> {
     known.iter().find(|(name, _)| *name == value).map(|&(_, choice)| choice).ok_or_else(|| {
         let names: Vec<_> = known.iter().map(|(name, _)| *name).collect();
         format!("'{value}' found, one of {} is needed", names.join(", "))
@@ -34,7 +34,7 @@ pub(super) fn choice<T: Copy>(value: &str, known: &[(&str, T)]) -> Result<T, Str
 }
 
 /// A number and a unit: ns, us, µs, ms or s.
-pub(super) fn duration(value: &str) -> Result<Duration, String> {
+pub(crate) fn duration(value: &str) -> Result<Duration, String> {
     let digits = value.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(value.len());
     let (amount, unit) = value.split_at(digits);
     let seconds_per_unit = match unit {

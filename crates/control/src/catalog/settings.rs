@@ -17,14 +17,14 @@ pub struct Setting {
 }
 
 /// A setting as the catalog applies it to a `T`.
-pub(super) struct Key<T: 'static> {
-    pub(super) name: &'static str,
-    pub(super) help: &'static str,
-    pub(super) apply: fn(&mut T, &str) -> Result<(), String>,
+pub(crate) struct Key<T: 'static> {
+    pub(crate) name: &'static str,
+    pub(crate) help: &'static str,
+    pub(crate) apply: fn(&mut T, &str) -> Result<(), String>,
 }
 
 /// The settings of every controller.
-pub(super) const COMMON: &[Key<Common>] = &[
+pub(crate) const COMMON: &[Key<Common>] = &[
     Key {
         name: "queue_max",
         help: "most calls that wait at a client; a whole number",

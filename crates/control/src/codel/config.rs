@@ -1,5 +1,6 @@
 //! CoDel's settings and its profiles.
 
+use crate::config_error::{ConfigError, above_zero};
 use std::time::Duration;
 
 /// All that CoDel needs to know. Built by a profile, changed by overrides.
@@ -48,19 +49,15 @@ impl Config {
     /// Why these settings cannot work, if they cannot.
     ///
     /// # Errors
-    /// A sentence that names the setting, what was found and what is needed.
-    pub fn check(&self) -> Result<(), String> {
-        if self.target.is_zero() {
-            return Err("target is zero; a wait above zero is needed (40 % of the SLO)".into());
-        }
-        if self.interval.is_zero() {
-            return Err("interval is zero; a time above zero is needed (half an SLO)".into());
-        }
+    /// The first setting at fault.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        above_zero("target", self.target)?;
+        above_zero("interval", self.interval)?;
         match self.ceiling {
-            Some(ceiling) if ceiling < self.target => Err(format!(
-                "ceiling is {ceiling:?}; at least the target, {:?}, is needed",
-                self.target
-            )),
+            Some(ceiling) if ceiling < self.target => {
+                let needed = format!("a wait not below the target, {:?},", self.target);
+                Err(ConfigError::new("ceiling", format!("{ceiling:?}"), needed))
+            }
             _ => Ok(()),
         }
     }
@@ -78,14 +75,14 @@ mod tests {
         for config in [paper, Config::rfc(), Config::tuned(slo)] {
             assert_eq!(config.check(), Ok(()));
         }
-        let complaint = |config: Config| config.check().unwrap_err();
-        assert!(
-            complaint(Config { target: Duration::ZERO, ..paper }).starts_with("target is zero")
-        );
         let short = Duration::from_micros(79);
-        assert!(
-            complaint(Config { interval: Duration::ZERO, ..paper }).starts_with("interval is zero")
-        );
-        assert!(complaint(Config { ceiling: Some(short), ..paper }).starts_with("ceiling is 79µs"));
+        let wrong = [
+            ("target", Config { target: Duration::ZERO, ..paper }),
+            ("interval", Config { interval: Duration::ZERO, ..paper }),
+            ("ceiling", Config { ceiling: Some(short), ..paper }),
+        ];
+        for (name, config) in wrong {
+            assert_eq!(config.check().unwrap_err().setting, name);
+        }
     }
 }

@@ -5,6 +5,7 @@
 //! clients' gate is [`OpenGate`](crate::client::OpenGate): they are told nothing.
 
 mod config;
+mod family;
 mod law;
 mod shard;
 #[cfg(test)]
@@ -13,7 +14,9 @@ pub(crate) mod testbed;
 mod tests;
 
 pub use config::Config;
+pub(crate) use family::FAMILY;
 
+use crate::config_error::ConfigError;
 use crate::server::{Admission, Gauges, Shard};
 use shard::CodelShard;
 use std::sync::Arc;
@@ -34,7 +37,7 @@ impl Codel {
     ///
     /// # Errors
     /// What [`Config::check`] finds.
-    pub fn new(config: Config, shards: usize) -> Result<Self, String> {
+    pub fn new(config: Config, shards: usize) -> Result<Self, ConfigError> {
         config.check()?;
         Ok(Self { config, waits_ns: (0..shards.max(1)).map(|_| AtomicU64::new(0)).collect() })
     }

@@ -1,6 +1,7 @@
 //! DAGOR's settings and its profiles.
 
 use super::levels::Levels;
+use crate::config_error::{ConfigError, above_zero};
 use std::time::Duration;
 
 /// All that one DAGOR server and its clients need to know. Built by a profile, changed by overrides.
@@ -158,42 +159,34 @@ impl Config {
     /// Why these settings cannot work, if they cannot.
     ///
     /// # Errors
-    /// A sentence that names the setting, what was found and what is needed.
-    pub fn check(&self) -> Result<(), String> {
+    /// The first setting at fault.
+    pub fn check(&self) -> Result<(), ConfigError> {
         self.levels.check()?;
         for (name, value) in [("alpha", self.alpha), ("beta", self.beta), ("gain", self.gain)] {
             if !(value > 0.0 && value <= 1.0) {
-                return Err(format!("{name} is {value}; a number above 0 and up to 1 is needed"));
+                return Err(ConfigError::new(name, value, "a number above 0 and up to 1"));
             }
         }
-        for (name, time) in [
-            ("delay_limit", self.delay_limit),
-            ("update_every", self.update_every),
-            ("sample_every", self.sample_every),
-        ] {
-            if time.is_zero() {
-                return Err(format!("{name} is zero; a time above zero is needed"));
-            }
-        }
+        above_zero("delay_limit", self.delay_limit)?;
+        above_zero("update_every", self.update_every)?;
+        above_zero("sample_every", self.sample_every)?;
         if self.update_requests == 0 {
-            return Err("update_requests is 0; at least 1 is needed".into());
+            return Err(ConfigError::new("update_requests", 0, "a number above 0"));
         }
         self.check_probes()
     }
 
-    fn check_probes(&self) -> Result<(), String> {
+    fn check_probes(&self) -> Result<(), ConfigError> {
         match self.probe_after {
-            Some(after) if after.is_zero() => {
-                Err("probe_after is zero; a time above zero is needed, or every request is a probe"
-                    .into())
+            // Every request would be a probe.
+            Some(after) => above_zero("probe_after", after),
+            // A threshold below the levels that a client keeps to would silence it for ever.
+            None if self.levels.class_bits > 0 || self.draw != Draw::PerRequest => {
+                let needed = "a time, where a client's requests keep to some levels \
+                              (class_bits above 0, draw per client),";
+                Err(ConfigError::new("probe_after", "never", needed))
             }
-            None if self.levels.class_bits > 0 || self.draw != Draw::PerRequest => Err(
-                "probe_after is never; a time is needed where a client's requests keep to some \
-                 levels (class_bits above 0, draw per client), or a threshold below them silences \
-                 it for ever"
-                    .into(),
-            ),
-            _ => Ok(()),
+            None => Ok(()),
         }
     }
 }
@@ -217,21 +210,17 @@ mod tests {
 
     #[test]
     fn what_cannot_work_is_refused_by_name() {
-        let complaint = |config: Config| config.check().unwrap_err();
         let paper = Config::paper(SLO);
-        assert_eq!(
-            complaint(Config { alpha: 1.5, ..paper }),
-            "alpha is 1.5; a number above 0 and up to 1 is needed"
-        );
-        assert!(complaint(Config { beta: f64::NAN, ..paper }).starts_with("beta is NaN"));
-        assert!(
-            complaint(Config { delay_limit: Duration::ZERO, ..paper })
-                .starts_with("delay_limit is zero")
-        );
-        assert!(complaint(Config { update_requests: 0, ..paper }).starts_with("update_requests"));
-        let silenced = Config { probe_after: None, ..Config::tuned(SLO) };
-        assert!(complaint(silenced).starts_with("probe_after is never"));
-        let wide = Levels { class_bits: 3, user_bits: 6 };
-        assert!(complaint(Config { levels: wide, ..paper }).contains("9 bits"));
+        let wrong = [
+            ("alpha", Config { alpha: 1.5, ..paper }),
+            ("beta", Config { beta: f64::NAN, ..paper }),
+            ("delay_limit", Config { delay_limit: Duration::ZERO, ..paper }),
+            ("update_requests", Config { update_requests: 0, ..paper }),
+            ("probe_after", Config { probe_after: None, ..Config::tuned(SLO) }),
+            ("user_bits", Config { levels: Levels { class_bits: 3, user_bits: 6 }, ..paper }),
+        ];
+        for (name, config) in wrong {
+            assert_eq!(config.check().unwrap_err().setting, name);
+        }
     }
 }

@@ -4,6 +4,8 @@
 //! lowest is the most important. It travels in the high bits of the priority, so that the priority
 //! of a client that knows nothing of levels means the same: 128 is the middle.
 
+use crate::config_error::ConfigError;
+
 /// How the bits of a level are divided. Together from 1 to 8.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Levels {
@@ -54,16 +56,14 @@ impl Levels {
         if cursor >= self.top() { 0 } else { (cursor + 1) << self.shift() }
     }
 
-    pub(super) fn check(self) -> Result<(), String> {
+    pub(super) fn check(self) -> Result<(), ConfigError> {
         let bits = u64::from(self.class_bits) + u64::from(self.user_bits);
         if (1..=8).contains(&bits) {
             return Ok(());
         }
-        let Self { class_bits, user_bits } = self;
-        Err(format!(
-            "class_bits and user_bits are {class_bits} and {user_bits}, {bits} bits; 1 to 8 \
-             together are needed, for a priority has 8"
-        ))
+        // A priority has eight bits.
+        let needed = format!("with the {} of class_bits 1 to 8 in all", self.class_bits);
+        Err(ConfigError::new("user_bits", self.user_bits, needed))
     }
 
     const fn bits(self) -> u32 {

@@ -5,6 +5,7 @@
 //! `regulator` what loops share, `shard` the server's decisions and `gate` the client's.
 
 mod config;
+mod family;
 mod gate;
 mod law;
 mod levels;
@@ -14,9 +15,11 @@ mod shard;
 mod tests;
 
 pub use config::{Belief, Config, Draw, Unseen, Variant};
+pub(crate) use family::FAMILY;
 pub use gate::DagorGate;
 pub use levels::Levels;
 
+use crate::config_error::ConfigError;
 use crate::server::{Admission, Gauges, Shard};
 use regulator::Shared;
 use shard::DagorShard;
@@ -33,7 +36,7 @@ impl Dagor {
     ///
     /// # Errors
     /// What [`Config::check`] finds.
-    pub fn new(config: Config, shards: usize) -> Result<Self, String> {
+    pub fn new(config: Config, shards: usize) -> Result<Self, ConfigError> {
         config.check()?;
         Ok(Self { shared: Arc::new(Shared::new(config, shards)) })
     }

@@ -1,5 +1,6 @@
 //! Gradient2's settings and its profiles.
 
+use crate::config_error::{ConfigError, within};
 use std::time::Duration;
 
 /// What a server with a gradient limit needs to know. Built by a profile, changed by overrides.
@@ -117,49 +118,40 @@ impl Config {
     /// Why these settings cannot work, if they cannot.
     ///
     /// # Errors
-    /// A sentence that begins with the setting's name and says what was found and what is needed.
-    pub fn check(&self) -> Result<(), String> {
+    /// The first setting at fault.
+    pub fn check(&self) -> Result<(), ConfigError> {
         let (min, max, first) = (self.limit_min, self.limit_max, self.limit_initial);
         if min == 0 || min > max {
-            return Err(format!("limit_min is {min}; 1 to limit_max, {max}, is needed"));
+            return Err(ConfigError::new("limit_min", min, format!("1 to limit_max, {max},")));
         }
         if !(min..=max).contains(&first) {
-            return Err(format!("limit_initial is {first}; {min} to {max} is needed"));
+            return Err(ConfigError::new("limit_initial", first, format!("{min} to {max}")));
         }
         if let Queue::Fixed(queue) = self.queue {
-            within("queue", queue, 0.001, 1e6)?;
+            within("queue", queue, 0.001..=1e6)?;
         }
-        within("tolerance", self.tolerance, 1.0, 100.0)?;
-        within("smoothing", self.smoothing, 0.001, 1.0)?;
-        within("drift_decay", self.drift_decay, 0.001, 1.0)?;
-        if self.long_window == 0 || self.window_samples == 0 {
-            let (long, samples) = (self.long_window, self.window_samples);
-            return Err(format!(
-                "long_window is {long} and window_samples {samples}; numbers above 0 are needed"
-            ));
+        within("tolerance", self.tolerance, 1.0..=100.0)?;
+        within("smoothing", self.smoothing, 0.001..=1.0)?;
+        within("drift_decay", self.drift_decay, 0.001..=1.0)?;
+        for (name, count) in
+            [("long_window", self.long_window), ("window_samples", self.window_samples)]
+        {
+            if count == 0 {
+                return Err(ConfigError::new(name, count, "a number above 0"));
+            }
         }
         if let Some(most) = self.baseline_max
             && (most.is_zero() || most < self.baseline_min)
         {
             let least = self.baseline_min;
-            return Err(format!(
-                "baseline_max is {most:?}; a time above zero and not below baseline_min, {least:?}, \
-                 is needed"
-            ));
+            let needed = format!("a time above zero and not below baseline_min, {least:?},");
+            return Err(ConfigError::new("baseline_max", format!("{most:?}"), needed));
         }
         if self.span_min > self.span_max {
-            let (min, max) = (self.span_min, self.span_max);
-            return Err(format!("span_min is {min:?}; at most span_max, {max:?}, is needed"));
+            let needed = format!("a time up to span_max, {:?},", self.span_max);
+            return Err(ConfigError::new("span_min", format!("{:?}", self.span_min), needed));
         }
         Ok(())
-    }
-}
-
-fn within(name: &str, value: f64, low: f64, high: f64) -> Result<(), String> {
-    if value.is_finite() && (low..=high).contains(&value) {
-        Ok(())
-    } else {
-        Err(format!("{name} is {value}; a number from {low} to {high} is needed"))
     }
 }
 
@@ -168,7 +160,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_complaint_begins_with_the_setting_at_fault() {
+    fn an_error_names_the_setting_at_fault() {
         let good = Config::artifact();
         let slo = Duration::from_micros(200);
         for config in [good, Config::paper(), Config::tuned(slo, 1), Config::tuned(slo, 64)] {
@@ -182,13 +174,12 @@ mod tests {
             ("tolerance", Config { tolerance: 0.5, ..good }),
             ("smoothing", Config { smoothing: 0.0, ..good }),
             ("drift_decay", Config { drift_decay: f64::NAN, ..good }),
-            ("long_window", Config { window_samples: 0, ..good }),
+            ("window_samples", Config { window_samples: 0, ..good }),
             ("baseline_max", Config { baseline_max: Some(Duration::ZERO), ..good }),
             ("span_min", Config { span_min: Duration::from_secs(2), ..good }),
         ];
         for (name, config) in wrong {
-            let complaint = config.check().unwrap_err();
-            assert!(complaint.starts_with(name), "{name}: {complaint}");
+            assert_eq!(config.check().unwrap_err().setting, name);
         }
     }
 }

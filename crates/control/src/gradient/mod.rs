@@ -3,16 +3,19 @@
 //! how long requests take now with how long they usually take.
 //!
 //! `config` holds what can be chosen, `window` gathers samples, `law` moves the limit and `shard`
-//! counts and refuses. Its known flaw is the word "usually": under steady overload the usual drifts
+//! counts and refuses. Requests touch atomics alone; the limit moves on ticks. Its known flaw is the word "usually": under steady overload the usual drifts
 //! up to the present, and the limit with it. The default profile ties it to the SLO.
 
 mod config;
+mod family;
 mod law;
 mod shard;
 mod window;
 
 pub use config::{Config, Queue};
+pub(crate) use family::FAMILY;
 
+use crate::config_error::ConfigError;
 use crate::server::{Admission, Gauges, Shard};
 use law::Law;
 use shard::GradientShard;
@@ -21,7 +24,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 use std::sync::{Arc, Mutex, TryLockError};
 use std::time::Duration;
 use tailwater_core::Instant;
-use window::{Sample, Window};
+use window::{Sample, Tally, Window};
 
 /// A server that bounds the requests inside it.
 #[derive(Debug)]
@@ -30,13 +33,13 @@ pub struct Gradient {
 }
 
 impl Gradient {
-    /// A server with these settings, for any number of loops.
+    /// A server of `shards` loops.
     ///
     /// # Errors
     /// What [`Config::check`] finds.
-    pub fn new(config: Config) -> Result<Self, String> {
+    pub fn new(config: Config, shards: usize) -> Result<Self, ConfigError> {
         config.check()?;
-        Ok(Self { shared: Arc::new(Shared::new(config)) })
+        Ok(Self { shared: Arc::new(Shared::new(config, shards)) })
     }
 }
 
@@ -45,8 +48,12 @@ impl Admission for Gradient {
         "gradient"
     }
 
-    fn shard(self: Arc<Self>, _index: usize) -> Box<dyn Shard> {
-        Box::new(GradientShard::new(Arc::clone(&self.shared)))
+    fn shards(&self) -> Option<usize> {
+        Some(self.shared.tallies.len())
+    }
+
+    fn shard(self: Arc<Self>, index: usize) -> Box<dyn Shard> {
+        Box::new(GradientShard::new(Arc::clone(&self.shared), index))
     }
 
     /// The limit stands as the pool and the requests inside as issued.
@@ -63,11 +70,16 @@ impl Admission for Gradient {
 /// What the loops of a server share.
 #[derive(Debug)]
 struct Shared {
+    config: Config,
     /// Requests admitted and not answered, over all loops.
     inside: AtomicU32,
     limit: AtomicU32,
     /// Mean wait in the last window, for people.
     waited_ns: AtomicU64,
+    /// What each loop served.
+    tallies: Box<[Tally]>,
+    /// No request touches it: a tick looks, and one that finds it taken leaves the work to the loop
+    /// that has it.
     learner: Mutex<Learner>,
 }
 
@@ -78,11 +90,13 @@ struct Learner {
 }
 
 impl Shared {
-    fn new(config: Config) -> Self {
+    fn new(config: Config, loops: usize) -> Self {
         Self {
+            config,
             inside: AtomicU32::new(0),
             limit: AtomicU32::new(config.limit_initial),
             waited_ns: AtomicU64::new(0),
+            tallies: (0..loops.max(1)).map(|_| Tally::new()).collect(),
             learner: Mutex::new(Learner { window: Window::new(config), law: Law::new(config) }),
         }
     }
@@ -99,16 +113,21 @@ impl Shared {
         self.inside.fetch_sub(places, Relaxed);
     }
 
-    /// Learns from a request that was served. Never waits: a sample that finds another loop
-    /// learning is let go, which costs a window one sample of many.
-    fn learn(&self, now: Instant, sample: &Sample) {
+    /// A request of the loop numbered `index` was served.
+    fn served(&self, index: usize, waited: Duration, service: Duration) {
+        let inside = self.inside.load(Relaxed);
+        self.tallies[index].add(&self.config, &Sample { waited, service, inside });
+    }
+
+    /// Moves the limit if the window has ended. Never waits.
+    fn tick(&self, now: Instant) {
         let mut learner = match self.learner.try_lock() {
             Ok(learner) => learner,
             // Plain numbers are as good after a panic as before; to stop would freeze the limit.
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
             Err(TryLockError::WouldBlock) => return,
         };
-        if let Some(summary) = learner.window.add(now, sample) {
+        if let Some(summary) = learner.window.look(now, &self.tallies) {
             learner.law.update(summary.mean_ns, summary.inside_max);
             self.limit.store(learner.law.limit(), Relaxed);
             self.waited_ns.store(summary.waited_ns, Relaxed);

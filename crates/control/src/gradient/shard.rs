@@ -1,14 +1,14 @@
 //! One loop's half of a gradient server: counts what is inside and refuses beyond the limit.
 
 use super::Shared;
-use super::window::Sample;
-use crate::server::{Arrival, Completion, Offer, Outcome, Reason, Shard, Verdict, Wish};
+use crate::server::{Arrival, Completion, Offer, Outcome, Reason, Shard, Verdict};
 use std::sync::Arc;
 use std::time::Duration;
 use tailwater_core::{Event, Instant, Observer, SessionId};
 
 pub(super) struct GradientShard {
     shared: Arc<Shared>,
+    index: usize,
     sessions: Vec<Session>,
 }
 
@@ -22,8 +22,8 @@ struct Session {
 }
 
 impl GradientShard {
-    pub(super) const fn new(shared: Arc<Shared>) -> Self {
-        Self { shared, sessions: Vec::new() }
+    pub(super) const fn new(shared: Arc<Shared>, index: usize) -> Self {
+        Self { shared, index, sessions: Vec::new() }
     }
 
     /// One request of the session is answered: gives back its place, if it held one.
@@ -52,10 +52,6 @@ impl Shard for GradientShard {
         self.shared.leave(closed.admitted);
     }
 
-    fn on_deregister(&mut self, _: Instant, _: SessionId, _: &mut dyn Observer) {}
-
-    fn on_demand(&mut self, _: Instant, _: SessionId, _: u32, _: u32) {}
-
     fn on_request(
         &mut self,
         now: Instant,
@@ -74,37 +70,16 @@ impl Shard for GradientShard {
         Verdict::Shed(Reason::Limit)
     }
 
-    fn on_start(
-        &mut self,
-        _: Instant,
-        _: SessionId,
-        _: Duration,
-        _: Option<Duration>,
-        _: &mut dyn Observer,
-    ) -> Verdict {
-        Verdict::Admit
-    }
-
-    fn on_sent(&mut self, _: Instant, _: SessionId) {}
-
-    fn on_done(&mut self, now: Instant, id: SessionId, done: &Completion) -> Offer {
+    fn on_done(&mut self, _: Instant, id: SessionId, done: &Completion) -> Offer {
         // What was shed tells nothing of how long serving takes.
         if done.outcome == Outcome::Served {
-            let inside = self.shared.inside.load(std::sync::atomic::Ordering::Relaxed);
-            let sample = Sample { waited: done.waited, service: done.service, inside };
-            self.shared.learn(now, &sample);
+            self.shared.served(self.index, done.waited, done.service);
         }
         self.settle(id, done.outcome);
         Offer::OPEN
     }
 
-    fn on_tick(&mut self, _: Instant, _: Duration, _: &mut dyn Observer) {}
-
-    fn next_deadline(&self, _: Instant) -> Option<Instant> {
-        None
-    }
-
-    fn poll_wish(&mut self, _: Instant, _: &mut dyn Observer) -> Option<Wish> {
-        None
+    fn on_tick(&mut self, now: Instant, _: Duration, _: &mut dyn Observer) {
+        self.shared.tick(now);
     }
 }

@@ -23,7 +23,7 @@ fn done(outcome: Outcome) -> Completion {
 
 /// Two loops with a connection each under one limit of 20.
 fn two_loops() -> (Arc<Gradient>, Vec<Box<dyn Shard>>) {
-    let server = Arc::new(Gradient::new(Config::artifact()).unwrap());
+    let server = Arc::new(Gradient::new(Config::artifact(), 2).unwrap());
     let mut shards: Vec<_> = (0..2).map(|index| Arc::clone(&server).shard(index)).collect();
     for shard in &mut shards {
         shard.on_open(Instant::ZERO, ID, &mut Silent);
@@ -52,6 +52,32 @@ fn loops_share_one_limit_and_an_answer_frees_a_place() {
     assert_eq!(server.gauges().issued, 0);
 }
 
+/// Invariant 5 of ARCHITECTURE.md: a request meets no lock. Held here by a stalled loop's tick, the
+/// learner keeps nobody from being served and counted.
+#[test]
+fn requests_are_counted_while_another_loop_learns() {
+    let config = Config { sample_floor: Duration::ZERO, window_samples: 8, ..Config::artifact() };
+    let server = Arc::new(Gradient::new(config, 2).unwrap());
+    let mut shards: Vec<_> = (0..2).map(|index| Arc::clone(&server).shard(index)).collect();
+    for shard in &mut shards {
+        shard.on_open(Instant::ZERO, ID, &mut Silent);
+    }
+    let held = server.shared.learner.lock().unwrap();
+    for n in 0..8 {
+        let shard = &mut shards[n % 2];
+        assert_eq!(ask(&mut **shard, Instant::ZERO, ID), Verdict::Admit);
+        let served = Completion { waited: Duration::from_micros(5), ..done(Outcome::Served) };
+        shard.on_done(Instant::ZERO, ID, &served);
+        shard.on_tick(Instant::ZERO, Duration::ZERO, &mut Silent);
+    }
+    drop(held);
+    let later = Instant::ZERO + config.span_max;
+    shards[0].on_tick(Instant::ZERO, Duration::ZERO, &mut Silent);
+    shards[1].on_tick(later, Duration::ZERO, &mut Silent);
+    let gauges = server.gauges();
+    assert_eq!((gauges.delay, gauges.issued), (Duration::from_micros(5), 0), "all eight counted");
+}
+
 #[test]
 fn a_dry_run_leaves_nothing_inside() {
     let (server, mut shards) = two_loops();
@@ -76,6 +102,7 @@ fn as_shipped_a_server_of_microseconds_never_moves_its_limit() {
         let now = Instant::from_nanos(n * 100_000);
         ask(&mut *shards[0], now, ID);
         shards[0].on_done(now, ID, &done(Outcome::Served));
+        shards[1].on_tick(now, Duration::ZERO, &mut Silent);
     }
     assert_eq!(server.gauges().pool, 20);
 }
@@ -100,7 +127,7 @@ struct Seen {
 
 impl Loop {
     fn new(config: Config) -> Self {
-        let server = Arc::new(Gradient::new(config).unwrap());
+        let server = Arc::new(Gradient::new(config, 1).unwrap());
         let mut shard = Arc::clone(&server).shard(0);
         shard.on_open(Instant::ZERO, ID, &mut Silent);
         let (now, free_at) = (Instant::ZERO, Instant::ZERO);
@@ -119,6 +146,7 @@ impl Loop {
                 let (waited, service) = (started.since(came), ended.since(started));
                 let done = Completion { waited, service, ..done(Outcome::Served) };
                 self.shard.on_done(ended, ID, &done);
+                self.shard.on_tick(ended, Duration::ZERO, &mut Silent);
                 seen.sojourn_us.push((waited + service).nanos() as f64 / 1e3);
             }
             seen.offered += 1;

@@ -5,6 +5,7 @@
 //! (caladan, `breakwater/src/sd_client.c` and `sd_config.h`). There the bucket earns
 //! microseconds × rate ÷ 1,000,000 tokens, so `adj_i` and the bounds are per client and second.
 
+use crate::config_error::{ConfigError, above_zero, within};
 use std::time::Duration;
 
 /// What one SEDA client needs to know. Built by a profile, changed by overrides.
@@ -149,34 +150,30 @@ impl Config {
     /// Why these settings cannot work, if they cannot.
     ///
     /// # Errors
-    /// A sentence that begins with the setting's name and says what was found and what is needed.
-    pub fn check(&self) -> Result<(), String> {
-        if self.target.is_zero() || self.timeout.is_zero() {
-            let (target, timeout) = (self.target, self.timeout);
-            return Err(format!(
-                "target is {target:?} and timeout {timeout:?}; times above zero are needed"
-            ));
-        }
+    /// The first setting at fault.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        above_zero("target", self.target)?;
+        above_zero("timeout", self.timeout)?;
         if !(1..=RESPONSES_MAX).contains(&self.responses) {
-            let found = self.responses;
-            return Err(format!("responses is {found}; 1 to {RESPONSES_MAX} is needed"));
+            let needed = format!("a number from 1 to {RESPONSES_MAX}");
+            return Err(ConfigError::new("responses", self.responses, needed));
         }
-        within("quantile", self.quantile, 0.0, 1.0)?;
-        within("smoothing", self.smoothing, 0.0, 0.999)?;
-        within("error_decrease", self.error_decrease, -1.0, 100.0)?;
-        within("error_increase", self.error_increase, -1.0, self.error_decrease)?;
+        within("quantile", self.quantile, 0.0..=1.0)?;
+        within("smoothing", self.smoothing, 0.0..=0.999)?;
+        within("error_decrease", self.error_decrease, -1.0..=100.0)?;
+        within("error_increase", self.error_increase, -1.0..=self.error_decrease)?;
         // Above `offset` a step up would be a step down.
-        within("offset", self.offset, self.error_increase, 100.0)?;
-        within("adj_i", self.adj_i, 0.0, RATE_UNBOUNDED)?;
-        within("adj_i_share", self.adj_i_share, 0.0, 10.0)?;
-        within("adj_d", self.adj_d, 1.0, 100.0)?;
-        within("severity_max", self.severity_max.unwrap_or(1.0), 1.0, 100.0)?;
-        within("rate_max", self.rate_max, 0.001, RATE_UNBOUNDED)?;
-        within("rate_min", self.rate_min, 0.001, self.rate_max)?;
-        within("rate_initial_max", self.rate_initial_max, self.rate_min, self.rate_max)?;
-        within("rate_initial_min", self.rate_initial_min, self.rate_min, self.rate_initial_max)?;
-        within("burst", self.burst, 1.0, 1e6)?;
-        within("tokens_initial", self.tokens_initial, 0.0, self.burst)
+        within("offset", self.offset, self.error_increase..=100.0)?;
+        within("adj_i", self.adj_i, 0.0..=RATE_UNBOUNDED)?;
+        within("adj_i_share", self.adj_i_share, 0.0..=10.0)?;
+        within("adj_d", self.adj_d, 1.0..=100.0)?;
+        within("severity_max", self.severity_max.unwrap_or(1.0), 1.0..=100.0)?;
+        within("rate_max", self.rate_max, 0.001..=RATE_UNBOUNDED)?;
+        within("rate_min", self.rate_min, 0.001..=self.rate_max)?;
+        within("rate_initial_max", self.rate_initial_max, self.rate_min..=self.rate_max)?;
+        within("rate_initial_min", self.rate_initial_min, self.rate_min..=self.rate_initial_max)?;
+        within("burst", self.burst, 1.0..=1e6)?;
+        within("tokens_initial", self.tokens_initial, 0.0..=self.burst)
     }
 }
 
@@ -185,14 +182,6 @@ const RATE_UNBOUNDED: f64 = 1e9;
 
 /// Bounds what a client remembers to 40 kB.
 const RESPONSES_MAX: u32 = 10_000;
-
-fn within(name: &str, value: f64, low: f64, high: f64) -> Result<(), String> {
-    if value.is_finite() && (low..=high).contains(&value) {
-        Ok(())
-    } else {
-        Err(format!("{name} is {value}; a number from {low} to {high} is needed"))
-    }
-}
 
 #[cfg(test)]
 mod tests {
@@ -211,9 +200,10 @@ mod tests {
     }
 
     #[test]
-    fn a_complaint_begins_with_the_setting_at_fault() {
+    fn an_error_names_the_setting_at_fault() {
         let paper = Config::paper(SLO);
         let wrong = [
+            ("timeout", Config { timeout: Duration::ZERO, ..paper }),
             ("target", Config { target: Duration::ZERO, ..paper }),
             ("responses", Config { responses: 0, ..paper }),
             ("quantile", Config { quantile: f64::NAN, ..paper }),
@@ -228,8 +218,7 @@ mod tests {
             ("tokens_initial", Config { tokens_initial: 5.0, ..paper }),
         ];
         for (name, config) in wrong {
-            let complaint = config.check().unwrap_err();
-            assert!(complaint.starts_with(name), "{name}: {complaint}");
+            assert_eq!(config.check().unwrap_err().setting, name);
         }
     }
 }

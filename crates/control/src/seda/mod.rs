@@ -7,10 +7,12 @@
 
 mod bucket;
 mod config;
+mod family;
 mod gate;
 mod law;
 
 pub use config::{Config, Estimator, Growth};
+pub(crate) use family::FAMILY;
 pub use gate::SedaGate;
 
 #[cfg(test)]

@@ -6,10 +6,12 @@
 //! it all together, however small each makes itself.
 
 mod config;
+mod family;
 mod gate;
 mod law;
 
 pub use config::{Config, Cut, Growth};
+pub(crate) use family::FAMILY;
 pub use gate::WindowGate;
 
 #[cfg(test)]

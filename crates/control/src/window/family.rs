@@ -1,28 +1,27 @@
-//! The client's window in the catalog.
+//! The window as the catalog knows it: names, profiles, settings, and how both ends are built.
 
-use super::clients;
-use super::family::{Draft, Family, Profile};
-use super::parse::{boolean, choice, duration, number, set, whole};
-use super::settings::Key;
+use super::{Config, Cut, Growth, WindowGate};
+use crate::catalog::family::{Draft, Family, Profile};
+use crate::catalog::parse::{boolean, choice, duration, number, set, whole};
+use crate::catalog::{clients, settings::Key};
 use crate::client::ClientConfig;
 use crate::none::LeftToClients;
-use crate::window::{Config, Cut, Growth, WindowGate};
 use std::sync::Arc;
 use std::time::Duration;
 
-pub(super) static WINDOW: Family<Config> = Family {
+pub(crate) const FAMILY: Family<Config> = Family {
     name: "window",
     summary: "each client bounds its requests on their way, as TCP does (ORCA, as in OSDI '20 §2)",
     profiles: &[
-        Profile { name: "default", server: |slo, _| Config::tuned(slo), client: waiting },
+        Profile { name: "default", server: |site| Config::tuned(site.slo), client: waiting },
         Profile {
             name: "paper",
-            server: |slo, _| Config::paper(slo),
+            server: |site| Config::paper(site.slo),
             client: clients::for_the_slo,
         },
     ],
     settings: &[OWN],
-    server: |config, _, _| {
+    server: |config, _| {
         config.check()?;
         Ok(Arc::new(LeftToClients("window")))
     },

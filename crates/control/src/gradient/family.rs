@@ -1,23 +1,26 @@
-//! Gradient2 in the catalog.
+//! Gradient2 as the catalog knows it: names, profiles, settings, and how both ends are built.
 
-use super::clients;
-use super::family::{Draft, Family, Profile};
-use super::parse::{duration, number, set, whole};
-use super::settings::Key;
+use super::{Config, Gradient, Queue};
+use crate::catalog::family::{Draft, Family, Profile};
+use crate::catalog::parse::{duration, number, set, whole};
+use crate::catalog::{clients, settings::Key};
 use crate::client::OpenGate;
-use crate::gradient::{Config, Gradient, Queue};
 use std::sync::Arc;
 
-pub(super) static GRADIENT: Family<Config> = Family {
+pub(crate) const FAMILY: Family<Config> = Family {
     name: "gradient",
     summary: "a limit on requests in the server, by present against usual times (Gradient2)",
     profiles: &[
-        Profile { name: "default", server: Config::tuned, client: clients::open },
-        Profile { name: "paper", server: |_, _| Config::paper(), client: clients::open },
-        Profile { name: "artifact", server: |_, _| Config::artifact(), client: clients::open },
+        Profile {
+            name: "default",
+            server: |site| Config::tuned(site.slo, site.serving_cores()),
+            client: clients::open,
+        },
+        Profile { name: "paper", server: |_| Config::paper(), client: clients::open },
+        Profile { name: "artifact", server: |_| Config::artifact(), client: clients::open },
     ],
     settings: &[LIMIT, SAMPLES],
-    server: |config, _, _| Ok(Arc::new(Gradient::new(*config)?)),
+    server: |config, site| Ok(Arc::new(Gradient::new(*config, site.loops)?)),
     gate: |_, _| Box::new(OpenGate),
 };
 
@@ -53,7 +56,7 @@ const LIMIT: &[Key<Draft<Config>>] = &[
     },
     Key {
         name: "smoothing",
-        help: "seda: weight of the old average, gradient: of the new limit; 0 to 1",
+        help: "share of the way to the limit that an update wants; above 0, up to 1",
         apply: |draft, value| set(&mut draft.server.smoothing, number(value)),
     },
 ];

@@ -1,25 +1,24 @@
-//! SEDA in the catalog.
+//! SEDA as the catalog knows it: names, profiles, settings, and how both ends are built.
 
-use super::clients;
-use super::family::{Draft, Family, Profile};
-use super::parse::{boolean, duration, number, set, whole};
-use super::settings::Key;
+use super::{Config, Growth, SedaGate};
+use crate::catalog::family::{Draft, Family, Profile};
+use crate::catalog::parse::{boolean, duration, number, set, whole};
+use crate::catalog::{clients, settings::Key};
 use crate::client::{ClientConfig, Expiry};
 use crate::none::LeftToClients;
-use crate::seda::{Config, Growth, SedaGate};
 use std::sync::Arc;
 use std::time::Duration;
 
-pub(super) static SEDA: Family<Config> = Family {
+pub(crate) const FAMILY: Family<Config> = Family {
     name: "seda",
     summary: "each client limits its rate by the tail it sees (USITS '03, as in OSDI '20)",
     profiles: &[
-        Profile { name: "default", server: |slo, _| Config::tuned(slo), client: waiting },
-        Profile { name: "paper", server: |slo, _| Config::paper(slo), client: published },
-        Profile { name: "artifact", server: |slo, _| Config::artifact(slo), client: published },
+        Profile { name: "default", server: |site| Config::tuned(site.slo), client: waiting },
+        Profile { name: "paper", server: |site| Config::paper(site.slo), client: published },
+        Profile { name: "artifact", server: |site| Config::artifact(site.slo), client: published },
     ],
     settings: &[LAW, BUCKET],
-    server: |config, _, _| {
+    server: |config, _| {
         config.check()?;
         Ok(Arc::new(LeftToClients("seda")))
     },
@@ -55,7 +54,7 @@ const LAW: &[Key<Draft<Config>>] = &[
     },
     Key {
         name: "smoothing",
-        help: "seda: weight of the old average, gradient: of the new limit; 0 to 1",
+        help: "weight of the old average against a new tail; 0 to below 1",
         apply: |draft, value| set(&mut draft.server.smoothing, number(value)),
     },
     Key {

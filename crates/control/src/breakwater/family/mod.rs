@@ -1,62 +1,50 @@
-//! Breakwater and its server AQM alone, in the catalog.
+//! Breakwater as the catalog knows it, and the tables of settings that its kin share.
 
-use super::clients;
-use super::family::{Built, Draft, Family, Profile};
-use super::parse::{boolean, choice, duration, number, set, whole};
-use super::settings::Key;
-use crate::breakwater::{
+mod aqm_only;
+mod efficiency;
+
+pub(crate) use aqm_only::FAMILY as AQM_ONLY;
+pub(crate) use efficiency::FAMILY as EFFICIENCY;
+
+use super::{
     Breakwater, Config, CreditGate, Demand, Explicit, Growth, Increase, Interval, Issued,
     LastCredit, RoundTrip, Signal, Trust,
 };
-use crate::client::OpenGate;
+use crate::catalog::family::{Built, Draft, Family, Profile};
+use crate::catalog::parse::{boolean, choice, duration, number, set, whole};
+use crate::catalog::{clients, settings::Key};
+use crate::site::Site;
 use std::sync::Arc;
 use std::time::Duration;
 
-pub(super) static BREAKWATER: Family<Config> = Family {
+pub(crate) const FAMILY: Family<Config> = Family {
     name: "breakwater",
     summary: "credits issued from the server's queueing delay (OSDI '20)",
     profiles: &[
-        Profile { name: "default", server: Config::tuned, client: clients::for_a_share },
-        Profile { name: "paper", server: Config::paper, client: clients::for_the_slo },
-        Profile { name: "artifact", server: Config::artifact, client: clients::briefly },
+        Profile {
+            name: "default",
+            server: |site| Config::tuned(site.slo, site.serving_cores()),
+            client: clients::for_a_share,
+        },
+        Profile {
+            name: "paper",
+            server: |site| Config::paper(site.slo, site.serving_cores()),
+            client: clients::for_the_slo,
+        },
+        Profile {
+            name: "artifact",
+            server: |site| Config::artifact(site.slo, site.serving_cores()),
+            client: clients::briefly,
+        },
     ],
     settings: &[DELAY_LAW, INTERVAL, POOL, AQM],
     server,
     gate: |_, _| Box::<CreditGate>::default(),
 };
 
-pub(super) static AQM_ONLY: Family<Config> = Family {
-    name: "aqm-only",
-    summary: "Breakwater's server AQM without credits: shedding alone",
-    profiles: &[
-        Profile {
-            name: "default",
-            server: |slo, cores| without_credits(Config::tuned(slo, cores)),
-            client: clients::open,
-        },
-        Profile {
-            name: "paper",
-            server: |slo, cores| without_credits(Config::paper(slo, cores)),
-            client: clients::open,
-        },
-        Profile {
-            name: "artifact",
-            server: |slo, cores| without_credits(Config::artifact(slo, cores)),
-            client: clients::open,
-        },
-    ],
-    settings: &[AQM],
-    server,
-    gate: |_, _| Box::new(OpenGate),
-};
-
-fn without_credits(config: Config) -> Config {
-    Config { credits: false, ..config }
-}
-
 /// Any controller that is a Breakwater by its configuration.
-pub(super) fn server(config: &Config, shards: usize, seed: u64) -> Built {
-    Ok(Arc::new(Breakwater::new(*config, shards, seed)?))
+pub(super) fn server(config: &Config, site: &Site) -> Built {
+    Ok(Arc::new(Breakwater::new(*config, site.loops, site.seed)?))
 }
 
 /// The law that sizes the pool by delay.

@@ -1,23 +1,22 @@
-//! CoDel in the catalog.
+//! CoDel as the catalog knows it: names, profiles, settings, and how both ends are built.
 
-use super::clients;
-use super::family::{Draft, Family, Profile};
-use super::parse::{duration, set};
-use super::settings::Key;
+use super::{Codel, Config};
+use crate::catalog::family::{Draft, Family, Profile};
+use crate::catalog::parse::{duration, set};
+use crate::catalog::{clients, settings::Key};
 use crate::client::OpenGate;
-use crate::codel::{Codel, Config};
 use std::sync::Arc;
 
-pub(super) static CODEL: Family<Config> = Family {
+pub(crate) const FAMILY: Family<Config> = Family {
     name: "codel",
     summary: "sheds at the head of the queue while even its shortest wait is too long (RFC 8289)",
     profiles: &[
-        Profile { name: "default", server: |slo, _| Config::tuned(slo), client: clients::open },
-        Profile { name: "paper", server: |slo, _| Config::paper(slo), client: clients::open },
-        Profile { name: "original", server: |_, _| Config::rfc(), client: clients::open },
+        Profile { name: "default", server: |site| Config::tuned(site.slo), client: clients::open },
+        Profile { name: "paper", server: |site| Config::paper(site.slo), client: clients::open },
+        Profile { name: "original", server: |_| Config::rfc(), client: clients::open },
     ],
     settings: &[LAW],
-    server: |config, shards, _| Ok(Arc::new(Codel::new(*config, shards)?)),
+    server: |config, site| Ok(Arc::new(Codel::new(*config, site.loops)?)),
     gate: |_, _| Box::new(OpenGate),
 };
 

@@ -1,24 +1,27 @@
-//! DAGOR in the catalog.
+//! DAGOR as the catalog knows it: names, profiles, settings, and how both ends are built.
 
-use super::clients;
-use super::family::{Draft, Family, Profile};
-use super::parse::{choice, duration, number, set, whole};
-use super::settings::Key;
-use crate::dagor::{Belief, Config, Dagor, DagorGate, Draw, Unseen, Variant};
+use super::{Belief, Config, Dagor, DagorGate, Draw, Unseen, Variant};
+use crate::catalog::family::{Draft, Family, Profile};
+use crate::catalog::parse::{choice, duration, number, set, whole};
+use crate::catalog::{clients, settings::Key};
 use std::sync::Arc;
 use tailwater_core::Rng;
 
-pub(super) static DAGOR: Family<Config> = Family {
+pub(crate) const FAMILY: Family<Config> = Family {
     name: "dagor",
     summary: "sheds by priority from the server's queueing delay, at both ends (SoCC '18)",
     profiles: &[
-        Profile { name: "default", server: |slo, _| Config::tuned(slo), client: clients::open },
-        Profile { name: "paper", server: |slo, _| Config::paper(slo), client: clients::open },
-        Profile { name: "artifact", server: |slo, _| Config::artifact(slo), client: clients::open },
-        Profile { name: "original", server: |_, _| Config::original(), client: clients::open },
+        Profile { name: "default", server: |site| Config::tuned(site.slo), client: clients::open },
+        Profile { name: "paper", server: |site| Config::paper(site.slo), client: clients::open },
+        Profile {
+            name: "artifact",
+            server: |site| Config::artifact(site.slo),
+            client: clients::open,
+        },
+        Profile { name: "original", server: |_| Config::original(), client: clients::open },
     ],
     settings: &[LAW, LEVELS, CLIENT],
-    server: |config, shards, _| Ok(Arc::new(Dagor::new(*config, shards)?)),
+    server: |config, site| Ok(Arc::new(Dagor::new(*config, site.loops)?)),
     gate: |config, seed| Box::new(DagorGate::new(*config, Rng::from_seed(seed))),
 };
 

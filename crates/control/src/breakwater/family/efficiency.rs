@@ -1,20 +1,31 @@
-//! Breakwater's pool under Protego's law, in the catalog.
+//! Breakwater's pool under Protego's law, as the catalog knows it.
 
-use super::breakwater::{AQM, DELAY_LAW, POOL, server};
-use super::clients;
-use super::family::{Draft, Family, Profile};
-use super::parse::{boolean, duration, number, set, whole};
-use super::settings::Key;
+use super::{AQM, DELAY_LAW, POOL, server};
 use crate::breakwater::{Config, CreditGate, Decrease, Efficiency, Judge, Law, Span};
+use crate::catalog::family::{Draft, Family, Profile};
+use crate::catalog::parse::{boolean, duration, number, set, whole};
+use crate::catalog::{clients, settings::Key};
 use std::time::Duration;
 
-pub(super) static EFFICIENCY: Family<Config> = Family {
+pub(crate) const FAMILY: Family<Config> = Family {
     name: "efficiency",
     summary: "credits issued while more of them serve more (Protego, NSDI '23)",
     profiles: &[
-        Profile { name: "default", server: Config::efficiency_tuned, client: clients::for_a_share },
-        Profile { name: "paper", server: Config::efficiency_paper, client: clients::for_the_slo },
-        Profile { name: "artifact", server: Config::efficiency_artifact, client: clients::briefly },
+        Profile {
+            name: "default",
+            server: |site| Config::efficiency_tuned(site.slo, site.serving_cores()),
+            client: clients::for_a_share,
+        },
+        Profile {
+            name: "paper",
+            server: |site| Config::efficiency_paper(site.slo, site.serving_cores()),
+            client: clients::for_the_slo,
+        },
+        Profile {
+            name: "artifact",
+            server: |site| Config::efficiency_artifact(site.slo, site.serving_cores()),
+            client: clients::briefly,
+        },
     ],
     settings: &[LAW, DELAY_LAW, POOL, AQM],
     server,

@@ -1,0 +1,20 @@
+//! No control as the catalog knows it: names, profiles, settings, and how both ends are built.
+
+use super::None as NoControl;
+use crate::catalog::clients;
+use crate::catalog::family::{Family, Profile};
+use crate::client::OpenGate;
+use std::sync::Arc;
+
+pub(crate) const FAMILY: Family<()> = Family {
+    name: "none",
+    summary: "no control: every request is sent and served",
+    profiles: &[
+        Profile { name: "default", server: |_| (), client: clients::open },
+        Profile { name: "paper", server: |_| (), client: clients::open },
+        Profile { name: "artifact", server: |_| (), client: clients::open },
+    ],
+    settings: &[],
+    server: |(), _| Ok(Arc::new(NoControl)),
+    gate: |(), _| Box::new(OpenGate),
+};

@@ -12,9 +12,8 @@ pub(super) struct Reading {
     pub(super) delay: Duration,
     /// Requests that the server's queue shed since the last update, beyond what bursts explain.
     pub(super) shed_beyond_bursts: f64,
-    /// The pool lags behind the demand: it has never met the target delay yet, or [`CALM`] requests were
-    /// served in a row without any.
-    pub(super) is_lagging: bool,
+    /// The mean delay of the last updates, this one included; see [`follow`].
+    pub(super) mean_delay: Duration,
     /// Another law sees no use in a larger pool.
     pub(super) held: bool,
     /// The fraction of a credit left over from earlier updates ([`Increase::Carried`]).
@@ -47,19 +46,40 @@ fn increase(config: &Config, reading: &Reading) -> (u32, f64) {
     (clamp(config, reading, reading.total.saturating_add(whole as u32)), carry)
 }
 
-/// So many requests served in a row without any delay, and the pool lags behind the demand. The queue of
-/// a loaded server is empty now and then, but hardly for so long: it grows to twenty and falls again
-/// within some four hundred requests.
-pub(super) const CALM: u32 = 512;
+/// How much the pool grows by an update where there is no delay at all, as a share of itself. Sixteen
+/// updates are made while all credits are used once, so that it doubles in no less time than a change of
+/// the pool needs to show. Eq. 3 alone takes 62 times as long to give each of 1,000 clients a credit.
+const FAR_GROWTH: f64 = 0.06;
 
-/// How much the pool then grows by an update, as a share of itself, and by a whole credit at least:
-/// eq. 3 alone takes a minute to let a single client pipeline, and seconds to give each of 10,000
-/// clients a credit.
-const LAG_GROWTH: f64 = 1.0 / 16.0;
+/// The pool is far from its size while the mean delay is below this share of the target.
+const FAR: f64 = 0.5;
 
-/// Whether an update finds the server all but idle.
-pub(super) fn is_calm(config: &Config, delay: Duration) -> bool {
-    delay < config.target_delay / 8
+/// The mean delay forgets within so many updates: the time in which all credits are used once.
+const MEMORY_UPDATES: u32 = 16;
+
+/// It forgets within so many target delays at least. Few clients use all their credits in a fraction of the
+/// time in which a queue empties by chance: with 100 of them drops were three times as many.
+const MEMORY_TARGETS: u32 = 24;
+
+/// The smoothed delay after an update that saw `delay`, `interval` after the one before.
+pub(super) fn follow(
+    config: &Config,
+    mean: Duration,
+    delay: Duration,
+    interval: Duration,
+) -> Duration {
+    let memory = (MEMORY_UPDATES * interval).max(MEMORY_TARGETS * config.target_delay);
+    let gain = interval.as_secs_f64() / memory.as_secs_f64();
+    mean.mul_f64(1.0 - gain) + delay.mul_f64(gain)
+}
+
+/// What an increase adds: a share of the pool that falls to nothing as the mean delay rises, but no less
+/// than eq. 3. One reading does not say how far the target is: a queue of the right length is empty now
+/// and then.
+fn step(config: &Config, reading: &Reading, total: f64) -> f64 {
+    let target = config.target_delay.as_secs_f64();
+    let nearness = reading.mean_delay.as_secs_f64() / (FAR * target);
+    (total * FAR_GROWTH * (1.0 - nearness)).max(config.alpha * f64::from(reading.sessions))
 }
 
 /// Eq. 1 and 2 on a pool that is a real number: whole credits, and the fraction beside them.
@@ -70,8 +90,7 @@ fn fractional(config: &Config, reading: &Reading) -> (u32, f64) {
         let kept = total * decrease_factor(config, reading);
         (kept - reading.shed_beyond_bursts).max(total * config.decrease_floor)
     } else if may_grow(config, reading) {
-        let step = config.alpha * f64::from(reading.sessions);
-        total + if reading.is_lagging { step.max(1.0).max(total * LAG_GROWTH) } else { step }
+        total + step(config, reading, total)
     } else {
         total
     };
@@ -100,7 +119,9 @@ fn decrease(config: &Config, reading: &Reading) -> u32 {
 fn decrease_factor(config: &Config, reading: &Reading) -> f64 {
     let target = config.target_delay.as_secs_f64();
     let excess = (reading.delay.as_secs_f64() - target) / target;
-    (1.0 - config.beta * excess.max(0.0)).max(config.decrease_floor)
+    // A stall of the machine makes all that waits late by many targets, and says nothing of the pool.
+    let most = if config.increase == Increase::Fractional { 1.0 } else { f64::INFINITY };
+    (1.0 - config.beta * excess.clamp(0.0, most)).max(config.decrease_floor)
 }
 
 /// Between the minimum and what all sessions together could hold.
@@ -113,6 +134,10 @@ fn clamp(config: &Config, reading: &Reading, total: u32) -> u32 {
 mod tests {
     use super::*;
 
+    const fn us(micros: u64) -> Duration {
+        Duration::from_micros(micros)
+    }
+
     fn reading(total: u32, delay_us: u64) -> Reading {
         Reading {
             total,
@@ -120,7 +145,7 @@ mod tests {
             sessions: 1_000,
             delay: Duration::from_micros(delay_us),
             shed_beyond_bursts: 0.0,
-            is_lagging: false,
+            mean_delay: Duration::from_micros(delay_us),
             held: false,
             carry: 0.0,
         }
@@ -190,12 +215,46 @@ mod tests {
         );
     }
 
+    fn grown(reading: &Reading) -> f64 {
+        let (whole, carry) = update(&Config::tuned(Duration::from_micros(400), 1), reading);
+        f64::from(whole) + carry - f64::from(reading.total)
+    }
+
+    /// d_t is 120 µs; α adds one credit for these 1,000 clients.
     #[test]
-    fn a_pool_that_lags_grows_by_whole_credits() {
+    fn a_pool_grows_in_proportion_until_the_mean_delay_is_half_of_the_target() {
+        let empty = |mean_us| Reading { mean_delay: us(mean_us), ..reading(500, 0) };
+        for (mean_us, added) in
+            [(0, 30.0), (15, 22.5), (30, 15.0), (59, 1.0), (60, 1.0), (119, 1.0)]
+        {
+            let found = grown(&empty(mean_us));
+            assert!((found - added).abs() < 1e-6, "{mean_us} µs: {found}");
+        }
+        assert!(
+            grown(&Reading { delay: us(120), ..empty(0) }) <= 0.0,
+            "eq. 1 asks the last reading"
+        );
+        assert!((update(&paper(), &Reading { total: 500, ..empty(0) }).0) == 501, "eq. 3");
+    }
+
+    #[test]
+    fn equation_2_takes_no_more_for_a_stall_than_for_twice_the_target() {
+        let twice = grown(&reading(1_000, 240));
+        assert!((twice + 5.0).abs() < 1e-6, "β is 0.005: {twice}");
+        assert!((grown(&reading(1_000, 4_000)) - twice).abs() < 1e-9);
+    }
+
+    #[test]
+    fn the_mean_delay_forgets_with_the_turnover_but_not_faster_than_queues_move() {
         let tuned = Config::tuned(Duration::from_micros(400), 1);
-        let alone = Reading { sessions: 1, ..reading(5, 0) };
-        assert_eq!(update(&tuned, &alone).0, 5);
-        assert_eq!(update(&tuned, &Reading { is_lagging: true, ..alone }).0, 6);
+        let after = |interval, updates| {
+            (0..updates).fold(us(120), |mean, _| follow(&tuned, mean, Duration::ZERO, interval))
+        };
+        // A slow regulator: sixteen updates leave 1/e of it.
+        assert_eq!(after(Duration::from_millis(1), 16).as_micros(), 42);
+        // A fast one: 24 targets of 120 µs are 144 updates.
+        assert_eq!(after(us(20), 16).as_micros(), 107);
+        assert_eq!(after(us(20), 144).as_micros(), 43);
     }
 
     #[test]

@@ -29,10 +29,8 @@ pub(super) struct Pool {
     due_ns: AtomicU64,
     /// The regulator's fraction, as bits; touched only by the loop that claimed the update.
     carry_bits: AtomicU64,
-    /// The target delay has been reached since the first session came.
-    settled: AtomicBool,
-    /// Requests served in a row with every update finding the server all but idle.
-    calm: AtomicU32,
+    /// [`Reading::mean_delay`]; touched as the fraction is.
+    mean_delay_ns: AtomicU64,
     /// The share of requests that the server's queue shed of late, as bits; touched as the fraction is.
     shed_bits: AtomicU64,
     /// The efficiency law's last word: do not grow.
@@ -80,8 +78,7 @@ impl Pool {
             stranded: AtomicU32::new(0),
             due_ns: AtomicU64::new(0),
             carry_bits: AtomicU64::new(0),
-            settled: AtomicBool::new(false),
-            calm: AtomicU32::new(0),
+            mean_delay_ns: AtomicU64::new(0),
             shed_bits: AtomicU64::new(0),
             held: AtomicBool::new(false),
             meter: Meter::default(),
@@ -140,7 +137,7 @@ impl Pool {
         if self.sessions.fetch_sub(1, Relaxed) == 1 {
             // As in the artifact: no session is left, and what the last crowd needed says nothing.
             self.total.store(self.config.pool_min, Relaxed);
-            self.settled.store(false, Relaxed);
+            self.mean_delay_ns.store(0, Relaxed);
         }
     }
 
@@ -289,33 +286,29 @@ impl Pool {
         if now.as_nanos() < due {
             return None;
         }
-        let next = (now + self.interval(turn.pace)).as_nanos();
+        let interval = self.interval(turn.pace);
+        let next = (now + interval).as_nanos();
         self.due_ns.compare_exchange(due, next, Relaxed, Relaxed).ok()?;
-        Some(self.update(turn.tally))
+        Some(self.update(turn.tally, interval))
     }
 
-    fn update(&self, tally: Tally) -> Resized {
+    fn update(&self, tally: Tally, interval: Duration) -> Resized {
         // The slowest loop counts, as the slowest queue does in the paper (§4).
         let delay_ns = self.delays_ns.iter().map(|delay| delay.load(Relaxed)).max().unwrap_or(0);
         let delay = Duration::from_nanos(delay_ns);
-        if delay >= self.config.target_delay {
-            self.settled.store(true, Relaxed);
-        }
-        let is_calm = delay::is_calm(&self.config, delay);
-        // Counted in requests: where nothing comes, the clients may as well have stalled.
-        let calm = self.calm.load(Relaxed).saturating_add(tally.served);
-        let calm = if is_calm { calm } else { 0 };
-        self.calm.store(calm, Relaxed);
+        let mean = Duration::from_nanos(self.mean_delay_ns.load(Relaxed));
+        let mean = delay::follow(&self.config, mean, delay, interval);
+        self.mean_delay_ns.store(mean.nanos(), Relaxed);
         let share =
             share_shed::follow(f64::from_bits(self.shed_bits.load(Relaxed)), tally, self.issued());
         self.shed_bits.store(share.to_bits(), Relaxed);
         let reading = Reading {
-            is_lagging: calm >= delay::CALM || !self.settled.load(Relaxed),
             held: self.held.load(Relaxed),
             total: self.total(),
             issued: self.issued(),
             sessions: self.active(),
             delay,
+            mean_delay: mean,
             shed_beyond_bursts: share_shed::beyond_bursts(share, tally),
             carry: f64::from_bits(self.carry_bits.load(Relaxed)),
         };

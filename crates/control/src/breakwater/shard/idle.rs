@@ -160,6 +160,9 @@ mod tests {
         let mut shard = about_to_cut(NOW);
         shard.on_close(NOW, HOLDER, &mut Silent);
         hold(&mut shard, BUSY, 0);
+        // Room for one.
+        shard.pool.set_idle(0);
+        shard.pool.set_active();
         visit_at(&mut shard, NOW, HOLDER);
         assert!(!shard.sessions[HOLDER.index()].listed, "there was room for it");
         [BUSY, HOLDER].into_iter().for_each(|id| hold(&mut shard, id, 9));

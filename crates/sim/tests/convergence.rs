@@ -1,0 +1,94 @@
+//! How fast Breakwater's default is where it should be, after the start and after a change of demand, on the
+//! server of `scenarios/overload.toml`.
+
+use std::ops::ControlFlow;
+use tailwater_sim::experiment::run;
+use tailwater_stats::result::Run;
+use tailwater_workload::Scenario;
+
+/// One core of 10 µs or 100 µs of service; a line each for what tests choose.
+fn scenario(clients: u32, service: &str, times: &str, demand: &str, controllers: &str) -> Scenario {
+    let text = format!(
+        r#"# Convergence.
+{times}
+repetitions = 1
+[server]
+loops = 1
+cores = [0]
+reception = "poll"
+placement = "inline"
+transport = "tcp"
+service = {{ distribution = "exponential", mean = "{service}", work = "spin" }}
+[clients]
+count = {clients}
+cores = [1]
+[demand]
+{demand}
+{controllers}
+"#
+    );
+    Scenario::parse("convergence.toml", &text).expect("a sound scenario")
+}
+
+fn runs(scenario: &Scenario) -> Vec<Run> {
+    run(scenario, &mut |_, _| ControlFlow::Continue(())).expect("no rule is broken").runs
+}
+
+const BREAKWATER: &str = "[[controller]]\nname = \"breakwater\"";
+const BOTH: &str = "[[controller]]\nname = \"breakwater\"\n[[controller]]\nname = \"aqm-only\"";
+
+/// Goodput as a share of what is offered, in bins of 5 ms, after demand fell.
+fn after_fall(clients: u32, from: f64, to: f64) -> Vec<f64> {
+    let times = "slo = \"400us\"\nwarm_up = \"200ms\"";
+    let demand = format!(
+        "bin = \"5ms\"\nsteps = [{{ of_capacity = {from}, for = \"100ms\" }}, \
+         {{ of_capacity = {to}, for = \"200ms\" }}]"
+    );
+    let runs = runs(&scenario(clients, "10us", times, &demand, BREAKWATER));
+    let series = runs[0].series.as_ref().expect("bins");
+    let shares = series.goodput_rps.iter().zip(&series.offered_rps).map(|(good, all)| good / all);
+    shares.skip(20).collect()
+}
+
+/// Eq. 3 alone adds a credit in 6 ms: after one second they had 70 % of the bound, after eight 99 %.
+#[test]
+fn a_thousand_clients_of_long_service_are_served_one_second_after_the_start() {
+    let times = "slo = \"1300us\"\nwarm_up = \"1s\"\nduration = \"500ms\"";
+    let runs = runs(&scenario(1_000, "100us", times, "of_capacity = [0.9]", BREAKWATER));
+    let share = runs[0].goodput_of_bound;
+    assert!(share >= 0.97, "{share:.3} of the bound");
+}
+
+/// It took 160 ms.
+#[test]
+fn a_fall_below_capacity_is_over_after_40_ms_for_a_thousand_clients() {
+    let shares = after_fall(1_000, 1.4, 0.9);
+    let settled = &shares[8..];
+    assert!(settled.iter().all(|share| *share > 0.9), "{shares:.2?}");
+    let mean = settled.iter().sum::<f64>() / settled.len() as f64;
+    assert!(mean > 0.97, "{mean:.3}: {shares:.2?}");
+}
+
+/// For 35 ms after most of a crowd had left, the others' calls were held back at an idle server.
+#[test]
+fn after_a_crowd_all_that_is_offered_is_served_within_two_bins() {
+    let shares = after_fall(100, 3.0, 0.3);
+    assert!(shares[2..].iter().all(|share| *share >= 0.95), "{shares:.2?}");
+}
+
+/// At exactly the capacity it was two points behind.
+#[test]
+fn at_no_demand_shedding_alone_is_a_point_better() {
+    let times = "slo = \"400us\"\nwarm_up = \"400ms\"\nduration = \"1s\"";
+    let demand = "of_capacity = [0.5, 0.8, 1.0, 1.2, 1.5, 2.0]";
+    for clients in [100, 1_000] {
+        for pair in runs(&scenario(clients, "10us", times, demand, BOTH)).chunks(2) {
+            let [credits, shedding] = [0, 1].map(|index| pair[index].goodput_of_bound);
+            let ratio = pair[0].demand_ratio;
+            assert!(
+                credits >= shedding - 0.01,
+                "{clients} clients, {ratio} ×: {credits:.3} against {shedding:.3}"
+            );
+        }
+    }
+}

@@ -36,6 +36,8 @@ pub(crate) enum Verb {
     Load(LoadOptions),
     /// List the locks of a running server, the one that requests waited for longest first.
     Locks(LocksOptions),
+    /// Measure for how long and how often this machine takes its cores away: the stalls that [sim] takes.
+    Probe(ProbeOptions),
     /// Hold two results of one scenario against each other, such as loopback's and the simulator's.
     Compare(CompareOptions),
     /// See where the time of a program's slowest requests goes.
@@ -86,6 +88,22 @@ pub(crate) struct LocksOptions {
     /// The server's address, such as 127.0.0.1:7000 or unix:/run/my.sock.
     pub(crate) address: Address,
     /// Print budgets and locks as one JSON object.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct ProbeOptions {
+    /// The cores to watch, each by a thread that spins there; those that server and clients shall use.
+    #[arg(long = "core", value_name = "CORE", value_delimiter = ',', default_value = "0")]
+    pub(crate) cores: Vec<usize>,
+    /// How long; stalls that come once a second want a minute.
+    #[arg(long, value_name = "N", default_value_t = 10.0, value_parser = seconds)]
+    pub(crate) seconds: f64,
+    /// Shorter gaps are no stalls: interrupts of a few µs belong to what a request costs.
+    #[arg(long, value_name = "TIME", default_value = "20us", value_parser = duration)]
+    pub(crate) longer_than: Duration,
+    /// Print what was found as one JSON object.
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -309,6 +327,12 @@ impl From<Shape> for Distribution {
 
 fn duration(text: &str) -> Result<Duration, String> {
     parse_duration(text).map_err(|error| error.to_string())
+}
+
+/// As a number, from a hundredth to an hour.
+fn seconds(text: &str) -> Result<f64, String> {
+    let number = text.parse().ok().filter(|number| (0.01..=3_600.0).contains(number));
+    number.ok_or_else(|| format!("'{text}' found, a number from 0.01 to 3600 is needed"))
 }
 
 fn lock_policy(text: &str) -> Result<LockPolicy, String> {

@@ -13,6 +13,7 @@ mod job;
 mod serve;
 mod load;
 mod locks;
+mod probe;
 mod run;
 mod demo;
 mod compare;
@@ -33,6 +34,7 @@ fn main() -> ExitCode {
         Verb::Serve(options) => serve::serve(&options),
         Verb::Load(options) => load::load(&options),
         Verb::Locks(options) => locks::locks(&options),
+        Verb::Probe(options) => probe::probe(&options),
         Verb::Run(options) => run::run(&options),
         Verb::Demo(options) => demo::demo(&options),
         Verb::Compare(options) => compare::compare(&options),

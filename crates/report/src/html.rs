@@ -146,6 +146,15 @@ fn manifest(experiment: &Experiment) -> String {
         format::thousands(experiment.capacity_rps),
         format::percent(experiment.capacity_drift)
     );
+    let kinds: Vec<String> = manifest
+        .stalls
+        .iter()
+        .map(|kind| {
+            let lengths: Vec<String> = kind.lengths_us.iter().map(|us| format::time(*us)).collect();
+            format!("{:.1} per second and core of {}", kind.per_second, lengths.join(", "))
+        })
+        .collect();
+    let stalls = known(&kinds.join("; "));
     let entries = [
         ("scenario", known(&experiment.scenario)),
         ("driver", known(&experiment.driver)),
@@ -156,6 +165,7 @@ fn manifest(experiment: &Experiment) -> String {
         ("CPUs it may use", cpus),
         ("kernel", known(&manifest.kernel)),
         ("capacity, first configuration", capacity),
+        ("stalls that were simulated", stalls),
     ];
     definitions("Where, when and with what", entries.iter().map(|(k, v)| (*k, v.as_str())))
 }

@@ -21,6 +21,7 @@ pub fn line_summary(experiment: &Experiment) -> String {
     let mut sentences = vec![verdict(group).unwrap_or_else(|| no_result(experiment))];
     sentences.extend(across_demands(group));
     sentences.push(trust(experiment));
+    sentences.extend(stalls(experiment));
     sentences.extend(experiment.cut_short.iter().map(|why| format!("It was cut short: {why}.")));
     if groups.len() > 1 {
         let more = groups.len() - 1;
@@ -124,6 +125,18 @@ fn trust(experiment: &Experiment) -> String {
     }
     text.push('.');
     text
+}
+
+/// Which machine was simulated, where it was not one without stalls.
+fn stalls(experiment: &Experiment) -> Option<String> {
+    let kinds = &experiment.manifest.stalls;
+    let per_second: f64 = kinds.iter().map(|kind| kind.per_second).sum();
+    (per_second > 0.0).then(|| {
+        let share = format::percent(experiment.manifest.stalled_share());
+        format!(
+            "Simulated with {per_second:.1} stalls per second of each core, {share} % of its time."
+        )
+    })
 }
 
 fn no_result(experiment: &Experiment) -> String {

@@ -11,9 +11,9 @@ use std::time::Duration;
 use tailwater_control::Site;
 use tailwater_control::catalog::{Controller, Spec, SpecError};
 use tailwater_core::{Instant, Nanos, Rate};
-use tailwater_stats::result::{CapacityReading, Experiment, Manifest, Run};
+use tailwater_stats::result::{CapacityReading, Experiment, Manifest, Run, StallReading};
 use tailwater_stats::{Rules, judge, summarise};
-use tailwater_workload::scenario::{Configuration, ControllerSpec, Fault};
+use tailwater_workload::scenario::{Configuration, ControllerSpec, Fault, StallKind};
 use tailwater_workload::schedule::Entry;
 use tailwater_workload::{Scenario, ScenarioError, Schedule, ScheduleError, Stream};
 
@@ -251,7 +251,17 @@ fn experiment(scenario: &Scenario, capacities: Vec<CapacityReading>, runs: Vec<R
         summary: summarise(&runs),
         runs,
         capacities,
-        manifest: Manifest { tailwater: env!("CARGO_PKG_VERSION").into(), ..Manifest::default() },
+        manifest: Manifest {
+            tailwater: env!("CARGO_PKG_VERSION").into(),
+            stalls: scenario.sim.stalls.kinds().iter().map(stalls_of).collect(),
+            ..Manifest::default()
+        },
         ..Experiment::default()
     }
+}
+
+/// As results have it.
+fn stalls_of(kind: &StallKind) -> StallReading {
+    let lengths_us = kind.lengths.iter().map(|length| length.nanos() as f64 / 1e3).collect();
+    StallReading { per_second: kind.per_second, lengths_us }
 }

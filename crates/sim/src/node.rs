@@ -4,8 +4,10 @@
 //! verdict, waits in the queue of requests, runs, and is answered; credits ride on the answer. This
 //! file decides what a core does next and does the book-keeping of each step; all that a step tells
 //! the controller or asks of it goes through [`Control`]. Requests with locks and calls walk on in
-//! `node/walk.rs`; what befalls node and connections is in `node/outage.rs`.
+//! `node/walk.rs`; stalls of single cores are in `node/cores.rs`, and what befalls the whole node and
+//! its connections in `node/outage.rs`.
 
+mod cores;
 mod outage;
 pub(crate) mod walk;
 
@@ -15,6 +17,7 @@ use crate::slab::Key;
 use crate::space::{Answer, Credit, Event, Packet, Space};
 use crate::task::Stage;
 use crate::world::NodeSpec;
+use cores::Core;
 use std::collections::VecDeque;
 use std::time::Duration;
 use tailwater_control::{Completion, Offer, Outcome, Reached, Reason, Verdict};
@@ -38,9 +41,8 @@ pub(crate) struct Node {
     queue_max: usize,
     /// Credits to be sent; at most one per session, since a session that got one is listed no more.
     outbox: VecDeque<(u32, Offer)>,
-    working: Vec<Option<Work>>,
-    /// When each core will have finished; a pause moves it.
-    ends: Vec<Instant>,
+    cores: Vec<Core>,
+    /// Cores that may be given something; a pause leaves them here, a stall does not.
     idle: Vec<u16>,
     /// Counts restarts, so that what was begun before one ends for nobody.
     life: u16,
@@ -95,8 +97,7 @@ impl Node {
     pub(crate) fn new(spec: NodeSpec, control: Control, place: Place, walk: Option<Walk>) -> Self {
         let cores = spec.cores.max(1) as u16;
         Self {
-            working: vec![None; usize::from(cores)],
-            ends: vec![Instant::ZERO; usize::from(cores)],
+            cores: (0..cores).map(|_| Core::new()).collect(),
             life: 0,
             down: false,
             bereft: false,
@@ -144,7 +145,7 @@ impl Node {
         if life != self.life || self.is_held_up(now, core, space) {
             return;
         }
-        let Some(work) = self.working[usize::from(core)].take() else {
+        let Some(work) = self.cores[usize::from(core)].work.take() else {
             let what = || format!("core {core} finished without having begun");
             return space.complain(Rule::Fates, what);
         };
@@ -297,8 +298,8 @@ impl Node {
             }
         };
         self.counts.busy_ns += cost.nanos();
-        self.working[usize::from(core)] = Some(work);
-        self.ends[usize::from(core)] = now + cost;
+        let busy = &mut self.cores[usize::from(core)];
+        (busy.work, busy.ends) = (Some(work), now + cost);
         let done = Event::CoreDone(self.place.first_core + core, self.life);
         space.calendar.at(now + cost, done);
     }

@@ -238,6 +238,10 @@ impl<'a> Simulation<'a> {
                 let node = if topology.is_single() { 0 } else { topology.of_core(core) };
                 topology.nodes[node].on_core_done(now, core, life, space);
             }
+            Event::Stall(core) => {
+                let node = topology.of_core(core);
+                topology.nodes[node].on_stall(now, core, space);
+            }
             Event::Tick(node) => topology.nodes[usize::from(node)].on_tick(now, space),
             Event::GiveUp(key) => {
                 let client = space.requests.get(key).map(|request| request.client);

@@ -20,6 +20,8 @@ pub(crate) enum Event {
     /// A core has finished what it was given in its node's life of this number. Cores of all nodes
     /// are numbered through.
     CoreDone(u16, u16),
+    /// A stall of a core begins, or the one that it is in ends.
+    Stall(u16),
     /// The controller of a node asked to be called.
     Tick(u16),
     /// A waiter's budget ends, if it still waits for the same.

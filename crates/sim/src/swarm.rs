@@ -20,7 +20,7 @@ use tailwater_control::catalog::{CONTROLLERS, Controller, Spec, profiles_of};
 use tailwater_control::retry::First;
 use tailwater_core::{Nanos, Rate, Ratio, Rng};
 use tailwater_stats::result::Run;
-use tailwater_workload::scenario::{Claim, Fault, FaultKind, Struck};
+use tailwater_workload::scenario::{Claim, Fault, FaultKind, StallKind, Stalls, Struck};
 use tailwater_workload::{Arrivals, DemandPlan, Distribution, Service, Step, Stream};
 
 /// A world, its load and its controller.
@@ -45,6 +45,7 @@ impl Case {
         let (mut node, tiers) = draw_nodes(&mut dice, service);
         // A generator of its own: what a seed drew before there was this choice it still draws.
         node.enforce_deadlines = Dice(Rng::from_seed(seed).split("swarm of deadlines")).chance(0.5);
+        node.stalls = draw_stalls(seed);
         let link = Link { delay: dice.time(1, 50), jitter: dice.one_of([0, 0, 5, 20]).us() };
         let slo = (10 * (service.mean + 2 * link.delay)).max(100.us());
         let capacity_rps =
@@ -154,6 +155,7 @@ fn draw_node(dice: &mut Dice) -> NodeSpec {
         queue_max: dice.one_of([4, 64, 1 << 20]),
         enforce_deadlines: false,
         paths: None,
+        stalls: Stalls::default(),
     }
 }
 
@@ -168,6 +170,17 @@ fn draw_plan(dice: &mut Dice, capacity_rps: f64) -> (DemandPlan, Duration) {
         || if dice.chance(0.2) { dice.spread(0.001, 0.1) } else { dice.spread(0.1, 3.0) };
     let step = |_| Step { rate: Rate(capacity_rps * ratio()), length: length / count };
     (DemandPlan { steps: (0..count).map(step).collect(), arrivals }, length)
+}
+
+/// A machine that stalls, one time in four; a generator of its own here too. Much more often than real
+/// ones, so that a run of some milliseconds sees some.
+fn draw_stalls(seed: u64) -> Stalls {
+    let mut dice = Dice(Rng::from_seed(seed).split("swarm of stalls"));
+    if !dice.chance(0.25) {
+        return Stalls::default();
+    }
+    let lengths = vec![dice.time(1, 50), dice.time(50, 500)];
+    Stalls::from(StallKind { per_second: dice.spread(100.0, 1_000.0), lengths })
 }
 
 /// The front's replicas and what clients do about them, and a generator that has nothing to do with that

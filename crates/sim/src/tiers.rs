@@ -115,6 +115,7 @@ fn node(scenario: &Scenario, cores: u32, paths: &[Path], locks: &Locks, slo: Dur
         cores,
         costs: Costs { receive: sim.receive, send: sim.send, shed: sim.shed },
         parse_every: sim.parse_every,
+        stalls: sim.stalls.clone(),
         paths,
         ..NodeSpec::paper()
     }

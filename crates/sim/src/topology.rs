@@ -114,7 +114,8 @@ impl Topology {
         parts: &mut Parts<'_>,
         space: &mut Space,
     ) -> Self {
-        let rng = Rng::from_seed(world.seed).split("paths");
+        let seed = Rng::from_seed(world.seed);
+        let (rng, stalls) = (seed.split("paths"), seed.split("stalls"));
         let mut controls = Vec::new();
         for (node, spec) in plan.specs.iter().enumerate() {
             let admission = (parts.boot)(node);
@@ -137,7 +138,9 @@ impl Topology {
         {
             let place = Place { node, first_core: cores.len() as u16 };
             cores.extend((0..spec.cores.max(1)).map(|_| node));
-            nodes.push(Node::new((*spec).clone(), control, place, walk));
+            let mut node = Node::new((*spec).clone(), control, place, walk);
+            node.expect_stalls(&stalls, space);
+            nodes.push(node);
         }
         let Plan { links, groups, between, .. } = plan;
         Self { nodes, clients: world.clients, links, groups, between, cores }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tailwater_control::{RetryConfig, Site};
 use tailwater_core::Instant;
-use tailwater_workload::scenario::Fault;
+use tailwater_workload::scenario::{Fault, Stalls};
 
 /// Everything about a run but its load and its controller.
 #[derive(Clone, Debug)]
@@ -112,6 +112,8 @@ pub struct NodeSpec {
     pub enforce_deadlines: bool,
     /// What requests do; `None`: they compute for the time that they bring along.
     pub paths: Option<Arc<Paths>>,
+    /// When the machine takes a core away, each core for itself; the seed decides when.
+    pub stalls: Stalls,
 }
 
 /// Nodes that do the same, for the nodes that call them.
@@ -150,6 +152,7 @@ impl NodeSpec {
             queue_max: 1 << 20,
             enforce_deadlines: false,
             paths: None,
+            stalls: Stalls::default(),
         }
     }
 }

@@ -311,4 +311,29 @@ pub struct Manifest {
     pub cpus: u32,
     /// Kernel release; empty in simulation.
     pub kernel: String,
+    /// The stalls of the machine that were simulated, per core; empty for a machine without, and on
+    /// loopback, where the machine has its own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stalls: Vec<StallReading>,
+}
+
+impl Manifest {
+    /// The share of a core's time that the simulated stalls take.
+    #[must_use]
+    pub fn stalled_share(&self) -> f64 {
+        let us_per_second = |kind: &StallReading| {
+            let total_us: f64 = kind.lengths_us.iter().sum();
+            kind.per_second * total_us / kind.lengths_us.len().max(1) as f64
+        };
+        self.stalls.iter().map(us_per_second).sum::<f64>() / 1e6
+    }
+}
+
+/// Stalls of similar length.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct StallReading {
+    /// How many begin per second of one core.
+    pub per_second: f64,
+    /// Lengths, each as likely as the others.
+    pub lengths_us: Vec<f64>,
 }

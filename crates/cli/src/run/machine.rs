@@ -19,5 +19,6 @@ pub(super) fn manifest() -> Manifest {
         cpu: model.unwrap_or_default(),
         cpus: u32::try_from(tailwater_rt::cpu::count()).unwrap_or(u32::MAX),
         kernel: read("/proc/sys/kernel/osrelease").trim().into(),
+        stalls: Vec::new(),
     }
 }

@@ -11,15 +11,8 @@ use tailwater_core::Instant;
 impl Node {
     /// Nothing moves before `until`, and what runs takes so much longer.
     pub(crate) fn pause(&mut self, now: Instant, until: Instant, space: &mut Space) {
-        let lag = until.since(self.frozen_until.max(now));
-        for (end, work) in self.ends.iter_mut().zip(&self.working) {
-            let Some(work) = work else { continue };
-            *end = *end + lag;
-            if let Some(task) =
-                work.key().and_then(|key| space.requests.get_mut(key)?.task.as_mut())
-            {
-                task.held_up(lag);
-            }
+        for core in &mut self.cores {
+            core.stop(now, until, space);
         }
         self.frozen_until = self.frozen_until.max(until);
         self.control.deadline.postpone(until);
@@ -57,8 +50,8 @@ impl Node {
         for (_, packet) in std::mem::take(&mut self.packets) {
             refuse_other(now, packet, space);
         }
-        for work in &mut self.working {
-            if let Some(Work::Parse(_, packet)) = work.take() {
+        for core in &mut self.cores {
+            if let Some(Work::Parse(_, packet)) = core.work.take() {
                 refuse_other(now, packet, space);
             }
         }
@@ -69,7 +62,8 @@ impl Node {
             walk.restart(now, make, space);
         }
         self.outbox.clear();
-        self.idle = (0..self.working.len() as u16).rev().collect();
+        let running = |index: &u16| !self.cores[usize::from(*index)].is_stalled();
+        self.idle = (0..self.cores.len() as u16).rev().filter(running).collect();
         (self.handled_ns, self.turn) = (0, 0);
         self.armed = Instant::FAR_FUTURE;
         self.life = self.life.wrapping_add(1);
@@ -100,7 +94,7 @@ impl Node {
 
     /// Every request that is here, and every answer to a call.
     pub(crate) fn held_requests(&self, space: &Space) -> Vec<Key> {
-        let working = self.working.iter().flatten().filter_map(Work::key);
+        let working = self.cores.iter().filter_map(|core| core.work.as_ref()?.key());
         let queued = self.packets.iter().filter_map(|(_, packet)| packet.key());
         let runnable = self.ahead.iter().chain(&self.runnable).copied();
         let mut held: Vec<Key> = working.chain(queued).chain(runnable).collect();
@@ -121,18 +115,7 @@ impl Node {
 
     /// Whether nothing can run now.
     pub(super) fn is_stopped(&self, now: Instant) -> bool {
-        self.down || now < self.frozen_until
-    }
-
-    /// Whether a pause keeps the core busy for longer than was thought; then it is asked again.
-    pub(super) fn is_held_up(&self, now: Instant, core: u16, space: &mut Space) -> bool {
-        let end = self.ends[usize::from(core)];
-        let held_up = self.working[usize::from(core)].is_some() && end > now;
-        if held_up {
-            let done = Event::CoreDone(self.place.first_core + core, self.life);
-            space.calendar.at(end, done);
-        }
-        held_up
+        self.down || self.cores.iter().all(|core| core.is_stopped(now))
     }
 
     pub(super) fn accept(&mut self, now: Instant, client: u32, connection: u16, space: &mut Space) {
@@ -187,28 +170,5 @@ fn refuse_other(now: Instant, packet: Packet, space: &mut Space) {
             space.credits.remove(key);
         }
         _ => {}
-    }
-}
-
-impl Work {
-    /// The request that it is about.
-    fn key(&self) -> Option<Key> {
-        match self {
-            Self::Parse(_, packet) => packet.key(),
-            Self::Reject(key, ..) | Self::Serve(key) | Self::Run(key, _) | Self::Answer(key) => {
-                Some(*key)
-            }
-            Self::Credit(..) => None,
-        }
-    }
-}
-
-impl Packet {
-    /// The request, of a client's or of this node's own, that it brings.
-    const fn key(&self) -> Option<Key> {
-        match self {
-            Self::Request(key) | Self::Reply(key) => Some(*key),
-            _ => None,
-        }
     }
 }

@@ -51,3 +51,5 @@ pub const FAULT_TIME_MAX: Duration = Duration::from_secs(60);
 pub const FAULT_FACTOR_MAX: f64 = 1_000_000.0;
 /// The fastest drift of a clock; quartz has tens.
 pub const DRIFT_PPM_MAX: f64 = 100_000.0;
+/// Stalls of a core per second; a timer interrupts it no more than a thousand times.
+pub const STALLS_PER_SECOND_MAX: f64 = 100_000.0;

@@ -23,6 +23,7 @@ mod section;
 mod server;
 mod shorten;
 mod sim;
+mod stalls;
 mod tier;
 
 #[cfg(test)]
@@ -41,6 +42,7 @@ pub use path::{CallStep, Hot, LockStep, Path, PathStep};
 pub use retry::{FirstReplica, Retry};
 pub use server::{Placement, Reception, Server, Transport};
 pub use sim::Sim;
+pub use stalls::{StallKind, Stalls};
 pub use tier::Tier;
 
 use crate::duration::format_duration;

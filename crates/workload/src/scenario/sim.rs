@@ -2,10 +2,11 @@
 
 use super::limits;
 use super::section::Section;
+use super::stalls::Stalls;
 use std::time::Duration;
 
 /// A simulated server and its network. The defaults are close to one loop on loopback.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Sim {
     /// Cores that serve. Default 1.
     pub cores: u32,
@@ -22,10 +23,12 @@ pub struct Sim {
     /// How long handlers run before waiting messages are parsed; zero: each is parsed at once, as by
     /// the dispatcher of Breakwater §3.1. Default 50 µs.
     pub parse_every: Duration,
+    /// When the machine takes a core away, and for how long: `tailwater probe` measures it. Default never.
+    pub stalls: Stalls,
 }
 
 pub(super) const KEYS: &[&str] =
-    &["cores", "rtt", "jitter", "receive", "send", "shed", "parse_every"];
+    &["cores", "rtt", "jitter", "receive", "send", "shed", "parse_every", "stalls"];
 
 impl Sim {
     pub(super) fn read(section: &Section<'_>) -> Self {
@@ -41,6 +44,7 @@ impl Sim {
             send: cost("send", 2_700),
             shed: cost("shed", 1_000),
             parse_every: cost("parse_every", 50_000),
+            stalls: section.item("stalls").map(|item| Stalls::read(&item)).unwrap_or_default(),
         }
     }
 }

@@ -1,0 +1,139 @@
+//! The cores of a node: what each is busy with, and the stalls that take it away.
+
+use super::{Node, Work};
+use crate::slab::Key;
+use crate::space::{Event, Packet, Space};
+use tailwater_core::{Instant, Rng};
+
+/// One core.
+pub(super) struct Core {
+    pub(super) work: Option<Work>,
+    /// When it will have finished; stalls and pauses move it.
+    pub(super) ends: Instant,
+    /// It does nothing before this.
+    stopped_until: Instant,
+    stalled: bool,
+    /// Decides when it stalls.
+    chance: Rng,
+}
+
+impl Core {
+    pub(super) fn new() -> Self {
+        Self {
+            work: None,
+            ends: Instant::ZERO,
+            stopped_until: Instant::ZERO,
+            stalled: false,
+            chance: Rng::from_seed(0),
+        }
+    }
+
+    pub(super) fn is_stopped(&self, now: Instant) -> bool {
+        now < self.stopped_until
+    }
+
+    /// The machine has taken it away; a pause of the process is another thing.
+    pub(super) const fn is_stalled(&self) -> bool {
+        self.stalled
+    }
+
+    /// Does nothing before `until`: what it is busy with takes so much longer.
+    pub(super) fn stop(&mut self, now: Instant, until: Instant, space: &mut Space) {
+        let lag = until.since(self.stopped_until.max(now));
+        self.stopped_until = self.stopped_until.max(until);
+        let Some(work) = &self.work else { return };
+        self.ends = self.ends + lag;
+        if let Some(task) = work.key().and_then(|key| space.requests.get_mut(key)?.task.as_mut()) {
+            task.held_up(lag);
+        }
+    }
+}
+
+impl Node {
+    /// Puts the first stall of each core into the calendar.
+    pub(crate) fn expect_stalls(&mut self, rng: &Rng, space: &mut Space) {
+        for (core, index) in self.cores.iter_mut().zip(0..) {
+            let number = self.place.first_core + index;
+            core.chance = rng.split(&format!("core {number}"));
+            if let Some(gap) = self.spec.stalls.draw_gap(&mut core.chance) {
+                space.calendar.at(Instant::ZERO + gap, Event::Stall(number));
+            }
+        }
+    }
+
+    /// A stall of a core begins, or the one that it is in ends. The process may be down meanwhile: the
+    /// machine stalls all the same.
+    pub(crate) fn on_stall(&mut self, now: Instant, number: u16, space: &mut Space) {
+        let index = number - self.place.first_core;
+        let core = &mut self.cores[usize::from(index)];
+        core.stalled = !core.stalled;
+        if core.stalled {
+            let until = now + self.spec.stalls.draw(&mut core.chance);
+            core.stop(now, until, space);
+            self.idle.retain(|idle| *idle != index);
+            space.calendar.at(until, Event::Stall(number));
+            self.stop_without_cores(now, space);
+        } else {
+            if let Some(gap) = self.spec.stalls.draw_gap(&mut core.chance) {
+                space.calendar.at(now + gap, Event::Stall(number));
+            }
+            // What it was busy with may have ended at this very instant, before this.
+            if core.work.is_none() && !self.idle.contains(&index) {
+                self.idle.push(index);
+            }
+            self.start_with_cores(now, space);
+        }
+    }
+
+    /// The last core has stalled: nothing can be told to the controller before one is back.
+    fn stop_without_cores(&mut self, now: Instant, space: &mut Space) {
+        if self.is_stopped(now) {
+            let back = self.cores.iter().map(|core| core.stopped_until).min();
+            self.control.deadline.postpone(back.unwrap_or(now));
+            self.set_spare(now, false, space);
+        }
+    }
+
+    /// A core is back: if it was the only one that is missing, deadlines may have come in between.
+    fn start_with_cores(&mut self, now: Instant, space: &mut Space) {
+        if self.cores.iter().filter(|core| !core.is_stopped(now)).count() == 1 {
+            self.resume(now, space);
+        } else {
+            self.assign(now, space);
+        }
+    }
+
+    /// Whether a stall or pause keeps the core busy for longer than was thought; then it is asked again.
+    pub(super) fn is_held_up(&self, now: Instant, index: u16, space: &mut Space) -> bool {
+        let core = &self.cores[usize::from(index)];
+        let held_up = core.work.is_some() && core.ends > now;
+        if held_up {
+            let done = Event::CoreDone(self.place.first_core + index, self.life);
+            space.calendar.at(core.ends, done);
+        }
+        held_up
+    }
+}
+
+impl Work {
+    /// The request that it is about.
+    pub(super) fn key(&self) -> Option<Key> {
+        match self {
+            Self::Parse(_, packet) => packet.key(),
+            Self::Reject(key, ..) | Self::Serve(key) | Self::Run(key, _) | Self::Answer(key) => {
+                Some(*key)
+            }
+            Self::Credit(..) => None,
+        }
+    }
+}
+
+impl Packet {
+    /// The request, of a client's or of this node's own, that it brings.
+    pub(super) const fn key(&self) -> Option<Key> {
+        match self {
+            Self::Request(key) | Self::Reply(key) => Some(*key),
+            _ => None,
+        }
+    }
+}

@@ -94,7 +94,7 @@ fn controller(built: facade::Controller) -> (Arc<dyn facade::Admission>, facade:
 fn handler(request: facade::Request) -> facade::Reply {
     let facade::Request { method, payload, deadline, priority: _, tenant: _, peer } = request;
     let (_, _): (facade::MethodId, Option<facade::Instant>) = (method, deadline);
-    let _: Option<Arc<facade::Peer>> = peer;
+    let _: facade::PeerRef = peer;
     facade::Reply::ok(payload)
 }
 

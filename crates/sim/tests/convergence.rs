@@ -76,6 +76,19 @@ fn after_a_crowd_all_that_is_offered_is_served_within_two_bins() {
     assert!(shares[2..].iter().all(|share| *share >= 0.95), "{shares:.2?}");
 }
 
+/// Credits for all that had starved for a second, and a pool that grew once in 10 ms while its credits were
+/// used once in 1.5 s: goodput swung between nothing and nine tenths, two seconds long.
+#[test]
+fn with_a_hundred_thousand_clients_to_a_core_goodput_does_not_swing() {
+    let times = "slo = \"400us\"\nwarm_up = \"2s\"";
+    let demand = "bin = \"100ms\"\nsteps = [{ of_capacity = 1.87, for = \"2s\" }]";
+    let runs = runs(&scenario(100_000, "10us", times, demand, BREAKWATER));
+    let series = runs[0].series.as_ref().expect("bins");
+    let shares: Vec<f64> =
+        series.goodput_rps.iter().map(|good| good / runs[0].capacity_rps).collect();
+    assert!(shares.iter().all(|share| *share > 0.8), "{shares:.2?} of capacity");
+}
+
 /// At exactly the capacity it was two points behind.
 #[test]
 fn at_no_demand_shedding_alone_is_a_point_better() {

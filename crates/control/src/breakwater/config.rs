@@ -56,8 +56,9 @@ pub struct Config {
     pub round_trip: RoundTrip,
     /// Cut a window at once when a request reveals less demand (artifact).
     pub revoke_on_demand: bool,
-    /// A session that has been without credit for this long gets one even from an empty pool, so
-    /// that none starves for ever. `None` trusts the pool to recover.
+    /// A session that has been without credit for this long gets one even from an empty pool, the longest
+    /// stranded first and one for every 32 requests served, so that none starves for ever. `None` trusts the
+    /// pool to recover.
     pub starvation_limit: Option<Duration>,
     /// Largest window of a session; paper: no bound; artifact: 63.
     pub window_max: u32,
@@ -261,7 +262,8 @@ impl Config {
             growth: Growth::WhileUsed(0.9),
             interval: Interval::Turnover {
                 min: Duration::from_micros(20),
-                max: Duration::from_millis(10),
+                // A hundred thousand clients to a core use their credits once in 1.5 s.
+                max: Duration::from_millis(100),
             },
             issued: Issued::Outstanding,
             last_credit: LastCredit::KeptWithin(0.05),

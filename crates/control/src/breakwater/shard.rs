@@ -27,6 +27,8 @@ pub(super) struct BreakwaterShard {
     /// Clients so far, wrapping; tells one from an earlier one with the same number.
     generation: u32,
     stranded: Stranded,
+    /// When the next starving session may have a credit although the pool is empty.
+    next_relief: Instant,
     idle: Idle,
     service: Typical,
     predicted: PredictedWait,
@@ -44,6 +46,7 @@ impl BreakwaterShard {
             sessions: Vec::new(),
             generation: 0,
             stranded,
+            next_relief: Instant::ZERO,
             idle: Idle::default(),
             service: Typical::default(),
             predicted: PredictedWait::default(),

@@ -7,6 +7,10 @@ use crate::breakwater::stranded::Entry;
 use crate::server::Wish;
 use tailwater_core::{Event, Instant, Observer, SessionId};
 
+/// A starving session gets a credit from an empty pool no more often than so many requests are served: such
+/// credits then cost less than a hundredth of a core, and bring in a thirtieth of what it can serve.
+const RELIEF_EVERY: u32 = 32;
+
 impl BreakwaterShard {
     /// Tells the pool what the session holds now. Every path that changes a window, pending count,
     /// registration or idleness ends here, so that Σ held = issued.
@@ -141,10 +145,14 @@ impl BreakwaterShard {
     /// Whether an explicit credit may be given now, and to whom.
     fn next_recipient(&mut self, now: Instant) -> Option<Entry> {
         let before = self.stranded.len();
-        let entry = if self.is_starving(now) {
-            self.stranded.take_oldest()
-        } else {
-            (self.pool.room() > 0).then(|| self.stranded.take()).flatten()
+        let entry = match (self.pool.room() > 0, self.is_starving(now)) {
+            (true, true) => self.stranded.take_oldest(),
+            (true, false) => self.stranded.take(),
+            (false, true) if now >= self.next_relief => {
+                self.next_relief = now + RELIEF_EVERY * self.predicted.gap();
+                self.stranded.take_oldest()
+            }
+            (false, _) => None,
         };
         self.pool.shift_stranded(before, self.stranded.len());
         entry

@@ -136,6 +136,24 @@ fn sessions_that_come_and_go_without_credit_leave_nothing_behind() {
     }
 }
 
+/// Half of 100,000 clients, stranded in one second, got half as many credits from an empty pool one second
+/// later: more load than the core could take, and messages that took an eighth of it.
+#[test]
+fn a_crowd_that_starves_is_relieved_at_the_pace_of_the_server() {
+    let mut shard = own_shard(Config::tuned(SLO, 1));
+    (0..100).for_each(|id| visit(&mut shard, SessionId(id)));
+    shard.predicted.join();
+    [10_000, 20_000].map(|ns| shard.predicted.complete(Instant::from_nanos(ns)));
+    assert_eq!(shard.predicted.gap(), Duration::from_micros(10));
+    let mut relieved = |ms: u64, us: u64| {
+        let now = Instant::from_nanos(ms * 1_000_000 + us * 1_000);
+        std::iter::from_fn(|| shard.poll_wish(now, &mut Silent)).count()
+    };
+    assert_eq!(relieved(999, 0), 0, "they do not starve yet");
+    assert_eq!([relieved(1_000, 0), relieved(1_000, 319), relieved(1_000, 320)], [1, 0, 1]);
+    assert_eq!(relieved(5_000, 0), 1, "and not all at once after a pause");
+}
+
 #[test]
 fn a_crowd_that_has_left_gives_its_memory_back() {
     let mut shard = own_shard(Config::tuned(SLO, 1));

@@ -24,6 +24,7 @@ mod server;
 mod shorten;
 mod sim;
 mod tier;
+mod validity;
 
 #[cfg(test)]
 mod tests;
@@ -39,16 +40,18 @@ pub use fault::{Claim, Fault, FaultKind, Struck};
 pub use locks::{LockPolicy, Locks};
 pub use path::{CallStep, Hot, LockStep, Path, PathStep};
 pub use retry::{FirstReplica, Retry};
-pub use server::{Placement, Reception, Server, Transport};
+pub use server::{Server, Transport};
 pub use sim::Sim;
+pub use tailwater_core::threads::{Placement, Reception};
 pub use tier::Tier;
+pub use validity::Validity;
 
-use crate::duration::format_duration;
 use crate::words::clip;
 use error::Report;
 use section::{Section, section_of};
 use std::fmt::Write as _;
 use std::time::Duration;
+use tailwater_core::duration::format_duration;
 use tailwater_core::{Nanos, Rng};
 use toml::de::DeTable;
 
@@ -82,6 +85,8 @@ pub struct Scenario {
     pub demand: Demand,
     /// How capacity is found.
     pub capacity: Capacity,
+    /// Which runs may count.
+    pub validity: Validity,
     /// What is compared; at least one.
     pub controllers: Vec<ControllerSpec>,
     /// What the simulator is to assume.
@@ -107,6 +112,7 @@ const KEYS: &[&str] = &[
     "clients",
     "demand",
     "capacity",
+    "validity",
     "controller",
     "sim",
     "tier",
@@ -273,6 +279,7 @@ impl Scenario {
             clients,
             demand,
             capacity: Capacity::read(&section_of(top, "capacity", capacity::KEYS)),
+            validity: Validity::read(&section_of(top, "validity", validity::KEYS)),
             controllers: controller::read(top),
             sim: Sim::read(&section_of(top, "sim", sim::KEYS)),
             faults: fault::read(top, &fault::Stage { window: duration, replicas, tiers: &callees }),

@@ -1,5 +1,6 @@
 //! How results call a controller's variant and a demand, and whether the catalog knows the controllers.
 
+use tailwater_control::Site;
 use tailwater_control::catalog::{Spec, SpecError};
 use tailwater_core::Rate;
 use tailwater_workload::Scenario;
@@ -55,16 +56,18 @@ pub(crate) fn step_at(cycle: &Cycle, offset_us: f64) -> Option<&CycleStep> {
 /// # Errors
 /// The first that the catalog does not know, or that cannot meet an objective, with its place.
 pub fn check(scenario: &Scenario) -> Result<(), ScenarioError> {
+    let site = |slo, cores| Site { cores, ..Site::one_loop(slo, 0) };
+    let cores = scenario.sim.cores;
     for controller in &scenario.controllers {
         for &slo in &scenario.slo {
             let target = scenario.target(slo);
-            spec(controller)
-                .build(target, 1, 0)
-                .map_err(|error| blame(scenario, controller, error))?;
+            let built = spec(controller).build(&site(target, cores as usize));
+            built.map_err(|error| blame(scenario, controller, error))?;
             for tier in &scenario.tiers {
                 let own = tier.controller.as_ref();
                 let target = tier.slo.unwrap_or(target);
-                let built = spec(own.unwrap_or(controller)).build(target, 1, 0);
+                let site = site(target, tier.cores.unwrap_or(cores) as usize);
+                let built = spec(own.unwrap_or(controller)).build(&site);
                 built.map_err(|error| match own {
                     Some(own) => blame(scenario, own, error),
                     None => scenario.error_at(Place::START, error.message),

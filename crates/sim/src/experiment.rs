@@ -172,7 +172,7 @@ fn closed_loop(scenario: &Scenario, ask: &ClosedLoop, in_flight: u32) -> Result<
     let load = Load::Closed { in_flight, service: &mut service };
     let world = tiers::with_locks(world, LockPolicy::Plain);
     let mut none = |_| {
-        let built = Spec::named("none").build(world.slo, 1, 0);
+        let built = Spec::named("none").build(&world.node.site(world.slo, 0));
         built.expect("the controller without settings always builds")
     };
     let (run, _) = simulate_with(&world, load, &mut none)?;
@@ -221,13 +221,14 @@ fn open_run(scenario: &Scenario, ask: &OpenRun<'_>) -> Result<Played, Failure> {
     let behind = || tiers::controllers(scenario, &ask.spec, configuration.slo, seed);
     let mut tiers: Vec<Option<Controller>> = behind()?.into_iter().map(Some).collect();
     let (fronts, target) = (world.replicas as usize, scenario.target(configuration.slo));
+    let site = |node| world.node.site(target, seed.wrapping_add((node as u64) << 32));
     let mut build = |node: usize| match node.checked_sub(fronts) {
         // The successor of one that was taken is built like it, which went well before.
         Some(index) => tiers[index].take().unwrap_or_else(|| {
             behind().expect("the same specs were built before").swap_remove(index)
         }),
         None => {
-            let built = ask.spec.build(target, 1, seed.wrapping_add((node as u64) << 32));
+            let built = ask.spec.build(&site(node));
             built.expect("the same spec was built for every objective before")
         }
     };

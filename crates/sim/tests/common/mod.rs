@@ -76,6 +76,6 @@ pub(crate) fn stepped(world: &World, steps: &[(f64, Duration)], spec: &Spec) -> 
     let steps = steps.iter().map(|&(rps, length)| Step { rate: Rate(rps), length });
     let plan = DemandPlan { steps: steps.collect(), arrivals: Arrivals::Poisson };
     let schedule = Schedule::build(&plan, world.clients, &SERVICE, world.seed).unwrap();
-    let controller = spec.build(world.slo, 1, SEED).unwrap();
+    let controller = spec.build(&world.node.site(world.slo, SEED)).unwrap();
     simulate_schedule(world, &schedule, &controller).unwrap()
 }

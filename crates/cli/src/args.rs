@@ -2,13 +2,14 @@
 
 use crate::failure::Failure;
 use crate::profile::ProfileVerb;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 use std::time::Duration;
 use tailwater_control::catalog::Spec;
+use tailwater_core::duration::parse_duration;
 use tailwater_rt::{Address, Introspection, Placement, Reception};
 use tailwater_workload::Distribution;
-use tailwater_workload::duration::parse_duration;
 use tailwater_workload::scenario::LockPolicy;
 
 /// Overload control, honest load and deterministic simulation for RPC services.
@@ -277,8 +278,8 @@ pub(crate) struct LoadOptions {
     #[arg(long, default_value = "10us", value_parser = duration)]
     pub(crate) mean: Duration,
     /// Distribution of service times.
-    #[arg(long, value_enum, default_value_t = Shape::Exponential)]
-    pub(crate) distribution: Shape,
+    #[arg(long, default_value = "exponential", value_parser = distributions())]
+    pub(crate) distribution: Distribution,
     /// The server sleeps instead of computing.
     #[arg(long)]
     pub(crate) sleep: bool,
@@ -305,24 +306,12 @@ pub(crate) struct LoadOptions {
     pub(crate) json: bool,
 }
 
-#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Shape {
-    /// Every request takes the mean.
-    Constant,
-    /// Exponential.
-    Exponential,
-    /// A fifth takes four times the mean, the others a quarter.
-    Bimodal,
-}
-
-impl From<Shape> for Distribution {
-    fn from(shape: Shape) -> Self {
-        match shape {
-            Shape::Constant => Self::Constant,
-            Shape::Exponential => Self::Exponential,
-            Shape::Bimodal => Self::Bimodal,
-        }
-    }
+/// Distributions by the names that scenario files use.
+fn distributions() -> impl TypedValueParser<Value = Distribution> {
+    PossibleValuesParser::new(Distribution::NAMES.iter().map(|(name, _)| *name)).map(|said| {
+        let named = Distribution::NAMES.iter().find(|(name, _)| *name == said);
+        named.expect("the parser takes these names alone").1
+    })
 }
 
 fn duration(text: &str) -> Result<Duration, String> {

@@ -17,7 +17,7 @@ use tailwater_load::{Application, Fleet, OpenPlan, closed, open};
 use tailwater_rt::Address;
 use tailwater_rt::time::now;
 use tailwater_stats::result::Run;
-use tailwater_stats::{Audit, AuditSpec, audit};
+use tailwater_stats::{AuditSpec, audit};
 use tailwater_workload::{
     Arrivals, DemandPlan, Distribution, Scenario, Schedule, Service, Step, Work,
 };
@@ -50,22 +50,15 @@ pub(crate) enum Asks {
 
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct ServiceJob {
-    pub(crate) shape: ShapeJob,
+    pub(crate) distribution: Distribution,
     pub(crate) mean_ns: u64,
     pub(crate) sleeps: bool,
-}
-
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(crate) enum ShapeJob {
-    Constant,
-    Exponential,
-    Bimodal,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) enum Kind {
     Open(OpenJob),
-    Closed { in_flight: Vec<u32>, measure_ns: u64 },
+    Closed { in_flight: Vec<u32>, settle_ns: u64, measure_ns: u64 },
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -83,37 +76,27 @@ pub(crate) struct OpenJob {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) enum Outcome {
     Open(Box<OpenOutcome>),
-    Closed { points: Vec<(u32, f64)>, plateau_rps: f64 },
-    Failed { usage: bool, why: String },
+    /// Requests in flight and answers per second of each point.
+    Closed {
+        points: Vec<(u32, f64)>,
+    },
+    Failed {
+        usage: bool,
+        why: String,
+    },
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct OpenOutcome {
     /// Filled but for what only the orchestrator knows: names, capacity, bound, ratios, validity.
     pub(crate) run: Run,
-    /// The generator's audit of itself; `None` for steps, which are no single process.
-    pub(crate) audit: Option<Audit>,
     /// Offset and latency in µs (negative: none) of each request of a stepped run.
     pub(crate) points: Vec<(f32, f32)>,
 }
 
-impl From<Distribution> for ShapeJob {
-    fn from(distribution: Distribution) -> Self {
-        match distribution {
-            Distribution::Constant => Self::Constant,
-            Distribution::Exponential => Self::Exponential,
-            Distribution::Bimodal => Self::Bimodal,
-        }
-    }
-}
-
 impl ServiceJob {
-    pub(crate) fn service(&self) -> Service {
-        let distribution = match self.shape {
-            ShapeJob::Constant => Distribution::Constant,
-            ShapeJob::Exponential => Distribution::Exponential,
-            ShapeJob::Bimodal => Distribution::Bimodal,
-        };
+    const fn service(&self) -> Service {
+        let distribution = self.distribution;
         Service { distribution, mean: Duration::from_nanos(self.mean_ns) }
     }
 
@@ -157,8 +140,9 @@ impl Job {
             self.controller.build(&Site::one_loop(slo, self.seed)).map_err(Failure::usage)?;
         match &self.kind {
             Kind::Open(open) => self.open(open, &controller),
-            Kind::Closed { in_flight, measure_ns } => {
-                self.closed(in_flight.clone(), Duration::from_nanos(*measure_ns), &controller)
+            Kind::Closed { in_flight, settle_ns, measure_ns } => {
+                let lengths = [*settle_ns, *measure_ns].map(Duration::from_nanos);
+                self.closed(in_flight.clone(), lengths, &controller)
             }
         }
     }
@@ -177,16 +161,16 @@ impl Job {
     fn closed(
         &self,
         in_flight: Vec<u32>,
-        measure: Duration,
+        [settle, measure]: [Duration; 2],
         controller: &Controller,
     ) -> Result<Outcome, Failure> {
         self.pin(0)?;
         let mut fleet =
             Fleet::connect(&self.address()?, self.clients, controller).map_err(Failure::work)?;
         let (application, service) = self.asks.application()?;
-        let plan = ClosedPlan { application, service, in_flight, measure, seed: self.seed };
-        let capacity = closed::run(&mut fleet, &plan).map_err(Failure::work)?;
-        Ok(Outcome::Closed { points: capacity.points, plateau_rps: capacity.plateau_rps })
+        let plan = ClosedPlan { application, service, in_flight, settle, measure, seed: self.seed };
+        let points = closed::run(&mut fleet, &plan).map_err(Failure::work)?;
+        Ok(Outcome::Closed { points })
     }
 
     fn open(&self, job: &OpenJob, controller: &Controller) -> Result<Outcome, Failure> {
@@ -268,9 +252,6 @@ impl Job {
         let mut sent: Vec<u64> =
             findings.iter().flat_map(|part| part.sent_ns.iter().copied()).collect();
         sent.sort_unstable();
-        let mut points: Vec<_> =
-            findings.iter().flat_map(|part| part.points.iter().copied()).collect();
-        points.sort_unstable_by_key(|point| point.0);
         let mut parts = findings.into_iter();
         let mut first = parts.next().ok_or_else(|| Failure::usage("threads is 0"))?;
         for part in parts {
@@ -284,7 +265,9 @@ impl Job {
             noise: first.window.noise,
             ..Run::default()
         };
-        first.tally.finish().fill(&mut run, counts.as_ref().map(|counts| counts.totals.received));
+        let mut found = first.tally.finish();
+        let points = std::mem::take(&mut found.points);
+        found.fill(&mut run, counts.as_ref().map(|counts| counts.totals.received));
         let seconds = first.window.length.as_secs_f64().max(1e-9);
         if let Some(counts) = &counts {
             let per_served = |count: u64| count as f64 / counts.totals.served.max(1) as f64;
@@ -296,18 +279,12 @@ impl Job {
             let spent = if self.server_spins { counts.totals.busy_ns } else { cpu };
             run.server_cpu_ns_per_request = spent as f64 / counts.totals.received.max(1) as f64;
         }
-        let audit = (job.bin_ns.is_none() && !job.periodic).then(|| {
+        // Steps are no single process.
+        run.audit = (job.bin_ns.is_none() && !job.periodic).then(|| {
             let asked = Rate(first.intended as f64 * 1e9 / job.measure_ns as f64);
             audit(&sent, &self.audit_spec(job, asked))
         });
-        let points = points
-            .into_iter()
-            .map(|(at, latency)| {
-                let latency = latency.map_or(-1.0, |latency| latency.as_secs_f32() * 1e6);
-                (at.as_secs_f32() * 1e6, latency)
-            })
-            .collect();
-        Ok(Outcome::Open(Box::new(OpenOutcome { run, audit, points })))
+        Ok(Outcome::Open(Box::new(OpenOutcome { run, points })))
     }
 
     fn audit_spec(&self, job: &OpenJob, asked: Rate) -> AuditSpec {

@@ -7,25 +7,32 @@ use crate::job::{Asks, Job, Kind, OpenJob, Outcome, ServiceJob};
 use std::time::Duration;
 use tailwater_control::catalog::Spec;
 use tailwater_core::Nanos;
-use tailwater_load::closed::ClosedPlan;
+use tailwater_experiment::capacity;
 use tailwater_report::{TableStyle, table};
 use tailwater_stats::result::{Experiment, Run};
-use tailwater_workload::Distribution;
+use tailwater_workload::Scenario;
+use tailwater_workload::scenario::Capacity;
 
 pub(crate) fn load(options: &LoadOptions) -> Result<(), Failure> {
     match job(options)?.perform()? {
-        Outcome::Closed { points, plateau_rps } => capacity(options, &points, plateau_rps),
+        Outcome::Closed { points } => report_capacity(options, &points),
         Outcome::Open(outcome) => report(options, outcome.run),
         Outcome::Failed { why, .. } => Err(Failure::work(why)),
     }
 }
 
 fn job(options: &LoadOptions) -> Result<Job, Failure> {
+    let asks = asks(options)?;
     let kind = match options.rate {
-        None => Kind::Closed {
-            in_flight: ClosedPlan::sweep(options.clients),
-            measure_ns: options.duration.nanos(),
-        },
+        None => {
+            let of = Capacity { duration: options.duration, ..said_capacity(&asks)? };
+            let ask = capacity::closed_loop(&of, options.clients, options.seed);
+            Kind::Closed {
+                in_flight: ask.in_flight,
+                settle_ns: ask.settle.nanos(),
+                measure_ns: ask.measure.nanos(),
+            }
+        }
         Some(rate) if rate > 0.0 && rate.is_finite() => Kind::Open(OpenJob {
             steps: vec![(rate, (options.warm_up + options.duration).nanos())],
             periodic: false,
@@ -50,7 +57,7 @@ fn job(options: &LoadOptions) -> Result<Job, Failure> {
         controller,
         slo_ns: options.controller.slo.nanos(),
         seed: options.seed,
-        asks: asks(options)?,
+        asks,
         server_pid: options.server_pid.unwrap_or(0),
         server_spins: options.server_pid.is_none(),
         kind,
@@ -60,7 +67,7 @@ fn job(options: &LoadOptions) -> Result<Job, Failure> {
 fn asks(options: &LoadOptions) -> Result<Asks, Failure> {
     let Some(file) = &options.scenario else {
         return Ok(Asks::Service(ServiceJob {
-            shape: Distribution::from(options.distribution).into(),
+            distribution: options.distribution,
             mean_ns: options.mean.nanos(),
             sleeps: options.sleep,
         }));
@@ -68,7 +75,18 @@ fn asks(options: &LoadOptions) -> Result<Asks, Failure> {
     Ok(Asks::Scenario(file.display().to_string(), read_scenario(file)?))
 }
 
-fn capacity(options: &LoadOptions, points: &[(u32, f64)], plateau: f64) -> Result<(), Failure> {
+/// How `run` would sweep: as the scenario says, where there is one.
+fn said_capacity(asks: &Asks) -> Result<Capacity, Failure> {
+    match asks {
+        Asks::Service(_) => Ok(Capacity::default()),
+        Asks::Scenario(file, text) => {
+            Ok(Scenario::parse(file, text).map_err(Failure::usage)?.capacity)
+        }
+    }
+}
+
+fn report_capacity(options: &LoadOptions, points: &[(u32, f64)]) -> Result<(), Failure> {
+    let plateau = capacity::plateau(points);
     if options.json {
         return say(&serde_json::json!({ "capacity_rps": plateau, "points": points }).to_string());
     }

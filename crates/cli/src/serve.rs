@@ -12,10 +12,10 @@ use std::io::{ErrorKind, Write as _};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::Duration;
 use tailwater_control::Site;
+use tailwater_experiment::locks::policy_of;
 use tailwater_load::application::Place;
 use tailwater_load::work::{self, Spinner};
 use tailwater_rt::{Drained, LockRules, Placement, Reply, Request, Router, Server, ServerConfig};
-use tailwater_sim::paths::policy_of;
 use tailwater_workload::Scenario;
 use tailwater_workload::scenario::LockPolicy;
 

@@ -1,5 +1,5 @@
-//! What every tailwater crate shares: time, units, identifiers, seeded chance, the observer, and what stops
-//! a panic of foreign code.
+//! What every tailwater crate shares: time, units, identifiers, seeded chance, the observer, what stops a
+//! panic of foreign code, and the words that people type for durations and threads.
 //!
 //! Start with [`Instant`]: all control code takes `now` as an argument, so that the simulator, the
 //! runtime and the tests run the very same decisions. This crate never reads a clock, a socket, the
@@ -7,12 +7,15 @@
 
 #![forbid(unsafe_code)]
 
+pub mod duration;
 pub mod ids;
 pub mod observer;
 pub mod panics;
 pub mod rng;
+pub mod threads;
 pub mod time;
 pub mod units;
+pub mod words;
 
 pub use ids::{MethodId, RequestId, SessionId};
 pub use observer::{Event, Observer, Silent};

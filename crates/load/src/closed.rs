@@ -10,16 +10,6 @@ use tailwater_rt::client::{End, Event};
 use tailwater_rt::time::now;
 use tailwater_workload::Service;
 
-/// The plateau of a sweep over requests in flight.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Capacity {
-    /// Each point: requests in flight, answers per second.
-    pub points: Vec<(u32, f64)>,
-    /// The median of the points within 3 % of the best: the height of the plateau, rather than of
-    /// its luckiest point.
-    pub plateau_rps: f64,
-}
-
 /// What to ask.
 #[derive(Clone)]
 pub struct ClosedPlan {
@@ -29,6 +19,8 @@ pub struct ClosedPlan {
     pub service: Service,
     /// Requests in flight, one point each.
     pub in_flight: Vec<u32>,
+    /// Time before each point is measured.
+    pub settle: Duration,
     /// Length of each point.
     pub measure: Duration,
     /// Decides the service times and all else about the requests.
@@ -38,18 +30,6 @@ pub struct ClosedPlan {
 impl fmt::Debug for ClosedPlan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ClosedPlan").field("in_flight", &self.in_flight).finish_non_exhaustive()
-    }
-}
-
-impl ClosedPlan {
-    /// Requests in flight for a number of clients: from a few, where the server idles now and then,
-    /// to one for each client.
-    #[must_use]
-    pub fn sweep(clients: u32) -> Vec<u32> {
-        let mut points: Vec<u32> =
-            [8, 4, 2, 1].iter().map(|part| (clients / part).clamp(1, 256)).collect();
-        points.dedup();
-        points
     }
 }
 
@@ -80,23 +60,15 @@ impl fmt::Display for ClosedError {
 
 impl std::error::Error for ClosedError {}
 
-/// Sweeps on this thread, which spins throughout. The fleet must be one without control.
+/// Sweeps on this thread, which spins throughout: requests in flight and answers per second of each point.
+/// The fleet must be one without control.
 ///
 /// # Errors
 /// When the server answers wrongly, refuses, or breaks connections.
-pub fn run(fleet: &mut Fleet, plan: &ClosedPlan) -> Result<Capacity, ClosedError> {
+pub fn run(fleet: &mut Fleet, plan: &ClosedPlan) -> Result<Vec<(u32, f64)>, ClosedError> {
     let mut rng = Rng::from_seed(plan.seed).split("capacity");
-    let points: Vec<(u32, f64)> = plan
-        .in_flight
-        .iter()
-        .map(|&in_flight| Ok((in_flight, point(fleet, plan, in_flight, &mut rng)?)))
-        .collect::<Result<_, _>>()?;
-    let best = points.iter().map(|point| point.1).fold(0.0, f64::max);
-    let mut plateau: Vec<f64> =
-        points.iter().map(|point| point.1).filter(|rate| *rate >= 0.97 * best).collect();
-    plateau.sort_by(f64::total_cmp);
-    let plateau_rps = plateau.get(plateau.len() / 2).copied().unwrap_or(0.0);
-    Ok(Capacity { points, plateau_rps })
+    let point = |&in_flight| Ok((in_flight, point(fleet, plan, in_flight, &mut rng)?));
+    plan.in_flight.iter().map(point).collect()
 }
 
 fn point(
@@ -110,8 +82,7 @@ fn point(
     for _ in 0..in_flight {
         turns.call(fleet, plan, rng);
     }
-    // A tenth to settle, then the measured time.
-    let from = now() + plan.measure / 10;
+    let from = now() + plan.settle;
     let to = from + plan.measure;
     let mut at_from = None;
     while now() < to {

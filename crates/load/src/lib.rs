@@ -18,6 +18,5 @@ pub mod work;
 pub mod paths;
 
 pub use application::Application;
-pub use closed::Capacity;
 pub use fleet::{Fleet, FleetError};
 pub use open::{Findings, OpenPlan};

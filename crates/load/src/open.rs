@@ -75,8 +75,6 @@ pub struct Findings {
     pub intended: u64,
     /// Answers that were not what was asked for: a broken server.
     pub wrong_answers: u64,
-    /// `(offset in the window, latency if served)` of each request, for overlays of steps.
-    pub points: Vec<(Duration, Option<Duration>)>,
 }
 
 /// A request later than this is not sent any more: the generator has lost its footing, and to
@@ -178,7 +176,6 @@ struct Record<'a> {
     wrong_answers: u64,
     before: Option<Counts>,
     after: Option<Counts>,
-    points: Vec<(Duration, Option<Duration>)>,
 }
 
 impl<'a> Record<'a> {
@@ -199,7 +196,6 @@ impl<'a> Record<'a> {
             wrong_answers: 0,
             before: None,
             after: None,
-            points: Vec::new(),
         }
     }
 
@@ -212,7 +208,6 @@ impl<'a> Record<'a> {
         if lateness > SKIP_AFTER {
             self.ended[index] = true;
             self.tally.unsent(intended);
-            self.note(index, None);
             return;
         }
         if counted {
@@ -251,7 +246,6 @@ impl<'a> Record<'a> {
                 let right = self.plan.application.is_answer(*status, payload, index as u32);
                 self.wrong_answers += u64::from(!right);
                 self.tally.served(intended, latency);
-                return self.note(index, Some(latency));
             }
             End::Rejected { reason, reply } => {
                 let name = reason.map_or("unknown", tailwater_control::Reason::name);
@@ -266,7 +260,6 @@ impl<'a> Record<'a> {
             }
             End::NotTaken | End::Lost | End::TooLong { .. } => self.tally.lost(intended),
         }
-        self.note(index, None);
     }
 
     fn end(&mut self, token: u64) -> (usize, Instant) {
@@ -277,21 +270,12 @@ impl<'a> Record<'a> {
         (index, intended)
     }
 
-    /// Kept only for stepped scenarios, whose steps are overlaid afterwards.
-    fn note(&mut self, index: usize, latency: Option<Duration>) {
-        let at_ns = self.plan.schedule.entries[index].at;
-        if self.plan.bin.is_some() && (self.from_ns..self.to_ns).contains(&at_ns) {
-            self.points.push((Duration::from_nanos(at_ns - self.from_ns), latency));
-        }
-    }
-
     /// What has not ended by now is lost.
     fn finish(mut self, window: Window) -> Findings {
         for index in 0..self.ended.len() {
             if !self.ended[index] {
                 let at_ns = self.plan.schedule.entries[index].at;
                 self.tally.lost(self.start + Duration::from_nanos(at_ns));
-                self.note(index, None);
             }
         }
         let counts = self.after.zip(self.before).map(|(after, before)| after.since(&before));
@@ -302,7 +286,6 @@ impl<'a> Record<'a> {
             counts,
             intended: self.intended,
             wrong_answers: self.wrong_answers,
-            points: self.points,
         }
     }
 }

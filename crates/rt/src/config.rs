@@ -3,6 +3,7 @@
 mod check;
 mod tenants;
 
+pub use tailwater_core::threads::{Placement, Reception};
 pub use tenants::Tenants;
 
 use crate::net::{Address, KeepAlive};
@@ -10,77 +11,6 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 use tailwater_control::asqm::Policy;
-
-/// How a loop waits for something to do.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Reception {
-    /// Sleep in the kernel at once. Cheapest when idle; each wake-up costs 26–39 µs here.
-    #[default]
-    Block,
-    /// Look for this long, then sleep. Good where a core is spare most of the time.
-    SpinThenBlock(Duration),
-    /// Never sleep: a core per loop, and the shortest latency.
-    Poll,
-}
-
-impl FromStr for Reception {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || format!("'{text}' found, block, spin:50us or poll is needed");
-        match text {
-            "block" => Ok(Self::Block),
-            "poll" => Ok(Self::Poll),
-            _ => {
-                let micros = text.strip_prefix("spin:").and_then(|rest| rest.strip_suffix("us"));
-                let micros = micros.and_then(|micros| micros.parse().ok()).ok_or_else(wrong)?;
-                Ok(Self::SpinThenBlock(Duration::from_micros(micros)))
-            }
-        }
-    }
-}
-
-impl fmt::Display for Reception {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Block => f.write_str("block"),
-            Self::SpinThenBlock(budget) => write!(f, "spin:{}us", budget.as_micros()),
-            Self::Poll => f.write_str("poll"),
-        }
-    }
-}
-
-/// Where handlers run.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Placement {
-    /// On the loop that owns the connection, cooperatively: no hand-over, no second thread.
-    #[default]
-    Inline,
-    /// On a pool of this many threads; for handlers that compute for long or block.
-    Workers(usize),
-}
-
-impl FromStr for Placement {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let workers = text.strip_prefix("workers:").and_then(|count| count.parse().ok());
-        match (text, workers) {
-            ("inline", _) => Ok(Self::Inline),
-            (_, Some(count @ 1..=1024)) => Ok(Self::Workers(count)),
-            _ => Err(format!("'{text}' found, inline or workers:4 (1 to 1024) is needed")),
-        }
-    }
-}
-
-impl fmt::Display for Placement {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Inline => f.write_str("inline"),
-            Self::Workers(count) => write!(f, "workers:{count}"),
-        }
-    }
-}
 
 /// How long requests may queue, and what they do at locks that are taken (Protego §3.2).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,6 +1,5 @@
 //! A scenario in simulation: the same result as from real runs, decided by the seed alone.
 
-use crate::bench::Bench;
 use crate::simulate::{Broken, simulate, simulate_with};
 use crate::tiers;
 use crate::trace::Trace;
@@ -8,12 +7,13 @@ use crate::world::{Intended, Link, Load, World};
 use std::fmt;
 use std::ops::ControlFlow;
 use std::time::Duration;
-use tailwater_control::Site;
-use tailwater_control::catalog::{Controller, Spec, SpecError};
-use tailwater_core::{Instant, Nanos, Rate};
-use tailwater_stats::result::{CapacityReading, Experiment, Manifest, Run, StallReading};
-use tailwater_stats::{Rules, judge, summarise};
-use tailwater_workload::scenario::{Configuration, ControllerSpec, Fault, StallKind};
+use tailwater_control::RetryConfig;
+use tailwater_control::catalog::{Controller, Spec};
+use tailwater_control::retry::First;
+use tailwater_core::{Instant, Nanos, Rate, Rng};
+use tailwater_experiment::{ClosedLoop, Cost, Driver, OpenRun, Piece, Played, Watch, capacity};
+use tailwater_stats::result::{Experiment, Manifest, Run, StallReading};
+use tailwater_workload::scenario::{Configuration, Fault, LockPolicy, StallKind};
 use tailwater_workload::schedule::Entry;
 use tailwater_workload::{Scenario, ScenarioError, Schedule, ScheduleError, Stream};
 
@@ -46,11 +46,9 @@ impl From<Broken> for Failure {
     }
 }
 
-/// Runs every configuration, repetition and controller of `scenario` in virtual time. `progress`
-/// hears how many of how many runs are done, and may break off: what was run until then is the result.
-///
-/// Capacity is measured once for each number of clients, in a closed loop without control: in
-/// simulation a second measurement could only differ by its seed.
+/// Runs every configuration, repetition and controller of `scenario` in virtual time, as
+/// [`tailwater_experiment::run()`] has it. `progress` hears how many of how many runs are done, and may
+/// break off: what was run until then is the result.
 ///
 /// # Errors
 /// See [`Failure`]; nothing has been written anywhere then.
@@ -58,28 +56,9 @@ pub fn run(
     scenario: &Scenario,
     progress: &mut dyn FnMut(u64, u64) -> ControlFlow<()>,
 ) -> Result<Experiment, Failure> {
-    let rigs = scenario
-        .controllers
-        .iter()
-        .map(|said| Rig::check(scenario, said))
-        .collect::<Result<Vec<_>, _>>()?;
-    let mut bench = Bench::new(scenario);
-    let mut runs = Vec::new();
-    'all: for configuration in scenario.configurations() {
-        let capacity = bench.capacity(configuration.clients)?;
-        let bound = bench.bound(&configuration, capacity);
-        for repetition in 0..scenario.repetitions {
-            for rig in &rigs {
-                let mut run = run_once(scenario, &configuration, rig, repetition, capacity)?;
-                finish(&mut run, bound);
-                runs.push(run);
-                if progress(runs.len() as u64, scenario.runs()).is_break() {
-                    break 'all;
-                }
-            }
-        }
-    }
-    Ok(experiment(scenario, bench.capacities, runs))
+    tailwater_experiment::check(scenario).map_err(Failure::Scenario)?;
+    let mut counter = Counter { progress, done: 0, of: scenario.runs(), broken_off: false };
+    tailwater_experiment::run(scenario, &mut Simulator::new(scenario), &mut counter)
 }
 
 /// Requests per second that the scenario's server does for so many clients in a closed loop without
@@ -88,7 +67,120 @@ pub fn run(
 /// # Errors
 /// See [`Failure`].
 pub fn capacity(scenario: &Scenario, clients: u32) -> Result<Rate, Failure> {
-    Bench::new(scenario).capacity(clients)
+    if let Some(fixed) = scenario.capacity.fixed {
+        return Ok(fixed);
+    }
+    let ask = capacity::of_scenario(scenario, clients);
+    let points = Simulator::new(scenario).closed_loop(&ask)?;
+    Ok(Rate(capacity::plateau(&points)))
+}
+
+/// Counts runs for a closure.
+struct Counter<'a> {
+    progress: &'a mut dyn FnMut(u64, u64) -> ControlFlow<()>,
+    done: u64,
+    of: u64,
+    broken_off: bool,
+}
+
+impl Watch for Counter<'_> {
+    fn begins(&mut self, _: &str) {}
+
+    fn done(&mut self, piece: Piece) {
+        if piece == Piece::Run {
+            self.done += 1;
+            self.broken_off = (self.progress)(self.done, self.of).is_break();
+        }
+    }
+
+    fn stops(&self) -> bool {
+        self.broken_off
+    }
+}
+
+/// The driver of virtual time.
+#[derive(Clone, Copy, Debug)]
+pub struct Simulator<'a> {
+    scenario: &'a Scenario,
+}
+
+impl<'a> Simulator<'a> {
+    /// For a scenario that [`tailwater_experiment::check`] has passed.
+    #[must_use]
+    pub const fn new(scenario: &'a Scenario) -> Self {
+        Self { scenario }
+    }
+}
+
+impl Driver for Simulator<'_> {
+    type Failure = Failure;
+
+    fn name(&self) -> &'static str {
+        "sim"
+    }
+
+    fn manifest(&self) -> Manifest {
+        Manifest {
+            tailwater: env!("CARGO_PKG_VERSION").into(),
+            stalls: self.scenario.sim.stalls.kinds().iter().map(stalls_of).collect(),
+            ..Manifest::default()
+        }
+    }
+
+    fn drifts(&self) -> bool {
+        false
+    }
+
+    /// As the scenario has it. Capacity says the same within the plateau's 3 %, for one that is measured.
+    fn cost(&self, _: Rate) -> Cost {
+        let sim = &self.scenario.sim;
+        let overhead_ns = (sim.receive + sim.send).nanos() as f64;
+        Cost {
+            cores: sim.cores,
+            replicas: self.scenario.server.replicas,
+            overhead_ns,
+            path_overhead_ns: overhead_ns,
+            base: sim.rtt + 2 * sim.jitter,
+        }
+    }
+
+    fn closed_loop(&mut self, ask: &ClosedLoop) -> Result<Vec<(u32, f64)>, Failure> {
+        let point = |&in_flight| Ok((in_flight, closed_loop(self.scenario, ask, in_flight)?.0));
+        ask.in_flight.iter().map(point).collect()
+    }
+
+    fn open_run(&mut self, ask: &OpenRun<'_>) -> Result<Played, Failure> {
+        open_run(self.scenario, ask)
+    }
+}
+
+/// Throughput with `in_flight` requests always under way and no control.
+fn closed_loop(scenario: &Scenario, ask: &ClosedLoop, in_flight: u32) -> Result<Rate, Failure> {
+    let Some(mut configuration) = scenario.configurations().into_iter().next() else {
+        return Ok(Rate(0.0));
+    };
+    configuration.clients = ask.clients;
+    let world = World {
+        warm_up: ask.settle,
+        measure: ask.measure,
+        drain: Duration::ZERO,
+        bin: None,
+        faults: Vec::new(),
+        // What all replicas do together, whichever clients ask first under control.
+        retry: RetryConfig { first: First::Own, ..RetryConfig::default() },
+        ..world_of(scenario, &configuration, ask.seed)
+    };
+    let mut rng = Rng::from_seed(ask.seed).split("closed loop");
+    let distribution = scenario.server.service;
+    let mut service = || distribution.draw(&mut rng);
+    let load = Load::Closed { in_flight, service: &mut service };
+    let world = tiers::with_locks(world, LockPolicy::Plain);
+    let mut none = |_| {
+        let built = Spec::named("none").build(&world.node.site(world.slo, 0));
+        built.expect("the controller without settings always builds")
+    };
+    let (run, _) = simulate_with(&world, load, &mut none)?;
+    Ok(Rate(run.throughput_rps))
 }
 
 /// The world that a scenario describes for one of its configurations.
@@ -120,90 +212,33 @@ pub fn world_of(scenario: &Scenario, configuration: &Configuration, seed: u64) -
     }
 }
 
-/// A controller of the scenario, known to the catalog.
-struct Rig {
-    spec: Spec,
-    /// As the scenario has it.
-    said: ControllerSpec,
-    /// How reports call the variant.
-    profile: String,
-}
-
-impl Rig {
-    fn check(scenario: &Scenario, said: &ControllerSpec) -> Result<Self, Failure> {
-        let spec = tiers::spec_of(said);
-        let departures = said.departures();
-        let profile = match (&said.label, departures.is_empty()) {
-            (Some(label), _) => label.clone(),
-            (None, true) => said.profile.clone(),
-            (None, false) => format!("{} ({})", said.profile, departures.join(", ")),
-        };
-        let place = |error: SpecError| {
-            let place = said.place_of(&error.culprit);
-            Failure::Scenario(scenario.error_at(place, error.message))
-        };
-        for &slo in &scenario.slo {
-            spec.build(&tiers::front(scenario, slo).site(scenario.target(slo), 0))
-                .map_err(place)?;
-            tiers::controllers(scenario, &spec, slo, 0)?;
-        }
-        Ok(Self { spec, said: said.clone(), profile })
-    }
-
-    fn world(&self, scenario: &Scenario, configuration: &Configuration, seed: u64) -> World {
-        let world = world_of(scenario, configuration, seed);
-        let world = tiers::with_deadlines(world, scenario, &self.said);
-        match self.said.locks {
-            Some(policy) => tiers::with_locks(world, policy),
-            None => world,
-        }
-    }
-
-    fn build(&self, site: &Site) -> Controller {
-        self.spec.build(site).expect("the same spec was built for every objective before")
-    }
-}
-
-fn run_once(
-    scenario: &Scenario,
-    configuration: &Configuration,
-    rig: &Rig,
-    repetition: u32,
-    capacity: Rate,
-) -> Result<Run, Failure> {
-    let seed = scenario.seed_of_repetition(repetition);
-    let plan = configuration.demand_plan(capacity);
+fn open_run(scenario: &Scenario, ask: &OpenRun<'_>) -> Result<Played, Failure> {
+    let OpenRun { configuration, controller, seed, .. } = *ask;
     let service = &scenario.server.service;
-    let stream =
-        Stream::new(&plan, configuration.clients, service, seed).map_err(Failure::Schedule)?;
-    let world = rig.world(scenario, configuration, seed);
-    let behind = || tiers::controllers(scenario, &rig.spec, configuration.slo, seed);
+    let stream = Stream::new(&ask.demand, configuration.clients, service, seed)
+        .map_err(Failure::Schedule)?;
+    let world = world_of(scenario, configuration, seed);
+    let mut world = tiers::with_deadlines(world, scenario, controller);
+    if let Some(policy) = controller.locks {
+        world = tiers::with_locks(world, policy);
+    }
+    let behind = || tiers::controllers(scenario, &ask.spec, configuration.slo, seed);
     let mut tiers: Vec<Option<Controller>> = behind()?.into_iter().map(Some).collect();
     let (fronts, target) = (world.replicas as usize, scenario.target(configuration.slo));
+    let site = |node| world.node.site(target, seed.wrapping_add((node as u64) << 32));
     let mut build = |node: usize| match node.checked_sub(fronts) {
         // The successor of one that was taken is built like it, which went well before.
         Some(index) => tiers[index].take().unwrap_or_else(|| {
             behind().expect("the same specs were built before").swap_remove(index)
         }),
-        None => rig.build(&world.node.site(target, seed.wrapping_add((node as u64) << 32))),
+        None => {
+            let built = ask.spec.build(&site(node));
+            built.expect("the same spec was built for every objective before")
+        }
     };
     let mut intended = stream.map(intended_of);
-    let (mut run, _) = simulate_with(&world, Load::Open(&mut intended), &mut build)?;
-    run.controller.clone_from(&rig.spec.name);
-    run.profile.clone_from(&rig.profile);
-    run.deadlines_enforced = world.node.enforce_deadlines;
-    run.repetition = repetition;
-    run.demand_ratio = configuration.demand_ratio(capacity).0;
-    run.capacity_rps = capacity.0;
-    run.asked_rps = run.demand_ratio * capacity.0;
-    if let Some(series) = &mut run.series {
-        let bin = Duration::from_secs_f64(series.bin_us / 1e6);
-        for (index, ratio) in (0_u32..).zip(&mut series.demand_ratio) {
-            let asked = plan.rate_at(configuration.warm_up + bin * index);
-            *ratio = asked.0 / capacity.0;
-        }
-    }
-    Ok(run)
+    let (run, trace) = simulate_with(&world, Load::Open(&mut intended), &mut build)?;
+    Ok(Played { run, points: trace.points })
 }
 
 /// [`simulate`] for a precomputed schedule.
@@ -226,37 +261,6 @@ pub fn intended_of(entry: Entry) -> Intended {
         at: Instant::from_nanos(entry.at),
         client: entry.client,
         service: Duration::from_nanos(u64::from(entry.service_ns)),
-    }
-}
-
-/// Quotes the run against capacity and bound and judges it.
-fn finish(run: &mut Run, bound: Rate) {
-    let share = |whole: f64| {
-        if whole > 0.0 { run.goodput_rps / whole } else { 0.0 }
-    };
-    run.goodput_of_capacity = share(run.capacity_rps);
-    run.goodput_of_bound = share(bound.0);
-    run.bound_rps = bound.0;
-    run.invalid_because = judge(run, &Rules::default());
-    run.valid = run.invalid_because.is_empty();
-}
-
-fn experiment(scenario: &Scenario, capacities: Vec<CapacityReading>, runs: Vec<Run>) -> Experiment {
-    Experiment {
-        scenario: scenario.name.clone(),
-        driver: "sim".into(),
-        seed: scenario.seed,
-        capacity_rps: runs.first().map_or(0.0, |run| run.capacity_rps),
-        slo_us: scenario.slo.first().map_or(0.0, |slo| slo.nanos() as f64 / 1e3),
-        summary: summarise(&runs),
-        runs,
-        capacities,
-        manifest: Manifest {
-            tailwater: env!("CARGO_PKG_VERSION").into(),
-            stalls: scenario.sim.stalls.kinds().iter().map(stalls_of).collect(),
-            ..Manifest::default()
-        },
-        ..Experiment::default()
     }
 }
 

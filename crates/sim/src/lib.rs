@@ -17,7 +17,6 @@
 
 #![forbid(unsafe_code)]
 
-mod bench;
 mod callers;
 pub mod calendar;
 mod checks;
@@ -42,7 +41,7 @@ pub mod world;
 
 pub use calendar::Calendar;
 pub use checks::Rule;
-pub use experiment::{Failure, capacity, run};
+pub use experiment::{Failure, Simulator, capacity, run};
 pub use locks::LockReport;
 pub use paths::Paths;
 pub use simulate::{Broken, simulate, simulate_with};

@@ -1,11 +1,10 @@
 //! The paths through a node, and the rules of its locks.
 
-use crate::world::NodeSpec;
 use std::time::Duration;
-use tailwater_control::asqm::{Asqm, Policy};
-use tailwater_core::Rate;
+use tailwater_control::asqm::Policy;
+use tailwater_experiment::locks::policy_of;
 use tailwater_workload::Ways;
-use tailwater_workload::scenario::{LockPolicy, Locks, Path};
+use tailwater_workload::scenario::{Locks, Path};
 
 /// The paths through a node and the rules of its locks.
 #[derive(Clone, PartialEq, Debug)]
@@ -37,23 +36,5 @@ impl Paths {
             ahead: locks.ahead,
             ways: Ways::new(paths),
         }
-    }
-
-    /// What no control can beat at this demand: see [`Ways::bound`].
-    pub(crate) fn bound(&self, node: &NodeSpec, demand: Rate) -> Rate {
-        self.ways.bound(node.cores, node.costs.per_request().as_secs_f64(), demand)
-    }
-}
-
-/// The rule that a scenario names, for simulated and for real locks.
-#[must_use]
-pub const fn policy_of(said: LockPolicy) -> Policy {
-    match said {
-        LockPolicy::Off | LockPolicy::Plain => Policy::Plain,
-        LockPolicy::Try => Policy::Try,
-        LockPolicy::Timed(after) => Policy::Timed(after),
-        LockPolicy::Asqm => Policy::Asqm(Asqm::DEFAULT),
-        LockPolicy::AsqmPaper => Policy::Asqm(Asqm::PAPER),
-        LockPolicy::AsqmArtifact => Policy::Asqm(Asqm::ARTIFACT),
     }
 }

@@ -391,7 +391,9 @@ impl<'a> Simulation<'a> {
         let of_window = to.since(&from);
         let mut run = Run { clients: world.clients, ..Run::default() };
         run.retry = books.retry;
-        books.tally.finish().fill(&mut run, Some(of_window.requests));
+        let mut found = books.tally.finish();
+        let points = std::mem::take(&mut found.points);
+        found.fill(&mut run, Some(of_window.requests));
         of_window.fill(&mut run, world.measure);
         let nodes = self.topology.nodes.into_iter();
         let locks: Vec<_> = nodes.flat_map(|node| node.lock_reports(self.end)).collect();
@@ -400,6 +402,7 @@ impl<'a> Simulation<'a> {
             samples: self.samples,
             longest_unserved: books.longest_unserved,
             locks,
+            points,
             events: self.events,
         };
         Ok((run, trace))

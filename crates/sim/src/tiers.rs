@@ -1,13 +1,15 @@
 //! The nodes of a scenario, front and tiers, and the controllers of the tiers.
 
 use crate::experiment::Failure;
-use crate::paths::{Paths, policy_of};
+use crate::paths::Paths;
 use crate::world::{Costs, NodeSpec, TierSpec, World};
 use std::sync::Arc;
 use std::time::Duration;
 use tailwater_control::catalog::{Controller, Spec, SpecError};
 use tailwater_control::retry::First;
 use tailwater_control::{RetryConfig, Site};
+use tailwater_experiment::label;
+use tailwater_experiment::locks::policy_of;
 use tailwater_workload::Scenario;
 use tailwater_workload::scenario::{
     ControllerSpec, FirstReplica, LockPolicy, Locks, Path, Place, Retry, Tier,
@@ -86,7 +88,7 @@ pub(crate) fn controllers(
     let mut controllers = Vec::new();
     for tier in &scenario.tiers {
         let own = tier.controller.as_ref();
-        let spec = own.map_or_else(|| front.clone(), spec_of);
+        let spec = own.map_or_else(|| front.clone(), label::spec);
         let slo = tier.slo.unwrap_or_else(|| scenario.target(slo));
         let cores = tier.cores.unwrap_or(scenario.sim.cores) as usize;
         for _ in 0..tier.nodes {
@@ -100,12 +102,6 @@ pub(crate) fn controllers(
         }
     }
     Ok(controllers)
-}
-
-/// A scenario's controller as the catalog takes it.
-pub(crate) fn spec_of(said: &ControllerSpec) -> Spec {
-    let (name, profile) = (said.name.clone(), said.profile.clone());
-    Spec { name, profile, overrides: said.settings() }
 }
 
 fn node(scenario: &Scenario, cores: u32, paths: &[Path], locks: &Locks, slo: Duration) -> NodeSpec {

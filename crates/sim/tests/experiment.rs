@@ -55,8 +55,11 @@ fn one_that_is_broken_off_is_what_was_run_until_then() {
         _ => ControlFlow::Continue(()),
     };
     let found = run(&scenario(STEADY), &mut third).unwrap();
-    let text = |runs: &[Run]| serde_json::to_string(runs).unwrap();
-    assert_eq!(text(&found.runs), text(&whole.runs[..3]));
+    let text = |runs: &[&Run]| serde_json::to_string(runs).unwrap();
+    // Repetitions are made one after the other, and stand together in the result.
+    let first = |run: &&Run| run.repetition == 0 && run.clients == 50;
+    let first: Vec<&Run> = whole.runs.iter().filter(first).collect();
+    assert_eq!(text(&found.runs.iter().collect::<Vec<_>>()), text(&first[..3]));
 }
 
 #[test]
@@ -82,8 +85,8 @@ fn every_combination_is_run_and_all_fates_add_up() {
             "each shed has a reason"
         );
     }
-    let profiles: Vec<&str> = found.runs[..2].iter().map(|r| r.profile.as_str()).collect();
-    assert_eq!(profiles, ["default", "default (beta=0.1)"]);
+    let profiles: Vec<&str> = [0, 2].iter().map(|&at| found.runs[at].profile.as_str()).collect();
+    assert_eq!(profiles, ["default", "default [beta=0.1]"]);
     assert_eq!(found.summary.len(), 8);
 }
 
@@ -116,7 +119,7 @@ fn steps_come_with_a_series_that_says_what_was_asked() {
     let series = found.runs[0].series.as_ref().unwrap();
     assert_eq!(series.demand_ratio, [0.5, 0.5, 1.5, 1.5, 1.5, 1.5]);
     let mean = (0.5 + 2.0 * 1.5) / 3.0;
-    assert!((found.runs[0].demand_ratio - mean).abs() < 1e-9);
+    assert!((found.runs[0].demand_ratio - mean).abs() < 1e-6);
 }
 
 #[test]
@@ -172,4 +175,34 @@ fn nothing_past_its_deadline_begins_unless_the_file_says_so() {
     let (p99_us, shed, by_deadline, flags) = outcome("enforce_deadlines = false");
     assert_eq!(flags, (false, false));
     assert!(p99_us > 4_000.0 && shed < 0.001 && !by_deadline, "{p99_us} µs, {shed:.3} shed");
+}
+
+/// Only sockets had recoveries.
+#[test]
+fn the_repetitions_of_a_step_are_laid_over_one_another() {
+    let steps = STEADY
+        .replace("duration = \"50ms\"\nrepetitions", "repetitions")
+        .replace("count = [50, 100]", "count = 50")
+        .replace(
+            "of_capacity = [0.5, 2.0]",
+            "repeat = 3\nsteps = [{ of_capacity = 0.5, for = \"20ms\" }, \
+             { of_capacity = 1.5, for = \"20ms\" }]",
+        );
+    let found = experiment(&steps);
+    let named: Vec<_> = found
+        .recoveries
+        .iter()
+        .map(|step| (&*step.controller, step.from_ratio, step.to_ratio, step.recovery.steps))
+        .collect();
+    // The first step of a run follows the warm-up at its own demand.
+    assert_eq!(
+        named,
+        [
+            ("breakwater", 1.5, 0.5, 4),
+            ("none", 1.5, 0.5, 4),
+            ("breakwater", 0.5, 1.5, 6),
+            ("none", 0.5, 1.5, 6)
+        ]
+    );
+    assert!(found.recoveries.iter().all(|step| step.recovery.steady_rps > 0.0));
 }

@@ -33,6 +33,9 @@ pub struct Experiment {
     /// Every measurement of capacity, for the drift.
     #[serde(default)]
     pub capacities: Vec<CapacityReading>,
+    /// The rules that runs were judged by, where the scenario departs from the usual ones.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rules: Option<crate::validity::Rules>,
     /// Why it ended before all its runs took place, where it did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cut_short: Option<String>,

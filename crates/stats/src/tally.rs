@@ -25,6 +25,9 @@ pub struct TallySpec {
     pub bin: Option<Duration>,
 }
 
+/// The latency of what was not served, in [`Findings::points`].
+const NOT_SERVED: f32 = -1.0;
+
 /// Counts fates request by request. Each intended request gets exactly one of [`Tally::served`],
 /// [`Tally::shed`], [`Tally::expired`], [`Tally::lost`] and [`Tally::unsent`]; those intended
 /// outside the window are ignored.
@@ -40,6 +43,7 @@ pub struct Tally {
     reject: Histogram,
     lateness: Histogram,
     bins: Option<Bins>,
+    points: Vec<(f32, f32)>,
 }
 
 impl Tally {
@@ -55,6 +59,7 @@ impl Tally {
             reject: Histogram::new(),
             lateness: Histogram::new(),
             bins: spec.bin.map(|width| Bins::new(width, spec.to.since(spec.from))),
+            points: Vec::new(),
         }
     }
 
@@ -66,6 +71,7 @@ impl Tally {
         let ok = latency <= self.spec.slo;
         *(if ok { &mut self.fates.ok } else { &mut self.fates.late }) += 1;
         self.latency.record(latency);
+        self.note(offset, latency.as_secs_f32() * 1e6);
         if let Some(bin) = self.bins.as_mut().and_then(|bins| bins.at(offset)) {
             bin.intended += 1;
             bin.ok += u64::from(ok);
@@ -82,6 +88,7 @@ impl Tally {
         self.fates.shed += 1;
         *self.shed_by_reason.entry(reason).or_default() += 1;
         self.reject.record(reject_delay);
+        self.note(offset, NOT_SERVED);
         if let Some(bin) = self.bins.as_mut().and_then(|bins| bins.at(offset)) {
             bin.intended += 1;
             bin.reject.record(reject_delay);
@@ -141,11 +148,13 @@ impl Tally {
         if let (Some(mine), Some(theirs)) = (&mut self.bins, &other.bins) {
             mine.merge(theirs);
         }
+        self.points.extend_from_slice(&other.points);
     }
 
     /// Closes the tally.
     #[must_use]
-    pub fn finish(self) -> Findings {
+    pub fn finish(mut self) -> Findings {
+        self.points.sort_by(|one, other| one.0.total_cmp(&other.0));
         let owned = |(reason, count): (&str, u64)| (reason.to_owned(), count);
         Findings {
             slo: self.spec.slo,
@@ -157,6 +166,7 @@ impl Tally {
             reject: self.reject,
             lateness: self.lateness,
             series: self.bins.map(|bins| series(&bins)),
+            points: self.points,
         }
     }
 
@@ -174,7 +184,15 @@ impl Tally {
         if let Some(bin) = self.bins.as_mut().and_then(|bins| bins.at(offset)) {
             bin.intended += 1;
         }
+        self.note(offset, NOT_SERVED);
         true
+    }
+
+    /// Kept only where there are bins: steps are laid over one another afterwards.
+    fn note(&mut self, offset: Duration, latency_us: f32) {
+        if self.spec.bin.is_some() {
+            self.points.push((offset.as_secs_f32() * 1e6, latency_us));
+        }
     }
 }
 
@@ -200,6 +218,9 @@ pub struct Findings {
     /// Per bin, when bins were asked for. `demand_ratio` holds zeros, one for each bin: only the
     /// driver knows what the scenario asked for.
     pub series: Option<Series>,
+    /// Of each intended request, when bins were asked for and in order of time: its offset in the window
+    /// and its latency, in µs; negative where it was not served.
+    pub points: Vec<(f32, f32)>,
 }
 
 impl Findings {

@@ -3,10 +3,11 @@
 //! Nothing here reads goodput or latency. A rule that did would choose the results it likes.
 
 use crate::result::{Noise, Run};
+use serde::{Deserialize, Serialize};
 
 /// The limits. The defaults are those that published results use; a scenario that departs from them
 /// says so.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Rules {
     /// Smallest share of the asked load that the generator must have handed to its clients; 0.98.
     /// Lower, and an "overloaded" server was in truth spared; at 1.0 the chance in the schedule

@@ -21,11 +21,9 @@ pub mod service;
 
 pub mod ways;
 
-pub mod duration;
 mod words;
 
 pub use demand::{Arrivals, DemandPlan, Step};
-pub use duration::{DurationError, format_duration, parse_duration};
 pub use scenario::{Configuration, ControllerSpec, Scenario, ScenarioError};
 pub use schedule::{Entry, Schedule, ScheduleError, Stream, request_seed};
 pub use service::{Distribution, Service, Work};

@@ -1,5 +1,6 @@
 //! How long requests take at the server, and how the server spends that time.
 
+use serde::{Deserialize, Serialize};
 use std::time::Duration;
 use tailwater_core::{Nanos, Rng};
 
@@ -14,7 +15,7 @@ pub struct Service {
 }
 
 /// The shapes of Breakwater §5.2.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Distribution {
     /// Every request takes the mean.
     Constant,

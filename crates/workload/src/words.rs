@@ -1,13 +1,6 @@
 //! Words for messages: clipped, and the nearest of what is known.
 
-/// Keeps messages readable whatever the file holds.
-pub(crate) fn clip(text: &str) -> String {
-    let mut clipped: String = text.chars().take(40).flat_map(char::escape_debug).collect();
-    if text.chars().nth(40).is_some() {
-        clipped.push('…');
-    }
-    clipped
-}
+pub(crate) use tailwater_core::words::clip;
 
 /// Leads into the list of what is known, with the nearest first where one is near.
 pub(crate) fn suggestion(found: &str, known: &[&str]) -> String {

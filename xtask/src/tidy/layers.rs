@@ -7,6 +7,7 @@ use toml::{Table, Value};
 const CORE: &[&str] = &["core"];
 const BUDGETS: &[&str] = &["core", "control"];
 const DRIVER: &[&str] = &["core", "control", "wire", "stats", "workload", "tune", "sync"];
+const SIMULATOR: &[&str] = &["core", "control", "stats", "workload", "experiment"];
 const SERVICE: &[&str] =
     &["core", "control", "wire", "stats", "workload", "tune", "sync", "rt", "load"];
 
@@ -25,7 +26,8 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("profile", &["core", "stats"]),
     ("profile-rt", &["core", "stats", "profile"]),
     ("rt", DRIVER),
-    ("sim", DRIVER),
+    ("experiment", &["core", "control", "stats", "workload"]),
+    ("sim", SIMULATOR),
     ("load", SERVICE),
     ("suite", SERVICE),
     ("tailwater", SERVICE),

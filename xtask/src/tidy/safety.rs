@@ -6,7 +6,8 @@ use crate::tree::Tree;
 /// The crates that may hold unsafe code, each with its protocol written down first.
 const UNSAFE_CRATES: &[&str] = &["rt", "sync", "profile-rt"];
 /// The crates without clock, socket, thread or environment; the simulator brings its own time.
-const PURE_CRATES: &[&str] = &["core", "control", "wire", "stats", "workload", "tune", "sim"];
+const PURE_CRATES: &[&str] =
+    &["core", "control", "wire", "stats", "workload", "experiment", "tune", "sim"];
 const FORBID: &str = "#![forbid(unsafe_code)]";
 /// The text that the pure crates' bans are measured against.
 const BANS: &str = "crates/core/clippy.toml";

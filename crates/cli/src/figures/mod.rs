@@ -97,7 +97,7 @@ mod tests {
         for source in all().flat_map(|figure| figure.scenarios) {
             let scenario = Scenario::parse(source.file, source.text);
             let scenario = scenario.unwrap_or_else(|error| panic!("{error}"));
-            crate::run::check::controllers(&scenario).unwrap_or_else(|error| panic!("{error}"));
+            tailwater_experiment::check(&scenario).unwrap_or_else(|error| panic!("{error}"));
         }
     }
 

@@ -11,11 +11,11 @@ use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus};
 use std::time::{Duration, Instant};
+use tailwater_core::duration::parse_duration;
 use tailwater_profile::clock::Clocks;
 use tailwater_profile::quality::Quality;
 use tailwater_profile::record::Record;
 use tailwater_report::{count, time};
-use tailwater_workload::duration::parse_duration;
 
 /// Signals that someone else sends to this program go to the one that is recorded.
 const FORWARDED: [i32; 7] = [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGWINCH];

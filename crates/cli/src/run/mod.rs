@@ -1,7 +1,6 @@
 //! `tailwater run`: a scenario file on loopback or in simulation, and what is said about it.
 
-pub(crate) mod check;
-mod costs;
+mod flags;
 mod interrupt;
 mod loopback;
 mod machine;
@@ -9,15 +8,18 @@ mod others;
 pub(crate) mod output;
 mod process;
 pub(crate) mod progress;
-mod sim;
-mod steps;
+mod watch;
 
 use crate::applications;
 use crate::args::{Driver, RunOptions};
 use crate::failure::Failure;
 use interrupt::Interrupt;
+use loopback::Loopback;
+use tailwater_experiment::{check, pieces};
+use tailwater_sim::{Failure as Trouble, Simulator};
 use tailwater_stats::result::Experiment;
 use tailwater_workload::Scenario;
+use watch::Watcher;
 
 pub(crate) fn run(options: &RunOptions) -> Result<(), Failure> {
     let file = options.file.display();
@@ -30,7 +32,7 @@ pub(crate) fn run(options: &RunOptions) -> Result<(), Failure> {
 pub(crate) fn run_text(options: &RunOptions, text: &str) -> Result<(), Failure> {
     let file = options.file.display().to_string();
     let mut scenario = Scenario::parse(&file, text).map_err(Failure::usage)?;
-    check::controllers(&scenario).map_err(Failure::usage)?;
+    check(&scenario).map_err(Failure::usage)?;
     if options.short || std::env::var_os("TAILWATER_SHORT").is_some_and(|value| value == "1") {
         scenario = scenario.shorten();
     }
@@ -46,17 +48,31 @@ pub(crate) fn run_text(options: &RunOptions, text: &str) -> Result<(), Failure> 
             scenario.needs_simulator().map_or(Ok(()), Err).map_err(Failure::usage)?;
             applications::of(&scenario).map_err(Failure::usage)?;
             others::tell();
-            loopback::run(&scenario, &interrupt)?
+            play(&scenario, &mut Loopback::new(&scenario, &interrupt), &interrupt)?
         }
         Driver::Sim => {
             scenario.needs_sockets().map_or(Ok(()), Err).map_err(Failure::usage)?;
-            sim::run(&scenario, &interrupt)?
+            let simulated = play(&scenario, &mut Simulator::new(&scenario), &interrupt);
+            simulated.map_err(|trouble| match trouble {
+                Trouble::Broken(broken) => Failure::work(broken),
+                author => Failure::usage(author),
+            })?
         }
     };
     match interrupt.signal() {
         None => output::deliver(&experiment, options.json, options.out.as_deref()),
         Some(signal) => deliver_part(options, &scenario, experiment, Failure::signal(signal)),
     }
+}
+
+/// Everything, or what was done when a signal came. A simulated run that is under way is done first.
+fn play<D: tailwater_experiment::Driver>(
+    scenario: &Scenario,
+    driver: &mut D,
+    interrupt: &Interrupt,
+) -> Result<Experiment, D::Failure> {
+    let mut watcher = Watcher::new(pieces(scenario, driver.drifts()), interrupt);
+    tailwater_experiment::run(scenario, driver, &mut watcher)
 }
 
 /// What was run before the signal, if anything was. Fails with the signal, as the run did.

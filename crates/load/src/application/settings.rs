@@ -5,7 +5,7 @@ use std::fmt::{self, Display};
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 use std::time::Duration;
-use tailwater_workload::duration::{format_duration, parse_duration};
+use tailwater_core::duration::{format_duration, parse_duration};
 
 /// A setting that an application knows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -17,6 +17,15 @@ pub struct Capacity {
     pub fixed: Option<Rate>,
 }
 
+/// How long each point is measured where nothing else is said.
+const DURATION: Duration = Duration::from_millis(300);
+
+impl Default for Capacity {
+    fn default() -> Self {
+        Self { in_flight: Vec::new(), duration: DURATION, fixed: None }
+    }
+}
+
 pub(super) const KEYS: &[&str] = &["in_flight", "duration", "fixed_rps"];
 
 impl Capacity {
@@ -50,7 +59,7 @@ impl Capacity {
         let duration = section.duration("duration", limits::DURATION_MIN..=limits::DURATION_MAX);
         Self {
             in_flight: in_flight.unwrap_or_default(),
-            duration: duration.unwrap_or(Duration::from_millis(300)),
+            duration: duration.unwrap_or(DURATION),
             fixed: fixed.and_then(|item| item.number(1.0..=limits::PER_SECOND_MAX)).map(Rate),
         }
     }

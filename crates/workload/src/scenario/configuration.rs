@@ -37,19 +37,26 @@ impl Configuration {
         DemandPlan { steps, arrivals }
     }
 
-    /// Mean demand of the measured window ÷ capacity; zero without capacity.
+    /// Mean demand of the measured window, for a measured capacity.
     #[must_use]
-    pub fn demand_ratio(&self, capacity: Rate) -> Ratio {
-        let rate = match &self.course {
-            Course::Steady(amount) => amount.rate(capacity).0,
+    pub fn mean_demand(&self, capacity: Rate) -> Rate {
+        match &self.course {
+            Course::Steady(amount) => amount.rate(capacity),
             Course::Cycle(cycle) => {
                 let requests = |step: &super::CycleStep| {
                     step.amount.rate(capacity).0 * step.length.as_secs_f64()
                 };
-                cycle.steps.iter().map(requests).sum::<f64>() / cycle.period().as_secs_f64()
+                let all: f64 = cycle.steps.iter().map(requests).sum();
+                Rate(all / cycle.period().as_secs_f64())
             }
-        };
-        Ratio(if capacity.0 > 0.0 { rate / capacity.0 } else { 0.0 })
+        }
+    }
+
+    /// [`Configuration::mean_demand`] ÷ capacity; zero without capacity.
+    #[must_use]
+    pub fn demand_ratio(&self, capacity: Rate) -> Ratio {
+        let demand = self.mean_demand(capacity).0;
+        Ratio(if capacity.0 > 0.0 { demand / capacity.0 } else { 0.0 })
     }
 
     /// Width of the bins of the time series; `None` when demand does not change.

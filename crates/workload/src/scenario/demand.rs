@@ -4,8 +4,8 @@ use super::item::Item;
 use super::limits;
 use super::section::Section;
 use crate::demand::Arrivals;
-use crate::duration::format_duration;
 use std::time::Duration;
+use tailwater_core::duration::format_duration;
 use tailwater_core::{Nanos, Rate, Ratio};
 
 /// The demands that are tried.

@@ -7,9 +7,9 @@ use super::item::Item;
 use super::limits;
 use super::path::Callee;
 use super::section::Section;
-use crate::duration::format_duration;
 use std::time::Duration;
 use tailwater_core::Ratio;
+use tailwater_core::duration::format_duration;
 
 /// One thing that goes wrong for a while.
 #[derive(Clone, Copy, PartialEq, Debug)]

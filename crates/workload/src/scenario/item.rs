@@ -3,11 +3,11 @@
 use super::error::{Place, Report};
 use super::limits;
 use super::section::Section;
-use crate::duration::{format_duration, parse_duration};
 use crate::words::{clip, suggestion};
 use std::fmt::Display;
 use std::ops::RangeInclusive;
 use std::time::Duration;
+use tailwater_core::duration::{format_duration, parse_duration};
 use toml::Spanned;
 use toml::de::DeValue;
 

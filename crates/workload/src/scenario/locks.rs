@@ -3,9 +3,9 @@
 use super::item::Item;
 use super::limits;
 use super::section::Section;
-use crate::duration::{format_duration, parse_duration};
 use std::fmt;
 use std::time::Duration;
+use tailwater_core::duration::{format_duration, parse_duration};
 
 /// One rule for all locks of a server.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

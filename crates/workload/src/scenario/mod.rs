@@ -25,6 +25,7 @@ mod shorten;
 mod sim;
 mod stalls;
 mod tier;
+mod validity;
 
 #[cfg(test)]
 mod tests;
@@ -40,17 +41,19 @@ pub use fault::{Claim, Fault, FaultKind, Struck};
 pub use locks::{LockPolicy, Locks};
 pub use path::{CallStep, Hot, LockStep, Path, PathStep};
 pub use retry::{FirstReplica, Retry};
-pub use server::{Placement, Reception, Server, Transport};
+pub use server::{Server, Transport};
 pub use sim::Sim;
 pub use stalls::{StallKind, Stalls};
+pub use tailwater_core::threads::{Placement, Reception};
 pub use tier::Tier;
+pub use validity::Validity;
 
-use crate::duration::format_duration;
 use crate::words::clip;
 use error::Report;
 use section::{Section, section_of};
 use std::fmt::Write as _;
 use std::time::Duration;
+use tailwater_core::duration::format_duration;
 use tailwater_core::{Nanos, Rng};
 use toml::de::DeTable;
 
@@ -84,6 +87,8 @@ pub struct Scenario {
     pub demand: Demand,
     /// How capacity is found.
     pub capacity: Capacity,
+    /// Which runs may count.
+    pub validity: Validity,
     /// What is compared; at least one.
     pub controllers: Vec<ControllerSpec>,
     /// What the simulator is to assume.
@@ -109,6 +114,7 @@ const KEYS: &[&str] = &[
     "clients",
     "demand",
     "capacity",
+    "validity",
     "controller",
     "sim",
     "tier",
@@ -275,6 +281,7 @@ impl Scenario {
             clients,
             demand,
             capacity: Capacity::read(&section_of(top, "capacity", capacity::KEYS)),
+            validity: Validity::read(&section_of(top, "validity", validity::KEYS)),
             controllers: controller::read(top),
             sim: Sim::read(&section_of(top, "sim", sim::KEYS)),
             faults: fault::read(top, &fault::Stage { window: duration, replicas, tiers: &callees }),

@@ -6,9 +6,9 @@ use super::locks::{self, Locks};
 use super::path::{self, Callee, Context, Path};
 use super::section::{Section, section_of};
 use super::{Clients, ControllerSpec, application, limits, pinning};
-use crate::duration::parse_duration;
 use crate::service::{Distribution, Service, Work};
 use std::time::Duration;
+use tailwater_core::threads::{Placement, Reception, ThreadsError};
 
 /// The server's threads, how they wait and place work, and what a request costs.
 #[derive(Clone, PartialEq, Debug)]
@@ -40,26 +40,6 @@ pub struct Server {
     /// Servers of this kind, each with a controller of its own; every client is connected to all.
     /// Default 1. Simulator only, as yet.
     pub replicas: u32,
-}
-
-/// How a loop waits for requests.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Reception {
-    /// It sleeps, and pays for waking.
-    Block,
-    /// It polls for so long, then sleeps.
-    Spin(Duration),
-    /// It polls always, and owns its core.
-    Poll,
-}
-
-/// Where handlers run.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Placement {
-    /// On the loop that received the request.
-    Inline,
-    /// On a pool of so many threads.
-    Workers(u32),
 }
 
 /// What carries requests.
@@ -103,7 +83,7 @@ impl Server {
         let placement = placement.unwrap_or(Placement::Inline);
         let mut counts = vec![(loops, "one for each loop")];
         if let Placement::Workers(workers) = placement {
-            counts.push((loops + workers, "one for each loop and worker"));
+            counts.push((loops + workers as u32, "one for each loop and worker"));
         }
         let cores = pinning::cores(section, &counts);
         let shared = cores.iter().find(|core| clients.cores.contains(core));
@@ -190,35 +170,24 @@ fn service(section: &Section<'_>) -> (Service, Work) {
 }
 
 fn reception(item: &Item<'_>) -> Option<Reception> {
-    match item.text()? {
-        "block" => Some(Reception::Block),
-        "poll" => Some(Reception::Poll),
-        text => match text.strip_prefix("spin:").map(parse_duration) {
-            Some(Ok(spin)) if !spin.is_zero() && spin <= limits::COST_MAX => {
-                Some(Reception::Spin(spin))
-            }
-            Some(_) => item
-                .wrong("\"spin:\" with a duration above 0s and up to 1s, such as \"spin:50us\","),
-            None => item.unknown(text, &["block", "poll", "spin:50us"]),
-        },
-    }
+    let text = item.text()?;
+    threads(item, text, text.parse())
 }
 
 fn placement(item: &Item<'_>) -> Option<Placement> {
     let text = item.text()?;
-    if text == "inline" {
-        return Some(Placement::Inline);
+    match threads(item, text, text.parse())? {
+        Placement::Workers(count) if count as u64 > limits::THREADS_MAX => {
+            item.wrong(format_args!("at most {} workers", limits::THREADS_MAX))
+        }
+        placement => Some(placement),
     }
-    let Some(workers) = text.strip_prefix("workers:") else {
-        return item.unknown(text, &["inline", "workers:4"]);
-    };
-    let workers = workers.parse().ok();
-    let fitting =
-        workers.filter(|workers| (1..=limits::THREADS_MAX).contains(&u64::from(*workers)));
-    fitting.map(Placement::Workers).or_else(|| {
-        item.wrong(format_args!(
-            "\"workers:\" with a whole number from 1 to {}, such as \"workers:4\",",
-            limits::THREADS_MAX
-        ))
-    })
+}
+
+fn threads<T>(item: &Item<'_>, text: &str, parsed: Result<T, ThreadsError>) -> Option<T> {
+    match parsed {
+        Ok(found) => Some(found),
+        Err(ThreadsError::Unknown(known)) => item.unknown(text, known),
+        Err(ThreadsError::Amount(needed)) => item.wrong(format_args!("{needed},")),
+    }
 }

@@ -6,7 +6,7 @@
 
 use super::item::Item;
 use super::limits;
-use crate::duration::format_duration;
+use tailwater_core::duration::format_duration;
 use std::fmt;
 use std::time::Duration;
 use tailwater_core::{Nanos, Rng};

@@ -1,9 +1,9 @@
 //! Durations as people write them: `10us`, `1.5ms`, `2s`.
 
+use crate::time::Nanos;
 use crate::words::clip;
 use std::fmt;
 use std::time::Duration;
-use tailwater_core::Nanos;
 
 /// Units from long to short with their length in nanoseconds. `µ` comes as two characters that look
 /// alike: the micro sign and the Greek letter.

@@ -1,20 +1,21 @@
 //! Stepped scenarios: the same step out of many cycles and repetitions, laid over one another.
 
+use crate::label::{step_at, step_ratio};
 use std::collections::BTreeMap;
 use std::time::Duration;
 use tailwater_core::Rate;
 use tailwater_stats::result::{Run, Series, StepRecovery};
 use tailwater_stats::{Overlay, RecoverySpec};
-use tailwater_workload::scenario::{Configuration, Course, Cycle};
+use tailwater_workload::scenario::{Configuration, Course};
 
 /// Overlays by controller, profile, objective, clients and step.
-#[derive(Default)]
-pub(super) struct Steps {
+#[derive(Debug, Default)]
+pub struct Steps {
     overlays: BTreeMap<Key, Overlay>,
 }
 
 /// Order of the steps first, so that reports compare controllers step by step.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct Key {
     slo_ns: u128,
     clients: u32,
@@ -27,12 +28,19 @@ struct Key {
 }
 
 impl Steps {
-    /// Adds a run's requests: offset in the measured window and latency, in µs.
-    pub(super) fn add(&mut self, configuration: &Configuration, run: &Run, points: &[(f32, f32)]) {
+    /// Adds a run's requests: offset in the measured window and latency, in µs and in order of time. Demands
+    /// are called as multiples of `capacity`.
+    pub fn add(
+        &mut self,
+        configuration: &Configuration,
+        capacity: Rate,
+        run: &Run,
+        points: &[(f32, f32)],
+    ) {
         let Course::Cycle(cycle) = &configuration.course else {
             return;
         };
-        let ratios = ratios(cycle, Rate(run.capacity_rps));
+        let ratios: Vec<u64> = cycle.steps.iter().map(|step| step_ratio(step, capacity)).collect();
         let mut begin = Duration::ZERO;
         let mut rest = points;
         for round in 0..cycle.repeat as usize {
@@ -69,7 +77,9 @@ impl Steps {
         }
     }
 
-    pub(super) fn finish(self) -> Vec<StepRecovery> {
+    /// What was found, in the order of the steps.
+    #[must_use]
+    pub fn finish(self) -> Vec<StepRecovery> {
         self.overlays
             .into_iter()
             .map(|(key, overlay)| StepRecovery {
@@ -85,28 +95,16 @@ impl Steps {
     }
 }
 
-/// Notes beside a series what was asked for in each bin.
-pub(super) fn note_demand(series: &mut Series, configuration: &Configuration, capacity: Rate) {
+/// Notes beside a series what was asked for in each bin, as a multiple of `capacity`.
+pub fn note_demand(series: &mut Series, configuration: &Configuration, capacity: Rate) {
     let Course::Cycle(cycle) = &configuration.course else {
         return;
     };
-    let period = cycle.period().as_secs_f64() * 1e6;
     for (bin, ratio) in series.demand_ratio.iter_mut().enumerate() {
-        let mut offset = (bin as f64 + 0.5) * series.bin_us % period;
-        for step in &cycle.steps {
-            let length = step.length.as_secs_f64() * 1e6;
-            if offset < length {
-                *ratio = step.amount.rate(capacity).0 / capacity.0.max(1.0);
-                break;
-            }
-            offset -= length;
+        if let Some(step) = step_at(cycle, (bin as f64 + 0.5) * series.bin_us) {
+            *ratio = step.amount.rate(capacity).0 / capacity.0.max(1.0);
         }
     }
-}
-
-fn ratios(cycle: &Cycle, capacity: Rate) -> Vec<u64> {
-    let ratio = |rate: Rate| (rate.0 / capacity.0.max(1.0) * 1e4).round() as u64;
-    cycle.steps.iter().map(|step| ratio(step.amount.rate(capacity))).collect()
 }
 
 fn micros(micros: f32) -> Duration {

@@ -1,0 +1,32 @@
+//! Whoever typed the command watches: by the progress bar, and with a hand on Ctrl-C.
+
+use super::interrupt::Interrupt;
+use super::progress::Progress;
+use tailwater_experiment::{Piece, Watch};
+
+/// Shows progress and stops at signals.
+pub(super) struct Watcher<'a> {
+    progress: Progress,
+    interrupt: &'a Interrupt,
+}
+
+impl<'a> Watcher<'a> {
+    pub(super) fn new(pieces: u64, interrupt: &'a Interrupt) -> Self {
+        Self { progress: Progress::new(pieces), interrupt }
+    }
+}
+
+impl Watch for Watcher<'_> {
+    fn begins(&mut self, what: &str) {
+        self.progress.say(what);
+    }
+
+    fn done(&mut self, _: Piece) {
+        self.progress.step();
+    }
+
+    /// Ctrl-C goes to the servers and to the generator, too: whatever failed since then failed of it.
+    fn stops(&self) -> bool {
+        self.interrupt.signal().is_some()
+    }
+}

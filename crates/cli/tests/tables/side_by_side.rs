@@ -1,0 +1,95 @@
+//! Every controller of `scenarios/controllers.toml` beside the others.
+
+use super::{head, line};
+use tailwater_report::{percent, time};
+use tailwater_stats::result::{Experiment, Summary};
+
+/// In the order of the pages.
+const CONTROLLERS: [&str; 9] = [
+    "breakwater",
+    "efficiency",
+    "dagor",
+    "seda",
+    "aqm-only",
+    "codel",
+    "gradient",
+    "window",
+    "none",
+];
+const DEMANDS: [f64; 4] = [0.5, 1.0, 1.5, 2.0];
+const CLIENTS: [u32; 2] = [100, 1_000];
+/// Where no repetition is valid: a number of invalid runs is no result.
+const NONE_VALID: &str = "–";
+
+/// A line for each controller, clients side by side.
+pub(super) fn by_controller(result: &str) -> String {
+    let result = parse(result);
+    let mut heads = vec![String::new()];
+    for clients in CLIENTS {
+        let clients = if clients == 100 { "100 clients: " } else { "1,000 clients: " };
+        heads.extend(DEMANDS.iter().map(|demand| format!("{demand:.1} ×")));
+        let first = heads.len() - DEMANDS.len();
+        heads[first].insert_str(0, clients);
+        heads.push("p99 at 2 ×".into());
+    }
+    let mut text = head(&heads);
+    for controller in CONTROLLERS {
+        let name = if controller == CONTROLLERS[0] { "**breakwater**" } else { controller };
+        let mut cells = vec![name.to_owned()];
+        for clients in CLIENTS {
+            cells.extend(DEMANDS.map(|demand| goodput(find(&result, controller, clients, demand))));
+            cells.push(p99(find(&result, controller, clients, 2.0)));
+        }
+        text += &line(&cells);
+    }
+    text
+}
+
+/// A column for each controller: 1,000 clients, 100 in brackets.
+pub(super) fn by_demand(result: &str) -> String {
+    let result = parse(result);
+    let mut heads = vec![String::new()];
+    heads.extend(CONTROLLERS.map(Into::into));
+    let mut text = head(&heads);
+    for demand in [1.0, 2.0] {
+        let both = |controller| {
+            let [few, many] =
+                CLIENTS.map(|clients| goodput(find(&result, controller, clients, demand)));
+            format!("{many} ({few})")
+        };
+        text += &line(&[vec![format!("{demand:.1} ×")], CONTROLLERS.map(both).into()].concat());
+    }
+    let tail = |controller| p99(find(&result, controller, 1_000, 2.0));
+    text + &line(&[vec!["p99 at 2.0 ×".to_owned()], CONTROLLERS.map(tail).into()].concat())
+}
+
+fn parse(result: &str) -> Experiment {
+    serde_json::from_str(result).expect("a result of tailwater run")
+}
+
+fn find<'a>(
+    result: &'a Experiment,
+    controller: &str,
+    clients: u32,
+    demand: f64,
+) -> Option<&'a Summary> {
+    result.summary.iter().find(|summary| {
+        summary.controller == controller
+            && summary.clients == clients
+            && (summary.demand_ratio - demand).abs() < 1e-3
+    })
+}
+
+/// In per cent of capacity; a median of one says so.
+fn goodput(summary: Option<&Summary>) -> String {
+    let Some(summary) = summary else {
+        return NONE_VALID.into();
+    };
+    let text = percent(summary.of["goodput_of_capacity"].median);
+    if summary.repetitions == 1 { format!("{text} (n = 1)") } else { text }
+}
+
+/// Median of the valid repetitions.
+fn p99(summary: Option<&Summary>) -> String {
+    summary.map_or(NONE_VALID.into(), |summary| time(summary.of["p99_us"].median))
+}

@@ -1,0 +1,74 @@
+//! What no controller can beat, for each objective, demand and capacity of an experiment.
+
+use crate::driver::Cost;
+use std::time::Duration;
+use tailwater_core::{Rate, Rng};
+use tailwater_stats::{BoundSpec, Knowledge, bound};
+use tailwater_workload::scenario::{Configuration, Course};
+use tailwater_workload::{Scenario, Ways};
+
+/// Requests that are played for a bound; three digits.
+const REQUESTS: u32 = 200_000;
+
+/// Bounds of a scenario, each computed once.
+#[derive(Clone, Debug)]
+pub struct Bounds<'a> {
+    scenario: &'a Scenario,
+    known: Vec<(Key, Rate)>,
+}
+
+type Key = (Duration, f64, Cost);
+
+impl<'a> Bounds<'a> {
+    /// None yet.
+    #[must_use]
+    pub const fn new(scenario: &'a Scenario) -> Self {
+        Self { scenario, known: Vec::new() }
+    }
+
+    /// The bound of a configuration. Over steps it is the mean by their length: a server that does nothing
+    /// in a pause cannot do it later, so the mean demand would allow more than anyone can serve in time.
+    pub fn of(&mut self, configuration: &Configuration, capacity: Rate, cost: Cost) -> Rate {
+        match &configuration.course {
+            Course::Steady(amount) => self.at(configuration.slo, amount.rate(capacity), cost),
+            Course::Cycle(cycle) => {
+                let goodput = cycle.steps.iter().map(|step| {
+                    let rate = self.at(configuration.slo, step.amount.rate(capacity), cost);
+                    rate.0 * step.length.as_secs_f64()
+                });
+                Rate(goodput.sum::<f64>() / cycle.period().as_secs_f64())
+            }
+        }
+    }
+
+    fn at(&mut self, slo: Duration, demand: Rate, cost: Cost) -> Rate {
+        let key = (slo, demand.0, cost);
+        if let Some((_, found)) = self.known.iter().find(|(known, _)| *known == key) {
+            return *found;
+        }
+        let found = self.compute(slo, demand, cost);
+        self.known.push((key, found));
+        found
+    }
+
+    fn compute(&self, slo: Duration, demand: Rate, cost: Cost) -> Rate {
+        let server = &self.scenario.server;
+        if !server.paths.is_empty() {
+            let each = Rate(demand.0 / f64::from(cost.replicas));
+            let ways = Ways::new(&server.paths);
+            let one = ways.bound(cost.cores, cost.path_overhead_ns / 1e9, each);
+            return Rate(one.0 * f64::from(cost.replicas));
+        }
+        let mut rng = Rng::from_seed(self.scenario.seed).split("bound costs");
+        bound(BoundSpec {
+            service: &mut || f64::from(server.service.draw_ns(&mut rng)) + cost.overhead_ns,
+            knows: Knowledge::Backlog,
+            cores: cost.cores * cost.replicas,
+            demand,
+            slo,
+            base: cost.base,
+            requests: REQUESTS,
+            seed: self.scenario.seed,
+        })
+    }
+}

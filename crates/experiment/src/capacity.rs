@@ -1,0 +1,84 @@
+//! The capacity that demand is quoted against: one sweep, one rule, for every driver and for `load`.
+
+use crate::driver::ClosedLoop;
+use std::time::Duration;
+use tailwater_stats::result::{CapacityReading, Spread};
+use tailwater_workload::Scenario;
+use tailwater_workload::scenario::Capacity;
+
+/// Points within this share of the best are the plateau.
+const PLATEAU: f64 = 0.97;
+/// So much of a point's length passes before it is measured: with 4,096 requests in flight the first
+/// round alone takes tens of milliseconds.
+const SETTLE: u32 = 3;
+
+/// The measurement that `capacity` asks for with so many clients.
+#[must_use]
+pub fn closed_loop(capacity: &Capacity, clients: u32, seed: u64) -> ClosedLoop {
+    ClosedLoop {
+        clients,
+        in_flight: capacity.sweep(clients),
+        settle: settle(capacity.duration),
+        measure: capacity.duration,
+        seed,
+    }
+}
+
+/// The measurement of a scenario. Its requests are the same each time, so that a drift is the machine's
+/// and not the draw's.
+#[must_use]
+pub fn of_scenario(scenario: &Scenario, clients: u32) -> ClosedLoop {
+    closed_loop(&scenario.capacity, clients, scenario.seed)
+}
+
+/// The height of a sweep's plateau: the median of the points within 3 % of the best. The largest would be
+/// the luckiest, and with it every quoted share would be too small. Zero for no points.
+#[must_use]
+pub fn plateau(points: &[(u32, f64)]) -> f64 {
+    let best = points.iter().map(|point| point.1).fold(0.0, f64::max);
+    let mut plateau: Vec<f64> =
+        points.iter().map(|point| point.1).filter(|rate| *rate >= PLATEAU * best).collect();
+    plateau.sort_by(f64::total_cmp);
+    // Of an even number the upper one: both are heights that were reached.
+    plateau.get(plateau.len() / 2).copied().unwrap_or(0.0)
+}
+
+/// Capacity of the whole experiment and its drift: median, and range ÷ median, of what was measured with
+/// so many clients.
+#[must_use]
+pub fn conclude(readings: &[CapacityReading], clients: u32) -> (f64, f64) {
+    let with_them = readings.iter().filter(|reading| reading.clients == clients);
+    let heights: Vec<f64> = with_them.map(|reading| reading.plateau_rps).collect();
+    let Spread { min, median, max } = Spread::of(&heights);
+    (median, if median > 0.0 { (max - min) / median } else { 0.0 })
+}
+
+fn settle(measure: Duration) -> Duration {
+    measure / SETTLE
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_plateau_is_neither_the_luckiest_point_nor_one_of_the_climb() {
+        assert_eq!(plateau(&[(16, 50e3), (64, 98e3), (256, 100e3), (1024, 99e3)]), 99e3);
+        assert_eq!(plateau(&[(16, 50e3), (64, 98e3), (256, 100e3)]), 100e3);
+        assert_eq!(plateau(&[(16, 7.0)]), 7.0);
+        assert_eq!(plateau(&[]), 0.0);
+    }
+
+    #[test]
+    fn drift_is_of_one_number_of_clients() {
+        let reading = |clients, plateau_rps| CapacityReading {
+            clients,
+            plateau_rps,
+            ..CapacityReading::default()
+        };
+        let readings =
+            [reading(10, 90.0), reading(99, 5.0), reading(10, 110.0), reading(10, 100.0)];
+        assert_eq!(conclude(&readings, 10), (100.0, 0.2));
+        assert_eq!(conclude(&[], 10), (0.0, 0.0));
+    }
+}

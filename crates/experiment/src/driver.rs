@@ -1,0 +1,134 @@
+//! What an experiment asks of whatever plays it, and of whoever watches.
+
+use std::time::Duration;
+use tailwater_control::catalog::Spec;
+use tailwater_core::Rate;
+use tailwater_stats::result::{Manifest, Run};
+use tailwater_workload::DemandPlan;
+use tailwater_workload::scenario::{Configuration, ControllerSpec};
+
+/// Plays single pieces of an experiment: sockets and processes, or virtual time.
+pub trait Driver {
+    /// Why a piece could not be played.
+    type Failure;
+
+    /// What results call it: `loopback` or `sim`.
+    fn name(&self) -> &'static str;
+
+    /// Where, when and with what it plays. Asked once, before everything else.
+    fn manifest(&self) -> Manifest;
+
+    /// Whether the machine may be faster or slower an hour later. Capacity is then measured around every
+    /// block of runs, and the order of runs is drawn; where nothing drifts, once is enough.
+    fn drifts(&self) -> bool;
+
+    /// What a request costs the server, for the bound, at a capacity of at least one request per second.
+    fn cost(&self, capacity: Rate) -> Cost;
+
+    /// Answers per second for each number of requests in flight, without control and with plain locks.
+    ///
+    /// # Errors
+    /// When it cannot be played. The experiment ends, unless [`Watch::stops`].
+    fn closed_loop(&mut self, ask: &ClosedLoop) -> Result<Vec<(u32, f64)>, Self::Failure>;
+
+    /// One run. The driver fills in what it measured; names, capacity, bound, ratios and validity are
+    /// left to the experiment.
+    ///
+    /// # Errors
+    /// When it cannot be played. The experiment ends, unless [`Watch::stops`].
+    fn open_run(&mut self, ask: &OpenRun<'_>) -> Result<Played, Self::Failure>;
+}
+
+/// A measurement of capacity.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ClosedLoop {
+    /// Logical clients.
+    pub clients: u32,
+    /// Requests in flight over all of them, one point each.
+    pub in_flight: Vec<u32>,
+    /// Time before each point is measured.
+    pub settle: Duration,
+    /// Length of each point.
+    pub measure: Duration,
+    /// Decides the requests.
+    pub seed: u64,
+}
+
+/// One run of one controller.
+#[derive(Clone, Debug)]
+pub struct OpenRun<'a> {
+    /// Objective, clients and demand.
+    pub configuration: &'a Configuration,
+    /// The controller as the scenario has it.
+    pub controller: &'a ControllerSpec,
+    /// The same as the catalog takes it.
+    pub spec: Spec,
+    /// Requests per second, step by step and warm-up included.
+    pub demand: DemandPlan,
+    /// Whether the server refuses at start what is past its deadline.
+    pub enforces_deadlines: bool,
+    /// Decides the requests and all other draws.
+    pub seed: u64,
+}
+
+/// What a run found.
+#[derive(Clone, Debug)]
+pub struct Played {
+    /// Filled by the driver as [`Driver::open_run`] says.
+    pub run: Run,
+    /// Of each request of a stepped run, in order of time: its offset in the measured window and its
+    /// latency, in µs; negative where it was not served. Empty for steady demand.
+    pub points: Vec<(f32, f32)>,
+}
+
+/// What the bound is computed from.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Cost {
+    /// Cores of each server that compute.
+    pub cores: u32,
+    /// Servers.
+    pub replicas: u32,
+    /// What a request costs a core beside its service, in nanoseconds.
+    pub overhead_ns: f64,
+    /// The same beside a path through locks, in nanoseconds. Capacity says nothing of it where a lock
+    /// limits the server; zero where nothing else tells, and the bound may then be high.
+    pub path_overhead_ns: f64,
+    /// Latency that no queue and no core is part of.
+    pub base: Duration,
+}
+
+/// What an experiment consists of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Piece {
+    /// A measurement of capacity, or the use of one that is given or known.
+    Capacity,
+    /// A run.
+    Run,
+}
+
+/// Whoever waits for an experiment.
+pub trait Watch {
+    /// What is under way now.
+    fn begins(&mut self, what: &str);
+
+    /// That is done.
+    fn done(&mut self, piece: Piece);
+
+    /// Whether to stop here. What was run until then is the result, also where a piece failed because of
+    /// what made it stop.
+    fn stops(&self) -> bool;
+}
+
+/// Nobody.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Silence;
+
+impl Watch for Silence {
+    fn begins(&mut self, _: &str) {}
+
+    fn done(&mut self, _: Piece) {}
+
+    fn stops(&self) -> bool {
+        false
+    }
+}

@@ -1,0 +1,83 @@
+//! How results call a controller's variant and a demand, and whether the catalog knows the controllers.
+
+use tailwater_control::Site;
+use tailwater_control::catalog::{Spec, SpecError};
+use tailwater_core::Rate;
+use tailwater_workload::Scenario;
+use tailwater_workload::scenario::{
+    Configuration, ControllerSpec, Cycle, CycleStep, Place, ScenarioError,
+};
+
+/// A scenario's controller as the catalog takes it.
+#[must_use]
+pub fn spec(controller: &ControllerSpec) -> Spec {
+    let (name, profile) = (controller.name.clone(), controller.profile.clone());
+    Spec { name, profile, overrides: controller.settings() }
+}
+
+/// How results call its profile: its label, or its departures in brackets behind it.
+#[must_use]
+pub fn profile(controller: &ControllerSpec) -> String {
+    let departures = controller.departures();
+    match (&controller.label, departures.is_empty()) {
+        (Some(label), _) => label.clone(),
+        (None, true) => controller.profile.clone(),
+        (None, false) => format!("{} [{}]", controller.profile, departures.join(", ")),
+    }
+}
+
+/// How results call a demand: its mean ÷ `capacity`, in millionths, because groups of runs need equal
+/// ones. `capacity` is the first that was measured with these clients: quoted against a later one, the same
+/// demand in requests per second would have another name in every repetition.
+#[must_use]
+pub fn demand_ratio(configuration: &Configuration, capacity: Rate) -> f64 {
+    (configuration.demand_ratio(capacity).0 * 1e6).round() / 1e6
+}
+
+/// The same for a step, in hundredths of a per cent.
+#[must_use]
+pub fn step_ratio(step: &CycleStep, capacity: Rate) -> u64 {
+    (step.amount.rate(capacity).0 / capacity.0.max(1.0) * 1e4).round() as u64
+}
+
+/// The step that is asked for at an offset from the first, in µs; the cycle repeats.
+pub(crate) fn step_at(cycle: &Cycle, offset_us: f64) -> Option<&CycleStep> {
+    let mut offset = offset_us % (cycle.period().as_secs_f64() * 1e6);
+    cycle.steps.iter().find(|step| {
+        let length = step.length.as_secs_f64() * 1e6;
+        let inside = offset < length;
+        offset -= length;
+        inside
+    })
+}
+
+/// Builds each controller for the server and the tiers, once and for nothing.
+///
+/// # Errors
+/// The first that the catalog does not know, or that cannot meet an objective, with its place.
+pub fn check(scenario: &Scenario) -> Result<(), ScenarioError> {
+    let site = |slo, cores| Site { cores, ..Site::one_loop(slo, 0) };
+    let cores = scenario.sim.cores;
+    for controller in &scenario.controllers {
+        for &slo in &scenario.slo {
+            let target = scenario.target(slo);
+            let built = spec(controller).build(&site(target, cores as usize));
+            built.map_err(|error| blame(scenario, controller, error))?;
+            for tier in &scenario.tiers {
+                let own = tier.controller.as_ref();
+                let target = tier.slo.unwrap_or(target);
+                let site = site(target, tier.cores.unwrap_or(cores) as usize);
+                let built = spec(own.unwrap_or(controller)).build(&site);
+                built.map_err(|error| match own {
+                    Some(own) => blame(scenario, own, error),
+                    None => scenario.error_at(Place::START, error.message),
+                })?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn blame(scenario: &Scenario, said: &ControllerSpec, error: SpecError) -> ScenarioError {
+    scenario.error_at(said.place_of(&error.culprit), error.message)
+}

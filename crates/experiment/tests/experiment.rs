@@ -1,0 +1,249 @@
+//! An experiment over a driver whose answers are known.
+
+use std::time::Duration;
+use tailwater_core::Rate;
+use tailwater_experiment::{
+    ClosedLoop, Cost, Driver, OpenRun, Piece, Played, Silence, Watch, pieces, run,
+};
+use tailwater_stats::result::{Experiment, Fates, Manifest, Noise, Run, Series};
+use tailwater_workload::Scenario;
+
+const STEADY: &str = r#"
+slo = "400us"
+warm_up = "10ms"
+duration = "100ms"
+repetitions = 2
+[server]
+service = { distribution = "constant", mean = "10us" }
+[clients]
+count = [50, 100]
+[demand]
+of_capacity = [0.5, 2.0]
+[[controller]]
+name = "none"
+[[controller]]
+name = "breakwater"
+override = { beta = 0.1 }
+"#;
+
+/// Serves all that is asked, up to what it can.
+struct Table {
+    drifts: bool,
+    /// Heights of the sweeps to come; the last stays.
+    capacities: Vec<f64>,
+    asked: Vec<ClosedLoop>,
+    /// Controller, demand in requests per second and seed of each run.
+    runs: Vec<(String, f64, u64)>,
+    /// Steal of the runs to come; none where they end.
+    steal: Vec<f64>,
+    /// The run that fails, from 0.
+    fails_at: Option<usize>,
+}
+
+impl Table {
+    fn of(drifts: bool, capacities: &[f64]) -> Self {
+        Self {
+            drifts,
+            capacities: capacities.to_vec(),
+            asked: Vec::new(),
+            runs: Vec::new(),
+            steal: Vec::new(),
+            fails_at: None,
+        }
+    }
+}
+
+impl Driver for Table {
+    type Failure = String;
+
+    fn name(&self) -> &'static str {
+        "table"
+    }
+
+    fn manifest(&self) -> Manifest {
+        Manifest::default()
+    }
+
+    fn drifts(&self) -> bool {
+        self.drifts
+    }
+
+    fn cost(&self, capacity: Rate) -> Cost {
+        let overhead_ns = 1e9 / capacity.0 - 10_000.0;
+        Cost { cores: 1, replicas: 1, overhead_ns, path_overhead_ns: 0.0, base: Duration::ZERO }
+    }
+
+    fn closed_loop(&mut self, ask: &ClosedLoop) -> Result<Vec<(u32, f64)>, String> {
+        let height = match self.capacities.len() {
+            1 => self.capacities[0],
+            _ => self.capacities.remove(0),
+        };
+        self.asked.push(ask.clone());
+        Ok(ask.in_flight.iter().map(|&in_flight| (in_flight, height)).collect())
+    }
+
+    fn open_run(&mut self, ask: &OpenRun<'_>) -> Result<Played, String> {
+        if self.fails_at == Some(self.runs.len()) {
+            return Err("it broke".into());
+        }
+        let demand = ask.demand.steps.last().map_or(0.0, |step| step.rate.0);
+        self.runs.push((ask.spec.name.clone(), demand, ask.seed));
+        let steal_ratio = if self.steal.is_empty() { 0.0 } else { self.steal.remove(0) };
+        let bins = ask.configuration.bin().map(|bin| {
+            let bins = ask.configuration.duration.as_nanos() / bin.as_nanos();
+            Series {
+                bin_us: bin.as_secs_f64() * 1e6,
+                demand_ratio: vec![0.0; bins as usize],
+                ..Series::default()
+            }
+        });
+        let run = Run {
+            clients: ask.configuration.clients,
+            slo_us: 400.0,
+            offered_rps: ask.configuration.mean_demand(Rate(100e3)).0,
+            goodput_rps: 50e3,
+            fates: Fates { ok: 100, ..Fates::default() },
+            noise: Noise { steal_ratio, ..Noise::default() },
+            series: bins,
+            ..Run::default()
+        };
+        Ok(Played { run, points: Vec::new() })
+    }
+}
+
+fn scenario(text: &str) -> Scenario {
+    Scenario::parse("scenarios/test.toml", text).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn experiment(text: &str, table: &mut Table) -> Experiment {
+    run(&scenario(text), table, &mut Silence).unwrap()
+}
+
+fn places(found: &Experiment) -> Vec<(u32, f64, String, u32)> {
+    let place = |run: &Run| (run.clients, run.demand_ratio, run.profile.clone(), run.repetition);
+    found.runs.iter().map(place).collect()
+}
+
+#[test]
+fn runs_stand_in_the_files_order_whatever_order_they_were_made_in() {
+    let still = experiment(STEADY, &mut Table::of(false, &[100e3]));
+    let mut table = Table::of(true, &[100e3]);
+    let drifting = experiment(STEADY, &mut table);
+    assert_eq!(places(&still), places(&drifting));
+    assert_eq!(places(&still)[0], (50, 0.5, "default".into(), 0));
+    assert_eq!(places(&still)[3], (50, 0.5, "default [beta=0.1]".into(), 1));
+    let made: Vec<_> = table.runs.iter().map(|(name, rate, _)| (name, rate.to_bits())).collect();
+    let back: Vec<_> = made[4..8].iter().rev().copied().collect();
+    assert_eq!(made[..4], back, "forth and back");
+    assert_eq!(table.runs[0].2, table.runs[3].2, "all of a repetition are asked the same");
+}
+
+#[test]
+fn where_nothing_drifts_capacity_is_measured_once_for_each_number_of_clients() {
+    let mut still = Table::of(false, &[100e3]);
+    experiment(STEADY, &mut still);
+    assert_eq!(still.asked.len(), 2);
+    let mut drifting = Table::of(true, &[100e3]);
+    experiment(STEADY, &mut drifting);
+    assert_eq!(drifting.asked.len(), 6);
+    assert_eq!(drifting.asked[0], drifting.asked[2], "the same requests before and after");
+    assert_eq!(drifting.asked[0].in_flight, [16, 50, 200]);
+    assert_eq!([false, true].map(|drifts| pieces(&scenario(STEADY), drifts)), [18, 22]);
+}
+
+#[test]
+fn a_block_is_quoted_against_the_capacities_around_it() {
+    let found = experiment(STEADY, &mut Table::of(true, &[100e3, 110e3, 120e3]));
+    let of = |repetition| found.runs.iter().find(|run| run.repetition == repetition).unwrap();
+    assert_eq!((of(0).capacity_rps, of(1).capacity_rps), (105e3, 115e3));
+    assert!((of(0).goodput_of_capacity - 50.0 / 105.0).abs() < 1e-9);
+    assert_eq!(found.capacity_rps, 110e3);
+    assert!((found.capacity_drift - 20.0 / 110.0).abs() < 1e-9);
+}
+
+/// Each repetition had another ratio, so that none was folded with another.
+#[test]
+fn a_demand_in_requests_per_second_has_one_name_in_all_repetitions() {
+    let text = STEADY.replace("of_capacity = [0.5, 2.0]", "requests_per_second = 50000");
+    let found = experiment(&text, &mut Table::of(true, &[100e3, 110e3, 120e3]));
+    let fifty: Vec<_> = found.summary.iter().filter(|summary| summary.clients == 50).collect();
+    assert_eq!(fifty.len(), 2, "one for each controller");
+    assert!(fifty.iter().all(|summary| summary.repetitions == 2));
+    assert_eq!(fifty[0].demand_ratio, 0.5);
+}
+
+/// The mean demand of a cycle of 0.2 and 1.8 × is the capacity; what a pause leaves over is lost.
+#[test]
+fn the_bound_of_steps_is_the_mean_of_the_bounds_of_each() {
+    let steps = STEADY
+        .replace("duration = \"100ms\"\n", "")
+        .replace("count = [50, 100]", "count = 50")
+        .replace(
+            "of_capacity = [0.5, 2.0]",
+            "steps = [{ of_capacity = 0.2, for = \"50ms\" }, { of_capacity = 1.8, for = \"50ms\" }]",
+        );
+    let found = experiment(&steps, &mut Table::of(false, &[100e3]));
+    let run = &found.runs[0];
+    assert!((run.demand_ratio - 1.0).abs() < 1e-9);
+    let share = run.bound_rps / 100e3;
+    assert!((0.55..0.62).contains(&share), "{share}: half of 0.2 and half of 1.0");
+    let demand = &run.series.as_ref().unwrap().demand_ratio;
+    assert_eq!((demand[9], demand[10]), (0.2, 1.8));
+}
+
+#[test]
+fn a_noisy_run_is_made_again_and_the_third_stands() {
+    let once = STEADY
+        .replace("count = [50, 100]", "count = 50")
+        .replace("repetitions = 2", "repetitions = 1");
+    let mut table = Table::of(false, &[100e3]);
+    table.steal = vec![0.5, 0.0, 0.5, 0.5, 0.5];
+    let found = experiment(&once, &mut table);
+    assert_eq!(found.discarded.len(), 3);
+    assert!(found.runs[0].valid, "its second try was quiet");
+    let third = &found.runs[1];
+    assert!(!third.valid && third.invalid_because[0].contains("steal"), "{third:?}");
+}
+
+/// A hand on Ctrl-C after so many runs.
+struct After(u32);
+
+impl Watch for After {
+    fn begins(&mut self, _: &str) {}
+
+    fn done(&mut self, piece: Piece) {
+        self.0 -= u32::from(piece == Piece::Run);
+    }
+
+    fn stops(&self) -> bool {
+        self.0 == 0
+    }
+}
+
+#[test]
+fn what_was_run_before_a_stop_is_the_result_and_a_failure_without_one_is_none() {
+    let found = run(&scenario(STEADY), &mut Table::of(true, &[100e3]), &mut After(3)).unwrap();
+    assert_eq!(found.runs.len(), 3);
+    assert_eq!(found.capacities.len(), 1);
+    let mut broken = Table::of(true, &[100e3]);
+    broken.fails_at = Some(3);
+    assert_eq!(run(&scenario(STEADY), &mut broken, &mut Silence).unwrap_err(), "it broke");
+}
+
+/// Tiers on shared cores are switched often, and would never have a valid run.
+#[test]
+fn a_scenario_may_say_by_which_rules_its_runs_count() {
+    let once = STEADY
+        .replace("count = [50, 100]", "count = 50")
+        .replace("repetitions = 2", "repetitions = 1");
+    let noisy = |text: &str| {
+        let mut table = Table::of(false, &[100e3]);
+        table.steal = vec![0.5; 100];
+        experiment(text, &mut table)
+    };
+    let usual = noisy(&once);
+    assert!(usual.runs.iter().all(|run| !run.valid) && usual.rules.is_none());
+    let lenient = noisy(&once.replace("[demand]", "[validity]\nsteal_max = 0.6\n[demand]"));
+    assert!(lenient.runs.iter().all(|run| run.valid) && lenient.discarded.is_empty());
+    assert_eq!(lenient.rules.map(|rules| (rules.steal_max, rules.offered_min)), Some((0.6, 0.98)));
+}

@@ -5,7 +5,7 @@ use crate::profile::ProfileVerb;
 use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 use std::time::Duration;
-use tailwater_control::catalog::Spec;
+use tailwater_control::catalog::{self, Spec};
 use tailwater_rt::{Address, Introspection, Placement, Reception};
 use tailwater_workload::Distribution;
 use tailwater_workload::duration::parse_duration;
@@ -153,7 +153,7 @@ pub(crate) enum Driver {
 #[derive(Args, Debug, Clone)]
 pub(crate) struct ControllerOptions {
     /// A controller; `tailwater controllers` lists them.
-    #[arg(long, default_value = "breakwater")]
+    #[arg(long, default_value = catalog::DEFAULT)]
     controller: String,
     /// One of its profiles.
     #[arg(long, default_value = "default")]

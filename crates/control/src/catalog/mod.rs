@@ -35,6 +35,9 @@ static FAMILIES: &[&dyn AnyFamily] = &[
     &gradient::FAMILY,
 ];
 
+/// The controller that is meant where none is named.
+pub const DEFAULT: &str = breakwater::NAME;
+
 /// Names that [`Spec::build`] knows, with a line for people.
 pub static CONTROLLERS: LazyLock<Vec<(&'static str, &'static str)>> =
     LazyLock::new(|| FAMILIES.iter().map(|family| (family.name(), family.summary())).collect());

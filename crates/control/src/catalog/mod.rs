@@ -47,6 +47,7 @@ pub const PROFILES: &[(&str, &str)] = &[
     ("default", "tailwater's own settings"),
     ("paper", "the settings and equations of the publication's text"),
     ("artifact", "the authors' published code where it departs from the text"),
+    ("scaled", "the publication's settings with windows of as many requests as there, at any rate"),
     ("original", "a baseline as first published, before `paper` adapted it to microseconds"),
 ];
 

@@ -6,7 +6,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 use std::time::Duration;
-use tailwater_control::catalog::Spec;
+use tailwater_control::catalog::{self, Spec};
 use tailwater_core::duration::parse_duration;
 use tailwater_rt::{Address, Introspection, Placement, Reception};
 use tailwater_workload::Distribution;
@@ -172,7 +172,7 @@ pub(crate) enum Driver {
 #[derive(Args, Debug, Clone)]
 pub(crate) struct ControllerOptions {
     /// A controller; `tailwater controllers` lists them.
-    #[arg(long, default_value = "breakwater")]
+    #[arg(long, default_value = catalog::DEFAULT)]
     controller: String,
     /// One of its profiles.
     #[arg(long, default_value = "default")]

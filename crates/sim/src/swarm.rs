@@ -16,7 +16,7 @@ use dice::{Dice, Micros as _};
 use std::sync::Arc;
 use std::time::Duration;
 use tailwater_control::RetryConfig;
-use tailwater_control::catalog::{CONTROLLERS, Controller, Spec, profiles_of};
+use tailwater_control::catalog::{CONTROLLERS, Controller, DEFAULT, Spec, profiles_of};
 use tailwater_control::retry::First;
 use tailwater_core::{Nanos, Rate, Ratio, Rng};
 use tailwater_stats::result::Run;
@@ -236,10 +236,10 @@ fn draw_fault(dice: &mut Dice, measure: Duration) -> Fault {
 }
 
 /// The controller, and how soon it promises credit where it promises anything. Every second one is
-/// Breakwater, which has the most to get wrong.
+/// the default, which has the most to get wrong.
 fn draw_spec(dice: &mut Dice, queue_max: u32, faults: &[Fault]) -> (Spec, Option<Duration>) {
     let (any, _) = CONTROLLERS[dice.below(CONTROLLERS.len() as u32) as usize];
-    let name = if dice.chance(0.5) { "breakwater" } else { any };
+    let name = if dice.chance(0.5) { DEFAULT } else { any };
     let profiles = profiles_of(name);
     let any = profiles[dice.below(profiles.len() as u32) as usize];
     let profile = if dice.chance(0.3) { "default" } else { any };
@@ -258,7 +258,7 @@ fn draw_spec(dice: &mut Dice, queue_max: u32, faults: &[Fault]) -> (Spec, Option
     if dice.chance(0.15) {
         set("shed_cap", dice.one_of(["0", "0.1"]).into());
     }
-    if name != "breakwater" {
+    if name != DEFAULT {
         return (spec, None);
     }
     if dice.chance(0.3) {

@@ -1,6 +1,7 @@
 //! Two results of the same scenario side by side: does the simulator say what the machine does, or one
 //! build what another did.
 
+use crate::pairing::pairs;
 use crate::result::{Experiment, Summary};
 use serde::Serialize;
 
@@ -29,7 +30,7 @@ pub struct Point {
     pub clients: u32,
     /// As in [`crate::result::Run`].
     pub slo_us: f64,
-    /// As in [`crate::result::Run`].
+    /// As in [`crate::result::Run`]; the first's, where demands are stated in requests per second.
     pub demand_ratio: f64,
     /// Median goodput ÷ capacity in the first and in the second.
     pub goodput_of_capacity: (f64, f64),
@@ -67,28 +68,13 @@ pub const KEEPS_UP: f64 = 0.8;
 /// Holds two results against each other. Goodputs closer than `tolerance` points of capacity rank equal.
 #[must_use]
 pub fn agreement(first: &Experiment, second: &Experiment, tolerance: f64) -> Agreement {
-    let mut points = Vec::new();
-    let mut unmatched = 0;
-    for one in &first.summary {
-        match second.summary.iter().find(|two| is_same(one, two)) {
-            Some(two) => points.push(point(one, two)),
-            None => unmatched += 1,
-        }
-    }
-    let missing = |two: &&Summary| !first.summary.iter().any(|one| is_same(one, two));
-    unmatched += u32::try_from(second.summary.iter().filter(missing).count()).unwrap_or(u32::MAX);
+    let paired = pairs(&first.summary, &second.summary);
+    let points: Vec<Point> = paired.iter().map(|(one, two)| point(one, two)).collect();
+    let alone = first.summary.len() + second.summary.len() - 2 * points.len();
+    let unmatched = u32::try_from(alone).unwrap_or(u32::MAX);
     let ranked_alike = ranks(&points, tolerance);
     let onsets = onsets(&points);
     Agreement { points, unmatched, ranked_alike, onsets }
-}
-
-fn is_same(one: &Summary, two: &Summary) -> bool {
-    let is_near = |a: f64, b: f64| (a - b).abs() <= 0.01 * a.abs().max(b.abs());
-    one.controller == two.controller
-        && one.profile == two.profile
-        && one.clients == two.clients
-        && is_near(one.slo_us, two.slo_us)
-        && is_near(one.demand_ratio, two.demand_ratio)
 }
 
 fn point(one: &Summary, two: &Summary) -> Point {

@@ -15,6 +15,7 @@ mod bins;
 pub mod bound;
 pub mod compare;
 pub mod hist;
+mod pairing;
 pub mod recovery;
 pub mod result;
 mod student;

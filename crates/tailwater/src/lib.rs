@@ -74,7 +74,7 @@ use std::time::Duration;
 /// When `slo` is zero: there is no delay to steer to.
 #[must_use]
 pub fn breakwater(slo: Duration) -> Controller {
-    Spec::named("breakwater")
+    Spec::named(tailwater_control::breakwater::NAME)
         .build(&Site::one_loop(slo, 0))
         .expect("the default profile suits every objective above zero")
 }

@@ -7,6 +7,7 @@ mod documents;
 mod files;
 mod layers;
 mod map;
+mod names;
 mod safety;
 
 use crate::Result;
@@ -36,6 +37,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("no file names one machine's folders", files::no_private_paths),
     ("source files stay readable", files::short_enough),
     ("the changelog has an Unreleased section", documents::changelog_is_open),
+    ("controllers are named in their folders alone", names::stay_in_their_folders),
     ("scenarios say what they show", documents::scenarios_say_why),
     ("scenarios are mentioned to users", documents::scenarios_are_mentioned),
 ];

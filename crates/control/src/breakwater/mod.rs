@@ -40,6 +40,9 @@ use shard::BreakwaterShard;
 use std::sync::Arc;
 use tailwater_core::Rng;
 
+/// The name in the catalog.
+pub const NAME: &str = FAMILY.name;
+
 /// A Breakwater server.
 #[derive(Debug)]
 pub struct Breakwater {

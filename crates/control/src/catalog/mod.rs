@@ -35,6 +35,9 @@ static FAMILIES: &[&dyn AnyFamily] = &[
     &gradient::FAMILY,
 ];
 
+/// The controller that is meant where none is named.
+pub const DEFAULT: &str = breakwater::NAME;
+
 /// Names that [`Spec::build`] knows, with a line for people.
 pub static CONTROLLERS: LazyLock<Vec<(&'static str, &'static str)>> =
     LazyLock::new(|| FAMILIES.iter().map(|family| (family.name(), family.summary())).collect());
@@ -44,6 +47,7 @@ pub const PROFILES: &[(&str, &str)] = &[
     ("default", "tailwater's own settings"),
     ("paper", "the settings and equations of the publication's text"),
     ("artifact", "the authors' published code where it departs from the text"),
+    ("scaled", "the publication's settings with windows of as many requests as there, at any rate"),
     ("original", "a baseline as first published, before `paper` adapted it to microseconds"),
 ];
 

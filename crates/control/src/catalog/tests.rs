@@ -123,7 +123,7 @@ const VALUES: &[(&str, &str)] = &[
     ("adj_d", "1.04"),
     ("rate_min", "1"),
     ("rate_max", "100000"),
-    ("rate_initial_min", "100"),
+    ("rate_initial_min", "4"),
     ("rate_initial_max", "600"),
     ("burst", "8"),
     ("fresh_only", "false"),

@@ -13,6 +13,7 @@ pub(crate) const FAMILY: Family<Config> = Family {
     profiles: &[
         Profile { name: "default", server: |site| Config::tuned(site.slo), client: clients::open },
         Profile { name: "paper", server: |site| Config::paper(site.slo), client: clients::open },
+        Profile { name: "scaled", server: |site| Config::scaled(site.slo), client: clients::open },
         Profile {
             name: "artifact",
             server: |site| Config::artifact(site.slo),

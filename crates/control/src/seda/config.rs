@@ -123,6 +123,11 @@ impl Config {
 
     /// Ours: steps that fit any number of clients, decreases that grow with the error, and a rate
     /// that rises only while it limits.
+    ///
+    /// The first rates are the published 2 to 8: a client does not know how many others there are, and
+    /// any rate that a hundred could start with is an overload by thousands. The price is a start of
+    /// two seconds (four where each client shall have 1,000 requests per second), since a client learns
+    /// as slowly as it sends; what is measured earlier is the start.
     #[must_use]
     pub fn tuned(slo: Duration) -> Self {
         Self {
@@ -135,11 +140,6 @@ impl Config {
             adj_d: 1.05,
             severity_max: Some(4.0),
             rate_max: 1e7,
-            // One request in ten objectives: cold clients become useful within milliseconds, and a
-            // hundred of them together need one in a tenth of an objective.
-            // A client that starts with few requests learns as slowly as it sends.
-            rate_initial_min: (0.05 / slo.as_secs_f64()).clamp(4.0, 5e5),
-            rate_initial_max: (0.1 / slo.as_secs_f64()).clamp(8.0, 1e6),
             tokens_initial: 1.0,
             growth: Growth::WhileUsed,
             fresh_only: true,
@@ -194,6 +194,7 @@ mod tests {
         let paper = Config::paper(SLO);
         assert_eq!(paper.target, Duration::from_micros(80));
         assert_eq!((paper.adj_i, paper.adj_d, paper.rate_initial_max), (40.0, 1.04, 8.0));
+        assert_eq!(Config::tuned(SLO).rate_initial_max, 8.0, "ten thousand start as one does");
         for config in [paper, Config::artifact(SLO), Config::tuned(SLO)] {
             assert_eq!(config.check(), Ok(()));
         }

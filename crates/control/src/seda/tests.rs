@@ -8,6 +8,8 @@ use std::time::Duration;
 use tailwater_core::{Instant, RequestId, Stamp};
 
 const SLO: Duration = Duration::from_micros(200);
+/// How long a hundred clients need from the published first rates to 1,000 requests per second each.
+const CONVERGED: Duration = Duration::from_secs(4);
 const CALL: Call = Call { id: RequestId(1), deadline: None, priority: 128 };
 
 fn at(us: u64) -> Instant {
@@ -97,7 +99,7 @@ fn closed_loop(config: Config) -> Loop {
 fn below_capacity_nothing_is_limited() {
     for config in [Config::paper(SLO), Config::tuned(SLO)] {
         let mut system = closed_loop(config);
-        system.run(0.5, Duration::from_millis(800));
+        system.run(0.5, CONVERGED);
         let mut seen = system.run(0.5, Duration::from_millis(500));
         let share = seen.dropped as f64 / seen.called as f64;
 
@@ -110,7 +112,7 @@ fn below_capacity_nothing_is_limited() {
 fn at_twice_capacity_the_response_time_settles_near_the_target() {
     for (config, least) in [(Config::paper(SLO), 0.7), (Config::tuned(SLO), 0.75)] {
         let mut system = closed_loop(config);
-        system.run(2.0, Duration::from_secs(2));
+        system.run(2.0, CONVERGED);
         let mut seen = system.run(2.0, Duration::from_secs(1));
         let throughput = seen.response_us.len() as f64 / 100_000.0;
         let (p50, p99) = (seen.percentile_us(0.5), seen.percentile_us(0.99));
@@ -123,7 +125,7 @@ fn at_twice_capacity_the_response_time_settles_near_the_target() {
 fn a_long_stall_is_recovered_from() {
     for config in [Config::paper(SLO), Config::tuned(SLO)] {
         let mut system = closed_loop(config);
-        system.run(1.5, Duration::from_secs(1));
+        system.run(1.5, CONVERGED);
         system.stall(Duration::from_millis(100));
         system.run(1.5, Duration::from_secs(2));
         let mut seen = system.run(1.5, Duration::from_secs(1));
@@ -131,4 +133,20 @@ fn a_long_stall_is_recovered_from() {
         let p50 = seen.percentile_us(0.5);
         assert!(throughput > 0.7 && p50 < 200.0, "{throughput}, p50 {p50} µs, {config:?}");
     }
+}
+
+/// Each client knows itself alone: a thousand begin with a twentieth of the server's capacity. With rates
+/// that suit a hundred they begin with four times of it.
+#[test]
+fn a_crowd_does_not_begin_with_an_overload() {
+    let p99_us = |config| {
+        let mut system = Loop::new(1_000, move |seed| Box::new(SedaGate::new(config, seed)));
+        // Each has one token to begin with.
+        system.run(2.0, Duration::from_millis(20));
+        system.run(2.0, Duration::from_millis(400)).percentile_us(0.99)
+    };
+    let tuned = Config::tuned(SLO);
+    let eager = Config { rate_initial_min: 250.0, rate_initial_max: 500.0, ..tuned };
+    let (tuned, eager) = (p99_us(tuned), p99_us(eager));
+    assert!(tuned < 200.0 && eager > 10_000.0, "p99 {tuned} and {eager} µs");
 }

@@ -3,6 +3,7 @@
 use crate::swarm::Case;
 use std::time::Duration;
 use tailwater_control::breakwater::CreditGate;
+use tailwater_control::catalog::DEFAULT;
 use tailwater_control::client::{Expiry, Permit};
 use tailwater_control::{Call, Client, ClientConfig, Gate, Offer, Reply};
 use tailwater_core::Instant;
@@ -24,7 +25,7 @@ pub(super) enum GateBug {
 
 /// A client with the bug; one without credits to care about is sound.
 pub(super) fn client(case: &Case, bug: GateBug, sound: Client) -> Client {
-    if case.spec.name != "breakwater" && bug != GateBug::QueuesTooMany {
+    if case.spec.name != DEFAULT && bug != GateBug::QueuesTooMany {
         return sound;
     }
     let excess = if bug == GateBug::QueuesTooMany { 1 } else { 0 };

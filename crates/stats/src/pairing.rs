@@ -1,0 +1,74 @@
+//! Which configuration of one result is which of another.
+
+use crate::result::Summary;
+
+/// The configurations that both have, in the first's order.
+///
+/// A demand is stated as a share of capacity or in requests per second. Each result measured a capacity
+/// of its own, so that the same requests per second are another share in each, and the same share other
+/// requests per second. What is stated matches everywhere; the other at most by chance.
+pub(crate) fn pairs<'a>(
+    first: &'a [Summary],
+    second: &'a [Summary],
+) -> Vec<(&'a Summary, &'a Summary)> {
+    let by_share = pairs_by(first, second, |of| Some(of.demand_ratio));
+    let by_rate = pairs_by(first, second, |of| of.of.get("asked_rps").map(|rate| rate.median));
+    if by_rate.len() > by_share.len() { by_rate } else { by_share }
+}
+
+fn pairs_by<'a>(
+    first: &'a [Summary],
+    second: &'a [Summary],
+    demand: impl Fn(&Summary) -> Option<f64>,
+) -> Vec<(&'a Summary, &'a Summary)> {
+    let is_same = |one: &Summary, two: &Summary| {
+        let demands = demand(one).zip(demand(two));
+        are_alike(one, two) && demands.is_some_and(|(one, two)| is_near(one, two))
+    };
+    let other = |one| second.iter().find(|two| is_same(one, two));
+    first.iter().filter_map(|one| Some((one, other(one)?))).collect()
+}
+
+/// But for the demand.
+fn are_alike(one: &Summary, two: &Summary) -> bool {
+    one.controller == two.controller
+        && one.profile == two.profile
+        && one.clients == two.clients
+        && is_near(one.slo_us, two.slo_us)
+}
+
+/// Within a hundredth: what was asked is what a schedule makes of it.
+fn is_near(one: f64, two: f64) -> bool {
+    (one - two).abs() <= 0.01 * one.abs().max(two.abs())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::result::Spread;
+
+    fn summary(demand_ratio: f64, asked_rps: f64) -> Summary {
+        let asked = Spread { min: asked_rps, median: asked_rps, max: asked_rps };
+        Summary { demand_ratio, of: [("asked_rps".to_owned(), asked)].into(), ..Summary::default() }
+    }
+
+    /// The demands of the first's result, and of what each was paired with.
+    fn demands(first: &[Summary], second: &[Summary]) -> Vec<(f64, f64)> {
+        let pairs = pairs(first, second).into_iter();
+        pairs.map(|(one, two)| (one.demand_ratio, two.demand_ratio)).collect()
+    }
+
+    #[test]
+    fn shares_of_two_capacities_are_the_same_configurations() {
+        let first = [summary(1.0, 60_000.0), summary(2.0, 120_000.0)];
+        let second = [summary(1.0, 30_000.0), summary(2.0, 60_000.0)];
+        assert_eq!(demands(&first, &second), [(1.0, 1.0), (2.0, 2.0)]);
+    }
+
+    #[test]
+    fn requests_per_second_are_the_same_configurations_at_any_capacity() {
+        let first = [summary(1.0, 60_000.0), summary(2.0, 120_000.0)];
+        let second = [summary(1.25, 60_000.0), summary(2.5, 120_000.0)];
+        assert_eq!(demands(&first, &second), [(1.0, 1.25), (2.0, 2.5)]);
+    }
+}

@@ -48,14 +48,14 @@ fn while_next_to_nothing_is_dropped_it_is_breakwater() {
     assert!(efficiency.served_rps > 59_000.0, "{efficiency:?}");
 }
 
-/// Also a record of what text and code of the authors do here: by the text, a pool of a thousand
-/// loses twenty credits to every iteration that chance spoils, and clients starve at half the load.
+/// Also a record of what text and code of the authors do here. By the text an iteration lasts as long as a
+/// credit lies at a client, and adds one: after 0.15 s the pool has only begun to grow.
 #[test]
 fn the_default_is_at_least_as_good_as_text_and_code() {
     let table = [
-        (80_000.0, [0.2, 0.95, 0.98], [0.02, 0.02, 0.02]),
-        (300_000.0, [0.7, 0.75, 0.75], [0.5, 0.5, 0.5]),
-        (1_200_000.0, [0.9, 0.95, 0.92], [0.85, 0.8, 0.74]),
+        (80_000.0, [0.1, 0.95, 0.98], [0.02, 0.02, 0.02]),
+        (300_000.0, [0.55, 0.75, 0.75], [0.5, 0.5, 0.5]),
+        (1_200_000.0, [0.8, 0.95, 0.92], [0.85, 0.8, 0.74]),
     ];
     for (offered, served_min, drops_max) in table {
         let reachable = f64::min(offered, 200_000.0);

@@ -16,6 +16,8 @@ pub(super) struct Reading {
     pub(super) mean_delay: Duration,
     /// Another law sees no use in a larger pool.
     pub(super) held: bool,
+    /// Another law weighs every request more against those dropped: it must see the effect of each step.
+    pub(super) wary: bool,
     /// The fraction of a credit left over from earlier updates ([`Increase::Carried`]).
     pub(super) carry: f64,
 }
@@ -77,9 +79,13 @@ pub(super) fn follow(
 /// than eq. 3. One reading does not say how far the target is: a queue of the right length is empty now
 /// and then.
 fn step(config: &Config, reading: &Reading, total: f64) -> f64 {
+    let least = config.alpha * f64::from(reading.sessions);
+    if reading.wary {
+        return least;
+    }
     let target = config.target_delay.as_secs_f64();
     let nearness = reading.mean_delay.as_secs_f64() / (FAR * target);
-    (total * FAR_GROWTH * (1.0 - nearness)).max(config.alpha * f64::from(reading.sessions))
+    (total * FAR_GROWTH * (1.0 - nearness)).max(least)
 }
 
 /// Eq. 1 and 2 on a pool that is a real number: whole credits, and the fraction beside them.
@@ -147,6 +153,7 @@ mod tests {
             shed_beyond_bursts: 0.0,
             mean_delay: Duration::from_micros(delay_us),
             held: false,
+            wary: false,
             carry: 0.0,
         }
     }

@@ -46,8 +46,12 @@ pub enum Decrease {
 /// See [`Efficiency::span`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Span {
-    /// Four measured end-to-end round trips, network and server, the first of which is not counted:
-    /// a new pool takes as long to show in what comes in (§3.1, §4).
+    /// Four times from the issue of a credit to the return of its answer, smoothed over all sessions; the
+    /// first is not counted, since a new pool takes as long to show in what comes in (§3.1, §4). It
+    /// contains the time that the credit lies at a client with nothing to send.
+    Credits,
+    /// The same with four round trips of a request, network and server. Ours: where clients ask
+    /// seldom, the line through many short iterations follows a change sooner.
     RoundTrips,
     /// Constants (artifact: 200 µs and 100 µs).
     Fixed {
@@ -85,7 +89,7 @@ impl Efficiency {
         drop_cap: 1.0,
         additive: 0.001,
         decrease: Decrease::Multiplicative(0.02),
-        span: Span::RoundTrips,
+        span: Span::Credits,
         judge: Judge::Difference,
         delay_steers: false,
         pool_max: u32::MAX,
@@ -106,6 +110,7 @@ impl Efficiency {
 
     /// Ours; `docs/protego.md` says what each departure is worth.
     pub(super) const TUNED: Self = Self {
+        span: Span::RoundTrips,
         judge: Judge::Slope { memory: 32.0, spared: 0.05 },
         delay_steers: true,
         ..Self::PAPER
@@ -117,7 +122,7 @@ impl Efficiency {
         // could stop the loop.
         const BOUNDS: (Duration, Duration) = (Duration::from_micros(5), Duration::from_millis(100));
         match self.span {
-            Span::RoundTrips => {
+            Span::Credits | Span::RoundTrips => {
                 let rtt = rtt.clamp(BOUNDS.0, BOUNDS.1);
                 (4 * rtt, rtt)
             }

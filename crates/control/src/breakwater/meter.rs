@@ -3,7 +3,7 @@
 //! As in `pool`, relaxed atomics: the loop that moves `due_ns` forward owns everything below it until the
 //! next is due, and the counters are numbers of their own.
 
-use super::efficiency::{Efficiency, Flow, Judge};
+use super::efficiency::{Efficiency, Flow, Judge, Span};
 use super::trend::Trend;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicU64};
@@ -17,6 +17,8 @@ pub(super) struct Meter {
     served: AtomicU64,
     dropped: AtomicU64,
     sojourn_ns: AtomicU64,
+    /// From the issue of a credit to the request that used it, smoothed.
+    unused_ns: AtomicU64,
     /// When settling or counting ends.
     due_ns: AtomicU64,
     settling: AtomicBool,
@@ -45,6 +47,7 @@ impl Default for Meter {
             served: AtomicU64::new(0),
             dropped: AtomicU64::new(0),
             sojourn_ns: AtomicU64::new(0),
+            unused_ns: AtomicU64::new(0),
             due_ns: AtomicU64::new(0),
             settling: AtomicBool::new(true),
             since_ns: AtomicU64::new(0),
@@ -72,18 +75,25 @@ impl Meter {
         self.dropped.fetch_add(1, Relaxed);
     }
 
-    /// The time at the server, the part of an end-to-end round trip that is not the network's, is
-    /// smoothed with a gain of 1/8. Two loops may overwrite each other's sample; neither matters.
+    /// A request came on a credit that was issued so long ago: the way there and back, and the time that the
+    /// credit lay at the client.
+    pub(super) fn on_used(&self, after: Duration) {
+        smooth(&self.unused_ns, after);
+    }
+
+    /// A request was served, so long after it came.
     pub(super) fn on_served(&self, sojourn: Duration) {
         self.served.fetch_add(1, Relaxed);
-        let old = self.sojourn_ns.load(Relaxed);
-        let new = if old == 0 { sojourn.nanos() } else { (7 * old + sojourn.nanos()) / 8 };
-        self.sojourn_ns.store(new, Relaxed);
+        smooth(&self.sojourn_ns, sojourn);
     }
 
     /// The length of an iteration and of its settling, for this network RTT.
     pub(super) fn pace(&self, law: &Efficiency, network: Duration) -> (Duration, Duration) {
-        law.pace(network + Duration::from_nanos(self.sojourn_ns.load(Relaxed)))
+        let before = match law.span {
+            Span::Credits => Duration::from_nanos(self.unused_ns.load(Relaxed)),
+            Span::RoundTrips | Span::Fixed { .. } => network,
+        };
+        law.pace(before + Duration::from_nanos(self.sojourn_ns.load(Relaxed)))
     }
 
     /// Begins to count where settling is over; where counting is over, ends the iteration — a single
@@ -145,6 +155,13 @@ impl Meter {
     }
 }
 
+/// With a gain of 1/8. Two loops may overwrite each other's sample; neither matters.
+fn smooth(mean_ns: &AtomicU64, sample: Duration) {
+    let old = mean_ns.load(Relaxed);
+    let new = if old == 0 { sample.nanos() } else { (7 * old + sample.nanos()) / 8 };
+    mean_ns.store(new, Relaxed);
+}
+
 const fn flow([incoming, served, dropped]: [u64; 3], over: Duration) -> Flow {
     Flow { incoming, served, dropped, over }
 }
@@ -180,7 +197,7 @@ mod tests {
     #[test]
     fn what_happens_while_a_change_settles_is_not_counted() {
         let (meter, law, network) =
-            (Meter::default(), Efficiency::PAPER, Duration::from_micros(10));
+            (Meter::default(), Efficiency::TUNED, Duration::from_micros(10));
         count(&meter, 9, 9);
         let poll = |us| meter.poll(at(us), &law, network);
         assert!(poll(1_000).is_none(), "counting begins");
@@ -196,6 +213,19 @@ mod tests {
         let second = poll(1_210).unwrap();
         assert_eq!(second.last, first.current);
         assert_eq!(second.current, Flow { incoming: 1, served: 1, dropped: 0, over });
+    }
+
+    /// Its credit lay at the client for 3 ms, and the request took 20 µs at the server.
+    #[test]
+    fn by_the_text_a_round_trip_begins_when_the_credit_is_issued() {
+        let (meter, network) = (Meter::default(), Duration::from_micros(10));
+        meter.on_used(Duration::from_micros(3_010));
+        meter.on_served(Duration::from_micros(20));
+        let trips = |law| meter.pace(&law, network).1;
+        assert_eq!(trips(Efficiency::PAPER), Duration::from_micros(3_030));
+        assert_eq!(trips(Efficiency::TUNED), Duration::from_micros(30), "network and server");
+        meter.on_used(Duration::from_micros(11_010));
+        assert_eq!(trips(Efficiency::PAPER), Duration::from_micros(4_030), "an eighth of the new");
     }
 
     #[test]

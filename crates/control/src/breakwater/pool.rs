@@ -5,7 +5,7 @@
 
 use super::config::{Config, Law};
 use super::delay::{self, Reading};
-use super::efficiency::{self, Efficiency};
+use super::efficiency::{self, Decision, Efficiency};
 use super::meter::Meter;
 use super::round_trips;
 use super::share_shed::{self, Tally};
@@ -35,6 +35,8 @@ pub(super) struct Pool {
     shed_bits: AtomicU64,
     /// The efficiency law's last word: do not grow.
     held: AtomicBool,
+    /// Its last word on hurry: grow by eq. 3 alone.
+    wary: AtomicBool,
     /// What the efficiency law looks at.
     meter: Meter,
     rtt_ns: AtomicU64,
@@ -81,6 +83,7 @@ impl Pool {
             mean_delay_ns: AtomicU64::new(0),
             shed_bits: AtomicU64::new(0),
             held: AtomicBool::new(false),
+            wary: AtomicBool::new(false),
             meter: Meter::default(),
             rtt_ns: AtomicU64::new(0),
             rtts_ns: zeros(shards),
@@ -270,6 +273,7 @@ impl Pool {
         };
         let decision = efficiency::decide(self.config.growth, law, &reading);
         self.held.store(!decision.grows(), Relaxed);
+        self.wary.store(decision == Decision::Efficient, Relaxed);
         let total = efficiency::resize(&self.config, law, &reading, decision);
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped")]
         let to = total.floor() as u32;
@@ -304,6 +308,7 @@ impl Pool {
         self.shed_bits.store(share.to_bits(), Relaxed);
         let reading = Reading {
             held: self.held.load(Relaxed),
+            wary: self.wary.load(Relaxed),
             total: self.total(),
             issued: self.issued(),
             sessions: self.active(),

@@ -233,7 +233,7 @@ impl Shard for BreakwaterShard {
     fn on_sent(&mut self, now: Instant, id: SessionId) {
         // An answer may leave after its connection was closed.
         if let Some(session) = self.sessions.get_mut(id.index()) {
-            session.stamps.on_sent(now.stamp());
+            session.stamps.on_sent(now);
         }
     }
 

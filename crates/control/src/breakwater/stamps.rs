@@ -1,7 +1,7 @@
 //! The stamps that a session was sent: each is believed once when it comes back.
 
 use std::collections::VecDeque;
-use tailwater_core::Stamp;
+use tailwater_core::{Instant, Stamp};
 
 /// Stamps that may still come back, oldest first.
 ///
@@ -9,30 +9,27 @@ use tailwater_core::Stamp;
 /// older ones are spent. Bounded: the oldest is forgotten, and an echo of it is not believed, which
 /// costs a client that pipelines deeply some of its readings.
 #[derive(Debug, Default)]
-pub(super) struct Stamps(VecDeque<Stamp>);
+pub(super) struct Stamps(VecDeque<Instant>);
 
 impl Stamps {
     /// Twice the largest window by default: so many answers may be on their way when a request returns one.
     const MAX: usize = 128;
 
-    pub(super) fn on_sent(&mut self, stamp: Stamp) {
+    pub(super) fn on_sent(&mut self, now: Instant) {
         // All that leaves in one turn of a loop bears the same stamp.
-        if self.0.back() == Some(&stamp) {
+        if self.0.back() == Some(&now) {
             return;
         }
         if self.0.len() == Self::MAX {
             self.0.pop_front();
         }
-        self.0.push_back(stamp);
+        self.0.push_back(now);
     }
 
-    /// Whether this stamp was sent and has not come back yet, nor a newer one.
-    pub(super) fn take(&mut self, stamp: Stamp) -> bool {
-        let found = self.0.iter().rposition(|sent| *sent == stamp);
-        if let Some(at) = found {
-            self.0.drain(..=at);
-        }
-        found.is_some()
+    /// When this stamp was sent, if it was and has not come back yet, nor a newer one.
+    pub(super) fn take(&mut self, stamp: Stamp) -> Option<Instant> {
+        let at = self.0.iter().rposition(|sent| sent.stamp() == stamp)?;
+        self.0.drain(..=at).next_back()
     }
 }
 
@@ -50,17 +47,17 @@ mod tests {
             let (mut stamps, mut sent, mut spent) = (Stamps::default(), Vec::new(), 0);
             for (is_sent, back) in ops {
                 if is_sent {
-                    let stamp = Stamp(u32::try_from(sent.len()).unwrap().wrapping_mul(7));
-                    sent.push(stamp);
-                    stamps.on_sent(stamp);
-                    stamps.on_sent(stamp);
+                    let now = Instant::from_nanos(7 * sent.len() as u64);
+                    sent.push(now);
+                    stamps.on_sent(now);
+                    stamps.on_sent(now);
                     continue;
                 }
                 let index = sent.len().checked_sub(1 + back as usize);
-                let stamp = index.map_or(Stamp(3), |index| sent[index]);
-                let expected = index.is_some_and(|index| index >= spent);
+                let stamp = index.map_or(Stamp(3), |index: usize| sent[index].stamp());
+                let expected = index.filter(|index| *index >= spent).map(|index| sent[index]);
                 prop_assert_eq!(stamps.take(stamp), expected);
-                spent = if expected { index.unwrap() + 1 } else { spent };
+                spent = if expected.is_some() { index.unwrap() + 1 } else { spent };
             }
         }
     }
@@ -68,8 +65,8 @@ mod tests {
     #[test]
     fn the_oldest_is_forgotten() {
         let mut stamps = Stamps::default();
-        (0..500).for_each(|number| stamps.on_sent(Stamp(number)));
-        assert!(!stamps.take(Stamp(371)));
-        assert!(stamps.take(Stamp(372)));
+        (0..500).for_each(|number| stamps.on_sent(Instant::from_nanos(number)));
+        assert_eq!(stamps.take(Stamp(371)), None);
+        assert_eq!(stamps.take(Stamp(372)), Some(Instant::from_nanos(372)));
     }
 }

@@ -72,24 +72,25 @@ const LAW: &[Key<Draft<Config>>] = &[
     },
     Key {
         name: "interval",
-        help: "length of an iteration: measured (four end-to-end round trips), or a constant",
+        help: "length of an iteration: credits (four times from the issue of a credit to the return of its \
+               answer), measured (four round trips of network and server), or a constant",
         apply: |draft, value| {
-            let interval = match value {
-                "measured" => None,
-                _ => Some(duration(value)?),
+            let measured = match value {
+                "credits" => Some(Span::Credits),
+                "measured" => Some(Span::RoundTrips),
+                _ => None,
             };
+            if let Some(span) = measured {
+                return law(draft, |law| set(&mut law.span, Ok(span)));
+            }
+            let interval = duration(value)?;
             law(draft, |law| {
-                law.span = match (interval, law.span) {
-                    (None, _) => Span::RoundTrips,
-                    (Some(interval), Span::Fixed { settle, .. }) => {
-                        Span::Fixed { interval, settle }
-                    }
+                let settle = match law.span {
+                    Span::Fixed { settle, .. } => settle,
                     // As with round trips: the first of four.
-                    (Some(interval), Span::RoundTrips) => {
-                        Span::Fixed { interval, settle: interval / 4 }
-                    }
+                    Span::Credits | Span::RoundTrips => interval / 4,
                 };
-                Ok(())
+                set(&mut law.span, Ok(Span::Fixed { interval, settle }))
             })
         },
     },
@@ -100,7 +101,7 @@ const LAW: &[Key<Draft<Config>>] = &[
             let settle: Duration = duration(value)?;
             law(draft, |law| match &mut law.span {
                 Span::Fixed { settle: field, .. } => set(field, Ok(settle)),
-                Span::RoundTrips => {
+                Span::Credits | Span::RoundTrips => {
                     Err("the interval is measured; a constant interval is needed first".into())
                 }
             })

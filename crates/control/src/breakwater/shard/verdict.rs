@@ -11,8 +11,11 @@ impl BreakwaterShard {
     /// A stamp came back: believed if it was sent to this session and has not come back before.
     pub(super) fn on_echo(&mut self, now: Instant, id: SessionId, echo: Echo) {
         let session = &mut self.sessions[id.index()];
-        if !session.stamps.take(echo.stamp) {
+        let Some(issued) = session.stamps.take(echo.stamp) else {
             return;
+        };
+        if let Some(meter) = self.pool.meter() {
+            meter.on_used(now.since(issued));
         }
         let Some(rtt) = echo.rtt(now) else {
             return;

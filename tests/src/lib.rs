@@ -11,6 +11,7 @@ pub use peer::{Call, Heard, Peer, hello};
 
 use std::sync::Arc;
 use std::time::Duration;
+use tailwater_control::Site;
 use tailwater_control::catalog::{Controller, Spec};
 use tailwater_rt::client::{ChannelConfig, Client};
 use tailwater_rt::{Address, Reply, Request, Router, Server, ServerConfig};
@@ -34,7 +35,7 @@ pub fn controller(name: &str, overrides: &[(&str, &str)]) -> Controller {
     let mut spec = Spec::named(name);
     let owned = overrides.iter().map(|(key, value)| ((*key).into(), (*value).into()));
     spec.overrides = owned.collect();
-    spec.build(SLO, 8, 1).expect("the test's controller")
+    spec.build(&Site::of_loops(SLO, 8, 1)).expect("the test's controller")
 }
 
 /// A server of [`ECHO`], [`WAIT`] and [`LARGE`].

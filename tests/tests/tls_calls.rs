@@ -7,6 +7,7 @@ use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
+use tailwater_control::Site;
 use tailwater_control::catalog::{Controller, Spec};
 use tailwater_rt::client::{CallError, CallOptions, ChannelConfig, Client};
 use tailwater_rt::net::Peer;
@@ -18,7 +19,7 @@ const ECHO: u16 = 1;
 const WHO: u16 = 2;
 
 fn controller() -> Controller {
-    Spec::named("breakwater").build(Duration::from_secs(1), 1, 0).unwrap()
+    Spec::named("breakwater").build(&Site::one_loop(Duration::from_secs(1), 0)).unwrap()
 }
 
 fn names(peer: &Peer) -> Vec<String> {

@@ -8,6 +8,7 @@ use crate::peer::Peer;
 use std::io::{Read as _, Write as _};
 use std::path::PathBuf;
 use std::time::Duration;
+use tailwater_control::Site;
 use tailwater_control::catalog::Spec;
 use tailwater_rt::net::tls::{Clients, Identity, TlsServer};
 use tailwater_rt::{Address, Reply, Request, Server, ServerConfig};
@@ -63,7 +64,7 @@ fn tailwater(core: usize, certificates: Option<&Certificates>) -> Result<(), Str
     let tls = tls.transpose().map_err(|error| error.to_string())?;
     let config = ServerConfig { cores: vec![core], tls, ..ServerConfig::default() };
     let controller = Spec::named("none")
-        .build(Duration::from_secs(1), 1, 0)
+        .build(&Site::one_loop(Duration::from_secs(1), 0))
         .map_err(|error| error.to_string())?;
     let echo = |request: Request| async move { Reply::ok(request.payload) };
     let server = Server::start(config, controller.admission.clone(), echo)

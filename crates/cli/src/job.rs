@@ -6,6 +6,7 @@ use crate::reader;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::time::Duration;
+use tailwater_control::Site;
 use tailwater_control::catalog::{Controller, Spec};
 use tailwater_core::{Nanos, Rate, Rng};
 use tailwater_load::closed::ClosedPlan;
@@ -152,7 +153,8 @@ impl Job {
     pub(crate) fn perform(&self) -> Result<Outcome, Failure> {
         allow_many_descriptors();
         let slo = Duration::from_nanos(self.slo_ns);
-        let controller = self.controller.build(slo, 1, self.seed).map_err(Failure::usage)?;
+        let controller =
+            self.controller.build(&Site::one_loop(slo, self.seed)).map_err(Failure::usage)?;
         match &self.kind {
             Kind::Open(open) => self.open(open, &controller),
             Kind::Closed { in_flight, measure_ns } => {

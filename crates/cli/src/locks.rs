@@ -3,6 +3,7 @@
 use crate::args::LocksOptions;
 use crate::failure::{Failure, say};
 use std::time::Duration;
+use tailwater_control::Site;
 use tailwater_control::catalog::Spec;
 use tailwater_core::MethodId;
 use tailwater_report::{grid, time};
@@ -35,7 +36,7 @@ pub(crate) fn locks(options: &LocksOptions) -> Result<(), Failure> {
 
 /// Without control: the question goes beside admission, and must get through when everything is shed.
 fn ask(options: &LocksOptions) -> Result<Counts, Failure> {
-    let open = Spec::named("none").build(PATIENCE, 1, 0).map_err(Failure::work)?;
+    let open = Spec::named("none").build(&Site::one_loop(PATIENCE, 0)).map_err(Failure::work)?;
     let config = ChannelConfig::new(options.address.clone());
     let client = Client::connect_with(config, &open).map_err(Failure::work)?;
     let patient = CallOptions { deadline: PATIENCE, ..CallOptions::default() };

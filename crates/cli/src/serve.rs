@@ -11,6 +11,7 @@ use signal_hook::iterator::Signals;
 use std::io::{ErrorKind, Write as _};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::Duration;
+use tailwater_control::Site;
 use tailwater_load::application::Place;
 use tailwater_load::work::{self, Spinner};
 use tailwater_rt::{Drained, LockRules, Placement, Reply, Request, Router, Server, ServerConfig};
@@ -25,8 +26,7 @@ pub(crate) fn serve(options: &ServeOptions) -> Result<(), Failure> {
     allow_many_descriptors();
     let end = ends(options.while_read)?;
     let spec = options.controller.spec();
-    let slo = options.controller.slo;
-    let controller = spec.build(slo, options.loops, 1).map_err(Failure::usage)?;
+    let controller = spec.build(&site(options)).map_err(Failure::usage)?;
     let admission = controller.admission;
     let server = match (scenario(options)?, options.service) {
         (Some(scenario), _) => {
@@ -103,6 +103,15 @@ fn ends(while_read: bool) -> Result<Receiver<End>, Failure> {
     let thread = std::thread::Builder::new().name("tailwater-signals".into());
     thread.spawn(wait).map_err(Failure::work)?;
     Ok(end)
+}
+
+/// Handlers run on the loops, or on the workers where there are any.
+fn site(options: &ServeOptions) -> Site {
+    let cores = match options.placement {
+        Placement::Inline => options.loops,
+        Placement::Workers(count) => count,
+    };
+    Site { slo: options.controller.slo, loops: options.loops, cores, seed: 1 }
 }
 
 fn config(options: &ServeOptions) -> ServerConfig {

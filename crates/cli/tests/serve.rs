@@ -6,7 +6,7 @@ use common::{DRAINING, Folder, GOODBYE, Raw, Serving, eventually};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use std::time::Duration;
-use tailwater_control::Reason;
+use tailwater_control::{Reason, Site};
 use tailwater_core::MethodId;
 use tailwater_load::work;
 use tailwater_rt::client::{CallError, CallFuture, CallOptions, Client, Fault};
@@ -66,7 +66,7 @@ fn a_signal_drains_what_was_admitted_under_load() {
     });
     eventually("there is load", || answered.load(SeqCst) > 10);
     let none = tailwater_control::catalog::Spec::named("none");
-    let open = none.build(Duration::from_secs(60), 1, 0).expect("sound");
+    let open = none.build(&Site::one_loop(Duration::from_secs(60), 0)).expect("sound");
     let config = tailwater_rt::client::ChannelConfig::new(address);
     let client = Client::connect_with(config, &open).expect("a client");
     drains(&mut serving, &client);
@@ -92,7 +92,7 @@ fn a_unix_socket_is_served_drained_and_removed() {
     let mut serving = Serving::start(&flags);
     assert!(path.exists());
     let none = tailwater_control::catalog::Spec::named("none");
-    let open = none.build(Duration::from_secs(60), 1, 0).expect("sound");
+    let open = none.build(&Site::one_loop(Duration::from_secs(60), 0)).expect("sound");
     let config = tailwater_rt::client::ChannelConfig::new(listen.parse().expect("an address"));
     let client = Client::connect_with(config, &open).expect("a client");
     drains(&mut serving, &client);

@@ -25,6 +25,7 @@ pub mod none;
 pub mod retry;
 pub mod seda;
 pub mod server;
+mod site;
 pub mod window;
 
 pub use client::{Action, Call, Client, ClientConfig, Dispatch, DropReason, Gate, Reply};
@@ -33,3 +34,4 @@ pub use server::{
     Admission, Arrival, Completion, Echo, Gauges, Offer, Outcome, Reached, Reason, Shard, Verdict,
     Wish,
 };
+pub use site::Site;

@@ -1,6 +1,6 @@
 //! No control at all: the reference that every other controller is compared with.
 
-use crate::server::{Admission, Arrival, Completion, Gauges, Offer, Shard, Verdict, Wish};
+use crate::server::{Admission, Arrival, Gauges, Shard, Verdict};
 use std::sync::Arc;
 use std::time::Duration;
 use tailwater_core::{Instant, Observer, SessionId};
@@ -42,12 +42,6 @@ impl Admission for LeftToClients {
 }
 
 impl Shard for None {
-    fn on_open(&mut self, _: Instant, _: SessionId, _: &mut dyn Observer) -> Offer {
-        Offer::OPEN
-    }
-    fn on_close(&mut self, _: Instant, _: SessionId, _: &mut dyn Observer) {}
-    fn on_deregister(&mut self, _: Instant, _: SessionId, _: &mut dyn Observer) {}
-    fn on_demand(&mut self, _: Instant, _: SessionId, _: u32, _: u32) {}
     fn on_request(
         &mut self,
         _: Instant,
@@ -57,26 +51,5 @@ impl Shard for None {
         _: &mut dyn Observer,
     ) -> Verdict {
         Verdict::Admit
-    }
-    fn on_start(
-        &mut self,
-        _: Instant,
-        _: SessionId,
-        _: Duration,
-        _: Option<Duration>,
-        _: &mut dyn Observer,
-    ) -> Verdict {
-        Verdict::Admit
-    }
-    fn on_sent(&mut self, _: Instant, _: SessionId) {}
-    fn on_done(&mut self, _: Instant, _: SessionId, _: &Completion) -> Offer {
-        Offer::OPEN
-    }
-    fn on_tick(&mut self, _: Instant, _: Duration, _: &mut dyn Observer) {}
-    fn next_deadline(&self, _: Instant) -> Option<Instant> {
-        Option::None
-    }
-    fn poll_wish(&mut self, _: Instant, _: &mut dyn Observer) -> Option<Wish> {
-        Option::None
     }
 }

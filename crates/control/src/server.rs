@@ -37,18 +37,23 @@ pub trait Admission: Send + Sync {
 /// A controller takes what it counted for a request off by what the request reached, never by the
 /// reason. `on_close` ends all requests of its session: none of them is spoken of again. Before a loop
 /// sleeps it ticks with its true delay, or its last one would hold the pool down for every other loop.
+///
+/// A controller must judge what arrives; by default the rest admits, keeps no account of sessions, leaves
+/// clients open and wishes nothing. A shard around another passes everything on.
 pub trait Shard: Send {
     /// A connection is there. Returns what the client may do before it has heard anything else.
-    fn on_open(&mut self, now: Instant, session: SessionId, observer: &mut dyn Observer) -> Offer;
+    fn on_open(&mut self, _: Instant, _: SessionId, _: &mut dyn Observer) -> Offer {
+        Offer::OPEN
+    }
 
     /// The connection is gone: its credits return to the pool, and the id may be reused.
-    fn on_close(&mut self, now: Instant, session: SessionId, observer: &mut dyn Observer);
+    fn on_close(&mut self, _: Instant, _: SessionId, _: &mut dyn Observer) {}
 
     /// The client gave its credits back; the connection stays.
-    fn on_deregister(&mut self, now: Instant, session: SessionId, observer: &mut dyn Observer);
+    fn on_deregister(&mut self, _: Instant, _: SessionId, _: &mut dyn Observer) {}
 
     /// The client sent its demand in a message of its own (demand synchronisation, Fig. 8).
-    fn on_demand(&mut self, now: Instant, session: SessionId, demand: u32, acked: u32);
+    fn on_demand(&mut self, _: Instant, _: SessionId, _demand: u32, _acked: u32) {}
 
     /// A request was parsed. `delay` is this loop's queueing delay now: the age of its oldest
     /// waiting request plus whatever waits unseen.
@@ -65,30 +70,38 @@ pub trait Shard: Send {
     /// left. The last moment to refuse it.
     fn on_start(
         &mut self,
-        now: Instant,
-        session: SessionId,
-        waited: Duration,
-        budget: Option<Duration>,
-        observer: &mut dyn Observer,
-    ) -> Verdict;
+        _: Instant,
+        _: SessionId,
+        _waited: Duration,
+        _budget: Option<Duration>,
+        _: &mut dyn Observer,
+    ) -> Verdict {
+        Verdict::Admit
+    }
 
     /// A message with an offer leaves for the session, stamped `now.stamp()`: a welcome, an answer, a
     /// credit. Only stamps told here are believed when they come back in [`Arrival::echo`], each once.
-    fn on_sent(&mut self, now: Instant, session: SessionId);
+    fn on_sent(&mut self, _: Instant, _: SessionId) {}
 
     /// A response or a reject is about to leave; the returned offer rides on it.
-    fn on_done(&mut self, now: Instant, session: SessionId, done: &Completion) -> Offer;
+    fn on_done(&mut self, _: Instant, _: SessionId, _: &Completion) -> Offer {
+        Offer::OPEN
+    }
 
     /// The delay signal, refreshed whether or not anything completes. Extra calls do no harm: a
     /// regulator acts once per its own interval, however often or late it is called.
-    fn on_tick(&mut self, now: Instant, delay: Duration, observer: &mut dyn Observer);
+    fn on_tick(&mut self, _: Instant, _delay: Duration, _: &mut dyn Observer) {}
 
     /// When `on_tick` must be called at the latest although nothing else happens; `None` while the
     /// shard wishes nothing. Changed by every `on_*`.
-    fn next_deadline(&self, now: Instant) -> Option<Instant>;
+    fn next_deadline(&self, _: Instant) -> Option<Instant> {
+        None
+    }
 
     /// A message that no response can carry. Call until `None` after `on_tick`.
-    fn poll_wish(&mut self, now: Instant, observer: &mut dyn Observer) -> Option<Wish>;
+    fn poll_wish(&mut self, _: Instant, _: &mut dyn Observer) -> Option<Wish> {
+        None
+    }
 }
 
 /// What a request's header and the driver's clocks say when it has been parsed.

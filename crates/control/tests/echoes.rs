@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 use tailwater_control::catalog::{Controller, Spec};
-use tailwater_control::{Arrival, Completion, Echo, Outcome, Reached, Shard, Verdict};
+use tailwater_control::{Arrival, Completion, Echo, Outcome, Reached, Shard, Site, Verdict};
 use tailwater_core::{Instant, SessionId, Silent, Stamp};
 
 const SLO: Duration = Duration::from_millis(2);
@@ -27,7 +27,7 @@ struct World {
 impl World {
     fn new(profile: &str) -> Self {
         let spec = Spec { profile: profile.into(), ..Spec::named("breakwater") };
-        let controller = spec.build(SLO, 1, 1).expect("a sound spec");
+        let controller = spec.build(&Site::one_loop(SLO, 1)).expect("a sound spec");
         let mut shard = Arc::clone(&controller.admission).shard(0);
         let now = Instant::from_nanos(5_000_000_000);
         for id in 0..=HONEST {

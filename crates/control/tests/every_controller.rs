@@ -10,7 +10,7 @@ use proptest::sample::select;
 use proptest::test_runner::{Config, RngAlgorithm, TestError, TestRng, TestRunner};
 use std::time::Duration;
 use tailwater_control::catalog::{CONTROLLERS, Spec, profiles_of};
-use tailwater_control::{Arrival, Completion, Offer, Reason, Shard, Verdict, Wish};
+use tailwater_control::{Arrival, Completion, Offer, Reason, Shard, Site, Verdict, Wish};
 use tailwater_core::{Instant, Observer, SessionId};
 
 /// Every controller under every profile it has.
@@ -188,7 +188,7 @@ fn planted_bugs_are_found() {
 fn clients_of_the_same_number_are_the_same() {
     for spec in specs() {
         let course = |order: &[u64]| {
-            let controller = spec.build(any::SLO, 1, 7).expect("a sound spec");
+            let controller = spec.build(&Site::one_loop(any::SLO, 7)).expect("a sound spec");
             let mut clients: Vec<_> =
                 order.iter().map(|&index| (index, controller.client(index))).collect();
             clients.sort_by_key(|(index, _)| *index);

@@ -5,6 +5,7 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::fmt;
 use std::time::Duration;
+use tailwater_control::Site;
 use tailwater_control::catalog::Controller;
 use tailwater_core::{Instant, MethodId};
 use tailwater_rt::Address;
@@ -86,7 +87,7 @@ impl Fleet {
             })
             .collect();
         let open = tailwater_control::catalog::Spec::named("none")
-            .build(CONNECT_LIMIT, 1, 0)
+            .build(&Site::one_loop(CONNECT_LIMIT, 0))
             .expect("no control has no settings that could be wrong");
         let key = u64::from(clients);
         channels.push(Channel::new(ChannelConfig::new(address.clone()), key, open.client(key)));

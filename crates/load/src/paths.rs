@@ -146,6 +146,7 @@ fn release(held: &mut Vec<(u32, MutexGuard<'_, ()>)>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tailwater_control::Site;
     use tailwater_control::asqm::{Asqm, Policy};
     use tailwater_control::catalog::Spec;
     use tailwater_rt::client::{CallError, ChannelConfig, Client};
@@ -182,7 +183,8 @@ steps = [{ lock = "A", steps = [{ lock = "B", steps = [{ wait = "20ms" }] }] },
         let application = application();
         let locks = Some(LockRules { policy, target: HOUR, budget: Some(budget) });
         let place = Place { loops: 1, workers: 0, locks, spinner: Spinner::of_speed(1.0) };
-        let controller = Spec::named("none").build(Duration::from_secs(60), 1, 1).unwrap();
+        let controller =
+            Spec::named("none").build(&Site::one_loop(Duration::from_secs(60), 1)).unwrap();
         let config = ServerConfig { locks, placement, ..ServerConfig::default() };
         let router = application.router(&place).unwrap();
         let server = Server::start(config, controller.admission.clone(), router).unwrap();

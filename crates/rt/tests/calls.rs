@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
+use tailwater_control::Site;
 use tailwater_control::catalog::{Controller, Spec};
 use tailwater_rt::client::{CallError, ChannelConfig, Client, Fault};
 use tailwater_rt::{
@@ -24,7 +25,7 @@ async fn panics(_: Request) -> Reply {
 }
 
 fn controller(name: &str) -> Controller {
-    Spec::named(name).build(Duration::from_millis(100), 2, 1).unwrap()
+    Spec::named(name).build(&Site::of_loops(Duration::from_millis(100), 2, 1)).unwrap()
 }
 
 fn start<S: Service>(config: ServerConfig, name: &str, service: S) -> (Server, Client) {

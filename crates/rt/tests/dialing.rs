@@ -4,6 +4,7 @@ use std::io::Write as _;
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::net::UnixListener;
 use std::time::{Duration, Instant};
+use tailwater_control::Site;
 use tailwater_control::catalog::Spec;
 use tailwater_rt::client::{ChannelConfig, Client};
 use tailwater_rt::net::{Dial, Dialed, Dialing, Peer, Stream};
@@ -81,7 +82,8 @@ async fn echo(request: Request) -> Reply {
 #[test]
 fn a_server_listens_at_a_name() {
     let start = |address: &str| {
-        let controller = Spec::named("none").build(Duration::from_secs(1), 1, 0).unwrap();
+        let controller =
+            Spec::named("none").build(&Site::one_loop(Duration::from_secs(1), 0)).unwrap();
         let config = ServerConfig { listen: address.parse().unwrap(), ..ServerConfig::default() };
         Server::start(config, controller.admission.clone(), echo)
     };
@@ -96,7 +98,7 @@ fn a_server_listens_at_a_name() {
 
 #[test]
 fn a_client_calls_a_server_by_its_name() {
-    let controller = Spec::named("none").build(Duration::from_secs(1), 1, 0).unwrap();
+    let controller = Spec::named("none").build(&Site::one_loop(Duration::from_secs(1), 0)).unwrap();
     let server =
         Server::start(ServerConfig::default(), controller.admission.clone(), echo).unwrap();
     let Address::Tcp(address) = *server.address() else { panic!("it listens on TCP") };
@@ -118,7 +120,7 @@ fn eventually<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T {
 
 #[test]
 fn a_client_tells_why_it_does_not_reach_its_server_until_it_does() {
-    let controller = Spec::named("none").build(Duration::from_secs(1), 1, 0).unwrap();
+    let controller = Spec::named("none").build(&Site::one_loop(Duration::from_secs(1), 0)).unwrap();
     let path = std::env::temp_dir().join(format!("tailwater-{}-trouble", std::process::id()));
     let address = Address::Unix(path);
     let client = Client::connect(address.clone()).unwrap();

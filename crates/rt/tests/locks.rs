@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::time::Duration;
-use tailwater_control::Reason;
 use tailwater_control::asqm::{Asqm, Policy};
 use tailwater_control::catalog::{CONTROLLERS, Controller, Spec};
+use tailwater_control::{Reason, Site};
 use tailwater_rt::client::{CallError, CallFuture, ChannelConfig, Client};
 use tailwater_rt::time::{now, sleep};
 use tailwater_rt::{LockRules, Placement, Reply, Request, Router, Server, ServerConfig};
@@ -154,7 +154,7 @@ fn controlled(by: &Spec, name: &str, placement: Placement, locks: LockRules) -> 
         .route(NAP, move |request| nap(c.clone(), request))
         .route(BLOCK, move |request| block(d.clone(), request))
         .route(SPAWN, move |request| spawn(e.clone(), request));
-    let controller = by.build(OBJECTIVE, 1, 2).unwrap();
+    let controller = by.build(&Site::one_loop(OBJECTIVE, 2)).unwrap();
     let config = ServerConfig { placement, locks: Some(locks), ..ServerConfig::default() };
     let server = Server::start(config, controller.admission.clone(), router).unwrap();
     let client = connect(&server, &controller);

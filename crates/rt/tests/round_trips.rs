@@ -1,6 +1,7 @@
 //! The server tells its controller which stamps it sent, or no round trip would ever be believed.
 
 use std::time::Duration;
+use tailwater_control::Site;
 use tailwater_control::catalog::Spec;
 use tailwater_rt::client::{ChannelConfig, Client};
 use tailwater_rt::{Reply, Request, Server, ServerConfig};
@@ -15,7 +16,8 @@ async fn echo(request: Request) -> Reply {
 fn the_round_trip_of_a_connection_is_known_after_a_few_calls() {
     for profile in ["paper", "default"] {
         let spec = Spec { profile: profile.into(), ..Spec::named("breakwater") };
-        let controller = spec.build(Duration::from_secs(2), 1, 1).expect("a sound spec");
+        let controller =
+            spec.build(&Site::one_loop(Duration::from_secs(2), 1)).expect("a sound spec");
         let server = Server::start(ServerConfig::default(), controller.admission.clone(), echo);
         let server = server.expect("the server starts");
         let config = ChannelConfig::new(server.address().clone());

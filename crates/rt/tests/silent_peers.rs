@@ -3,6 +3,7 @@
 use std::fs::read_to_string;
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
+use tailwater_control::Site;
 use tailwater_control::catalog::Spec;
 use tailwater_rt::client::{ChannelConfig, Client};
 use tailwater_rt::{Address, Reply, Request, Server, ServerConfig};
@@ -12,7 +13,7 @@ async fn echo(request: Request) -> Reply {
 }
 
 fn start() -> (Server, SocketAddr) {
-    let controller = Spec::named("none").build(Duration::from_secs(1), 1, 0).unwrap();
+    let controller = Spec::named("none").build(&Site::one_loop(Duration::from_secs(1), 0)).unwrap();
     let server =
         Server::start(ServerConfig::default(), controller.admission.clone(), echo).unwrap();
     let Address::Tcp(address) = *server.address() else { panic!("it listens on TCP") };
@@ -58,7 +59,7 @@ fn the_kernel_watches_over_a_silent_client() {
 #[test]
 fn the_kernel_watches_over_a_silent_server() {
     let (server, address) = start();
-    let controller = Spec::named("none").build(Duration::from_secs(1), 1, 0).unwrap();
+    let controller = Spec::named("none").build(&Site::one_loop(Duration::from_secs(1), 0)).unwrap();
     let config = ChannelConfig::new(server.address().clone());
     let client = Client::connect_with(config, &controller).unwrap();
     client.call(1, "hello").wait().unwrap();

@@ -11,6 +11,7 @@ use std::os::unix::fs::{MetadataExt as _, symlink};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use tailwater_control::Site;
 use tailwater_control::catalog::Spec;
 use tailwater_rt::{Address, Reply, Request, Server, ServerConfig};
 
@@ -44,7 +45,7 @@ async fn echo(request: Request) -> Reply {
 }
 
 fn start(path: &Path) -> Result<Server, String> {
-    let controller = Spec::named("none").build(Duration::from_secs(1), 1, 0).unwrap();
+    let controller = Spec::named("none").build(&Site::one_loop(Duration::from_secs(1), 0)).unwrap();
     let listen = Address::Unix(path.to_owned());
     let config = ServerConfig { listen, ..ServerConfig::default() };
     Server::start(config, controller.admission.clone(), echo).map_err(|error| error.to_string())

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use std::task::Poll;
 use std::time::Duration;
+use tailwater_control::Site;
 use tailwater_control::asqm::{Asqm, Policy};
 use tailwater_control::catalog::Spec;
 use tailwater_rt::client::{ChannelConfig, Client};
@@ -99,7 +100,7 @@ fn serve(placement: Placement, rules: Option<LockRules>) -> (Server, Client) {
             let locks = d.clone();
             async move { said(branches(&locks)).await }
         });
-    let controller = Spec::named("none").build(HOUR, 1, 1).unwrap();
+    let controller = Spec::named("none").build(&Site::one_loop(HOUR, 1)).unwrap();
     let config = ServerConfig { placement, locks: rules, ..ServerConfig::default() };
     let server = Server::start(config, controller.admission.clone(), router).unwrap();
     let channel = ChannelConfig::new(server.address().clone());

@@ -7,6 +7,7 @@ use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, RawWaker, RawWakerVTable, Wake, Waker};
 use std::time::Duration;
+use tailwater_control::Site;
 use tailwater_control::catalog::Spec;
 use tailwater_rt::client::{CallFuture, Client};
 use tailwater_rt::{Reply, Request, Server, ServerConfig};
@@ -18,7 +19,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 fn held() -> (Server, Client, Sender<()>) {
     let (let_go, held) = channel();
     let held = Arc::new(Mutex::new(held));
-    let controller = Spec::named("none").build(Duration::from_secs(1), 1, 0).unwrap();
+    let controller = Spec::named("none").build(&Site::one_loop(Duration::from_secs(1), 0)).unwrap();
     let service = move |request: Request| {
         let held = held.clone();
         async move {

@@ -72,7 +72,7 @@ impl<'a> Bench<'a> {
         let load = Load::Closed { in_flight, service: &mut service };
         let world = tiers::with_locks(world, LockPolicy::Plain);
         let mut none = |_| {
-            let built = Spec::named("none").build(world.slo, 1, 0);
+            let built = Spec::named("none").build(&world.node.site(world.slo, 0));
             built.expect("the controller without settings always builds")
         };
         let (run, _) = simulate_with(&world, load, &mut none)?;

@@ -342,6 +342,7 @@ mod tests {
     use super::*;
     use crate::fabric::Fabric;
     use crate::world::Link as Way;
+    use tailwater_control::Site;
     use tailwater_control::catalog::Spec;
     use tailwater_stats::TallySpec;
 
@@ -353,7 +354,7 @@ mod tests {
     }
 
     fn make(index: u32) -> Client {
-        Spec::named("breakwater").build(SLO, 1, 1).unwrap().client(index.into())
+        Spec::named("breakwater").build(&Site::one_loop(SLO, 1)).unwrap().client(index.into())
     }
 
     fn clients() -> Clients<'static> {

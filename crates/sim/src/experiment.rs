@@ -8,6 +8,7 @@ use crate::world::{Intended, Link, Load, World};
 use std::fmt;
 use std::ops::ControlFlow;
 use std::time::Duration;
+use tailwater_control::Site;
 use tailwater_control::catalog::{Controller, Spec, SpecError};
 use tailwater_core::{Instant, Nanos, Rate};
 use tailwater_stats::result::{CapacityReading, Experiment, Manifest, Run, StallReading};
@@ -142,7 +143,8 @@ impl Rig {
             Failure::Scenario(scenario.error_at(place, error.message))
         };
         for &slo in &scenario.slo {
-            spec.build(scenario.target(slo), 1, 0).map_err(place)?;
+            spec.build(&tiers::front(scenario, slo).site(scenario.target(slo), 0))
+                .map_err(place)?;
             tiers::controllers(scenario, &spec, slo, 0)?;
         }
         Ok(Self { spec, said: said.clone(), profile })
@@ -157,8 +159,8 @@ impl Rig {
         }
     }
 
-    fn build(&self, slo: Duration, seed: u64) -> Controller {
-        self.spec.build(slo, 1, seed).expect("the same spec was built for every objective before")
+    fn build(&self, site: &Site) -> Controller {
+        self.spec.build(site).expect("the same spec was built for every objective before")
     }
 }
 
@@ -183,7 +185,7 @@ fn run_once(
         Some(index) => tiers[index].take().unwrap_or_else(|| {
             behind().expect("the same specs were built before").swap_remove(index)
         }),
-        None => rig.build(target, seed.wrapping_add((node as u64) << 32)),
+        None => rig.build(&world.node.site(target, seed.wrapping_add((node as u64) << 32))),
     };
     let mut intended = stream.map(intended_of);
     let (mut run, _) = simulate_with(&world, Load::Open(&mut intended), &mut build)?;

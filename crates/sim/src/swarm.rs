@@ -93,7 +93,7 @@ impl Case {
         let fronts = std::iter::repeat_n(node, *replicas as usize);
         let behind = tiers.iter().flat_map(|it| std::iter::repeat_n(&it.node, it.nodes as usize));
         let spec = fronts.chain(behind).nth(number).unwrap_or(node);
-        let built = self.spec.build(*slo, spec.shards as usize, seed.wrapping_add(number as u64));
+        let built = self.spec.build(&spec.site(*slo, seed.wrapping_add(number as u64)));
         built.expect("every drawn controller is a sound one")
     }
 

@@ -5,9 +5,9 @@ use crate::paths::{Paths, policy_of};
 use crate::world::{Costs, NodeSpec, TierSpec, World};
 use std::sync::Arc;
 use std::time::Duration;
-use tailwater_control::RetryConfig;
 use tailwater_control::catalog::{Controller, Spec, SpecError};
 use tailwater_control::retry::First;
+use tailwater_control::{RetryConfig, Site};
 use tailwater_workload::Scenario;
 use tailwater_workload::scenario::{
     ControllerSpec, FirstReplica, LockPolicy, Locks, Path, Place, Retry, Tier,
@@ -88,9 +88,11 @@ pub(crate) fn controllers(
         let own = tier.controller.as_ref();
         let spec = own.map_or_else(|| front.clone(), spec_of);
         let slo = tier.slo.unwrap_or_else(|| scenario.target(slo));
+        let cores = tier.cores.unwrap_or(scenario.sim.cores) as usize;
         for _ in 0..tier.nodes {
             let number = controllers.len() as u64;
-            let built = spec.build(slo, 1, seed.wrapping_add(1 + number));
+            let site = Site { cores, ..Site::one_loop(slo, seed.wrapping_add(1 + number)) };
+            let built = spec.build(&site);
             controllers.push(built.map_err(|error: SpecError| {
                 let place = own.map_or(Place::START, |said| said.place_of(&error.culprit));
                 Failure::Scenario(scenario.error_at(place, error.message))

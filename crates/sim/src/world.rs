@@ -3,7 +3,7 @@
 use crate::paths::Paths;
 use std::sync::Arc;
 use std::time::Duration;
-use tailwater_control::RetryConfig;
+use tailwater_control::{RetryConfig, Site};
 use tailwater_core::Instant;
 use tailwater_workload::scenario::{Fault, Stalls};
 
@@ -130,6 +130,12 @@ pub struct TierSpec {
 }
 
 impl NodeSpec {
+    /// The node as its controller knows it, for an objective of `slo`.
+    #[must_use]
+    pub const fn site(&self, slo: Duration, seed: u64) -> Site {
+        Site { slo, loops: self.shards as usize, cores: self.cores as usize, seed }
+    }
+
     /// See [`World::paper`].
     #[must_use]
     pub fn paper() -> Self {

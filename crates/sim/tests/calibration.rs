@@ -43,7 +43,7 @@ fn codel_falls_with_demand_and_does_not_collapse() {
         let rate = tailwater_core::Rate(demand * CAPACITY_RPS);
         let plan = DemandPlan::constant(rate, world.warm_up + world.measure, Arrivals::Poisson);
         let schedule = Schedule::build(&plan, world.clients, &scenario.server.service, 1).unwrap();
-        let controller = Spec::named("codel").build(world.slo, 1, 1).unwrap();
+        let controller = Spec::named("codel").build(&world.node.site(world.slo, 1)).unwrap();
         simulate_schedule(&world, &schedule, &controller).unwrap().0.goodput_rps / CAPACITY_RPS
     };
     let (at, half_above, double) = (codel(1.0), codel(1.5), codel(2.0));

@@ -47,7 +47,7 @@ fn play(share: f64, profile: &str, faults: &[Fault]) -> (Run, Trace) {
     let plan = DemandPlan::constant(Rate(share * CAPACITY_RPS), world.measure, Arrivals::Poisson);
     let stream = Stream::new(&plan, world.clients, &SERVICE, world.seed).unwrap();
     let breakwater = Spec { profile: profile.into(), ..Spec::named("breakwater") };
-    let mut build = |_| breakwater.build(world.slo, 1, world.seed).unwrap();
+    let mut build = |_| breakwater.build(&world.node.site(world.slo, world.seed)).unwrap();
     simulate_with(&world, Load::Open(&mut stream.map(intended_of)), &mut build)
         .unwrap_or_else(|broken| panic!("{broken}"))
 }

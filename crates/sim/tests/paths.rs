@@ -73,7 +73,7 @@ fn single(text: &str, seed: u64) -> (Run, Trace) {
     let plan = configuration.demand_plan(Rate(0.0));
     let service = &scenario.server.service;
     let stream = Stream::new(&plan, world.clients, service, seed).unwrap();
-    let mut none = |_| Spec::named("none").build(world.slo, 1, 1).unwrap();
+    let mut none = |_| Spec::named("none").build(&world.node.site(world.slo, 1)).unwrap();
     simulate_with(&world, Load::Open(&mut stream.map(intended_of)), &mut none)
         .unwrap_or_else(|broken| panic!("{broken}"))
 }

@@ -50,7 +50,7 @@ pub use tailwater_control::asqm::{Asqm, Policy};
 pub use tailwater_control::catalog::{Controller, Spec, SpecError};
 pub use tailwater_control::guard::{Mode, Switch};
 pub use tailwater_control::retry::{First, REPLICAS_MAX, RetryConfig};
-pub use tailwater_control::{Admission, Gauges, Reason, Shard};
+pub use tailwater_control::{Admission, Gauges, Reason, Shard, Site};
 pub use tailwater_core::{Event, Instant, MethodId, Observer, Ratio, SessionId, Silent};
 pub use tailwater_rt::client::{
     Answer, CallError, CallFuture, CallOptions, ChannelConfig, Client, Fault,
@@ -74,6 +74,6 @@ use std::time::Duration;
 #[must_use]
 pub fn breakwater(slo: Duration) -> Controller {
     Spec::named("breakwater")
-        .build(slo, 1, 0)
+        .build(&Site::one_loop(slo, 0))
         .expect("the default profile suits every objective above zero")
 }

@@ -2,9 +2,9 @@
 //! too small, and every answer that comes is right.
 
 use std::time::Duration;
-use tailwater_control::Reason;
 use tailwater_control::asqm::{Asqm, Policy};
 use tailwater_control::catalog::Spec;
+use tailwater_control::{Reason, Site};
 use tailwater_load::application::{Order, Place};
 use tailwater_load::work::Spinner;
 use tailwater_rt::client::{CallError, ChannelConfig, Client};
@@ -26,7 +26,7 @@ fn answered_and_refused(policy: Policy) -> (usize, usize) {
     let locks = Some(rules);
     let place = Place { loops: 1, workers: 0, locks, spinner: Spinner::of_speed(1.0) };
     let router = search.router(&place).expect("it serves");
-    let controller = Spec::named("none").build(WAIT, 1, 1).expect("a controller");
+    let controller = Spec::named("none").build(&Site::one_loop(WAIT, 1)).expect("a controller");
     let config = ServerConfig { locks, ..ServerConfig::default() };
     let server = Server::start(config, controller.admission.clone(), router).expect("it starts");
     let client = ChannelConfig::new(server.address().clone());

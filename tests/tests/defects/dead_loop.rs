@@ -5,6 +5,7 @@ use std::net::TcpStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::time::Duration;
+use tailwater_control::Site;
 use tailwater_control::catalog::Spec;
 use tailwater_core::{Event, Silent};
 use tailwater_rt::{Address, Reply, Request, Router, Server, ServerConfig};
@@ -38,7 +39,7 @@ fn hanging(address: &Address, clients: u32) -> u32 {
 #[test]
 fn a_controller_that_was_built_for_fewer_loops_is_refused() {
     for name in ["breakwater", "dagor", "codel", "gradient"] {
-        let few = Spec::named(name).build(SLO, 1, 1).expect("the test's controller");
+        let few = Spec::named(name).build(&Site::one_loop(SLO, 1)).expect("the test's controller");
         let config = ServerConfig { loops: 2, ..ServerConfig::default() };
         if let Ok(server) = Server::start(config, few.admission, echo()) {
             let mut clients = [Peer::connect(server.address()), Peer::connect(server.address())];

@@ -3,6 +3,7 @@
 use super::{Outcome, Watch, payload};
 use crate::peer::Case;
 use std::time::{Duration, Instant};
+use tailwater_control::Site;
 use tailwater_control::catalog::{Controller, Spec};
 use tailwater_core::MethodId;
 use tailwater_rt::Address;
@@ -45,7 +46,7 @@ struct Fleet {
 impl Fleet {
     fn connect(case: Case, port: u16, root: Option<&str>) -> Result<Self, String> {
         let controller: Controller = Spec::named("none")
-            .build(Duration::from_secs(1), 1, 0)
+            .build(&Site::one_loop(Duration::from_secs(1), 0))
             .map_err(|error| error.to_string())?;
         let mut config = ChannelConfig::new(Address::Tcp(([127, 0, 0, 1], port).into()));
         if let Some(root) = root {

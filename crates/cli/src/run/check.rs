@@ -1,5 +1,6 @@
 //! What only the catalog can tell about a scenario: whether its controllers exist and make sense.
 
+use tailwater_control::Site;
 use tailwater_control::catalog::Spec;
 use tailwater_workload::Scenario;
 use tailwater_workload::scenario::{ControllerSpec, ScenarioError};
@@ -24,7 +25,7 @@ pub(crate) fn profile(controller: &ControllerSpec) -> String {
 pub(crate) fn controllers(scenario: &Scenario) -> Result<(), ScenarioError> {
     for controller in &scenario.controllers {
         for &slo in &scenario.slo {
-            if let Err(error) = spec(controller).build(slo, 1, 0) {
+            if let Err(error) = spec(controller).build(&Site::one_loop(slo, 0)) {
                 let place = controller.place_of(&error.culprit);
                 return Err(scenario.error_at(place, error.message));
             }

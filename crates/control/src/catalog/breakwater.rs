@@ -9,6 +9,7 @@ use crate::breakwater::{
     LastCredit, RoundTrip, Signal, Trust,
 };
 use crate::client::OpenGate;
+use crate::site::Site;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,9 +17,21 @@ pub(super) static BREAKWATER: Family<Config> = Family {
     name: "breakwater",
     summary: "credits issued from the server's queueing delay (OSDI '20)",
     profiles: &[
-        Profile { name: "default", server: Config::tuned, client: clients::for_a_share },
-        Profile { name: "paper", server: Config::paper, client: clients::for_the_slo },
-        Profile { name: "artifact", server: Config::artifact, client: clients::briefly },
+        Profile {
+            name: "default",
+            server: |site| Config::tuned(site.slo, site.serving_cores()),
+            client: clients::for_a_share,
+        },
+        Profile {
+            name: "paper",
+            server: |site| Config::paper(site.slo, site.serving_cores()),
+            client: clients::for_the_slo,
+        },
+        Profile {
+            name: "artifact",
+            server: |site| Config::artifact(site.slo, site.serving_cores()),
+            client: clients::briefly,
+        },
     ],
     settings: &[DELAY_LAW, INTERVAL, POOL, AQM],
     server,
@@ -31,17 +44,17 @@ pub(super) static AQM_ONLY: Family<Config> = Family {
     profiles: &[
         Profile {
             name: "default",
-            server: |slo, cores| without_credits(Config::tuned(slo, cores)),
+            server: |site| without_credits(Config::tuned(site.slo, site.serving_cores())),
             client: clients::open,
         },
         Profile {
             name: "paper",
-            server: |slo, cores| without_credits(Config::paper(slo, cores)),
+            server: |site| without_credits(Config::paper(site.slo, site.serving_cores())),
             client: clients::open,
         },
         Profile {
             name: "artifact",
-            server: |slo, cores| without_credits(Config::artifact(slo, cores)),
+            server: |site| without_credits(Config::artifact(site.slo, site.serving_cores())),
             client: clients::open,
         },
     ],
@@ -55,8 +68,8 @@ fn without_credits(config: Config) -> Config {
 }
 
 /// Any controller that is a Breakwater by its configuration.
-pub(super) fn server(config: &Config, shards: usize, seed: u64) -> Built {
-    Ok(Arc::new(Breakwater::new(*config, shards, seed)?))
+pub(super) fn server(config: &Config, site: &Site) -> Built {
+    Ok(Arc::new(Breakwater::new(*config, site.loops, site.seed)?))
 }
 
 /// The law that sizes the pool by delay.

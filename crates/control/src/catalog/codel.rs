@@ -12,12 +12,12 @@ pub(super) static CODEL: Family<Config> = Family {
     name: "codel",
     summary: "sheds at the head of the queue while even its shortest wait is too long (RFC 8289)",
     profiles: &[
-        Profile { name: "default", server: |slo, _| Config::tuned(slo), client: clients::open },
-        Profile { name: "paper", server: |slo, _| Config::paper(slo), client: clients::open },
-        Profile { name: "original", server: |_, _| Config::rfc(), client: clients::open },
+        Profile { name: "default", server: |site| Config::tuned(site.slo), client: clients::open },
+        Profile { name: "paper", server: |site| Config::paper(site.slo), client: clients::open },
+        Profile { name: "original", server: |_| Config::rfc(), client: clients::open },
     ],
     settings: &[LAW],
-    server: |config, shards, _| Ok(Arc::new(Codel::new(*config, shards)?)),
+    server: |config, site| Ok(Arc::new(Codel::new(*config, site.loops)?)),
     gate: |_, _| Box::new(OpenGate),
 };
 

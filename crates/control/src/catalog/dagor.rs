@@ -12,13 +12,17 @@ pub(super) static DAGOR: Family<Config> = Family {
     name: "dagor",
     summary: "sheds by priority from the server's queueing delay, at both ends (SoCC '18)",
     profiles: &[
-        Profile { name: "default", server: |slo, _| Config::tuned(slo), client: clients::open },
-        Profile { name: "paper", server: |slo, _| Config::paper(slo), client: clients::open },
-        Profile { name: "artifact", server: |slo, _| Config::artifact(slo), client: clients::open },
-        Profile { name: "original", server: |_, _| Config::original(), client: clients::open },
+        Profile { name: "default", server: |site| Config::tuned(site.slo), client: clients::open },
+        Profile { name: "paper", server: |site| Config::paper(site.slo), client: clients::open },
+        Profile {
+            name: "artifact",
+            server: |site| Config::artifact(site.slo),
+            client: clients::open,
+        },
+        Profile { name: "original", server: |_| Config::original(), client: clients::open },
     ],
     settings: &[LAW, LEVELS, CLIENT],
-    server: |config, shards, _| Ok(Arc::new(Dagor::new(*config, shards)?)),
+    server: |config, site| Ok(Arc::new(Dagor::new(*config, site.loops)?)),
     gate: |config, seed| Box::new(DagorGate::new(*config, Rng::from_seed(seed))),
 };
 

@@ -12,9 +12,21 @@ pub(super) static EFFICIENCY: Family<Config> = Family {
     name: "efficiency",
     summary: "credits issued while more of them serve more (Protego, NSDI '23)",
     profiles: &[
-        Profile { name: "default", server: Config::efficiency_tuned, client: clients::for_a_share },
-        Profile { name: "paper", server: Config::efficiency_paper, client: clients::for_the_slo },
-        Profile { name: "artifact", server: Config::efficiency_artifact, client: clients::briefly },
+        Profile {
+            name: "default",
+            server: |site| Config::efficiency_tuned(site.slo, site.serving_cores()),
+            client: clients::for_a_share,
+        },
+        Profile {
+            name: "paper",
+            server: |site| Config::efficiency_paper(site.slo, site.serving_cores()),
+            client: clients::for_the_slo,
+        },
+        Profile {
+            name: "artifact",
+            server: |site| Config::efficiency_artifact(site.slo, site.serving_cores()),
+            client: clients::briefly,
+        },
     ],
     settings: &[LAW, DELAY_LAW, POOL, AQM],
     server,

@@ -5,6 +5,7 @@ use super::{Controller, Setting, Spec, SpecError};
 use crate::client::{ClientConfig, Gate};
 use crate::guard::{Guarded, Mode, Switch};
 use crate::server::Admission;
+use crate::site::Site;
 use std::sync::Arc;
 use std::time::Duration;
 use tailwater_core::Rng;
@@ -19,9 +20,9 @@ pub(super) struct Family<C: 'static> {
     pub(super) profiles: &'static [Profile<C>],
     /// Tables of its own settings; those of all controllers need no mention.
     pub(super) settings: &'static [&'static [Key<Draft<C>>]],
-    /// Checks the configuration and builds the server's half for so many loops. The last number is
-    /// the seed. A complaint begins with the name of the setting at fault.
-    pub(super) server: fn(&C, usize, u64) -> Built,
+    /// Checks the configuration and builds the server's half. A complaint begins with the name of the
+    /// setting at fault.
+    pub(super) server: fn(&C, &Site) -> Built,
     /// The gate of one client; the number is a seed of that client's own.
     pub(super) gate: fn(&C, u64) -> Box<dyn Gate>,
 }
@@ -32,8 +33,8 @@ pub(super) type Built = Result<Arc<dyn Admission>, String>;
 /// A named starting point.
 pub(super) struct Profile<C: 'static> {
     pub(super) name: &'static str,
-    /// From the objective and the server's loops.
-    pub(super) server: fn(Duration, u32) -> C,
+    /// From what is known of the server.
+    pub(super) server: fn(&Site) -> C,
     /// How a client queues, from the objective.
     pub(super) client: fn(Duration) -> ClientConfig,
 }
@@ -59,13 +60,7 @@ pub(super) trait AnyFamily: Sync {
     fn profiles(&self) -> Vec<&'static str>;
     /// Its own, without the common ones.
     fn settings(&self) -> Vec<Setting>;
-    fn build(
-        &self,
-        spec: &Spec,
-        slo: Duration,
-        shards: usize,
-        seed: u64,
-    ) -> Result<Controller, SpecError>;
+    fn build(&self, spec: &Spec, site: &Site) -> Result<Controller, SpecError>;
 }
 
 impl<C: Clone + Send + Sync + 'static> AnyFamily for Family<C> {
@@ -87,24 +82,18 @@ impl<C: Clone + Send + Sync + 'static> AnyFamily for Family<C> {
             .collect()
     }
 
-    fn build(
-        &self,
-        spec: &Spec,
-        slo: Duration,
-        shards: usize,
-        seed: u64,
-    ) -> Result<Controller, SpecError> {
-        let draft = self.draft(spec, slo, u32::try_from(shards).unwrap_or(u32::MAX))?;
+    fn build(&self, spec: &Spec, site: &Site) -> Result<Controller, SpecError> {
+        let draft = self.draft(spec, site)?;
         let Draft { server: config, common } = draft;
         if !(0.0..=1.0).contains(&common.shed_cap) {
             let message = format!("shed_cap is {}; 0 to 1 is needed", common.shed_cap);
             return Err(SpecError::new("shed_cap", message));
         }
-        let inner = (self.server)(&config, shards, seed)
+        let inner = (self.server)(&config, site)
             .map_err(|message| SpecError::new(self.culprit(&message), message))?;
         let switch = Arc::new(Switch::new(common.mode));
         let admission = Arc::new(Guarded::new(inner, Arc::clone(&switch), common.shed_cap));
-        let (rng, gate) = (Rng::from_seed(seed), self.gate);
+        let (rng, gate) = (Rng::from_seed(site.seed), self.gate);
         let gate = move |index| gate(&config, rng.split(&format!("client {index}")).seed());
         Ok(Controller { admission, switch, client: common.client, gate: Arc::new(gate) })
     }
@@ -112,15 +101,15 @@ impl<C: Clone + Send + Sync + 'static> AnyFamily for Family<C> {
 
 impl<C> Family<C> {
     /// The profile, and then the overrides in their order.
-    fn draft(&self, spec: &Spec, slo: Duration, cores: u32) -> Result<Draft<C>, SpecError> {
+    fn draft(&self, spec: &Spec, site: &Site) -> Result<Draft<C>, SpecError> {
         let named = self.profiles.iter().find(|profile| profile.name == spec.profile);
         let profile = named.ok_or_else(|| {
             let known: Vec<_> = self.profiles.iter().map(|profile| profile.name).collect();
             SpecError::unknown("profile", &spec.profile, &known)
         })?;
-        let client = (profile.client)(slo);
-        let common = Common { slo, client, mode: Mode::Enforce, shed_cap: 1.0 };
-        let mut draft = Draft { server: (profile.server)(slo, cores), common };
+        let client = (profile.client)(site.slo);
+        let common = Common { slo: site.slo, client, mode: Mode::Enforce, shed_cap: 1.0 };
+        let mut draft = Draft { server: (profile.server)(site), common };
         for (key, value) in &spec.overrides {
             self.apply(&mut draft, key, value)?;
         }

@@ -12,12 +12,16 @@ pub(super) static GRADIENT: Family<Config> = Family {
     name: "gradient",
     summary: "a limit on requests in the server, by present against usual times (Gradient2)",
     profiles: &[
-        Profile { name: "default", server: Config::tuned, client: clients::open },
-        Profile { name: "paper", server: |_, _| Config::paper(), client: clients::open },
-        Profile { name: "artifact", server: |_, _| Config::artifact(), client: clients::open },
+        Profile {
+            name: "default",
+            server: |site| Config::tuned(site.slo, site.serving_cores()),
+            client: clients::open,
+        },
+        Profile { name: "paper", server: |_| Config::paper(), client: clients::open },
+        Profile { name: "artifact", server: |_| Config::artifact(), client: clients::open },
     ],
     settings: &[LIMIT, SAMPLES],
-    server: |config, _, _| Ok(Arc::new(Gradient::new(*config)?)),
+    server: |config, _| Ok(Arc::new(Gradient::new(*config)?)),
     gate: |_, _| Box::new(OpenGate),
 };
 

@@ -22,12 +22,12 @@ pub use settings::Setting;
 use crate::client::{Client, ClientConfig, Gate};
 use crate::guard::Switch;
 use crate::server::Admission;
+use crate::site::Site;
 use family::AnyFamily;
 use serde::{Deserialize, Serialize};
 use settings::COMMON;
 use std::fmt;
 use std::sync::{Arc, LazyLock};
-use std::time::Duration;
 
 /// Every controller there is, in the order of the help.
 static FAMILIES: &[&dyn AnyFamily] = &[
@@ -100,18 +100,17 @@ impl Spec {
         Self { name: name.into(), profile: "default".into(), overrides: Vec::new() }
     }
 
-    /// Checks everything and builds both ends for an objective of `slo` and a server of `shards`
-    /// loops. `seed` decides random choices.
+    /// Checks everything and builds both ends for a server at `site`.
     ///
     /// # Errors
     /// Names the part of the spec that is wrong, what was found and what is known.
-    pub fn build(&self, slo: Duration, shards: usize, seed: u64) -> Result<Controller, SpecError> {
+    pub fn build(&self, site: &Site) -> Result<Controller, SpecError> {
         let family = FAMILIES.iter().find(|family| family.name() == self.name);
         let family = family.ok_or_else(|| {
             let known: Vec<_> = FAMILIES.iter().map(|family| family.name()).collect();
             SpecError::unknown("controller", &self.name, &known)
         })?;
-        family.build(self, slo, shards, seed)
+        family.build(self, site)
     }
 }
 

@@ -10,11 +10,11 @@ pub(super) static NONE: Family<()> = Family {
     name: "none",
     summary: "no control: every request is sent and served",
     profiles: &[
-        Profile { name: "default", server: |_, _| (), client: clients::open },
-        Profile { name: "paper", server: |_, _| (), client: clients::open },
-        Profile { name: "artifact", server: |_, _| (), client: clients::open },
+        Profile { name: "default", server: |_| (), client: clients::open },
+        Profile { name: "paper", server: |_| (), client: clients::open },
+        Profile { name: "artifact", server: |_| (), client: clients::open },
     ],
     settings: &[],
-    server: |(), _, _| Ok(Arc::new(NoControl)),
+    server: |(), _| Ok(Arc::new(NoControl)),
     gate: |(), _| Box::new(OpenGate),
 };

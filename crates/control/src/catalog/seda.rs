@@ -14,12 +14,12 @@ pub(super) static SEDA: Family<Config> = Family {
     name: "seda",
     summary: "each client limits its rate by the tail it sees (USITS '03, as in OSDI '20)",
     profiles: &[
-        Profile { name: "default", server: |slo, _| Config::tuned(slo), client: waiting },
-        Profile { name: "paper", server: |slo, _| Config::paper(slo), client: published },
-        Profile { name: "artifact", server: |slo, _| Config::artifact(slo), client: published },
+        Profile { name: "default", server: |site| Config::tuned(site.slo), client: waiting },
+        Profile { name: "paper", server: |site| Config::paper(site.slo), client: published },
+        Profile { name: "artifact", server: |site| Config::artifact(site.slo), client: published },
     ],
     settings: &[LAW, BUCKET],
-    server: |config, _, _| {
+    server: |config, _| {
         config.check()?;
         Ok(Arc::new(LeftToClients("seda")))
     },

@@ -1,6 +1,7 @@
 //! What the catalog accepts and what it says otherwise.
 
 use super::*;
+use std::time::Duration;
 
 const SLO: Duration = Duration::from_micros(200);
 
@@ -8,7 +9,7 @@ fn with(overrides: &[(&str, &str)]) -> Result<Controller, SpecError> {
     let mut spec = Spec::named("breakwater");
     spec.overrides =
         overrides.iter().map(|(key, value)| ((*key).into(), (*value).into())).collect();
-    spec.build(SLO, 1, 1)
+    spec.build(&Site::one_loop(SLO, 1))
 }
 
 fn complaint(overrides: &[(&str, &str)]) -> String {
@@ -23,9 +24,22 @@ fn every_controller_and_profile_builds() {
         for profile in profiles {
             assert!(PROFILES.iter().any(|(known, _)| *known == profile), "{profile} has no help");
             let spec = Spec { profile: profile.into(), ..Spec::named(family.name()) };
-            let controller = spec.build(SLO, 2, 1).unwrap();
+            let controller = spec.build(&Site::of_loops(SLO, 2, 1)).unwrap();
             assert_eq!(controller.admission.name(), family.name());
         }
+    }
+}
+
+/// C_min and the artifact's smallest pool are the cores, however many loops they serve.
+#[test]
+fn cores_and_not_loops_bound_the_pool_from_below() {
+    for name in ["breakwater", "efficiency", "gradient"] {
+        let pool = |loops, cores| {
+            let site = Site { loops, cores, ..Site::one_loop(SLO, 1) };
+            Spec::named(name).build(&site).unwrap().admission.gauges().pool
+        };
+        assert_eq!(pool(10, 10), pool(1, 10), "{name}");
+        assert!(pool(1, 100) > pool(100, 1), "{name}");
     }
 }
 
@@ -43,11 +57,11 @@ fn errors_say_what_was_found_and_what_is_needed() {
     assert_eq!(complaint(&[("alpha", "2")]), "alpha is 2; a number from 0 to 1 is needed");
     assert_eq!(complaint(&[("shed_cap", "1.5")]), "shed_cap is 1.5; 0 to 1 is needed");
     assert!(complaint(&[("alpha", "-1")]).contains("0 or more"));
-    let unknown = Spec::named("breakwatr").build(SLO, 1, 1).err().unwrap();
+    let unknown = Spec::named("breakwatr").build(&Site::one_loop(SLO, 1)).err().unwrap();
     let said = "controller 'breakwatr' is unknown; known are none, breakwater, ";
     assert!(unknown.message.starts_with(said), "{unknown}");
     let profile = Spec { profile: "papre".into(), ..Spec::named("breakwater") };
-    let unknown = profile.build(SLO, 1, 1).err().unwrap();
+    let unknown = profile.build(&Site::one_loop(SLO, 1)).err().unwrap();
     assert_eq!(unknown.message, "profile 'papre' is unknown; known are default, paper, artifact");
 }
 
@@ -147,7 +161,7 @@ fn every_setting_of_every_controller_accepts_a_sensible_value() {
                 overrides.insert(0, ("interval".into(), "1ms".into()));
             }
             let spec = Spec { overrides, ..Spec::named(controller) };
-            let built = spec.build(SLO, 1, 1);
+            let built = spec.build(&Site::one_loop(SLO, 1));
             assert!(built.is_ok(), "{spec}: {}", built.err().unwrap());
         }
     }
@@ -156,7 +170,8 @@ fn every_setting_of_every_controller_accepts_a_sensible_value() {
 #[test]
 fn a_setting_of_another_controller_is_refused_with_their_names() {
     let overrides = vec![("drop_threshold".into(), "80us".into())];
-    let error = Spec { overrides, ..Spec::named("none") }.build(SLO, 1, 1).err().unwrap();
+    let error =
+        Spec { overrides, ..Spec::named("none") }.build(&Site::one_loop(SLO, 1)).err().unwrap();
     assert_eq!(error.culprit, "drop_threshold");
     let said = "setting 'drop_threshold' does not apply to none; it is one of breakwater, ";
     assert!(error.message.starts_with(said), "{error}");

@@ -14,15 +14,15 @@ pub(super) static WINDOW: Family<Config> = Family {
     name: "window",
     summary: "each client bounds its requests on their way, as TCP does (ORCA, as in OSDI '20 §2)",
     profiles: &[
-        Profile { name: "default", server: |slo, _| Config::tuned(slo), client: waiting },
+        Profile { name: "default", server: |site| Config::tuned(site.slo), client: waiting },
         Profile {
             name: "paper",
-            server: |slo, _| Config::paper(slo),
+            server: |site| Config::paper(site.slo),
             client: clients::for_the_slo,
         },
     ],
     settings: &[OWN],
-    server: |config, _, _| {
+    server: |config, _| {
         config.check()?;
         Ok(Arc::new(LeftToClients("window")))
     },

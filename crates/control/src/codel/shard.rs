@@ -2,7 +2,7 @@
 
 use super::config::Config;
 use super::law::Law;
-use crate::server::{Arrival, Completion, Offer, Reached, Reason, Shard, Verdict, Wish};
+use crate::server::{Arrival, Completion, Offer, Reached, Reason, Shard, Verdict};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
@@ -58,10 +58,6 @@ impl Shard for CodelShard {
         self.note_drained();
     }
 
-    fn on_deregister(&mut self, _: Instant, _: SessionId, _: &mut dyn Observer) {}
-
-    fn on_demand(&mut self, _: Instant, _: SessionId, _: u32, _: u32) {}
-
     fn on_request(
         &mut self,
         _: Instant,
@@ -94,8 +90,6 @@ impl Shard for CodelShard {
         Verdict::Admit
     }
 
-    fn on_sent(&mut self, _: Instant, _: SessionId) {}
-
     fn on_done(&mut self, _: Instant, id: SessionId, done: &Completion) -> Offer {
         if done.reached == Reached::Queue {
             self.dequeue(id, 1);
@@ -109,13 +103,5 @@ impl Shard for CodelShard {
         if self.queued == 0 {
             self.publish(delay);
         }
-    }
-
-    fn next_deadline(&self, _: Instant) -> Option<Instant> {
-        None
-    }
-
-    fn poll_wish(&mut self, _: Instant, _: &mut dyn Observer) -> Option<Wish> {
-        None
     }
 }

@@ -1,7 +1,7 @@
 //! One loop's half of a DAGOR server: compares levels and keeps the tally.
 
 use super::regulator::{Shared, Tally};
-use crate::server::{Arrival, Completion, Offer, Outcome, Reached, Reason, Shard, Verdict, Wish};
+use crate::server::{Arrival, Completion, Offer, Outcome, Reached, Reason, Shard, Verdict};
 use std::sync::Arc;
 use std::time::Duration;
 use tailwater_core::{Event, Instant, Observer, SessionId};
@@ -30,12 +30,6 @@ impl Shard for DagorShard {
     fn on_open(&mut self, _: Instant, _: SessionId, _: &mut dyn Observer) -> Offer {
         self.offer()
     }
-
-    fn on_close(&mut self, _: Instant, _: SessionId, _: &mut dyn Observer) {}
-
-    fn on_deregister(&mut self, _: Instant, _: SessionId, _: &mut dyn Observer) {}
-
-    fn on_demand(&mut self, _: Instant, _: SessionId, _: u32, _: u32) {}
 
     fn on_request(
         &mut self,
@@ -66,8 +60,6 @@ impl Shard for DagorShard {
         Verdict::Admit
     }
 
-    fn on_sent(&mut self, _: Instant, _: SessionId) {}
-
     fn on_done(&mut self, _: Instant, _: SessionId, done: &Completion) -> Offer {
         // What waited past its deadline is the longest wait there is. Left out, the mean of the rest
         // could never exceed a deadline below the limit.
@@ -85,9 +77,5 @@ impl Shard for DagorShard {
 
     fn next_deadline(&self, now: Instant) -> Option<Instant> {
         self.shared.next_deadline(now)
-    }
-
-    fn poll_wish(&mut self, _: Instant, _: &mut dyn Observer) -> Option<Wish> {
-        None
     }
 }

@@ -2,7 +2,7 @@
 
 use super::Shared;
 use super::window::Sample;
-use crate::server::{Arrival, Completion, Offer, Outcome, Reason, Shard, Verdict, Wish};
+use crate::server::{Arrival, Completion, Offer, Outcome, Reason, Shard, Verdict};
 use std::sync::Arc;
 use std::time::Duration;
 use tailwater_core::{Event, Instant, Observer, SessionId};
@@ -52,10 +52,6 @@ impl Shard for GradientShard {
         self.shared.leave(closed.admitted);
     }
 
-    fn on_deregister(&mut self, _: Instant, _: SessionId, _: &mut dyn Observer) {}
-
-    fn on_demand(&mut self, _: Instant, _: SessionId, _: u32, _: u32) {}
-
     fn on_request(
         &mut self,
         now: Instant,
@@ -74,19 +70,6 @@ impl Shard for GradientShard {
         Verdict::Shed(Reason::Limit)
     }
 
-    fn on_start(
-        &mut self,
-        _: Instant,
-        _: SessionId,
-        _: Duration,
-        _: Option<Duration>,
-        _: &mut dyn Observer,
-    ) -> Verdict {
-        Verdict::Admit
-    }
-
-    fn on_sent(&mut self, _: Instant, _: SessionId) {}
-
     fn on_done(&mut self, now: Instant, id: SessionId, done: &Completion) -> Offer {
         // What was shed tells nothing of how long serving takes.
         if done.outcome == Outcome::Served {
@@ -96,15 +79,5 @@ impl Shard for GradientShard {
         }
         self.settle(id, done.outcome);
         Offer::OPEN
-    }
-
-    fn on_tick(&mut self, _: Instant, _: Duration, _: &mut dyn Observer) {}
-
-    fn next_deadline(&self, _: Instant) -> Option<Instant> {
-        None
-    }
-
-    fn poll_wish(&mut self, _: Instant, _: &mut dyn Observer) -> Option<Wish> {
-        None
     }
 }

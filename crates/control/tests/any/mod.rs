@@ -11,7 +11,7 @@ use server::Server;
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 use tailwater_control::catalog::{Controller, Spec};
-use tailwater_control::{Action, Call, Client, Dispatch, Offer, Reason, Reply, Shard};
+use tailwater_control::{Action, Call, Client, Dispatch, Offer, Reason, Reply, Shard, Site};
 use tailwater_core::{Instant, RequestId, SessionId, Stamp};
 
 pub(crate) const SLO: Duration = Duration::from_micros(200);
@@ -61,7 +61,8 @@ impl World {
         clients: usize,
         wrap: impl Fn(Box<dyn Shard>) -> Box<dyn Shard>,
     ) -> Self {
-        let controller = spec.build(SLO, shards, 1).expect("a profile of the catalog");
+        let controller =
+            spec.build(&Site::of_loops(SLO, shards, 1)).expect("a profile of the catalog");
         let shard = |index| wrap(controller.admission.clone().shard(index));
         let servers = (0..shards).map(|index| Server::new(shard(index))).collect();
         let peer = |index| Peer {

@@ -5,6 +5,7 @@ use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::select;
 use std::time::Duration;
+use tailwater_control::Site;
 use tailwater_control::catalog::{Controller, Spec};
 use tailwater_control::guard::Mode;
 
@@ -102,7 +103,8 @@ impl Setup {
             profile: self.profile.into(),
             overrides: overrides.into_iter().map(|(key, value)| (key.into(), value)).collect(),
         };
-        spec.build(SLO, self.shards, self.seed).expect("every drawn setup is a sound one")
+        spec.build(&Site::of_loops(SLO, self.shards, self.seed))
+            .expect("every drawn setup is a sound one")
     }
 }
 

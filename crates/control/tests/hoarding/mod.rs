@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
+use tailwater_control::Site;
 use tailwater_control::catalog::{Controller, Spec};
 use tailwater_control::{
     Action, Arrival, Call, Client, Completion, Dispatch, Offer, Outcome, Reached, Reply, Shard,
@@ -112,7 +113,7 @@ pub(crate) fn run(spec: &Spec, hoarders: Hoarders, phases: &[Phase], every: Dura
 
 impl Model {
     fn new(spec: &Spec, hoarders: Hoarders, every: Duration) -> Self {
-        let controller = spec.build(SLO, 1, 1).expect("a sound spec");
+        let controller = spec.build(&Site::one_loop(SLO, 1)).expect("a sound spec");
         let shard = controller.admission.clone().shard(0);
         let mut model = Self {
             now: Instant::ZERO,

@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
+use tailwater_control::Site;
 use tailwater_control::catalog::{Controller, Spec};
 use tailwater_control::{
     Action, Arrival, Call, Client, Completion, Dispatch, Offer, Outcome, Reached, Reason, Reply,
@@ -77,7 +78,7 @@ struct Model {
 
 /// `offered_rps` for so long under this controller.
 pub(crate) fn run(spec: &Spec, offered_rps: f64, length: Duration) -> Outcomes {
-    let controller = spec.build(SLO, 1, 1).expect("a sound spec");
+    let controller = spec.build(&Site::one_loop(SLO, 1)).expect("a sound spec");
     let mut model = Model::new(controller, offered_rps);
     let (half, end) = (Instant::ZERO + length / 2, Instant::ZERO + length);
     model.until(half);

@@ -169,11 +169,13 @@ mod tests {
     use super::super::shared::Inbox;
     use super::*;
     use crate::ServerConfig;
+    use tailwater_control::Site;
     use tailwater_control::catalog::Spec;
 
     #[test]
     fn a_listener_that_only_fails_is_not_looked_at_in_a_busy_loop() {
-        let controller = Spec::named("none").build(Duration::from_secs(1), 1, 0).unwrap();
+        let controller =
+            Spec::named("none").build(&Site::one_loop(Duration::from_secs(1), 0)).unwrap();
         let inboxes = vec![Inbox::new().unwrap()];
         let shared =
             Shared::new(ServerConfig::default(), controller.admission.clone(), inboxes.into());

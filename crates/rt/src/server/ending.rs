@@ -99,7 +99,7 @@ mod tests {
     use std::sync::mpsc::{Sender, channel};
     use std::sync::{Arc, Mutex};
     use std::time::Duration;
-    use tailwater_control::{Admission, Arrival, Gauges, Offer, Shard, Verdict, Wish};
+    use tailwater_control::{Admission, Arrival, Gauges, Offer, Shard, Verdict};
     use tailwater_core::{Observer, SessionId};
 
     /// Admits everything, and tells how it ended.
@@ -120,12 +120,6 @@ mod tests {
     struct TellsShard(Sender<Completion>);
 
     impl Shard for TellsShard {
-        fn on_open(&mut self, _: Instant, _: SessionId, _: &mut dyn Observer) -> Offer {
-            Offer::OPEN
-        }
-        fn on_close(&mut self, _: Instant, _: SessionId, _: &mut dyn Observer) {}
-        fn on_deregister(&mut self, _: Instant, _: SessionId, _: &mut dyn Observer) {}
-        fn on_demand(&mut self, _: Instant, _: SessionId, _: u32, _: u32) {}
         fn on_request(
             &mut self,
             _: Instant,
@@ -136,27 +130,9 @@ mod tests {
         ) -> Verdict {
             Verdict::Admit
         }
-        fn on_start(
-            &mut self,
-            _: Instant,
-            _: SessionId,
-            _: Duration,
-            _: Option<Duration>,
-            _: &mut dyn Observer,
-        ) -> Verdict {
-            Verdict::Admit
-        }
-        fn on_sent(&mut self, _: Instant, _: SessionId) {}
         fn on_done(&mut self, _: Instant, _: SessionId, done: &Completion) -> Offer {
             self.0.send(*done).unwrap();
             Offer::OPEN
-        }
-        fn on_tick(&mut self, _: Instant, _: Duration, _: &mut dyn Observer) {}
-        fn next_deadline(&self, _: Instant) -> Option<Instant> {
-            None
-        }
-        fn poll_wish(&mut self, _: Instant, _: &mut dyn Observer) -> Option<Wish> {
-            None
         }
     }
 

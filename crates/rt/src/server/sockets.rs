@@ -155,6 +155,7 @@ mod tests {
     use crate::service::Request;
     use std::future::{Ready, ready};
     use std::time::Duration;
+    use tailwater_control::Site;
     use tailwater_control::catalog::Spec;
     use tailwater_core::{MethodId, RequestId, Stamp};
     use tailwater_wire::{Hello, Limits, VERSION_MAX, VERSION_MIN};
@@ -193,7 +194,7 @@ mod tests {
     fn what_comes_beside_a_long_handler_waits_in_the_queue() {
         // So long that the test's own thread is not off its core for as long between two sockets.
         let share = Duration::from_millis(200);
-        let none = Spec::named("none").build(share, 1, 0).unwrap();
+        let none = Spec::named("none").build(&Site::one_loop(share, 0)).unwrap();
         let config = ServerConfig { drain_every: share, ..ServerConfig::default() };
         let mut event_loop: EventLoop<Ready<Reply>> = event_loop(config, none.admission);
         let mut clients = Vec::new();

@@ -34,9 +34,6 @@ impl Shard for Stub {
     fn on_open(&mut self, _: Instant, _: SessionId, _: &mut dyn Observer) -> Offer {
         Offer { window: 1, seq: 0, level: 0 }
     }
-    fn on_close(&mut self, _: Instant, _: SessionId, _: &mut dyn Observer) {}
-    fn on_deregister(&mut self, _: Instant, _: SessionId, _: &mut dyn Observer) {}
-    fn on_demand(&mut self, _: Instant, _: SessionId, _: u32, _: u32) {}
     fn on_request(
         &mut self,
         _: Instant,
@@ -57,16 +54,8 @@ impl Shard for Stub {
     ) -> Verdict {
         self.verdict
     }
-    fn on_sent(&mut self, _: Instant, _: SessionId) {}
     fn on_done(&mut self, _: Instant, _: SessionId, _: &Completion) -> Offer {
         self.offer()
-    }
-    fn on_tick(&mut self, _: Instant, _: Duration, _: &mut dyn Observer) {}
-    fn next_deadline(&self, _: Instant) -> Option<Instant> {
-        None
-    }
-    fn poll_wish(&mut self, _: Instant, _: &mut dyn Observer) -> Option<Wish> {
-        None
     }
 }
 

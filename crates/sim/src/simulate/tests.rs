@@ -39,7 +39,7 @@ fn complaint(policy: Policy) -> Option<Broken> {
     let plan = configuration.demand_plan(tailwater_core::Rate(0.0));
     let nothing = Service { distribution: Distribution::Constant, mean: Duration::ZERO };
     let stream = Stream::new(&plan, world.clients, &nothing, 1).unwrap();
-    let controller = Spec::named("none").build(world.slo, 1, 1).unwrap();
+    let controller = Spec::named("none").build(&world.node.site(world.slo, 1)).unwrap();
     simulate(&world, Load::Open(&mut stream.map(intended_of)), &controller).err()
 }
 
@@ -64,7 +64,7 @@ fn holders_that_run_first_are_found_at_the_end() {
         TEXT.replace("cores = 4", "cores = 2").replace("[[fault]]", "ahead = true\n[[fault]]");
     let scenario = Scenario::parse("x.toml", &text).unwrap();
     let mut world = world_of(&scenario, &scenario.configurations().remove(0), 1);
-    let controller = Spec::named("none").build(world.slo, 1, 1).unwrap();
+    let controller = Spec::named("none").build(&world.node.site(world.slo, 1)).unwrap();
     world.drain = Duration::ZERO;
     for _ in 0..64 {
         world.measure += Duration::from_nanos(7_919);

@@ -22,14 +22,6 @@ pub(crate) const fn ms(millis: u64) -> Duration {
 pub(crate) const SERVICE: Service =
     Service { distribution: Distribution::Exponential, mean: us(10) };
 
-/// The paper's testbed for a fraction of its time.
-pub(crate) fn paper() -> World {
-    World { warm_up: ms(100), measure: ms(100), ..World::paper(SEED) }
-}
-
-/// Capacity of [`paper`]: ten cores, 10 µs of service, 1.765 µs for messages.
-pub(crate) const PAPER_RPS: f64 = 850_000.0;
-
 /// One core behind loopback with 100 clients, which keeps debug builds quick.
 pub(crate) fn small() -> World {
     let mut world = World {
@@ -76,6 +68,6 @@ pub(crate) fn stepped(world: &World, steps: &[(f64, Duration)], spec: &Spec) -> 
     let steps = steps.iter().map(|&(rps, length)| Step { rate: Rate(rps), length });
     let plan = DemandPlan { steps: steps.collect(), arrivals: Arrivals::Poisson };
     let schedule = Schedule::build(&plan, world.clients, &SERVICE, world.seed).unwrap();
-    let controller = spec.build(world.slo, 1, SEED).unwrap();
+    let controller = spec.build(&world.node.site(world.slo, SEED)).unwrap();
     simulate_schedule(world, &schedule, &controller).unwrap()
 }

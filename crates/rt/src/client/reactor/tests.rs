@@ -4,8 +4,8 @@ use super::*;
 use crate::net::Address;
 use crate::{Reply, Request, Server, ServerConfig};
 use std::time::Duration;
-use tailwater_control::RetryConfig;
 use tailwater_control::catalog::Spec;
+use tailwater_control::{RetryConfig, Site};
 use tailwater_core::MethodId;
 
 /// Two replicas at which nothing listens.
@@ -15,7 +15,7 @@ fn reactor(retry: RetryConfig) -> Reactor {
 }
 
 fn reactor_of(addresses: Vec<Address>, retry: RetryConfig) -> Reactor {
-    let controller = Spec::named("none").build(Duration::from_secs(1), 1, 0).unwrap();
+    let controller = Spec::named("none").build(&Site::one_loop(Duration::from_secs(1), 0)).unwrap();
     let count = addresses.len();
     let replica = |address| Replica {
         config: ChannelConfig::new(address),
@@ -98,7 +98,7 @@ fn go_on_until_all_have_ended(reactor: &mut Reactor) {
 
 #[test]
 fn an_answer_that_was_read_before_its_deadline_was_looked_at_counts() {
-    let controller = Spec::named("none").build(Duration::from_secs(1), 1, 0).unwrap();
+    let controller = Spec::named("none").build(&Site::one_loop(Duration::from_secs(1), 0)).unwrap();
     let echo = |request: Request| async move { Reply::ok(request.payload) };
     let server = Server::start(ServerConfig::default(), controller.admission, echo).unwrap();
     let mut reactor = reactor_of(vec![server.address().clone()], RetryConfig::default());

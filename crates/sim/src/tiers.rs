@@ -16,7 +16,9 @@ use tailwater_workload::scenario::{
 /// The front of a scenario's server.
 pub(crate) fn front(scenario: &Scenario, slo: Duration) -> NodeSpec {
     let target = scenario.target(slo);
-    node(scenario, scenario.sim.cores, &scenario.server.paths, &scenario.server.locks, target)
+    let (loops, cores) = (scenario.server.loops, scenario.sim.cores);
+    let one_loop = node(scenario, cores, &scenario.server.paths, &scenario.server.locks, target);
+    NodeSpec { loops, stealing: scenario.sim.stealing, ..one_loop }
 }
 
 /// What its clients do about replicas.

@@ -445,17 +445,20 @@ impl Node {
     fn wake(&mut self, now: Instant, key: Key, ahead: bool, space: &mut Space) {
         if let Some(request) = space.request(key, "at waking") {
             request.queued = now;
-            let queue = if ahead { &mut self.ahead } else { &mut self.runnable };
+            let at = self.loop_of(request.client);
+            let run_loop = &mut self.loops[at];
+            let queue = if ahead { &mut run_loop.ahead } else { &mut run_loop.runnable };
             queue.push_back(key);
-            self.woken += 1;
+            run_loop.woken += 1;
         }
     }
 
     /// It leaves the run queue.
     pub(super) fn go_on(&mut self, now: Instant, key: Key, space: &mut Space) -> Option<Work> {
-        self.woken -= 1;
         let forgets = self.walk.as_ref()?.flaw.is(Planted::ForgetsTheRunQueue);
         let request = space.request(key, "at going on")?;
+        let at = self.loop_of(request.client);
+        self.loops[at].woken -= 1;
         let waited = now.since(request.queued);
         if !forgets {
             request.task.as_mut()?.budget.deduct(waited);

@@ -271,12 +271,12 @@ impl Scenario {
             repetitions: top.whole("repetitions", 1..=limits::REPETITIONS_MAX).unwrap_or(5),
             tiers: tier::read(top, &callees, &server),
             simulator_only: simulator_only(top, &in_server, &server),
+            sim: Sim::read(&section_of(top, "sim", sim::KEYS), server.loops),
             server,
             clients,
             demand,
             capacity: Capacity::read(&section_of(top, "capacity", capacity::KEYS)),
             controllers: controller::read(top),
-            sim: Sim::read(&section_of(top, "sim", sim::KEYS)),
             faults: fault::read(top, &fault::Stage { window: duration, replicas, tiers: &callees }),
         }
     }

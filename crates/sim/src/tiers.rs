@@ -112,7 +112,8 @@ pub(crate) fn spec_of(said: &ControllerSpec) -> Spec {
 
 fn node(scenario: &Scenario, cores: u32, paths: &[Path], locks: &Locks, slo: Duration) -> NodeSpec {
     let sim = &scenario.sim;
-    let paths = (!paths.is_empty()).then(|| Arc::new(Paths::new(paths, locks, slo)));
+    let paths = (!paths.is_empty())
+        .then(|| Arc::new(Paths { wake: sim.wake, ..Paths::new(paths, locks, slo) }));
     NodeSpec {
         cores,
         costs: Costs { receive: sim.receive, send: sim.send, shed: sim.shed },

@@ -18,7 +18,7 @@ pub(super) struct RunLoop {
     /// Bounded by what clients send; each entry belongs to a request or client that is accounted for.
     pub(super) packets: VecDeque<(Instant, Packet)>,
     pub(super) runnable: VecDeque<Key>,
-    /// Those that hold a lock and run before all others; empty unless [`Paths::ahead`](crate::Paths).
+    /// Those that hold a lock and run before all others; empty unless [`Paths::wake`](crate::Paths) says so.
     pub(super) ahead: VecDeque<Key>,
     /// How many of both have begun already and go on; they do not count against the queue's bound,
     /// since whoever let them in cannot send them away.

@@ -1,7 +1,8 @@
 //! Requests with paths: computing, locks and calls, step by step.
 //!
 //! A request that waits, for a lock or for another node, holds no core, as user-level threads do
-//! (Protego §4); who is woken goes to the end of the run queue. All waiting in this node is deducted
+//! (Protego §4). Who is woken goes to the end of the run queue, who is woken with a lock before all others
+//! unless the scenario says otherwise. All waiting in this node is deducted
 //! from the request's budget: in the packet queue, in the run queue, and for locks.
 
 use super::{Node, Work};
@@ -18,6 +19,7 @@ use std::time::Duration;
 use tailwater_control::asqm::{Budget, Entry, Estimator};
 use tailwater_control::{Client, Echo, Outcome, Reached, Reason};
 use tailwater_core::Instant;
+use tailwater_workload::scenario::Wake;
 use tailwater_workload::ways::{Acquire, Op};
 use tailwater_workload::{Service, request_seed};
 
@@ -437,7 +439,7 @@ impl Node {
             task.stage = Stage::Ready;
         }
         task.granted(now, lock, walk.paths.hand_off);
-        let ahead = walk.paths.ahead;
+        let ahead = walk.paths.wake == Wake::Front;
         self.wake(now, next, ahead, space);
     }
 

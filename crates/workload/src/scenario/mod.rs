@@ -41,7 +41,7 @@ pub use locks::{LockPolicy, Locks};
 pub use path::{CallStep, Hot, LockStep, Path, PathStep};
 pub use retry::{FirstReplica, Retry};
 pub use server::{Placement, Reception, Server, Transport};
-pub use sim::Sim;
+pub use sim::{Sim, Wake};
 pub use stalls::{StallKind, Stalls};
 pub use tier::Tier;
 
@@ -291,10 +291,8 @@ fn simulator_only(
     let path = in_server.item("path").filter(|_| calls);
     let path = path.map(|item| (item.place(), "requests that call tiers"));
     let replicas = in_server.item("replicas").map(|item| (item.place(), "replicas"));
-    let ahead = in_server.item("locks").filter(|_| server.locks.ahead);
-    let ahead = ahead.map(|item| (item.place(), "holders of locks that go ahead of others"));
     let fault = || top.item("fault").map(|item| (item.place(), "faults"));
-    path.or(replicas).or(ahead).or_else(fault)
+    path.or(replicas).or_else(fault)
 }
 
 fn duration(top: &Section<'_>, demand: &Demand) -> Duration {

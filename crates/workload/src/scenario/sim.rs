@@ -27,12 +27,37 @@ pub struct Sim {
     /// How long handlers run before waiting messages are parsed; zero: each is parsed at once, as by
     /// the dispatcher of Breakwater §3.1. Default 50 µs.
     pub parse_every: Duration,
+    /// Where a request goes that was handed a lock. Default to the front.
+    pub wake: Wake,
     /// When the machine takes a core away, and for how long: `tailwater probe` measures it. Default never.
     pub stalls: Stalls,
 }
 
-pub(super) const KEYS: &[&str] =
-    &["cores", "stealing", "rtt", "jitter", "receive", "send", "shed", "parse_every", "stalls"];
+/// Where a request goes that was handed a lock, and holds it from then on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Wake {
+    /// Before all else that waits for a core of its loop, as on the runtime of Protego's authors; ours gives
+    /// a woken handler its turn before a new request.
+    Front,
+    /// To the end of the run queue: with full cores every taken lock stays taken for as long as its next
+    /// holder waits there.
+    Back,
+}
+
+const WAKES: &[(&str, Wake)] = &[("front", Wake::Front), ("back", Wake::Back)];
+
+pub(super) const KEYS: &[&str] = &[
+    "cores",
+    "stealing",
+    "rtt",
+    "jitter",
+    "receive",
+    "send",
+    "shed",
+    "parse_every",
+    "wake",
+    "stalls",
+];
 
 impl Sim {
     /// Of a server with so many loops.
@@ -50,6 +75,7 @@ impl Sim {
             send: cost("send", 2_700),
             shed: cost("shed", 1_000),
             parse_every: cost("parse_every", 50_000),
+            wake: section.choice("wake", WAKES).unwrap_or(Wake::Front),
             stalls: section.item("stalls").map(|item| Stalls::read(&item)).unwrap_or_default(),
         }
     }

@@ -20,33 +20,38 @@ use tailwater_core::{Instant, SessionId, Silent};
 pub(crate) struct Control {
     admission: Arc<dyn Admission>,
     shards: Vec<Box<dyn Shard>>,
+    /// What was told and asked of each loop's shards, of which there may be several.
+    loops: Vec<Talk>,
     ledger: Ledger,
     windows: Windows,
-    pub(crate) signal: Signal,
-    pub(crate) deadline: Deadline,
     /// What a client may do that has just connected.
     first: Offer,
+}
+
+/// Between one loop and its shards.
+#[derive(Clone, Copy, Debug, Default)]
+struct Talk {
+    signal: Signal,
+    deadline: Deadline,
     /// Announcements of demand since the outbox was empty.
     announced: usize,
 }
 
 impl Control {
-    /// Connects the clients of these numbers, divided over `shards` shards in turn.
+    /// Connects the clients of these numbers, divided in turn over so many loops of so many shards each.
     pub(crate) fn new(
         admission: Arc<dyn Admission>,
-        shards: u32,
+        (loops, shards): (u32, u32),
         clients: Range<u32>,
         space: &mut Space,
     ) -> Self {
         let mut control = Self {
-            shards: shards_of(&admission, shards.max(1) as usize),
+            shards: shards_of(&admission, (loops.max(1) * shards.max(1)) as usize),
+            loops: vec![Talk::default(); loops.max(1) as usize],
             admission,
             ledger: Ledger::new(clients.clone()),
             windows: Windows::default(),
-            signal: Signal::default(),
-            deadline: Deadline::default(),
             first: Offer::OPEN,
-            announced: 0,
         };
         for client in clients {
             control.open(Instant::ZERO, client, 0, space);
@@ -86,7 +91,7 @@ impl Control {
         }
         self.shards = shards_of(&admission, self.shards.len());
         self.admission = admission;
-        self.deadline.on_called();
+        self.loops.iter_mut().for_each(|talk| talk.deadline.on_called());
     }
 
     /// Whether this is the client's connection of the moment.
@@ -123,17 +128,27 @@ impl Control {
         self.admission.gauges()
     }
 
+    /// The loop that a connection belongs to. One over which the node itself calls is no client's, and
+    /// dealt round like those.
+    pub(crate) fn loop_of(&self, connection: u32) -> usize {
+        let ours = self.clients().contains(&connection);
+        let index = if ours { self.ledger.index(connection) } else { connection as usize };
+        index % self.loops.len()
+    }
+
+    /// A loop tells its shards the delay and hears what they wish.
     pub(crate) fn tick(
         &mut self,
+        at: usize,
         now: Instant,
         delay: Duration,
         outbox: &mut VecDeque<(u32, Offer)>,
         space: &mut Space,
     ) {
         if outbox.is_empty() {
-            self.announced = 0;
+            self.loops[at].announced = 0;
         }
-        for index in 0..self.shards.len() {
+        for index in (at..self.shards.len()).step_by(self.loops.len()) {
             self.shards[index].on_tick(now, delay, &mut Silent);
             while let Some(Wish::Credit(session, offer)) =
                 self.shards[index].poll_wish(now, &mut Silent)
@@ -143,28 +158,46 @@ impl Control {
                 self.offered(client, offer, space);
                 outbox.push_back((client, offer));
                 // One for each session, and one for each announcement of more demand meanwhile.
-                let max = self.clients().len() + self.announced;
+                let max = self.clients().len() + self.loops[at].announced;
                 let finding = queues::bounded("the outbox", outbox.len(), max);
                 if finding.is_some() {
                     return space.judge(Rule::Queues, finding);
                 }
             }
         }
-        self.signal.on_tick(now);
-        space.judge(Rule::Deadline, self.deadline.check(now));
-        self.deadline.on_called();
+        let talk = &mut self.loops[at];
+        talk.signal.on_tick(now);
+        space.judge(Rule::Deadline, talk.deadline.check(now));
+        talk.deadline.on_called();
         let gauges = self.gauges();
         self.windows.on_pool(&gauges);
         space.judge(Rule::Credits, credits::at_tick(&self.ledger, &gauges));
     }
 
-    pub(crate) fn next_deadline(&self, now: Instant) -> Option<Instant> {
-        let deadlines = self.shards.iter().map(|shard| shard.next_deadline(now));
-        deadlines.flatten().min()
+    /// When a loop's shards want to be called.
+    pub(crate) fn next_deadline(&self, at: usize, now: Instant) -> Option<Instant> {
+        let shards = self.shards.iter().skip(at).step_by(self.loops.len());
+        shards.filter_map(|shard| shard.next_deadline(now)).min()
+    }
+
+    /// A loop's shards asked for a call at `due`.
+    pub(crate) fn on_asked(&mut self, at: usize, due: Instant) {
+        self.loops[at].deadline.on_asked(due);
+    }
+
+    /// The loop cannot call its shards before `until`.
+    pub(crate) fn postpone(&mut self, at: usize, until: Instant) {
+        self.loops[at].deadline.postpone(until);
+    }
+
+    /// A piece of a loop's work has ended.
+    pub(crate) fn check_signal(&self, at: usize, now: Instant, tick: Duration, space: &mut Space) {
+        space.judge(Rule::Signal, self.loops[at].signal.check(now, tick));
     }
 
     pub(crate) fn demand(&mut self, now: Instant, client: u32, demand: u32, acked: u32) {
-        self.announced += 1;
+        let at = self.loop_of(client);
+        self.loops[at].announced += 1;
         let session = self.session(client);
         self.shard(client).on_demand(now, session, demand, acked);
     }
@@ -238,7 +271,9 @@ impl Control {
 
     /// At the end of the run.
     pub(crate) fn check_at_rest(&self, now: Instant, space: &mut Space) {
-        space.judge(Rule::Deadline, self.deadline.check(now));
+        for talk in &self.loops {
+            space.judge(Rule::Deadline, talk.deadline.check(now));
+        }
         space.judge(Rule::Credits, credits::at_rest(&self.ledger, &self.gauges()));
     }
 

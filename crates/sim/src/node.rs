@@ -1,14 +1,15 @@
-//! The server: cores, a queue of packets, a queue of requests, and the controller's shards.
+//! The server: loops with queues of packets and requests, cores, and the controller's shards.
 //!
 //! The same walk as in the runtime: a packet waits for a core, is received and parsed, gets its
-//! verdict, waits in the queue of requests, runs, and is answered; credits ride on the answer. This
-//! file decides what a core does next and does the book-keeping of each step; all that a step tells
+//! verdict, waits in the queue of requests, runs, and is answered; credits ride on the answer.
+//! `node/run_loop.rs` decides what a core does next; this file does the book-keeping of each step. All that a step tells
 //! the controller or asks of it goes through [`Control`]. Requests with locks and calls walk on in
 //! `node/walk.rs`; stalls of single cores are in `node/cores.rs`, and what befalls the whole node and
 //! its connections in `node/outage.rs`.
 
 mod cores;
 mod outage;
+mod run_loop;
 pub(crate) mod walk;
 
 use crate::checks::{Rule, queues, signal};
@@ -18,7 +19,7 @@ use crate::space::{Answer, Credit, Event, Packet, Space};
 use crate::task::Stage;
 use crate::world::NodeSpec;
 use cores::Core;
-use std::collections::VecDeque;
+use run_loop::RunLoop;
 use std::time::Duration;
 use tailwater_control::{Completion, Offer, Outcome, Reached, Reason, Verdict};
 use tailwater_core::{Instant, Nanos};
@@ -30,20 +31,11 @@ pub(crate) struct Node {
     control: Control,
     /// Only where requests have paths.
     pub(crate) walk: Option<Walk>,
-    /// Bounded by what clients send; each entry belongs to a request or client that is accounted for.
-    packets: VecDeque<(Instant, Packet)>,
-    runnable: VecDeque<Key>,
-    /// Those that hold a lock and run before all others; empty unless [`Paths::ahead`](crate::Paths).
-    ahead: VecDeque<Key>,
-    /// How many of both have begun already and go on; they do not count against the queue's bound,
-    /// since whoever let them in cannot send them away.
-    woken: usize,
+    loops: Vec<RunLoop>,
+    /// What the queues are held to, whatever befalls the specification.
     queue_max: usize,
-    /// Credits to be sent; at most one per session, since a session that got one is listed no more.
-    outbox: VecDeque<(u32, Offer)>,
+    /// Equal parts of them belong to the loops, in order.
     cores: Vec<Core>,
-    /// Cores that may be given something; a pause leaves them here, a stall does not.
-    idle: Vec<u16>,
     /// Counts restarts, so that what was begun before one ends for nobody.
     life: u16,
     down: bool,
@@ -51,11 +43,6 @@ pub(crate) struct Node {
     bereft: bool,
     /// Nothing moves before this.
     frozen_until: Instant,
-    /// Handler time since packets were last turned to, and how many are to be parsed in this turn.
-    handled_ns: u64,
-    turn: usize,
-    tick_due: Instant,
-    armed: Instant,
     pub(crate) counts: Counts,
 }
 
@@ -95,29 +82,21 @@ pub(crate) struct Counts {
 
 impl Node {
     pub(crate) fn new(spec: NodeSpec, control: Control, place: Place, walk: Option<Walk>) -> Self {
-        let cores = spec.cores.max(1) as u16;
+        let loops = spec.loops.max(1) as u16;
+        let cores = spec.cores_in_all() as u16;
+        let each = cores / loops;
         Self {
+            loops: (0..loops).map(|at| RunLoop::new(at * each..(at + 1) * each)).collect(),
             cores: (0..cores).map(|_| Core::new()).collect(),
             life: 0,
             down: false,
             bereft: false,
             frozen_until: Instant::ZERO,
-            woken: 0,
             queue_max: spec.queue_max as usize,
-            // The lowest number is taken first, which matters to nobody but stays the same.
-            idle: (0..cores).rev().collect(),
             spec,
             place,
             control,
             walk,
-            packets: VecDeque::new(),
-            runnable: VecDeque::new(),
-            ahead: VecDeque::new(),
-            outbox: VecDeque::new(),
-            handled_ns: 0,
-            turn: 0,
-            tick_due: Instant::ZERO,
-            armed: Instant::FAR_FUTURE,
             counts: Counts::default(),
         }
     }
@@ -128,7 +107,14 @@ impl Node {
 
     /// Packets and requests that wait.
     pub(crate) fn queued(&self) -> (usize, usize) {
-        (self.packets.len(), self.runnable.len() + self.ahead.len())
+        let packets = self.loops.iter().map(|it| it.packets.len()).sum();
+        (packets, self.loops.iter().map(|it| it.runnable.len() + it.ahead.len()).sum())
+    }
+
+    /// The longest of its loops.
+    pub(crate) fn delay(&self, now: Instant, space: &mut Space) -> Duration {
+        let delays = (0..self.loops.len()).map(|at| self.delay_of(at, now, space));
+        delays.max().unwrap_or_default()
     }
 
     /// A message came in: nobody notices before a core is free.
@@ -136,7 +122,8 @@ impl Node {
         if self.down {
             return outage::refuse(now, packet, space);
         }
-        self.packets.push_back((now, packet));
+        let at = if self.loops.len() == 1 { 0 } else { self.loop_of(packet.client(space)) };
+        self.loops[at].packets.push_back((now, packet));
         self.assign(now, space);
     }
 
@@ -149,8 +136,9 @@ impl Node {
             let what = || format!("core {core} finished without having begun");
             return space.complain(Rule::Fates, what);
         };
+        let at = self.cores[usize::from(core)].works_for;
         let follow_up = match work {
-            Work::Parse(arrived, packet) => self.parsed(now, arrived, packet, space),
+            Work::Parse(arrived, packet) => self.parsed(now, (arrived, packet), at, space),
             Work::Reject(key, reason, reached) => {
                 self.answer(now, key, (Outcome::Shed(reason), reached), space);
                 None
@@ -166,140 +154,44 @@ impl Node {
             }
         };
         match follow_up {
-            Some(work) => self.give(now, core, work, space),
-            None => self.idle.push(core),
+            Some(work) => self.give(now, (core, at), work, space),
+            None => {
+                let own = self.loop_of_core(core);
+                self.loops[own].idle.push(core);
+            }
         }
-        self.tick(now, space);
-        space.judge(Rule::Signal, self.control.signal.check(now, self.spec.tick));
-        let finding = queues::bounded("the run queue", self.unbegun(), self.queue_max);
+        if self.loops.len() > 1 && self.loops[at].is_drained() {
+            // As the runtime's loop before it sleeps: others would go by a delay that is long past.
+            self.loops[at].tick_due = now;
+        }
+        self.tick(at, now, space);
+        self.control.check_signal(at, now, self.spec.tick, space);
+        let finding = queues::bounded("the run queue", self.loops[at].unbegun(), self.queue_max);
         space.judge(Rule::Queues, finding);
         self.assign(now, space);
     }
 
-    /// The controller's deadline has come. An entry that was replaced by an earlier one is passed
-    /// over: if it armed another, each would, and there would be more of them for ever.
-    pub(crate) fn on_tick(&mut self, now: Instant, space: &mut Space) {
-        if now != self.armed {
-            return;
-        }
-        self.armed = Instant::FAR_FUTURE;
-        if self.is_stopped(now) {
-            return;
-        }
-        self.tick_due = now;
-        self.tick(now, space);
-        self.assign(now, space);
-    }
-
-    /// The age of the oldest packet plus that of the oldest request (Breakwater §4).
-    pub(crate) fn delay(&self, now: Instant, space: &mut Space) -> Duration {
-        let packet = self.packets.front().map_or(0, |&(arrived, _)| now.nanos_since(arrived));
-        let request = self
-            .runnable
-            .front()
-            .and_then(|&key| space.requests.get_mut(key))
-            .map_or(0, |request| now.nanos_since(request.queued));
-        Duration::from_nanos(packet + request)
-    }
-
-    /// Tells the controller the delay and carries out its wishes, if the time for it has come, and
-    /// makes sure to come back when the controller wants it.
-    fn tick(&mut self, now: Instant, space: &mut Space) {
-        if now >= self.tick_due {
-            self.tick_due = now + self.spec.tick;
-            let delay = self.delay(now, space);
-            self.control.tick(now, delay, &mut self.outbox, space);
-        }
-        if let Some(deadline) = self.control.next_deadline(now) {
-            // At least a tick ahead: a deadline that has come was served above or soon will be.
-            let due = deadline.max(now + self.spec.tick);
-            self.control.deadline.on_asked(due);
-            if due < self.armed {
-                self.armed = due;
-                space.calendar.at(due, Event::Tick(self.place.node));
-            }
-        }
-    }
-
-    /// Gives idle cores something to do while there is something.
-    fn assign(&mut self, now: Instant, space: &mut Space) {
-        if self.is_stopped(now) {
-            return self.set_spare(now, false, space);
-        }
-        while let Some(&core) = self.idle.last() {
-            let Some(work) = self.next_work(now, space) else {
-                return self.set_spare(now, true, space);
-            };
-            self.idle.pop();
-            self.give(now, core, work, space);
-        }
-        self.set_spare(now, false, space);
-    }
-
-    /// Clients are promised credit while the front has a core to spare.
-    fn set_spare(&self, now: Instant, spare: bool, space: &mut Space) {
-        if let Some(of_front) = space.spare.get_mut(usize::from(self.place.node)) {
-            of_front.set(now, spare);
-        }
-    }
-
-    /// Admitted requests that wait to run for the first time.
-    fn unbegun(&self) -> usize {
-        self.runnable.len() + self.ahead.len() - self.woken
-    }
-
-    /// Credits first, since they are few and someone waits for each; then packets, unless requests
-    /// may go on running ([`NodeSpec::parse_every`]). A turn of parsing ends with the packets that
-    /// were there when it began, so that a flood cannot keep requests from running for ever.
-    fn next_work(&mut self, now: Instant, space: &mut Space) -> Option<Work> {
-        if let Some((client, offer)) = self.outbox.pop_front() {
-            return Some(Work::Credit(client, self.control.connection(client), offer));
-        }
-        while let Some(key) = self.ahead.pop_front() {
-            if let Some(work) = self.start(now, key, space) {
-                return Some(work);
-            }
-        }
-        let may_run_on = self.handled_ns < self.spec.parse_every.nanos();
-        if self.turn == 0 && (self.runnable.is_empty() || !may_run_on) {
-            self.turn = self.packets.len();
-            self.handled_ns = 0;
-        }
-        if self.turn > 0
-            && let Some((arrived, packet)) = self.packets.pop_front()
-        {
-            self.turn -= 1;
-            return Some(Work::Parse(arrived, packet));
-        }
-        while let Some(key) = self.runnable.pop_front() {
-            self.drop_dead(space);
-            if let Some(work) = self.start(now, key, space) {
-                return Some(work);
-            }
-        }
-        None
-    }
-
-    fn give(&mut self, now: Instant, core: u16, work: Work, space: &mut Space) {
+    /// The core has this to do, for a loop that may not be its own.
+    fn give(&mut self, now: Instant, (core, at): (u16, usize), work: Work, space: &mut Space) {
         let costs = self.spec.costs;
         let cost = match work {
             Work::Parse(..) => costs.receive,
             Work::Reject(..) => costs.shed + costs.send,
             Work::Credit(..) | Work::Answer(_) => costs.send,
             Work::Run(_, time) => {
-                self.handled_ns += time.nanos();
+                self.loops[at].handled_ns += time.nanos();
                 time
             }
             Work::Serve(key) => {
                 let service =
                     space.requests.get_mut(key).map_or(Duration::ZERO, |request| request.service);
-                self.handled_ns += service.nanos();
+                self.loops[at].handled_ns += service.nanos();
                 service + costs.send
             }
         };
         self.counts.busy_ns += cost.nanos();
         let busy = &mut self.cores[usize::from(core)];
-        (busy.work, busy.ends) = (Some(work), now + cost);
+        (busy.work, busy.works_for, busy.ends) = (Some(work), at, now + cost);
         let done = Event::CoreDone(self.place.first_core + core, self.life);
         space.calendar.at(now + cost, done);
     }
@@ -308,13 +200,13 @@ impl Node {
     fn parsed(
         &mut self,
         now: Instant,
-        arrived: Instant,
-        packet: Packet,
+        (arrived, packet): (Instant, Packet),
+        at: usize,
         space: &mut Space,
     ) -> Option<Work> {
         self.counts.rx += 1;
         match packet {
-            Packet::Request(key) => self.judge(now, arrived, key, space),
+            Packet::Request(key) => self.judge(now, (arrived, key), at, space),
             Packet::Demand { client, connection, demand, acked } => {
                 if self.control.hears(client, connection) {
                     self.control.demand(now, client, demand, acked);
@@ -351,12 +243,12 @@ impl Node {
     fn judge(
         &mut self,
         now: Instant,
-        arrived: Instant,
-        key: Key,
+        (arrived, key): (Instant, Key),
+        at: usize,
         space: &mut Space,
     ) -> Option<Work> {
         self.counts.requests += 1;
-        let delay = self.delay(now, space);
+        let delay = self.delay_of(at, now, space);
         let request = space.request(key, "at parsing")?;
         if !self.control.hears(request.client, request.connection) {
             space.abandoned.push(key);
@@ -367,14 +259,15 @@ impl Node {
         self.on_echo(arrived, dispatch.echo);
         let verdict =
             self.control.request(now, client, &dispatch, now.since(arrived), delay, space);
-        let waiting = self.packets.len() + self.runnable.len();
+        let run_loop = &mut self.loops[at];
+        let waiting = run_loop.packets.len() + run_loop.runnable.len();
         space.judge(Rule::Signal, signal::shed_while_idle(waiting, verdict));
         match verdict {
-            Verdict::Admit if self.unbegun() >= self.spec.queue_max as usize => {
+            Verdict::Admit if run_loop.unbegun() >= self.spec.queue_max as usize => {
                 Some(Work::Reject(key, Reason::QueueFull, Reached::Queue))
             }
             Verdict::Admit => {
-                self.runnable.push_back(key);
+                run_loop.runnable.push_back(key);
                 None
             }
             Verdict::Close(reason) => {

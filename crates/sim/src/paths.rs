@@ -4,7 +4,7 @@ use std::time::Duration;
 use tailwater_control::asqm::Policy;
 use tailwater_experiment::locks::policy_of;
 use tailwater_workload::Ways;
-use tailwater_workload::scenario::{Locks, Path};
+use tailwater_workload::scenario::{Locks, Path, Wake};
 
 /// The paths through a node and the rules of its locks.
 #[derive(Clone, PartialEq, Debug)]
@@ -17,8 +17,8 @@ pub struct Paths {
     pub budget: Option<Duration>,
     /// What waking the next holder of a lock costs it.
     pub hand_off: Duration,
-    /// Who is woken with a lock runs before all else.
-    pub ahead: bool,
+    /// Where a request goes that was handed a lock.
+    pub wake: Wake,
     /// What requests do.
     pub ways: Ways,
 }
@@ -33,7 +33,7 @@ impl Paths {
             target: locks.target.unwrap_or(target),
             budget: locks.budget,
             hand_off: locks.hand_off,
-            ahead: locks.ahead,
+            wake: Wake::Front,
             ways: Ways::new(paths),
         }
     }

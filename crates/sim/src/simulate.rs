@@ -242,7 +242,9 @@ impl<'a> Simulation<'a> {
                 let node = topology.of_core(core);
                 topology.nodes[node].on_stall(now, core, space);
             }
-            Event::Tick(node) => topology.nodes[usize::from(node)].on_tick(now, space),
+            Event::Tick(node, at) => {
+                topology.nodes[usize::from(node)].on_tick(usize::from(at), now, space);
+            }
             Event::GiveUp(key) => {
                 let client = space.requests.get(key).map(|request| request.client);
                 if let Some(node) = client.map(|client| topology.to(client)) {

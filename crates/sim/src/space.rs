@@ -22,8 +22,8 @@ pub(crate) enum Event {
     CoreDone(u16, u16),
     /// A stall of a core begins, or the one that it is in ends.
     Stall(u16),
-    /// The controller of a node asked to be called.
-    Tick(u16),
+    /// The controller of a node's loop asked to be called.
+    Tick(u16, u16),
     /// A waiter's budget ends, if it still waits for the same.
     GiveUp(Key),
     /// A request's pause on its path is over.

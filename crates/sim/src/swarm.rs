@@ -46,6 +46,7 @@ impl Case {
         // A generator of its own: what a seed drew before there was this choice it still draws.
         node.enforce_deadlines = Dice(Rng::from_seed(seed).split("swarm of deadlines")).chance(0.5);
         node.stalls = draw_stalls(seed);
+        (node.loops, node.stealing) = draw_loops(seed);
         let link = Link { delay: dice.time(1, 50), jitter: dice.one_of([0, 0, 5, 20]).us() };
         let slo = (10 * (service.mean + 2 * link.delay)).max(100.us());
         let capacity_rps =
@@ -148,6 +149,8 @@ fn draw_node(dice: &mut Dice) -> NodeSpec {
     let cost = |dice: &mut Dice| Duration::from_nanos(dice.one_of([0, 100, 900, 3_000]));
     NodeSpec {
         cores: dice.number(1, 8) as u32,
+        loops: 1,
+        stealing: false,
         shards: dice.number(1, 3) as u32,
         costs: Costs { receive: cost(dice), send: cost(dice), shed: cost(dice) },
         tick: dice.one_of([1, 5, 50]).us(),
@@ -170,6 +173,12 @@ fn draw_plan(dice: &mut Dice, capacity_rps: f64) -> (DemandPlan, Duration) {
         || if dice.chance(0.2) { dice.spread(0.001, 0.1) } else { dice.spread(0.1, 3.0) };
     let step = |_| Step { rate: Rate(capacity_rps * ratio()), length: length / count };
     (DemandPlan { steps: (0..count).map(step).collect(), arrivals }, length)
+}
+
+/// Loops with queues of their own in every second world, stealing or not.
+fn draw_loops(seed: u64) -> (u32, bool) {
+    let mut dice = Dice(Rng::from_seed(seed).split("swarm of loops"));
+    (dice.one_of([1, 1, 1, 2, 3, 4]), dice.chance(0.5))
 }
 
 /// A machine that stalls, one time in four; a generator of its own here too. Much more often than real

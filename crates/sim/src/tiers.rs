@@ -18,7 +18,9 @@ use tailwater_workload::scenario::{
 /// The front of a scenario's server.
 pub(crate) fn front(scenario: &Scenario, slo: Duration) -> NodeSpec {
     let target = scenario.target(slo);
-    node(scenario, scenario.sim.cores, &scenario.server.paths, &scenario.server.locks, target)
+    let (loops, cores) = (scenario.server.loops, scenario.sim.cores);
+    let one_loop = node(scenario, cores, &scenario.server.paths, &scenario.server.locks, target);
+    NodeSpec { loops, stealing: scenario.sim.stealing, ..one_loop }
 }
 
 /// What its clients do about replicas.
@@ -106,7 +108,8 @@ pub(crate) fn controllers(
 
 fn node(scenario: &Scenario, cores: u32, paths: &[Path], locks: &Locks, slo: Duration) -> NodeSpec {
     let sim = &scenario.sim;
-    let paths = (!paths.is_empty()).then(|| Arc::new(Paths::new(paths, locks, slo)));
+    let paths = (!paths.is_empty())
+        .then(|| Arc::new(Paths { wake: sim.wake, ..Paths::new(paths, locks, slo) }));
     NodeSpec {
         cores,
         costs: Costs { receive: sim.receive, send: sim.send, shed: sim.shed },

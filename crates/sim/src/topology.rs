@@ -119,7 +119,8 @@ impl Topology {
         let mut controls = Vec::new();
         for (node, spec) in plan.specs.iter().enumerate() {
             let admission = (parts.boot)(node);
-            controls.push(Control::new(admission, spec.shards, plan.to[node].clone(), space));
+            let shards = (spec.loops, spec.shards);
+            controls.push(Control::new(admission, shards, plan.to[node].clone(), space));
         }
         let walk = |node: usize| {
             let paths = Arc::clone(plan.specs[node].paths.as_ref()?);
@@ -137,7 +138,7 @@ impl Topology {
             (0..).zip(&plan.specs).zip(controls.into_iter().zip(walks))
         {
             let place = Place { node, first_core: cores.len() as u16 };
-            cores.extend((0..spec.cores.max(1)).map(|_| node));
+            cores.extend((0..spec.cores_in_all()).map(|_| node));
             let mut node = Node::new((*spec).clone(), control, place, walk);
             node.expect_stalls(&stalls, space);
             nodes.push(node);

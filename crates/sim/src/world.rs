@@ -89,13 +89,18 @@ impl World {
     }
 }
 
-/// A server: `cores` that share one queue of packets and one of requests.
+/// A server: loops with a queue of packets and one of requests each, and the cores that work for them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NodeSpec {
-    /// Cores; at least one.
+    /// Cores of all loops together; rounded up to equally many for each, at least one.
     pub cores: u32,
-    /// Shards of the controller, among which the connections are divided; at least one. The queues
-    /// are common to all, and so is the delay that they see.
+    /// Loops, each with queues and cores of its own; connections are dealt to them in turn. One: all
+    /// cores share the queues, which is the central queue of the papers' testbeds.
+    pub loops: u32,
+    /// Cores with nothing to do take work of other loops. Means nothing where there is one.
+    pub stealing: bool,
+    /// Shards of the controller for each loop, among which its connections are divided; at least one.
+    /// The queues are common to them, and so is the delay that they see.
     pub shards: u32,
     /// What messages cost.
     pub costs: Costs,
@@ -130,10 +135,24 @@ pub struct TierSpec {
 }
 
 impl NodeSpec {
+    /// Cores, equally many for each loop.
+    #[must_use]
+    pub fn cores_in_all(&self) -> u32 {
+        let loops = self.loops.max(1);
+        self.cores.max(1).div_ceil(loops) * loops
+    }
+
+    /// Shards of all loops: what a controller is to be built for.
+    #[must_use]
+    pub fn shards_in_all(&self) -> u32 {
+        self.loops.max(1) * self.shards.max(1)
+    }
+
     /// The node as its controller knows it, for an objective of `slo`.
     #[must_use]
-    pub const fn site(&self, slo: Duration, seed: u64) -> Site {
-        Site { slo, loops: self.shards as usize, cores: self.cores as usize, seed }
+    pub fn site(&self, slo: Duration, seed: u64) -> Site {
+        let (loops, cores) = (self.shards_in_all() as usize, self.cores_in_all() as usize);
+        Site { slo, loops, cores, seed }
     }
 
     /// See [`World::paper`].
@@ -141,6 +160,8 @@ impl NodeSpec {
     pub fn paper() -> Self {
         Self {
             cores: 10,
+            loops: 1,
+            stealing: false,
             shards: 1,
             costs: Costs {
                 receive: Duration::from_nanos(900),

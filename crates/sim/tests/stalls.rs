@@ -2,7 +2,6 @@
 
 use std::ops::ControlFlow;
 use std::time::Duration;
-use tailwater_control::Site;
 use tailwater_sim::{Load, World, simulate};
 use tailwater_stats::result::{Experiment, Run};
 use tailwater_workload::Scenario;
@@ -16,7 +15,7 @@ fn stalls(per_second: f64, length: Duration) -> Stalls {
 }
 
 fn closed_loop(world: &World) -> Run {
-    let controller = spec("none", "default", &[]).build(&Site::one_loop(world.slo, 1)).unwrap();
+    let controller = spec("none", "default", &[]).build(&world.node.site(world.slo, 1)).unwrap();
     let mut rng = tailwater_core::Rng::from_seed(1);
     let load = Load::Closed { in_flight: 64, service: &mut || SERVICE.draw(&mut rng) };
     simulate(world, load, &controller).unwrap().0

@@ -63,7 +63,7 @@ impl Shard for Stub {
 fn complaint(stub: Stub, requests: u32) -> Option<(Rule, String)> {
     let link = Link { delay: Duration::ZERO, jitter: Duration::ZERO };
     let mut space = Space::new(Fabric::new(link, 1, &Rng::from_seed(1)), 1);
-    let mut control = Control::new(Arc::new(stub), 1, 0..1, &mut space);
+    let mut control = Control::new(Arc::new(stub), (1, 1), 0..1, &mut space);
     let now = Instant::ZERO;
     let (outcome, reached) = (Outcome::Served, Reached::Start);
     let done = Completion { outcome, reached, waited: Duration::ZERO, service: Duration::ZERO };
@@ -86,7 +86,7 @@ fn complaint(stub: Stub, requests: u32) -> Option<(Rule, String)> {
             control.done(now, 0, &done, &mut space);
         }
     }
-    control.tick(now, Duration::ZERO, &mut VecDeque::new(), &mut space);
+    control.tick(0, now, Duration::ZERO, &mut VecDeque::new(), &mut space);
     control.check_at_rest(now, &mut space);
     space.broken
 }

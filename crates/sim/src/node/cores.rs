@@ -8,6 +8,8 @@ use tailwater_core::{Instant, Rng};
 /// One core.
 pub(super) struct Core {
     pub(super) work: Option<Work>,
+    /// The loop whose work it is; another one's only where cores steal.
+    pub(super) works_for: usize,
     /// When it will have finished; stalls and pauses move it.
     pub(super) ends: Instant,
     /// It does nothing before this.
@@ -21,6 +23,7 @@ impl Core {
     pub(super) fn new() -> Self {
         Self {
             work: None,
+            works_for: 0,
             ends: Instant::ZERO,
             stopped_until: Instant::ZERO,
             stalled: false,
@@ -65,42 +68,51 @@ impl Node {
     /// machine stalls all the same.
     pub(crate) fn on_stall(&mut self, now: Instant, number: u16, space: &mut Space) {
         let index = number - self.place.first_core;
+        let at = self.loop_of_core(index);
         let core = &mut self.cores[usize::from(index)];
         core.stalled = !core.stalled;
         if core.stalled {
             let until = now + self.spec.stalls.draw(&mut core.chance);
             core.stop(now, until, space);
-            self.idle.retain(|idle| *idle != index);
+            self.loops[at].idle.retain(|idle| *idle != index);
             space.calendar.at(until, Event::Stall(number));
-            self.stop_without_cores(now, space);
+            self.stop_without_cores(at, now, space);
         } else {
             if let Some(gap) = self.spec.stalls.draw_gap(&mut core.chance) {
                 space.calendar.at(now + gap, Event::Stall(number));
             }
             // What it was busy with may have ended at this very instant, before this.
-            if core.work.is_none() && !self.idle.contains(&index) {
-                self.idle.push(index);
+            if core.work.is_none() && !self.loops[at].idle.contains(&index) {
+                self.loops[at].idle.push(index);
             }
-            self.start_with_cores(now, space);
+            self.start_with_cores(at, now, space);
         }
     }
 
-    /// The last core has stalled: nothing can be told to the controller before one is back.
-    fn stop_without_cores(&mut self, now: Instant, space: &mut Space) {
-        if self.is_stopped(now) {
-            let back = self.cores.iter().map(|core| core.stopped_until).min();
-            self.control.deadline.postpone(back.unwrap_or(now));
-            self.set_spare(now, false, space);
+    /// The loop's last core has stalled: nothing can be told to its shards before one is back.
+    fn stop_without_cores(&mut self, at: usize, now: Instant, space: &mut Space) {
+        self.postpone_while_halted(at, now);
+        // Others may take over what it would have done, where cores steal; and it is spare no more.
+        self.assign(now, space);
+    }
+
+    /// Deadlines of the loop's shards wait for the first of its cores to be back.
+    pub(super) fn postpone_while_halted(&mut self, at: usize, now: Instant) {
+        if self.is_halted(at, now) {
+            let each = self.cores.len() / self.loops.len();
+            let cores = self.cores[at * each..(at + 1) * each].iter();
+            let back = cores.map(|core| core.stopped_until).min();
+            self.control.postpone(at, back.unwrap_or(now));
         }
     }
 
-    /// A core is back: if it was the only one that is missing, deadlines may have come in between.
-    fn start_with_cores(&mut self, now: Instant, space: &mut Space) {
-        if self.cores.iter().filter(|core| !core.is_stopped(now)).count() == 1 {
-            self.resume(now, space);
-        } else {
-            self.assign(now, space);
+    /// A core is back: deadlines may have come while the loop had none.
+    fn start_with_cores(&mut self, at: usize, now: Instant, space: &mut Space) {
+        if !self.is_stopped(now) {
+            self.tell_after_stop(at, now, space);
+            self.drive_callers(now, space);
         }
+        self.assign(now, space);
     }
 
     /// Whether a stall or pause keeps the core busy for longer than was thought; then it is asked again.

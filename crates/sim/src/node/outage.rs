@@ -1,5 +1,6 @@
 //! What befalls the node: pauses and restarts, connections that come and go.
 
+use super::run_loop::RunLoop;
 use super::{Node, Work};
 use crate::slab::Key;
 use crate::space::{Event, Packet, Request, Space};
@@ -15,7 +16,7 @@ impl Node {
             core.stop(now, until, space);
         }
         self.frozen_until = self.frozen_until.max(until);
-        self.control.deadline.postpone(until);
+        (0..self.loops.len()).for_each(|at| self.control.postpone(at, until));
         self.set_spare(now, false, space);
     }
 
@@ -24,10 +25,19 @@ impl Node {
         if self.is_stopped(now) {
             return;
         }
-        self.tick_due = now;
-        self.tick(now, space);
+        for at in 0..self.loops.len() {
+            self.tell_after_stop(at, now, space);
+        }
         self.drive_callers(now, space);
         self.assign(now, space);
+    }
+
+    /// The loop hears of the delay at once, if it runs again.
+    pub(super) fn tell_after_stop(&mut self, at: usize, now: Instant, space: &mut Space) {
+        if !self.is_halted(at, now) {
+            self.loops[at].tick_due = now;
+            self.tick(at, now, space);
+        }
     }
 
     /// The process dies, and all that it held with it; connections are refused until [`Node::boot`].
@@ -47,7 +57,7 @@ impl Node {
             }
         }
         space.abandoned.extend(held);
-        for (_, packet) in std::mem::take(&mut self.packets) {
+        for (_, packet) in self.loops.iter_mut().flat_map(|it| std::mem::take(&mut it.packets)) {
             refuse_other(now, packet, space);
         }
         for core in &mut self.cores {
@@ -55,17 +65,14 @@ impl Node {
                 refuse_other(now, packet, space);
             }
         }
-        self.runnable.clear();
-        self.ahead.clear();
-        self.woken = 0;
         if let Some(walk) = &mut self.walk {
             walk.restart(now, make, space);
         }
-        self.outbox.clear();
-        let running = |index: &u16| !self.cores[usize::from(*index)].is_stalled();
-        self.idle = (0..self.cores.len() as u16).rev().filter(running).collect();
-        (self.handled_ns, self.turn) = (0, 0);
-        self.armed = Instant::FAR_FUTURE;
+        let each = (self.cores.len() / self.loops.len()) as u16;
+        for (run_loop, at) in self.loops.iter_mut().zip(0..) {
+            *run_loop = RunLoop::new(at * each..(at + 1) * each);
+            run_loop.idle.retain(|core| !self.cores[usize::from(*core)].is_stalled());
+        }
         self.life = self.life.wrapping_add(1);
         self.down = true;
         for client in self.control.clients() {
@@ -95,8 +102,10 @@ impl Node {
     /// Every request that is here, and every answer to a call.
     pub(crate) fn held_requests(&self, space: &Space) -> Vec<Key> {
         let working = self.cores.iter().filter_map(|core| core.work.as_ref()?.key());
-        let queued = self.packets.iter().filter_map(|(_, packet)| packet.key());
-        let runnable = self.ahead.iter().chain(&self.runnable).copied();
+        let packets = self.loops.iter().flat_map(|it| &it.packets);
+        let queued = packets.filter_map(|(_, packet)| packet.key());
+        let runnable =
+            self.loops.iter().flat_map(|it| it.ahead.iter().chain(&it.runnable).copied());
         let mut held: Vec<Key> = working.chain(queued).chain(runnable).collect();
         if self.walk.is_some() {
             let clients = self.control.clients();
@@ -115,7 +124,14 @@ impl Node {
 
     /// Whether nothing can run now.
     pub(super) fn is_stopped(&self, now: Instant) -> bool {
-        self.down || self.cores.iter().all(|core| core.is_stopped(now))
+        self.down || now < self.frozen_until || self.cores.iter().all(|core| core.is_stopped(now))
+    }
+
+    /// Whether no core of the loop can run now.
+    pub(super) fn is_halted(&self, at: usize, now: Instant) -> bool {
+        let each = self.cores.len() / self.loops.len();
+        let mut cores = self.cores[at * each..(at + 1) * each].iter();
+        self.down || cores.all(|core| core.is_stopped(now))
     }
 
     pub(super) fn accept(&mut self, now: Instant, client: u32, connection: u16, space: &mut Space) {
@@ -127,9 +143,10 @@ impl Node {
     /// begun go on to their end, since nobody else would release what they hold.
     pub(super) fn close(&mut self, now: Instant, client: u32, space: &mut Space) {
         self.control.close(now, client);
-        self.outbox.retain(|(recipient, _)| *recipient != client);
+        let at = self.loop_of(client);
+        self.loops[at].outbox.retain(|(recipient, _)| *recipient != client);
         self.bereft = true;
-        self.drop_dead(space);
+        self.drop_dead(at, space);
     }
 
     /// The node closes the connection of a client that keeps breaking the protocol.
@@ -141,14 +158,14 @@ impl Node {
 
     /// Takes requests of lost connections off the front of the queue, where their age would pass
     /// for delay.
-    pub(super) fn drop_dead(&mut self, space: &mut Space) {
+    pub(super) fn drop_dead(&mut self, at: usize, space: &mut Space) {
         while self.bereft
-            && let Some(&key) = self.runnable.front()
+            && let Some(&key) = self.loops[at].runnable.front()
             && let Some(request) = space.requests.get(key)
             && !self.control.hears(request.client, request.connection)
             && request.task.as_ref().is_none_or(|task| task.stage == Stage::Fresh)
         {
-            self.runnable.pop_front();
+            self.loops[at].runnable.pop_front();
             space.abandoned.push(key);
         }
     }

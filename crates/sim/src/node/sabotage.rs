@@ -6,19 +6,21 @@ use tailwater_core::Instant;
 impl Node {
     /// The delay is not told any more.
     pub(crate) fn stop_ticking(&mut self) {
-        self.tick_due = Instant::FAR_FUTURE;
+        self.loops.iter_mut().for_each(|it| it.tick_due = Instant::FAR_FUTURE);
     }
 
     /// The delay is told a hundred times less often than was said.
     pub(crate) fn tick_seldom(&mut self, now: Instant) {
-        if self.tick_due > now && self.tick_due <= now + self.spec.tick {
-            self.tick_due = now + 100 * self.spec.tick;
+        for it in &mut self.loops {
+            if it.tick_due > now && it.tick_due <= now + self.spec.tick {
+                it.tick_due = now + 100 * self.spec.tick;
+            }
         }
     }
 
     /// The controller's wish to be called is heard and forgotten.
     pub(crate) fn forget_to_arm(&mut self) {
-        self.armed = Instant::ZERO;
+        self.loops.iter_mut().for_each(|it| it.armed = Instant::ZERO);
     }
 
     /// The bound of the run queue is not looked at.
@@ -28,8 +30,9 @@ impl Node {
 
     /// The next request is going to be run once more. On paths that would end as a hundred things.
     pub(crate) fn run_twice(&mut self) {
-        if let Some(&key) = self.runnable.front().filter(|_| self.walk.is_none()) {
-            self.runnable.push_back(key);
+        let next = self.loops[0].runnable.front().copied();
+        if let Some(key) = next.filter(|_| self.walk.is_none()) {
+            self.loops[0].runnable.push_back(key);
         }
     }
 }

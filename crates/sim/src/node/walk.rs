@@ -1,7 +1,8 @@
 //! Requests with paths: computing, locks and calls, step by step.
 //!
 //! A request that waits, for a lock or for another node, holds no core, as user-level threads do
-//! (Protego §4); who is woken goes to the end of the run queue. All waiting in this node is deducted
+//! (Protego §4). Who is woken goes to the end of the run queue, who is woken with a lock before all others
+//! unless the scenario says otherwise. All waiting in this node is deducted
 //! from the request's budget: in the packet queue, in the run queue, and for locks.
 
 use super::{Node, Work};
@@ -18,6 +19,7 @@ use std::time::Duration;
 use tailwater_control::asqm::{Budget, Entry, Estimator};
 use tailwater_control::{Client, Echo, Outcome, Reached, Reason};
 use tailwater_core::Instant;
+use tailwater_workload::scenario::Wake;
 use tailwater_workload::ways::{Acquire, Op};
 use tailwater_workload::{Service, request_seed};
 
@@ -437,7 +439,7 @@ impl Node {
             task.stage = Stage::Ready;
         }
         task.granted(now, lock, walk.paths.hand_off);
-        let ahead = walk.paths.ahead;
+        let ahead = walk.paths.wake == Wake::Front;
         self.wake(now, next, ahead, space);
     }
 
@@ -445,17 +447,20 @@ impl Node {
     fn wake(&mut self, now: Instant, key: Key, ahead: bool, space: &mut Space) {
         if let Some(request) = space.request(key, "at waking") {
             request.queued = now;
-            let queue = if ahead { &mut self.ahead } else { &mut self.runnable };
+            let at = self.loop_of(request.client);
+            let run_loop = &mut self.loops[at];
+            let queue = if ahead { &mut run_loop.ahead } else { &mut run_loop.runnable };
             queue.push_back(key);
-            self.woken += 1;
+            run_loop.woken += 1;
         }
     }
 
     /// It leaves the run queue.
     pub(super) fn go_on(&mut self, now: Instant, key: Key, space: &mut Space) -> Option<Work> {
-        self.woken -= 1;
         let forgets = self.walk.as_ref()?.flaw.is(Planted::ForgetsTheRunQueue);
         let request = space.request(key, "at going on")?;
+        let at = self.loop_of(request.client);
+        self.loops[at].woken -= 1;
         let waited = now.since(request.queued);
         if !forgets {
             request.task.as_mut()?.budget.deduct(waited);

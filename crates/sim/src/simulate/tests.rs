@@ -60,8 +60,7 @@ fn no_check_fires_under_any_policy() {
 /// Wherever the run ends, who was handed a lock and waits to run before all others is still there.
 #[test]
 fn holders_that_run_first_are_found_at_the_end() {
-    let text =
-        TEXT.replace("cores = 4", "cores = 2").replace("[[fault]]", "ahead = true\n[[fault]]");
+    let text = TEXT.replace("cores = 4", "cores = 2");
     let scenario = Scenario::parse("x.toml", &text).unwrap();
     let mut world = world_of(&scenario, &scenario.configurations().remove(0), 1);
     let controller = Spec::named("none").build(&world.node.site(world.slo, 1)).unwrap();

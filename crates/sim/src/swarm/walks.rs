@@ -4,7 +4,7 @@ use super::dice::{Dice, Micros as _};
 use crate::paths::Paths;
 use std::time::Duration;
 use tailwater_core::Ratio;
-use tailwater_workload::scenario::{CallStep, LockPolicy, LockStep, Locks, Path, PathStep};
+use tailwater_workload::scenario::{CallStep, LockPolicy, LockStep, Locks, Path, PathStep, Wake};
 use tailwater_workload::{Distribution, Service};
 
 /// Nodes of every tier, all of which a call may ask.
@@ -12,7 +12,7 @@ pub(super) const NODES: u32 = 2;
 /// Locks nest in the order of their letters, so that nobody waits for ever.
 const LETTERS: [&str; 3] = ["A", "B", "C"];
 
-pub(super) fn draw_locks(dice: &mut Dice) -> Locks {
+pub(super) fn draw_locks(dice: &mut Dice) -> (Locks, Wake) {
     let policy = dice.one_of([
         LockPolicy::Plain,
         LockPolicy::Try,
@@ -24,11 +24,16 @@ pub(super) fn draw_locks(dice: &mut Dice) -> Locks {
     ]);
     let budget = dice.one_of([None, Some(10.us()), Some(100.us())]);
     let hand_off = Duration::from_nanos(dice.one_of([0, 200]));
-    Locks { policy, target: None, budget, hand_off, ahead: dice.one_of([false, true]) }
+    (Locks { policy, target: None, budget, hand_off }, dice.one_of([Wake::Back, Wake::Front]))
 }
 
 /// One to three ways of about the length of `service`; the first calls every tier.
-pub(super) fn draw_paths(dice: &mut Dice, service: Service, locks: &Locks, tiers: usize) -> Paths {
+pub(super) fn draw_paths(
+    dice: &mut Dice,
+    service: Service,
+    locks: &(Locks, Wake),
+    tiers: usize,
+) -> Paths {
     let shares: &[f64] = dice.one_of([&[1.0] as &[f64], &[0.3, 0.7], &[0.2, 0.3, 0.5]]);
     let mut paths = Vec::new();
     for (number, share) in shares.iter().enumerate() {
@@ -40,7 +45,8 @@ pub(super) fn draw_paths(dice: &mut Dice, service: Service, locks: &Locks, tiers
         }
         paths.push(Path { name: number.to_string(), probability: Ratio(*share), steps });
     }
-    Paths::new(&paths, locks, (10 * service.mean).max(100.us()))
+    let (locks, wake) = locks;
+    Paths { wake: *wake, ..Paths::new(&paths, locks, (10 * service.mean).max(100.us())) }
 }
 
 fn draw_steps(dice: &mut Dice, service: Service, first: usize) -> Vec<PathStep> {

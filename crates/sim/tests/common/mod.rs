@@ -22,14 +22,6 @@ pub(crate) const fn ms(millis: u64) -> Duration {
 pub(crate) const SERVICE: Service =
     Service { distribution: Distribution::Exponential, mean: us(10) };
 
-/// The paper's testbed for a fraction of its time.
-pub(crate) fn paper() -> World {
-    World { warm_up: ms(100), measure: ms(100), ..World::paper(SEED) }
-}
-
-/// Capacity of [`paper`]: ten cores, 10 µs of service, 1.765 µs for messages.
-pub(crate) const PAPER_RPS: f64 = 850_000.0;
-
 /// One core behind loopback with 100 clients, which keeps debug builds quick.
 pub(crate) fn small() -> World {
     let mut world = World {

@@ -23,9 +23,6 @@ pub struct Locks {
     /// about a switch of user-level threads; threads of the kernel take 16 to 40 µs, and queue up behind
     /// it.
     pub hand_off: Duration,
-    /// Simulator only: who is woken with a lock runs before all else that waits for a core. Default false:
-    /// at the end of the run queue, so that full cores make every taken lock stay taken for longer.
-    pub ahead: bool,
 }
 
 /// What a request does that finds a lock taken.
@@ -48,7 +45,7 @@ pub enum LockPolicy {
     AsqmArtifact,
 }
 
-pub(super) const KEYS: &[&str] = &["policy", "target", "budget", "hand_off", "ahead"];
+pub(super) const KEYS: &[&str] = &["policy", "target", "budget", "hand_off"];
 const NAMES: &[(&str, LockPolicy)] = &[
     ("off", LockPolicy::Off),
     ("plain", LockPolicy::Plain),
@@ -104,7 +101,6 @@ impl Locks {
             target: section.duration("target", limits::SLO),
             budget: section.duration("budget", times),
             hand_off: hand_off.unwrap_or(Duration::from_nanos(200)),
-            ahead: section.item("ahead").and_then(|item| item.truth()).unwrap_or(false),
         }
     }
 }

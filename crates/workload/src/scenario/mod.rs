@@ -42,7 +42,7 @@ pub use locks::{LockPolicy, Locks};
 pub use path::{CallStep, Hot, LockStep, Path, PathStep};
 pub use retry::{FirstReplica, Retry};
 pub use server::{Server, Transport};
-pub use sim::Sim;
+pub use sim::{Sim, Wake};
 pub use stalls::{StallKind, Stalls};
 pub use tailwater_core::threads::{Placement, Reception};
 pub use tier::Tier;
@@ -277,13 +277,13 @@ impl Scenario {
             repetitions: top.whole("repetitions", 1..=limits::REPETITIONS_MAX).unwrap_or(5),
             tiers: tier::read(top, &callees, &server),
             simulator_only: simulator_only(top, &in_server, &server),
+            sim: Sim::read(&section_of(top, "sim", sim::KEYS), server.loops),
             server,
             clients,
             demand,
             capacity: Capacity::read(&section_of(top, "capacity", capacity::KEYS)),
             validity: Validity::read(&section_of(top, "validity", validity::KEYS)),
             controllers: controller::read(top),
-            sim: Sim::read(&section_of(top, "sim", sim::KEYS)),
             faults: fault::read(top, &fault::Stage { window: duration, replicas, tiers: &callees }),
         }
     }
@@ -298,10 +298,8 @@ fn simulator_only(
     let path = in_server.item("path").filter(|_| calls);
     let path = path.map(|item| (item.place(), "requests that call tiers"));
     let replicas = in_server.item("replicas").map(|item| (item.place(), "replicas"));
-    let ahead = in_server.item("locks").filter(|_| server.locks.ahead);
-    let ahead = ahead.map(|item| (item.place(), "holders of locks that go ahead of others"));
     let fault = || top.item("fault").map(|item| (item.place(), "faults"));
-    path.or(replicas).or(ahead).or_else(fault)
+    path.or(replicas).or_else(fault)
 }
 
 fn duration(top: &Section<'_>, demand: &Demand) -> Duration {

@@ -8,8 +8,12 @@ use std::time::Duration;
 /// A simulated server and its network. The defaults are close to one loop on loopback.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Sim {
-    /// Cores that serve. Default 1.
+    /// Cores that serve, equally many for each loop of the server. Default one for each. Cores of one
+    /// loop share its queues: one loop with all of them is the central queue of the papers' testbeds.
     pub cores: u32,
+    /// A core that finds nothing in its own loop takes the work of the loop that is furthest behind, as
+    /// runtimes with work stealing do; ours does not. Default false.
+    pub stealing: bool,
     /// A round trip through the network, without the server. Default 25 µs.
     pub rtt: Duration,
     /// Mean of an exponential delay on top of each way. Default none.
@@ -23,28 +27,78 @@ pub struct Sim {
     /// How long handlers run before waiting messages are parsed; zero: each is parsed at once, as by
     /// the dispatcher of Breakwater §3.1. Default 50 µs.
     pub parse_every: Duration,
+    /// Where a request goes that was handed a lock. Default to the front.
+    pub wake: Wake,
     /// When the machine takes a core away, and for how long: `tailwater probe` measures it. Default never.
     pub stalls: Stalls,
 }
 
-pub(super) const KEYS: &[&str] =
-    &["cores", "rtt", "jitter", "receive", "send", "shed", "parse_every", "stalls"];
+/// Where a request goes that was handed a lock, and holds it from then on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Wake {
+    /// Before all else that waits for a core of its loop, as on the runtime of Protego's authors; ours gives
+    /// a woken handler its turn before a new request.
+    Front,
+    /// To the end of the run queue: with full cores every taken lock stays taken for as long as its next
+    /// holder waits there.
+    Back,
+}
+
+const WAKES: &[(&str, Wake)] = &[("front", Wake::Front), ("back", Wake::Back)];
+
+pub(super) const KEYS: &[&str] = &[
+    "cores",
+    "stealing",
+    "rtt",
+    "jitter",
+    "receive",
+    "send",
+    "shed",
+    "parse_every",
+    "wake",
+    "stalls",
+];
 
 impl Sim {
-    pub(super) fn read(section: &Section<'_>) -> Self {
+    /// Of a server with so many loops.
+    pub(super) fn read(section: &Section<'_>, loops: u32) -> Self {
         let cost = |key, default_ns| {
             let cost = section.duration(key, Duration::ZERO..=limits::COST_MAX);
             cost.unwrap_or(Duration::from_nanos(default_ns))
         };
         Self {
-            cores: section.whole("cores", 1..=limits::THREADS_MAX).unwrap_or(1),
+            cores: cores(section, loops),
+            stealing: stealing(section, loops),
             rtt: cost("rtt", 25_000),
             jitter: cost("jitter", 0),
             receive: cost("receive", 1_700),
             send: cost("send", 2_700),
             shed: cost("shed", 1_000),
             parse_every: cost("parse_every", 50_000),
+            wake: section.choice("wake", WAKES).unwrap_or(Wake::Front),
             stalls: section.item("stalls").map(|item| Stalls::read(&item)).unwrap_or_default(),
         }
     }
+}
+
+fn cores(section: &Section<'_>, loops: u32) -> u32 {
+    let Some(item) = section.item("cores") else { return loops };
+    let cores: u32 = item.whole(1..=limits::THREADS_MAX).unwrap_or(loops);
+    if !cores.is_multiple_of(loops) {
+        item.wrong::<()>(format_args!("a multiple of the {loops} loops of the server"));
+    }
+    cores
+}
+
+fn stealing(section: &Section<'_>, loops: u32) -> bool {
+    let Some(item) = section.item("stealing") else { return false };
+    let stealing = item.truth().unwrap_or(false);
+    if stealing && loops == 1 {
+        item.problem(format!(
+            "{} is given, but there is one loop, whose cores share its queue; leave it out, or set \
+             server.loops",
+            item.name
+        ));
+    }
+    stealing
 }

@@ -6,9 +6,9 @@
 
 use super::item::Item;
 use super::limits;
-use tailwater_core::duration::format_duration;
 use std::fmt;
 use std::time::Duration;
+use tailwater_core::duration::format_duration;
 use tailwater_core::{Nanos, Rng};
 
 /// All stalls of one core; every core of a node has its own, independent of the others.

@@ -36,9 +36,9 @@ impl DriverBug {
             (Self::LosesAnswers, Event::Reply(_)) if rarely => return None,
             (Self::LosesRequests, Event::Packet(Packet::Request(_))) if rarely => return None,
             (Self::LosesCreditMessages, Event::Credit(_)) => return None,
-            (Self::LosesWakeUps, Event::Tick(_)) => return None,
+            (Self::LosesWakeUps, Event::Tick(..)) => return None,
             (Self::AnswersTwice, Event::Reply(_)) if rarely => space.calendar.at(now, event),
-            (Self::WakesLate, Event::Tick(_)) => {
+            (Self::WakesLate, Event::Tick(..)) => {
                 space.calendar.at(now + Duration::from_millis(1), event);
                 return None;
             }

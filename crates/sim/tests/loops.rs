@@ -1,0 +1,128 @@
+//! Servers of several loops, each with queues, cores and connections of its own.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tailwater_control::{Admission, Arrival, Gauges, Shard, Verdict};
+use tailwater_core::{Instant, Observer, Rate, SessionId};
+use tailwater_sim::experiment::{intended_of, simulate_schedule};
+use tailwater_sim::{Intended, Load, World, simulate};
+use tailwater_stats::result::Run;
+use tailwater_workload::{Arrivals, DemandPlan, Schedule, Step};
+
+mod common;
+use common::{SEED, SERVICE, SMALL_RPS, ms, small, spec, steady};
+
+fn loops(count: u32, each: u32) -> World {
+    let mut world = World { clients: count * each, ..small() };
+    (world.node.loops, world.node.cores) = (count, count);
+    world
+}
+
+/// All of the load goes to the connections of one loop.
+fn uneven(world: &World, rps: f64, name: &str) -> Run {
+    let length = world.warm_up + world.measure;
+    let plan =
+        DemandPlan { steps: vec![Step { rate: Rate(rps), length }], arrivals: Arrivals::Poisson };
+    let schedule = Schedule::build(&plan, world.clients, &SERVICE, SEED).unwrap();
+    let to_first = |intended: Intended| Intended {
+        client: intended.client / world.node.loops * world.node.loops,
+        ..intended
+    };
+    let mut entries = schedule.entries.iter().map(|entry| to_first(intended_of(*entry)));
+    let controller = spec(name, "default", &[]).build(&world.node.site(world.slo, SEED)).unwrap();
+    simulate(world, Load::Open(&mut entries), &controller).unwrap().0
+}
+
+/// Requests wait at the loop of their connection, whatever the others do; a central queue, and cores that
+/// steal, leave no core idle.
+#[test]
+fn a_loop_serves_its_own_connections_unless_cores_steal() {
+    let own = loops(4, 25);
+    let mut stealing = own.clone();
+    stealing.node.stealing = true;
+    let mut central = own.clone();
+    central.node.loops = 1;
+    let served = |world: &World| uneven(world, 2.0 * SMALL_RPS, "aqm-only").goodput_rps / SMALL_RPS;
+    let (own, stealing, central) = (served(&own), served(&stealing), served(&central));
+    assert!((0.3..1.0).contains(&own), "at most one loop's worth: {own}");
+    assert!((1.9..2.1).contains(&stealing), "{stealing}");
+    assert!((1.9..2.1).contains(&central), "{central}");
+}
+
+/// Below capacity a queue of one's own costs latency, which stealing saves.
+#[test]
+fn stealing_cuts_the_tail_that_queues_of_their_own_have() {
+    let own = loops(4, 25);
+    let mut stealing = own.clone();
+    stealing.node.stealing = true;
+    let none = spec("none", "default", &[]);
+    let p99_us = |world: &World| steady(world, 0.8 * 4.0 * SMALL_RPS, &none).0.p99_us;
+    let (own_us, stolen_us) = (p99_us(&own), p99_us(&stealing));
+    assert!(stolen_us < 0.7 * own_us, "{stolen_us} µs with stealing, {own_us} µs without");
+}
+
+/// Breakwater must go by its slowest loop. With all load on one of two, the other has no delay at all: by
+/// that one the pool would grow without end, and the loaded one would shed what credits let through.
+#[test]
+fn the_slowest_loop_decides() {
+    let world = World { measure: ms(500), ..loops(2, 100) };
+    let run = uneven(&world, 1.5 * SMALL_RPS, "breakwater");
+    let found = format!("drops {:.3}, goodput {:.3}", run.drop_ratio, run.goodput_rps / SMALL_RPS);
+    assert!(run.drop_ratio < 0.1 && run.goodput_rps > 0.85 * SMALL_RPS, "{found}");
+}
+
+/// Remembers what each loop was told last.
+struct Listening(Arc<Mutex<Vec<Duration>>>);
+
+struct Ear {
+    loop_of: usize,
+    told: Arc<Mutex<Vec<Duration>>>,
+}
+
+impl Admission for Listening {
+    fn name(&self) -> &'static str {
+        "listening"
+    }
+    fn shard(self: Arc<Self>, index: usize) -> Box<dyn Shard> {
+        Box::new(Ear { loop_of: index, told: Arc::clone(&self.0) })
+    }
+    fn gauges(&self) -> Gauges {
+        Gauges::default()
+    }
+}
+
+impl Shard for Ear {
+    fn on_request(
+        &mut self,
+        _: Instant,
+        _: SessionId,
+        _: &Arrival,
+        _: Duration,
+        _: &mut dyn Observer,
+    ) -> Verdict {
+        Verdict::Admit
+    }
+    fn on_tick(&mut self, _: Instant, delay: Duration, _: &mut dyn Observer) {
+        self.told.lock().unwrap()[self.loop_of] = delay;
+    }
+}
+
+/// A loop tells a delay of nothing before it sleeps. A regulator that goes by the slowest would go by
+/// what an idle one said last.
+#[test]
+fn a_loop_that_falls_idle_says_so() {
+    let world = World { warm_up: Duration::ZERO, measure: ms(1), drain: ms(50), ..loops(10, 10) };
+    for seed in 1..=20 {
+        let told = Arc::new(Mutex::new(vec![Duration::MAX; 10]));
+        let mut controller =
+            spec("none", "default", &[]).build(&world.node.site(world.slo, seed)).unwrap();
+        controller.admission = Arc::new(Listening(Arc::clone(&told)));
+        let plan = DemandPlan {
+            steps: vec![Step { rate: Rate(12.0 * SMALL_RPS), length: world.measure }],
+            arrivals: Arrivals::Poisson,
+        };
+        let schedule = Schedule::build(&plan, world.clients, &SERVICE, seed).unwrap();
+        simulate_schedule(&world, &schedule, &controller).unwrap();
+        assert_eq!(*told.lock().unwrap(), [Duration::ZERO; 10], "seed {seed}");
+    }
+}

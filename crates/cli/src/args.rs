@@ -37,7 +37,7 @@ pub(crate) enum Verb {
     Load(LoadOptions),
     /// List the locks of a running server, the one that requests waited for longest first.
     Locks(LocksOptions),
-    /// Measure for how long and how often this machine takes its cores away: the stalls that [sim] takes.
+    /// Measure for how long and how often this machine takes its cores away: the stalls that `[sim]` takes.
     Probe(ProbeOptions),
     /// Hold two results of one scenario against each other, such as loopback's and the simulator's.
     Compare(CompareOptions),

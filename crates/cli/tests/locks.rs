@@ -209,10 +209,7 @@ fn bad_input_is_refused_with_what_was_found_and_what_is_needed() {
            of_capacity = 1.0\n"
         + none;
     let unknown = folder.write("unknown.toml", &unknown);
-    let ahead = PATHS.replace("policy = \"plain\"", "ahead = true") + none;
-    let ahead = folder.write("ahead.toml", &ahead);
-    let [file, calls, unknown, ahead] =
-        [file, calls, unknown, ahead].map(|file| file.display().to_string());
+    let [file, calls, unknown] = [file, calls, unknown].map(|file| file.display().to_string());
     let cases: &[(&[&str], &[&str])] = &[
         (&["serve", "--scenario", &file, "--locks", "spin"], &["'spin'", "asqm:artifact"]),
         (&["serve", "--scenario", &file, "--locks", "timed:0s"], &["'timed:0s'"]),
@@ -221,7 +218,6 @@ fn bad_input_is_refused_with_what_was_found_and_what_is_needed() {
         (&["serve", "--scenario", &calls], &["calls.toml:", "tiers", "--on sim"]),
         (&["run", &unknown, "--on", "loopback"], &["unknown.toml:11", "\"key-vlaue\"", "paths"]),
         (&["run", &unknown, "--on", "sim"], &["unknown.toml:11", "--on loopback"]),
-        (&["run", &ahead, "--on", "loopback"], &["ahead.toml:", "go ahead", "--on sim"]),
         (&["locks", "nowhere"], &["nowhere"]),
         (&["serve", "--introspection", "all"], &["'all'", "anyone"]),
     ];

@@ -61,7 +61,7 @@ fn idle_sessions_are_cut_no_further_than_others_want() {
     let worst = served.iter().copied().min().expect("windows");
     assert!(10 * worst >= 9 * capacity, "{served:?} of {capacity}");
     assert!(model.pool() > 200, "a pool of {}", model.pool());
-    assert!(model.messages < 100, "{} messages", model.messages);
+    assert!(model.messages < 150, "{} messages: each idle session was cut", model.messages);
 }
 
 #[test]

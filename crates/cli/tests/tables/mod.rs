@@ -1,16 +1,26 @@
 //! Tables as pages have them, from results.
 
+mod hostile;
 mod side_by_side;
 mod tls;
+
+use tailwater_stats::result::Spread;
 
 /// The table of this name, from the text of its result file; it ends with a line break.
 pub(crate) fn draw(name: &str, result: &str) -> String {
     match name {
         "controllers" => side_by_side::by_controller(result),
         "controllers-short" => side_by_side::by_demand(result),
+        "hostile" => hostile::table(result),
         "tls" => tls::table(result),
         _ => panic!("no table is called {name}"),
     }
+}
+
+/// The median, and the range in brackets.
+fn with_range(values: &[f64]) -> String {
+    let Spread { min, median, max } = Spread::of(values);
+    format!("{median:.2} [{min:.2}–{max:.2}]")
 }
 
 /// One line of a table.

@@ -1,6 +1,6 @@
 //! What TLS costs an echo: `benches/tls`.
 
-use super::{head, line};
+use super::{head, line, with_range};
 use serde_json::Value;
 use tailwater_report::time;
 use tailwater_stats::result::Spread;
@@ -61,9 +61,4 @@ fn of(runs: &[Value], case: &str, peer: &str) -> Vec<Reading> {
         p50_us: number(&run["outcome"]["p50_ns"]) / 1e3,
     })
     .collect()
-}
-
-fn with_range(ratios: &[f64]) -> String {
-    let Spread { min, median, max } = Spread::of(ratios);
-    format!("{median:.2} [{min:.2}–{max:.2}]")
 }

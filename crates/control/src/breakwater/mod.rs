@@ -17,6 +17,7 @@ mod family;
 mod idle;
 mod meter;
 mod pool;
+mod relief;
 mod round_trips;
 mod session;
 mod shard;

@@ -9,6 +9,7 @@ use super::config::{Config, Demand, Signal};
 use super::idle::Idle;
 use super::pool::{Pool, Turn};
 use super::predicted_wait::PredictedWait;
+use super::relief::Relief;
 use super::round_trips::RoundTrips;
 use super::session::Session;
 use super::share_shed::Tally;
@@ -27,8 +28,7 @@ pub(super) struct BreakwaterShard {
     /// Clients so far, wrapping; tells one from an earlier one with the same number.
     generation: u32,
     stranded: Stranded,
-    /// When the next starving session may have a credit although the pool is empty.
-    next_relief: Instant,
+    relief: Relief,
     idle: Idle,
     service: Typical,
     predicted: PredictedWait,
@@ -46,7 +46,7 @@ impl BreakwaterShard {
             sessions: Vec::new(),
             generation: 0,
             stranded,
-            next_relief: Instant::ZERO,
+            relief: Relief::default(),
             idle: Idle::default(),
             service: Typical::default(),
             predicted: PredictedWait::default(),

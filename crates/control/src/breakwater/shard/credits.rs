@@ -7,10 +7,6 @@ use crate::breakwater::stranded::Entry;
 use crate::server::Wish;
 use tailwater_core::{Event, Instant, Observer, SessionId};
 
-/// A starving session gets a credit from an empty pool no more often than so many requests are served: such
-/// credits then cost less than a hundredth of a core, and bring in a thirtieth of what it can serve.
-const RELIEF_EVERY: u32 = 32;
-
 impl BreakwaterShard {
     /// Tells the pool what the session holds now. Every path that changes a window, pending count,
     /// registration or idleness ends here, so that Σ held = issued.
@@ -148,8 +144,7 @@ impl BreakwaterShard {
         let entry = match (self.pool.room() > 0, self.is_starving(now)) {
             (true, true) => self.stranded.take_oldest(),
             (true, false) => self.stranded.take(),
-            (false, true) if now >= self.next_relief => {
-                self.next_relief = now + RELIEF_EVERY * self.predicted.gap();
+            (false, true) if self.relief.take(now, self.predicted.gap()) => {
                 self.stranded.take_oldest()
             }
             (false, _) => None,

@@ -31,7 +31,7 @@ fn names(peer: &Peer) -> Vec<String> {
 
 /// Answers with the tenant and the names in the caller's certificate.
 async fn who(request: Request) -> Reply {
-    let peer = request.peer.expect("the kernel knows it");
+    let peer = request.peer.get().expect("the kernel knows it");
     Reply::ok(format!("{} {:?}", request.tenant, names(&peer)).into_bytes())
 }
 

@@ -62,7 +62,8 @@ fn row(clients: &str, seconds: &str) -> Result<(), String> {
     let stream = Stream::new(&plan, clients, &service, world.seed).map_err(|e| e.to_string())?;
     let spec = Spec::named("breakwater");
     spec.build(&world.node.site(world.slo, world.seed)).map_err(|error| error.to_string())?;
-    let mut build = |_| spec.build(&world.node.site(world.slo, world.seed)).expect("it was built before");
+    let mut build =
+        |_| spec.build(&world.node.site(world.slo, world.seed)).expect("it was built before");
     let before = peak_bytes()?;
     let load = Load::Open(&mut stream.map(intended_of));
     let (run, trace) = simulate_with(&world, load, &mut build).map_err(|e| e.to_string())?;

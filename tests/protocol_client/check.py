@@ -139,6 +139,20 @@ def overload(connect):
     close(connections)
 
 
+def pauses(connect):
+    """Breakwater asks for pauses in overload; calls that wait for their end are served all the same."""
+    connections = [connect() for _ in range(8)]
+    for _ in range(500):
+        calls = [each.submit(SPIN, work(200, tag), budget_us=60_000_000)
+                 for each in connections for tag in range(40)]
+        finish(connections, calls)
+        heard = [frame["pause"] for each in connections for kind, frame in each.events if kind == "window"]
+        if any(heard):
+            break
+    need(any(heard), "no pause was asked for in 160,000 calls")
+    close(connections)
+
+
 def levels(connect):
     """A client of DAGOR learns the level and drops by it."""
     options = {"levels": Levels(CLASS_BITS, USER_BITS, random.Random(11))}

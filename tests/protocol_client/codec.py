@@ -12,7 +12,8 @@ COUNTED = 1
 NO_ECHO = 0xFFFFFFFF
 
 REASONS = {1: "delay", 2: "deadline", 3: "no-credit", 4: "priority", 5: "limit", 6: "lock",
-           7: "queue-full", 8: "draining", 9: "cancelled"}
+           7: "queue-full", 8: "draining", 9: "cancelled",
+           10: "cost"}
 GOODBYES = {1: "done", 2: "draining", 3: "version-unsupported", 4: "malformed", 5: "frame-too-large",
             6: "protocol", 7: "no-credit", 8: "idle", 9: "too-many-connections", 10: "slow-reader",
             11: "internal"}
@@ -20,17 +21,17 @@ GOODBYES = {1: "done", 2: "draining", 3: "version-unsupported", 4: "malformed", 
 CLIENT, SERVER = "client", "server"
 
 # kind: (name, senders, body, its fields, what the code is called, what stands behind the body)
-_REPLY = ("QIIIIIHH", "id window seq stamp sojourn_ns waited_ns level reserved")
+_REPLY = ("QIIIIIHH", "id window seq stamp sojourn_ns waited_ns level pause")
 LAYOUTS = {
     1: ("HELLO", CLIENT, ("4sHHIIQI", "magic version_min version_max features max_frame client_id tenant"),
         None, "later"),
-    2: ("WELCOME", SERVER, ("IIIIIIIHH", "features max_frame session window seq slo_us stamp level reserved"),
+    2: ("WELCOME", SERVER, ("IIIIIIIHH", "features max_frame session window seq slo_us stamp level pause"),
         "version", None),
     3: ("REQUEST", CLIENT, ("QIIIIIIIB3s", "id demand acked echo_stamp hold_ns sent_at budget_us tenant "
                             "priority reserved"), "method", "payload"),
     4: ("RESPONSE", SERVER, _REPLY, "status", "payload"),
     5: ("REJECT", SERVER, _REPLY, "reason", None),
-    6: ("CREDIT", SERVER, ("IIIHH", "window seq stamp level reserved"), None, None),
+    6: ("CREDIT", SERVER, ("IIIHH", "window seq stamp level pause"), None, None),
     7: ("DEMAND", CLIENT, ("II", "demand acked"), None, None),
     8: ("DEREGISTER", CLIENT, ("", ""), None, None),
     9: ("GOODBYE", CLIENT + SERVER, ("", ""), "why", "text"),

@@ -4,7 +4,7 @@ import selectors
 import socket
 import time
 
-from session import Session
+from session import SECOND_NS, Session
 
 PATIENCE_S = 120
 
@@ -55,7 +55,12 @@ class Connection:
 
     def turn(self, timeout_s):
         """Sends and receives what can be at once; waits for that at most so long."""
+        now_ns = time.monotonic_ns()
+        self.events += self.session.pump(now_ns)
         self._write()
+        left_ns = self.session.pause_left_ns(now_ns)
+        if left_ns is not None:
+            timeout_s = min(timeout_s, left_ns / SECOND_NS)
         wanted = selectors.EVENT_READ | (selectors.EVENT_WRITE if self.session.output else 0)
         self.selector.modify(self.socket, wanted)
         for _, ready in self.selector.select(timeout_s):

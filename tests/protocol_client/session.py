@@ -12,6 +12,7 @@ import codec
 
 MASK = 0xFFFFFFFF
 SECOND_NS = 1_000_000_000
+PAUSE_NS = 16_000
 RESERVED_METHODS = 0xFF00
 
 
@@ -65,6 +66,7 @@ class Session:
         self.max_frame = codec.ALWAYS_ACCEPTED
         self.waiting, self.outstanding = deque(), {}
         self.window, self.seq, self.level = 1, 0, 0
+        self.paused_until_ns = 0
         self.registered = False
         self.requests = 0
         self._input, self._next_id, self._stamp = bytearray(), 1, None
@@ -89,9 +91,14 @@ class Session:
         """Gives the credits back, if nothing is under way."""
         if self.outstanding or self.waiting or not self.registered:
             return False
-        self.registered, self.window = False, 1
+        self.registered, self.window, self.paused_until_ns = False, 1, 0
         self.output += codec.encode("DEREGISTER")
         return True
+
+    def pause_left_ns(self, now_ns):
+        """For how long calls wait for no more than the server's pause to end; None if for something else."""
+        left = self.paused_until_ns - now_ns
+        return left if self.waiting and left > 0 else None
 
     def say_goodbye(self):
         self.output += codec.encode("GOODBYE", why=1)
@@ -108,7 +115,7 @@ class Session:
     def pump(self, now_ns):
         """Sends what may go, and drops what the server would shed by its level."""
         dropped = []
-        while self.waiting and self._may_send(self.waiting[0]):
+        while self.waiting and self._may_send(now_ns, self.waiting[0]):
             call = self.waiting.popleft()
             if self.level and call.priority >= self.level:
                 dropped.append(("dropped", call))
@@ -116,12 +123,13 @@ class Session:
                 self._send(now_ns, call)
         return dropped
 
-    def _may_send(self, call):
+    def _may_send(self, now_ns, call):
         size = 48 + len(call.payload)
         # Before WELCOME one short request may go; unregistered, the one that registers.
         early = self.welcome is None and (self.registered or size > codec.ALWAYS_ACCEPTED)
         window = self.window if self.registered else 1
-        return not (early or self.goodbye or len(self.outstanding) >= window)
+        pauses = now_ns < self.paused_until_ns
+        return not (early or pauses or self.goodbye or len(self.outstanding) >= window)
 
     def _send(self, now_ns, call):
         echo, hold = 0, codec.NO_ECHO
@@ -145,18 +153,20 @@ class Session:
         events = []
         if "stamp" in frame:
             self._stamp = (frame["stamp"], now_ns)
-            self._on_window(frame)
+            self._on_window(now_ns, frame)
             events.append(("window", frame))
         handler = {"WELCOME": self._on_welcome, "RESPONSE": self._on_answer, "REJECT": self._on_answer,
                    "PING": self._on_ping, "PONG": self._on_pong, "GOODBYE": self._on_goodbye}
         return events + handler[kind](now_ns, frame) if kind in handler else events
 
-    def _on_window(self, frame):
+    def _on_window(self, now_ns, frame):
         # Between DEREGISTER and the next REGISTER, windows are those that were given back.
         given_back = self.welcome is not None and not self.registered
         if given_back or (frame["kind"] != "WELCOME" and is_older(frame["seq"], self.seq)):
             return
         self.window, self.seq, self.level = frame["window"], frame["seq"], frame["level"]
+        if self.registered:
+            self.paused_until_ns = now_ns + frame["pause"] * PAUSE_NS
 
     def _on_welcome(self, _, frame):
         if self.welcome is not None:

@@ -5,7 +5,7 @@ use std::net::{TcpListener, TcpStream};
 use std::time::Duration;
 use tailwater_control::catalog::Controller;
 use tailwater_control::retry::{First, RetryConfig};
-use tailwater_core::{Instant, MethodId, Ratio, Stamp};
+use tailwater_core::{Instant, MethodId, Pause, Ratio, Stamp};
 use tailwater_rt::client::{
     CallError, CallOptions, Channel, ChannelConfig, Client, End, Losses, NewCall,
 };
@@ -36,7 +36,7 @@ fn greet(listener: &TcpListener) -> TcpStream {
         features: 0,
         max_frame: Limits::DEFAULT,
         session: 1,
-        grant: Grant { window: u32::MAX, seq: 0, level: 0 },
+        grant: Grant { window: u32::MAX, seq: 0, level: 0, pause: Pause::NONE },
         slo_us: 0,
         stamp: Stamp(1),
     }

@@ -54,7 +54,8 @@ fn make(
     place_of: impl Fn(&str) -> Place,
 ) -> Result<Arc<dyn Application>, ScenarioError> {
     let server = &scenario.server;
-    kind.make(settings, server.service, server.work, &server.paths).map_err(|error| {
+    let work = (server.work, server.classes);
+    kind.make(settings, server.service, work, &server.paths).map_err(|error| {
         let message = format!("server.settings of {}: {error}", kind.name);
         scenario.error_at(place_of(&error.key), message)
     })

@@ -101,7 +101,7 @@ impl ServiceJob {
     }
 
     const fn application(self) -> ServiceTime {
-        ServiceTime { work: if self.sleeps { Work::Sleep } else { Work::Spin } }
+        ServiceTime { work: if self.sleeps { Work::Sleep } else { Work::Spin }, modes: None }
     }
 }
 

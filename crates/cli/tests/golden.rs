@@ -36,6 +36,46 @@ fn behaviour_is_as_committed() {
     );
 }
 
+/// Breakwater's default is nowhere more than two points of capacity behind another controller's default,
+/// or behind its own published profiles.
+#[test]
+fn the_committed_report_has_the_laws_in_order() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let report = std::fs::read_to_string(root.join("tests/golden/report.txt")).expect("committed");
+    let mut compared = 0;
+    for rows in report.split("\n\n").flat_map(of_one_demand) {
+        let goodput = |name: &str| rows.iter().find(|row| row.0 == name).map(|row| row.1);
+        let ours = goodput("breakwater default").expect("a row of ours");
+        for (name, theirs) in &rows {
+            let (_, profile) = name.split_once(' ').expect("a name and a profile");
+            if profile == "default" || name.starts_with("breakwater") {
+                assert!(
+                    ours >= theirs - 2.0,
+                    "{name}: {theirs} against {ours} of ours in {rows:?}"
+                );
+                compared += 1;
+            }
+        }
+    }
+    assert!(compared > 100, "{compared} rows");
+}
+
+/// A scenario's rows by demand: each with its name and goodput.
+fn of_one_demand(scenario: &str) -> Vec<Vec<(String, f64)>> {
+    let mut rows: Vec<(&str, Vec<(String, f64)>)> = Vec::new();
+    for line in scenario.lines() {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let [controller, profile, demand, goodput, ..] = words[..] else { continue };
+        let Ok(goodput) = goodput.parse() else { continue };
+        let row = (format!("{controller} {profile}"), goodput);
+        match rows.iter_mut().find(|(known, _)| *known == demand) {
+            Some((_, rows)) => rows.push(row),
+            None => rows.push((demand, vec![row])),
+        }
+    }
+    rows.into_iter().map(|(_, rows)| rows).collect()
+}
+
 fn report(root: &Path) -> String {
     let mut text = format!("Short simulations, not to be quoted. Rewritten by: {MEND}\n");
     for name in SCENARIOS {

@@ -55,7 +55,11 @@ fn every_controller_serves_it() {
 fn every_controller_answers_each_of_its_calls_once_in_overload() {
     for name in controllers() {
         let serving = Serving::start_for("1ms", &["--controller", name]);
-        let checks = if name == "dagor" { "overload,levels" } else { "overload" };
+        let checks = match name {
+            "dagor" => "overload,levels",
+            "breakwater" => "overload,pauses",
+            _ => "overload",
+        };
         check(checks, &serving.address, &[], name);
     }
 }

@@ -254,7 +254,7 @@ mod tests {
     use crate::breakwater::{Breakwater, Config};
     use crate::none::None as NoControl;
     use crate::{Outcome, Reached};
-    use tailwater_core::Silent;
+    use tailwater_core::{Class, Silent};
 
     const SLO: Duration = Duration::from_micros(200);
     const ID: SessionId = SessionId(0);
@@ -275,7 +275,13 @@ mod tests {
             Verdict::Admit => (Outcome::Served, Reached::Start),
             Verdict::Shed(why) | Verdict::Close(why) => (Outcome::Shed(why), Reached::Arrival),
         };
-        let done = Completion { outcome, reached, waited: delay, service: Duration::ZERO };
+        let done = Completion {
+            outcome,
+            reached,
+            waited: delay,
+            service: Duration::ZERO,
+            class: Class::default(),
+        };
         (verdict, shard.on_done(Instant::ZERO, ID, &done))
     }
 
@@ -320,7 +326,7 @@ mod tests {
         // Told that limits are back, it has a second, whatever it goes on echoing.
         let (waited, service) = (Duration::ZERO, Duration::ZERO);
         let (outcome, reached) = (Outcome::Served, Reached::Start);
-        let done = Completion { outcome, reached, waited, service };
+        let done = Completion { outcome, reached, waited, service, class: Class::default() };
         shard.on_done(Instant::ZERO, ID, &done);
         let later = Instant::ZERO + 2 * AMNESTY;
         let refused = (0..200).any(|_| {

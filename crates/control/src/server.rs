@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::time::Duration;
-use tailwater_core::{Instant, Observer, SessionId, Stamp};
+use tailwater_core::{Class, Instant, Observer, Pause, SessionId, Stamp};
 
 /// A server's controller, shared by all of its loops. Holds what must be common: a few atomics.
 pub trait Admission: Send + Sync {
@@ -121,6 +121,8 @@ pub struct Arrival {
     pub echo: Option<Echo>,
     /// How long the driver believes it waited before it was parsed.
     pub hidden: Duration,
+    /// What it costs it has in common with others of this class.
+    pub class: Class,
 }
 
 /// A server stamp that a client returns, with the time it kept it: RTT = now − stamp − hold.
@@ -178,11 +180,13 @@ pub enum Reason {
     Draining = 8,
     /// The caller gave the call up; it was ended before its answer.
     Cancelled = 9,
+    /// Its class costs too much for what the server can do now: others fit in its place.
+    Cost = 10,
 }
 
 impl Reason {
     /// Every reason, in order of code.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Delay,
         Self::Deadline,
         Self::NoCredit,
@@ -192,6 +196,7 @@ impl Reason {
         Self::QueueFull,
         Self::Draining,
         Self::Cancelled,
+        Self::Cost,
     ];
 
     /// A stable word for reports and metrics.
@@ -207,6 +212,7 @@ impl Reason {
             Self::QueueFull => "queue-full",
             Self::Draining => "draining",
             Self::Cancelled => "cancelled",
+            Self::Cost => "cost",
         }
     }
 
@@ -217,7 +223,7 @@ impl Reason {
     }
 }
 
-/// What the client may do from now on: absolute, so that applying it twice changes nothing.
+/// What the client may do from now on: absolute, so that applying it twice changes nothing but the pause.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Offer {
     /// The most requests the client may have outstanding (unused plus pending).
@@ -226,11 +232,14 @@ pub struct Offer {
     pub seq: u32,
     /// A threshold for controllers that shed by priority at the client; zero admits all.
     pub level: u16,
+    /// For so long, counted from its arrival, the client is asked to send no request. A client that does not
+    /// listen loses nothing.
+    pub pause: Pause,
 }
 
 impl Offer {
     /// No limit: what controllers without credits offer.
-    pub const OPEN: Self = Self { window: u32::MAX, seq: 0, level: 0 };
+    pub const OPEN: Self = Self { window: u32::MAX, seq: 0, level: 0, pause: Pause::NONE };
 }
 
 /// How a request ended at the server.
@@ -242,8 +251,10 @@ pub struct Completion {
     pub reached: Reached,
     /// From arrival to start of service; for shed requests, to the reject.
     pub waited: Duration,
-    /// Time in the handler, lock and downstream waits included; zero when shed.
+    /// Time in the handler, lock and downstream waits included; zero where none ran.
     pub service: Duration,
+    /// As its [`Arrival::class`].
+    pub class: Class,
 }
 
 /// How far a request had come when it ended; see [`Shard`].
@@ -284,8 +295,8 @@ pub struct Gauges {
     pub sessions: u32,
     /// Those of them that are idle: the one credit of each counts neither in `pool` nor in `issued`.
     pub idle: u32,
-    /// The queueing delay the last update saw.
+    /// The queueing delay the last update saw; the longest, where each loop has a pool of its own.
     pub delay: Duration,
-    /// The network round-trip time that paces the updates.
+    /// The network round-trip time that paces the updates; the longest, as above.
     pub rtt: Duration,
 }

@@ -7,7 +7,7 @@ use tailwater_control::catalog::Spec;
 use tailwater_control::{
     Admission, Arrival, Completion, Echo, Offer, Outcome, Reached, Shard, Site, Verdict,
 };
-use tailwater_core::{Instant, SessionId, Silent};
+use tailwater_core::{Class, Instant, SessionId, Silent};
 
 const SLO: Duration = Duration::from_micros(200);
 const TARGET: Duration = Duration::from_micros(80);
@@ -52,7 +52,7 @@ impl Server {
     fn answer(&mut self, session: SessionId) -> Offer {
         let (outcome, reached) = (Outcome::Served, Reached::Start);
         let (waited, service) = (Duration::ZERO, INTERVAL);
-        let done = Completion { outcome, reached, waited, service };
+        let done = Completion { outcome, reached, waited, service, class: Class::default() };
         self.shards[0].on_done(self.now, session, &done)
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tailwater_control::catalog::{Controller, Spec};
 use tailwater_control::{Arrival, Completion, Echo, Outcome, Reached, Shard, Site, Verdict};
-use tailwater_core::{Instant, SessionId, Silent, Stamp};
+use tailwater_core::{Class, Instant, SessionId, Silent, Stamp};
 
 const SLO: Duration = Duration::from_millis(2);
 const RTT: Duration = Duration::from_micros(26);
@@ -49,7 +49,13 @@ impl World {
             }
             Verdict::Shed(why) | Verdict::Close(why) => (Outcome::Shed(why), Reached::Arrival),
         };
-        let done = Completion { outcome, reached, waited: Duration::ZERO, service: us(10) };
+        let done = Completion {
+            outcome,
+            reached,
+            waited: Duration::ZERO,
+            service: us(10),
+            class: Class::default(),
+        };
         self.shard.on_done(self.now, id, &done);
         self.shard.on_sent(self.now, id);
         self.stamps[id.index()] = self.now.stamp();

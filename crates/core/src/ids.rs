@@ -34,3 +34,28 @@ impl MethodId {
         self.0 >= Self::RESERVED_FROM
     }
 }
+
+/// What a request costs it has in common with the others of its class: those that call the same
+/// procedure. Below [`Class::COUNT`].
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct Class(u8);
+
+impl Class {
+    /// How many there are, so that whoever keeps something for each has a bound.
+    pub const COUNT: usize = 64;
+
+    /// The class of a method: each of the numbers up to 62 is one of its own, all others share the last.
+    /// A client that makes numbers up makes no class.
+    #[must_use]
+    #[expect(clippy::cast_possible_truncation, reason = "below 64")]
+    pub const fn of(method: MethodId) -> Self {
+        let last = Self::COUNT as u16 - 1;
+        Self(if method.0 < last { method.0 } else { last } as u8)
+    }
+
+    /// As an index.
+    #[must_use]
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}

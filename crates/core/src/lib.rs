@@ -17,9 +17,9 @@ pub mod time;
 pub mod units;
 pub mod words;
 
-pub use ids::{MethodId, RequestId, SessionId};
+pub use ids::{Class, MethodId, RequestId, SessionId};
 pub use observer::{Event, Observer, Silent};
 pub use panics::{Panicked, caught};
 pub use rng::Rng;
-pub use time::{Instant, Nanos, Stamp};
+pub use time::{Instant, Nanos, Pause, Stamp};
 pub use units::{Credits, Rate, Ratio};

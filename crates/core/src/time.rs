@@ -97,6 +97,29 @@ impl Stamp {
     }
 }
 
+/// How long a server asks a client to send nothing, as the wire says it: in units of 16 µs.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub struct Pause(pub u16);
+
+impl Pause {
+    /// Send at once.
+    pub const NONE: Self = Self(0);
+    /// The unit. 65,535 of them are 1.05 s.
+    const UNIT_NS: u64 = 16_000;
+
+    /// This long, rounded down; 1.05 s at most.
+    #[must_use]
+    pub fn of(duration: Duration) -> Self {
+        Self(u16::try_from(duration.nanos() / Self::UNIT_NS).unwrap_or(u16::MAX))
+    }
+
+    /// How long it is.
+    #[must_use]
+    pub fn duration(self) -> Duration {
+        Duration::from_nanos(Self::UNIT_NS * u64::from(self.0))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -113,5 +136,13 @@ mod tests {
         let before_wrap = Instant::from_nanos(u64::from(u32::MAX) - 10);
         let after_wrap = before_wrap + Duration::from_nanos(50);
         assert_eq!(after_wrap.stamp().nanos_since(before_wrap.stamp()), 50);
+    }
+
+    #[test]
+    fn a_pause_is_never_longer_than_was_asked_for() {
+        let us = Duration::from_micros;
+        assert_eq!(Pause::of(us(15)), Pause::NONE);
+        assert_eq!(Pause::of(us(47)).duration(), us(32));
+        assert_eq!(Pause::of(Duration::MAX).duration(), us(65_535 * 16));
     }
 }

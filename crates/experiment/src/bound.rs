@@ -5,7 +5,7 @@ use std::time::Duration;
 use tailwater_core::{Rate, Rng};
 use tailwater_stats::{BoundSpec, Knowledge, bound};
 use tailwater_workload::scenario::{Configuration, Course};
-use tailwater_workload::{Scenario, Ways};
+use tailwater_workload::{Scenario, Ways, most_served};
 
 /// Requests that are played for a bound; three digits.
 const REQUESTS: u32 = 200_000;
@@ -49,6 +49,33 @@ impl<'a> Bounds<'a> {
         let found = self.compute(slo, demand, cost);
         self.known.push((key, found));
         found
+    }
+
+    /// The same for a server that knows what each class costs; nothing where there are no classes. Time and
+    /// chance are left out: it may be high. Each step of a cycle counts as [`Bounds::of`] has it.
+    pub fn of_known_costs(
+        &self,
+        configuration: &Configuration,
+        capacity: Rate,
+        cost: Cost,
+    ) -> Option<Rate> {
+        let server = &self.scenario.server;
+        let modes = server.classes.then(|| server.service.modes())?;
+        let seconds = |mean: Duration| mean.as_secs_f64() + cost.overhead_ns / 1e9;
+        let mut needs: Vec<(f64, f64)> =
+            modes.iter().map(|mode| (mode.share, seconds(mode.mean))).collect();
+        let cores = f64::from(cost.cores * cost.replicas);
+        let mut most = |demand| most_served(&mut needs, cores, demand).0;
+        Some(Rate(match &configuration.course {
+            Course::Steady(amount) => most(amount.rate(capacity)),
+            Course::Cycle(cycle) => {
+                let served = cycle
+                    .steps
+                    .iter()
+                    .map(|step| most(step.amount.rate(capacity)) * step.length.as_secs_f64());
+                served.sum::<f64>() / cycle.period().as_secs_f64()
+            }
+        }))
     }
 
     fn compute(&self, slo: Duration, demand: Rate, cost: Cost) -> Rate {

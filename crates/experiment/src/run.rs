@@ -209,8 +209,19 @@ impl<'a, D: Driver> Conductor<'a, D> {
         run.demand_ratio = label::demand_ratio(configuration, task.first_capacity);
         run.asked_rps = configuration.mean_demand(capacity).0;
         run.bound_rps = self.bounds.of(configuration, capacity, cost).0;
+        self.name_classes(run);
+        let known = self.bounds.of_known_costs(configuration, capacity, cost);
+        run.known_bound_rps = known.map_or(0.0, |known| known.0);
         quote(run, capacity.0);
         Ok(played)
+    }
+
+    /// Drivers count classes by number.
+    fn name_classes(&self, run: &mut Run) {
+        let modes = self.scenario.server.service.modes();
+        for (class, mode) in run.classes.iter_mut().zip(modes) {
+            mode.name.clone_into(&mut class.class);
+        }
     }
 
     fn keep(&mut self, task: &Task<'_>, played: Played, noise: Option<String>) {

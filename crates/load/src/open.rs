@@ -203,6 +203,8 @@ impl<'a> Record<'a> {
         let entry = self.plan.schedule.entries[index];
         let lateness = time.since(intended);
         self.tally.late_by(intended, lateness);
+        let order = self.order(index);
+        self.tally.asked(intended, self.plan.application.class_of(&order));
         let counted = (self.from_ns..self.to_ns).contains(&entry.at);
         self.intended += u64::from(counted);
         if lateness > SKIP_AFTER {
@@ -214,13 +216,17 @@ impl<'a> Record<'a> {
             self.sent_ns.push(time.nanos_since(self.start));
         }
         self.open += 1;
-        #[expect(clippy::cast_possible_truncation, reason = "a tag is any 32 bits")]
-        let tag = index as u32;
-        let service = Duration::from_nanos(u64::from(entry.service_ns));
-        let order = Order { seed: self.plan.seeds.of(&entry), service, tag };
         let ask = self.plan.application.ask(&order);
         let call = fleet::call(ask, Some(intended + self.plan.slo));
         fleet.submit(entry.client as usize, time, index as u64, call);
+    }
+
+    fn order(&self, index: usize) -> Order {
+        let entry = self.plan.schedule.entries[index];
+        #[expect(clippy::cast_possible_truncation, reason = "a tag is any 32 bits")]
+        let tag = index as u32;
+        let service = Duration::from_nanos(u64::from(entry.service_ns));
+        Order { seed: self.plan.seeds.of(&entry), service, tag }
     }
 
     fn take_events(&mut self, fleet: &mut Fleet) {
@@ -246,6 +252,8 @@ impl<'a> Record<'a> {
                 let right = self.plan.application.is_answer(*status, payload, index as u32);
                 self.wrong_answers += u64::from(!right);
                 self.tally.served(intended, latency);
+                let class = self.plan.application.class_of(&self.order(index));
+                self.tally.answered(intended, class, latency);
             }
             End::Rejected { reason, reply } => {
                 let name = reason.map_or("unknown", tailwater_control::Reason::name);

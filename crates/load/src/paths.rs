@@ -175,7 +175,7 @@ steps = [{ lock = "A", steps = [{ lock = "B", steps = [{ wait = "20ms" }] }] },
     fn application() -> Arc<dyn Application> {
         let scenario = Scenario::parse("x.toml", TEXT).unwrap();
         let server = &scenario.server;
-        KIND.make(&[], server.service, server.work, &server.paths).unwrap()
+        KIND.make(&[], server.service, (server.work, false), &server.paths).unwrap()
     }
 
     /// Twenty requests at once, then one alone: served, and refused for a lock.

@@ -7,14 +7,17 @@ use std::time::Duration;
 use tailwater_core::{MethodId, Nanos};
 use tailwater_rt::time::now;
 use tailwater_rt::{Reply, Request, Router};
-use tailwater_workload::Work;
+use tailwater_workload::{Service, Work};
 
 /// The application of scenarios with `server.service`.
 pub const KIND: Kind = Kind {
     name: "service-time",
     about: "takes as long as server.service says",
     settings: &[],
-    build: |given| Ok(Arc::new(ServiceTime { work: given.work })),
+    build: |given| {
+        let modes = given.classes.then_some(given.service);
+        Ok(Arc::new(ServiceTime { work: given.work, modes }))
+    },
 };
 
 /// Requests say how long they take.
@@ -22,6 +25,14 @@ pub const KIND: Kind = Kind {
 pub struct ServiceTime {
     /// How the server spends that time.
     pub work: Work,
+    /// Each mode of these times is called by a method of its own; `None`: there is one method.
+    pub modes: Option<Service>,
+}
+
+impl ServiceTime {
+    fn mode_of(&self, service: Duration) -> u16 {
+        self.modes.map_or(0, |modes| modes.mode_of(service))
+    }
 }
 
 impl Application for ServiceTime {
@@ -34,7 +45,12 @@ impl Application for ServiceTime {
             Work::Spin => SPIN,
             Work::Sleep => SLEEP,
         };
+        let method = MethodId(method.0 + MODES_APART * self.mode_of(order.service));
         Ask { method, payload: payload(order.service, order.tag) }
+    }
+
+    fn class_of(&self, order: &Order) -> Option<usize> {
+        self.modes.map(|modes| modes.mode_of(order.service).into())
     }
 
     fn is_answer(&self, status: u16, payload: &[u8], tag: u32) -> bool {
@@ -48,6 +64,9 @@ pub const ECHO: MethodId = MethodId(1);
 pub const SPIN: MethodId = MethodId(2);
 /// Waits for as long as the request says, holding no thread, then answers with its payload.
 pub const SLEEP: MethodId = MethodId(3);
+
+/// The same for requests of the second mode have numbers so much higher.
+const MODES_APART: u16 = 2;
 
 /// Longest service a request may ask for; longer ones are refused with status 400.
 pub const SERVICE_MAX: Duration = Duration::from_secs(10);
@@ -126,29 +145,33 @@ fn spin(rounds: u64) {
     black_box(state);
 }
 
-/// A server of the three methods.
+/// A server of the three methods, those that take time once for each mode.
 #[must_use]
 pub fn service(spinner: Spinner) -> Router {
+    let spin = move |request: Request| async move {
+        match asked(&request) {
+            Ok(time) => {
+                spinner.spin(time);
+                Reply::ok(request.payload)
+            }
+            Err(refusal) => refusal,
+        }
+    };
+    let sleep = |request: Request| async move {
+        match asked(&request) {
+            Ok(time) => {
+                tailwater_rt::time::sleep(time).await;
+                Reply::ok(request.payload)
+            }
+            Err(refusal) => refusal,
+        }
+    };
     Router::new()
         .route(ECHO.0, |request: Request| async { Reply::ok(request.payload) })
-        .route(SPIN.0, move |request: Request| async move {
-            match asked(&request) {
-                Ok(time) => {
-                    spinner.spin(time);
-                    Reply::ok(request.payload)
-                }
-                Err(refusal) => refusal,
-            }
-        })
-        .route(SLEEP.0, |request: Request| async move {
-            match asked(&request) {
-                Ok(time) => {
-                    tailwater_rt::time::sleep(time).await;
-                    Reply::ok(request.payload)
-                }
-                Err(refusal) => refusal,
-            }
-        })
+        .route(SPIN.0, spin)
+        .route(SLEEP.0, sleep)
+        .route(SPIN.0 + MODES_APART, spin)
+        .route(SLEEP.0 + MODES_APART, sleep)
 }
 
 fn asked(request: &Request) -> Result<Duration, Reply> {

@@ -1,5 +1,6 @@
 //! One page that holds everything and fetches nothing.
 
+use crate::classes;
 use crate::columns::{COLUMNS, Tone};
 use crate::format;
 use crate::glossary::{RULES, TERMS};
@@ -69,6 +70,9 @@ fn section(experiment: &Experiment, at: usize, group: &Group<'_>) -> String {
     out.push_str(&rows(group));
     if notes::has_unsound(group) {
         out.push_str(&format!("<p class=\"muted\">{}</p>\n", escape(NO_VALID)));
+    }
+    if let Some(classes) = classes::of_group(group) {
+        out.push_str(&format!("<pre>{}</pre>\n", escape(&classes)));
     }
     out.push_str("<div class=\"plots\">\n");
     for plot in plots::of_group(experiment, at, group) {

@@ -15,6 +15,7 @@ mod grid;
 mod model;
 mod quantity;
 
+mod classes;
 mod columns;
 mod glossary;
 mod notes;

@@ -97,9 +97,12 @@ fn across_demands(group: &Group<'_>) -> Option<String> {
         .collect();
     let worst = shares.iter().min_by(|a, b| a.1.total_cmp(&b.1))?;
     let (first, last) = (shares.first()?.0, shares.last()?.0);
+    // Where methods tell costs apart the bound is one of those that do not look.
+    let by_class = line.points.iter().flat_map(|it| &it.runs).any(|it| it.known_bound_rps > 0.0);
+    let of = if by_class { "the bound for costs unknown" } else { "what no controller can beat" };
     (shares.len() > 1).then(|| {
         format!(
-            "From {} to {} {} stays at or above {} % of what no controller can beat (lowest at {}).",
+            "From {} to {} {} stays at or above {} % of {of} (lowest at {}).",
             format::demand(first),
             format::demand(last),
             line.label,

@@ -1,5 +1,6 @@
 //! The terminal table: one block per clients and SLO, one row per demand and controller.
 
+use crate::classes;
 use crate::columns::{COLUMNS, Cell, Column, Tone};
 use crate::format;
 use crate::model::{self, Group};
@@ -51,6 +52,9 @@ fn block(group: &Group<'_>, style: TableStyle) -> String {
     }
     if !left_out.is_empty() {
         out.push_str(&format!("left out for want of width: {}\n", left_out.join(", ")));
+    }
+    if let Some(classes) = classes::of_group(group) {
+        out.push_str(&format!("\n{classes}"));
     }
     out
 }

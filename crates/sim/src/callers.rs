@@ -1,17 +1,17 @@
-//! A node as the client of further nodes: the controllers' client halves on its connections to them.
+//! A node as the client of further nodes: whom its calls ask, and what becomes of them.
 //!
-//! This file calls and hears; `callers/links.rs` is about connections that are lost and made again.
+//! Each connection is an [`Endpoint`], as a client's is. Calls differ from clients' requests in what they end
+//! with: their caller goes on with its path, or is refused. They are not tried again, since no other node is
+//! a replica of the one asked.
 
-mod links;
-
-use crate::checks::honest::Conduct;
-use crate::checks::{Rule, calls};
-use crate::planted::{Flaw, Planted};
+use crate::endpoint::{Endpoint, Link};
+use crate::facts::{Fact, Thing};
+use crate::faults::Clocks;
 use crate::slab::Key;
-use crate::space::{Event, Packet, Request, Space};
+use crate::space::{Request, Space};
 use crate::task::{Stage, Task};
 use std::time::Duration;
-use tailwater_control::{Action, Call, Client, Dispatch, DropReason, Outcome, Reason, Reply};
+use tailwater_control::{Call, Client, DropReason, Outcome, Reason};
 use tailwater_core::{Instant, Rng};
 
 /// How a call ends whose other end is gone: nobody knows whether it was carried out, and its caller
@@ -22,30 +22,15 @@ const LOST: Outcome = Outcome::Shed(Reason::Draining);
 #[derive(Default)]
 pub(crate) struct Callers {
     /// By number, which is unique among all connections of the simulation.
-    connections: Vec<Connection>,
+    all: Vec<Endpoint>,
+    /// The node at the other end of each.
+    to: Vec<usize>,
     /// By tier.
     routes: Vec<Route>,
-    /// Requests that calls have made, and those that have ended: each exactly once.
-    made: u64,
-    ended: u64,
+    /// Nodes' clocks are right.
+    clocks: Clocks,
     /// Callers whose wait is over.
     woken: Vec<Key>,
-    pub(crate) flaw: Flaw,
-}
-
-struct Connection {
-    number: u32,
-    /// The node at its other end.
-    to: usize,
-    client: Client,
-    conduct: Conduct,
-    /// The next [`Event::ClientDue`] that is to be heeded.
-    armed: Instant,
-    /// Counts losses; what comes over an earlier one is for nobody.
-    connection: u16,
-    up: bool,
-    /// How often it was tried to connect in vain.
-    attempts: u8,
 }
 
 /// How a tier is reached: indices of connections, by node.
@@ -69,16 +54,13 @@ pub(crate) struct Asked {
 }
 
 impl Callers {
-    /// Adds a connection to the node of a tier, which is the node `to` of all, over which `first`
-    /// requests may go before the node says more. Numbers must come in order.
+    /// Adds a connection to the node of a tier, which is the node `to` of all. Numbers must come in order.
     pub(crate) fn connect(
         &mut self,
         (tier, node): (usize, usize),
         (number, to): (u32, usize),
-        mut client: Client,
-        first: u32,
+        client: Client,
     ) {
-        client.on_connected(Instant::ZERO);
         if self.routes.len() <= tier {
             self.routes.resize(tier + 1, Route::default());
         }
@@ -86,18 +68,9 @@ impl Callers {
         if nodes.len() <= node {
             nodes.resize(node + 1, Vec::new());
         }
-        nodes[node].push(self.connections.len());
-        let (conduct, armed) = (Conduct::new(first), Instant::FAR_FUTURE);
-        self.connections.push(Connection {
-            number,
-            to,
-            client,
-            conduct,
-            armed,
-            connection: 0,
-            up: true,
-            attempts: 0,
-        });
+        nodes[node].push(self.all.len());
+        self.all.push(Endpoint::new(number, client, &self.clocks));
+        self.to.push(to);
     }
 
     /// Asks `fan_out` different nodes of the tier, the first of them at random, and those to which no
@@ -110,15 +83,15 @@ impl Callers {
             let to_node = &route.nodes[node];
             let index = to_node[route.turn % to_node.len()];
             route.turn = route.turn.wrapping_add(1);
-            let connection = &mut self.connections[index];
+            let endpoint = &mut self.all[index];
             let request = Request {
                 task: Some(Task::new(rng.u64(), Some(asked.parent))),
-                ..Request::new(now, connection.number, Duration::ZERO)
+                ..Request::new(now, endpoint.number(), Duration::ZERO)
             };
             let key = space.requests.insert(request);
-            self.made += 1;
+            space.tell(Fact::Called { client: endpoint.number() });
             let call = Call { id: key.id(), deadline: asked.deadline, priority: asked.priority };
-            connection.client.submit(now, call);
+            endpoint.submit(now, call);
             self.drive(now, index, space);
         }
     }
@@ -128,36 +101,23 @@ impl Callers {
         let nodes = &self.routes[tier].nodes;
         let (count, first) = (nodes.len(), rng.below(nodes.len() as u32) as usize);
         let mut order: Vec<usize> = (0..count).map(|offset| (first + offset) % count).collect();
-        order.sort_by_key(|&node| !nodes[node].iter().any(|&index| self.connections[index].up));
+        let stands = |&index: &usize| self.all[index].link() == Link::Up;
+        order.sort_by_key(|&node| !nodes[node].iter().any(stands));
         order
     }
 
     /// An answer was received and parsed.
     pub(crate) fn on_reply(&mut self, now: Instant, key: Key, space: &mut Space) {
         let Some(request) = space.requests.remove(key) else {
-            let what = || "an answer came for a call that has ended before".into();
-            return space.complain(Rule::Calls, what);
+            return space.astray(Thing::Call, "an answer came for a call that has ended before");
         };
-        let (Some(answer), Some(index)) = (request.answer, self.find(request.client)) else {
-            let what = || "an answer came without content, or astray".into();
-            return space.complain(Rule::Calls, what);
+        let Some(index) = self.find(request.client).filter(|_| request.answer.is_some()) else {
+            return space.astray(Thing::Call, "an answer came without content, or astray");
         };
-        let connection = &mut self.connections[index];
-        if request.connection != connection.connection {
-            // The connection that it came over is lost, and the process that asked may be another.
+        let Some(reply) = self.all[index].on_reply(now, &request, &self.clocks, space) else {
             return self.end(now, &request, LOST, space);
-        }
-        connection.conduct.on_answered(answer.offer);
-        let reply = Reply {
-            outcome: answer.outcome,
-            offer: answer.offer,
-            stamp: answer.left.stamp(),
-            elapsed: now.since(request.sent),
-            sojourn: answer.left.since(request.arrived),
-            waited: answer.waited,
         };
-        connection.client.on_reply(now, &reply);
-        self.end(now, &request, answer.outcome, space);
+        self.end(now, &request, reply.outcome, space);
         self.drive(now, index, space);
     }
 
@@ -167,23 +127,18 @@ impl Callers {
         let Some((credit, index)) =
             credit.and_then(|credit| Some((credit, self.find(credit.client)?)))
         else {
-            let what = || "a credit message arrived twice, or astray".into();
-            return space.complain(Rule::Fates, what);
+            return space.astray(Thing::Request, "a credit message arrived twice, or astray");
         };
-        if credit.connection != self.connections[index].connection {
-            return;
+        if self.all[index].on_credit(now, &credit, &self.clocks, space) {
+            self.drive(now, index, space);
         }
-        self.connections[index].conduct.on_offer(credit.offer);
-        self.connections[index].client.on_credit(now, credit.offer, credit.stamp);
-        self.drive(now, index, space);
     }
 
-    /// A deadline of a connection's client may have come.
+    /// A deadline of a connection may have come.
     pub(crate) fn on_due(&mut self, now: Instant, number: u32, space: &mut Space) {
         if let Some(index) = self.find(number)
-            && self.connections[index].armed == now
+            && self.all[index].on_due(now)
         {
-            self.connections[index].armed = Instant::FAR_FUTURE;
             self.drive(now, index, space);
         }
     }
@@ -195,30 +150,91 @@ impl Callers {
 
     /// Calls that wait for permission to be sent.
     pub(crate) fn waiting(&self) -> u64 {
-        self.connections.iter().map(|connection| u64::from(connection.client.queued())).sum()
-    }
-
-    /// Every call must have ended, or still be a request.
-    pub(crate) fn check(&self, space: &mut Space) {
-        let ours = |request: &&Request| self.find(request.client).is_some();
-        let left = space.requests.iter().filter(ours).count() as u64;
-        space.judge(Rule::Calls, calls::counted(self.made, self.ended, left));
+        self.all.iter().map(|endpoint| u64::from(endpoint.queued())).sum()
     }
 
     /// Catches up with deadlines that may have been missed.
     pub(crate) fn drive_all(&mut self, now: Instant, space: &mut Space) {
-        for index in 0..self.connections.len() {
-            self.connections[index].armed = Instant::FAR_FUTURE;
+        for index in 0..self.all.len() {
+            self.all[index].disarm();
             self.drive(now, index, space);
         }
     }
 
+    /// A call gets no answer: the node that had it, or this one, is not the same any more.
+    pub(crate) fn on_call_lost(&mut self, now: Instant, key: Key, space: &mut Space) {
+        match space.requests.remove(key) {
+            Some(request) => self.end(now, &request, LOST, space),
+            None => space.astray(Thing::Call, "a call was lost twice"),
+        }
+    }
+
+    /// A connection is lost, or was refused. What was sent over it ends by itself; what waits waits on
+    /// and may expire. Nothing is sent before [`Callers::on_opened`].
+    pub(crate) fn on_lost(
+        &mut self,
+        now: Instant,
+        number: u32,
+        connection: u16,
+        space: &mut Space,
+    ) {
+        let chance = |connection: u16| {
+            Rng::from_seed(u64::from(number) << 16 | u64::from(connection)).unit()
+        };
+        if let Some(index) = self.find(number) {
+            self.all[index].on_lost(now, connection, chance, space);
+        }
+    }
+
+    /// A pause is over, unless something else has happened meanwhile.
+    pub(crate) fn on_reconnect(
+        &self,
+        now: Instant,
+        number: u32,
+        connection: u16,
+        space: &mut Space,
+    ) {
+        if let Some(index) = self.find(number) {
+            self.all[index].on_reconnect(now, connection, space);
+        }
+    }
+
+    /// The node has accepted a connection.
+    pub(crate) fn on_opened(&mut self, now: Instant, number: u32, connection: u16) {
+        if let Some(index) = self.find(number) {
+            self.all[index].on_opened(now, connection, &self.clocks);
+        }
+    }
+
+    /// The process dies, and what was not sent is gone. `make` has the controls of its successor, by node and
+    /// number.
+    pub(crate) fn die(
+        &mut self,
+        now: Instant,
+        make: &dyn Fn(usize, u32) -> Client,
+        space: &mut Space,
+    ) {
+        for (endpoint, to) in self.all.iter_mut().zip(&self.to) {
+            let client = endpoint.number();
+            for key in endpoint.waiting() {
+                if space.requests.remove(key).is_some() {
+                    space.tell(Fact::CallEnded { client });
+                }
+            }
+            endpoint.die(now, make(*to, client), space);
+            endpoint.disarm();
+        }
+        self.woken.clear();
+    }
+
+    /// The successor connects to all nodes.
+    pub(crate) fn boot(&mut self, now: Instant, space: &mut Space) {
+        self.all.iter_mut().for_each(|endpoint| endpoint.revive(now, space));
+    }
+
     /// Tells the caller, if it still waits: it may have been refused for another of its calls.
     fn end(&mut self, now: Instant, request: &Request, outcome: Outcome, space: &mut Space) {
-        if self.flaw.is(Planted::LosesAnswers) {
-            return;
-        }
-        self.ended += 1;
+        space.tell(Fact::CallEnded { client: request.client });
         let Some(parent) = request.task.as_ref().and_then(|task| task.parent) else {
             return;
         };
@@ -227,82 +243,34 @@ impl Callers {
             return;
         };
         let Stage::Calling { left, .. } = &mut task.stage else {
-            let stray = task.refused.is_none();
-            let what = || "a call ended for a request that does not wait for it".into();
-            if stray {
-                space.complain(Rule::Calls, what);
+            if task.refused.is_none() {
+                space.astray(Thing::Call, "a call ended for a request that does not wait for it");
             }
             return;
         };
         *left -= 1;
-        let over = *left == 0 || self.flaw.is(Planted::WakesEarly);
+        let over = *left == 0;
         if let Outcome::Shed(reason) = outcome {
             task.refuse(reason);
         }
-        if (over || task.refused.is_some()) && !self.flaw.is(Planted::ForgetsToWake) {
+        if over || task.refused.is_some() {
             task.stop_waiting(now);
             self.woken.push(parent);
         }
     }
 
-    /// As the clients do: carries out what the connection's client decides.
+    /// Carries out what a connection's control decides.
     fn drive(&mut self, now: Instant, index: usize, space: &mut Space) {
-        let number = self.connections[index].number;
-        while let Some(action) = self.connections[index].client.poll(now) {
-            match action {
-                Action::Send(dispatch) => self.send(now, index, dispatch, space),
-                Action::Drop(id, why) => match space.requests.remove(Key::of(id)) {
-                    Some(request) => {
-                        self.end(now, &request, Outcome::Shed(reason_of(why)), space);
-                    }
-                    None => {
-                        let what = || format!("connection {number} dropped a call twice");
-                        space.complain(Rule::Calls, what);
-                    }
-                },
-                Action::Demand { demand, acked } => {
-                    let connection = self.connections[index].connection;
-                    let packet = Packet::Demand { client: number, connection, demand, acked };
-                    space.send_up(now, number, packet);
-                }
-                Action::Deregister => {
-                    self.connections[index].conduct.on_deregistered();
-                    let connection = self.connections[index].connection;
-                    let packet = Packet::Deregister { client: number, connection };
-                    space.send_up(now, number, packet);
-                }
+        while let Some((key, why)) = self.all[index].poll(now, &self.clocks, space) {
+            match space.requests.remove(key) {
+                Some(request) => self.end(now, &request, Outcome::Shed(reason_of(why)), space),
+                None => space.astray(Thing::Call, "a call was dropped that had ended before"),
             }
-        }
-        self.connections[index].arm(now, space);
-    }
-
-    fn send(&mut self, now: Instant, index: usize, dispatch: Dispatch, space: &mut Space) {
-        let connection = &mut self.connections[index];
-        let number = connection.number;
-        if let Some(what) = connection.conduct.on_sent(dispatch.register) {
-            space.complain(Rule::Honest, || format!("connection {number}: {what}"));
-        }
-        let key = Key::of(dispatch.id);
-        if let Some(request) = space.request(key, "at calling") {
-            (request.sent, request.dispatch) = (now, Some(dispatch));
-            request.connection = self.connections[index].connection;
-            space.send_up(now, number, Packet::Request(key));
         }
     }
 
     fn find(&self, number: u32) -> Option<usize> {
-        self.connections.binary_search_by_key(&number, |connection| connection.number).ok()
-    }
-}
-
-impl Connection {
-    fn arm(&mut self, now: Instant, space: &mut Space) {
-        if let Some(deadline) = self.client.next_deadline()
-            && deadline < self.armed
-        {
-            self.armed = deadline.max(now + Duration::from_nanos(1));
-            space.calendar.at(self.armed, Event::ClientDue(self.number));
-        }
+        self.all.binary_search_by_key(&number, Endpoint::number).ok()
     }
 }
 

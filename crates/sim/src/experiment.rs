@@ -131,15 +131,19 @@ impl Driver for Simulator<'_> {
         false
     }
 
-    /// As the scenario has it. Capacity says the same within the plateau's 3 %, for one that is measured.
-    fn cost(&self, _: Rate) -> Cost {
-        let sim = &self.scenario.sim;
-        let overhead_ns = (sim.receive + sim.send).nanos() as f64;
+    /// As the scenario has it. Capacity says the same within the plateau's 3 %, for one that is measured. Where
+    /// a message's cost depends on what else its connection has, only capacity knows what requests cost.
+    fn cost(&self, capacity: Rate) -> Cost {
+        let (sim, server) = (&self.scenario.sim, &self.scenario.server);
+        let messages_ns = (sim.receive + sim.send).nanos() as f64;
+        let cores = f64::from(sim.cores * server.replicas);
+        let measured_ns = 1e9 * cores / capacity.0 - server.service.mean.nanos() as f64;
+        let by_turn = sim.coalescing || !sim.connection.is_zero();
         Cost {
             cores: sim.cores,
-            replicas: self.scenario.server.replicas,
-            overhead_ns,
-            path_overhead_ns: overhead_ns,
+            replicas: server.replicas,
+            overhead_ns: if by_turn { measured_ns.max(0.0) } else { messages_ns },
+            path_overhead_ns: if sim.coalescing { 0.0 } else { messages_ns },
             base: sim.rtt + 2 * sim.jitter,
         }
     }
@@ -219,6 +223,7 @@ fn open_run(scenario: &Scenario, ask: &OpenRun<'_>) -> Result<Played, Failure> {
         .map_err(Failure::Schedule)?;
     let world = world_of(scenario, configuration, seed);
     let mut world = tiers::with_deadlines(world, scenario, controller);
+    world.node.enforce_deadlines = ask.enforces_deadlines;
     if let Some(policy) = controller.locks {
         world = tiers::with_locks(world, policy);
     }

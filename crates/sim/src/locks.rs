@@ -1,6 +1,5 @@
 //! The locks of a node: who holds them, who waits, and what was seen of them.
 
-use crate::checks::Finding;
 use crate::paths::Paths;
 use crate::slab::Key;
 use std::collections::VecDeque;
@@ -36,8 +35,9 @@ struct Waiter {
 pub(crate) struct Handed {
     /// Who holds the lock now.
     pub(crate) to: Option<Key>,
-    /// What is wrong if he should have given up before.
-    pub(crate) overdue: Finding,
+    /// How long he has waited, and when he should have given up.
+    pub(crate) waited: Duration,
+    pub(crate) give_up_at: Option<Instant>,
 }
 
 /// What was seen of a lock, or of a set under one name, from the beginning of the run to its end.
@@ -147,10 +147,7 @@ impl Locks {
         report.taken += 1;
         report.waited += waited;
         report.longest_wait = report.longest_wait.max(waited);
-        let overdue = next.give_up_at.is_some_and(|at| at < now).then(|| {
-            format!("a request waited {} ns for lock {lock}, beyond its budget", waited.nanos())
-        });
-        Ok(Handed { to: Some(next.key), overdue })
+        Ok(Handed { to: Some(next.key), waited, give_up_at: next.give_up_at })
     }
 
     /// Nobody holds or waits any more; what was seen stays.

@@ -9,17 +9,20 @@
 
 mod cores;
 mod outage;
+mod packets;
 mod run_loop;
 pub(crate) mod walk;
 
-use crate::checks::{Rule, queues, signal};
 use crate::control::Control;
+use crate::facts::{Fact, Thing};
 use crate::slab::Key;
 use crate::space::{Answer, Credit, Event, Packet, Space};
 use crate::task::Stage;
 use crate::world::NodeSpec;
 use cores::Core;
+use packets::Seen;
 use run_loop::RunLoop;
+use std::collections::BTreeMap;
 use std::time::Duration;
 use tailwater_control::{Completion, Offer, Outcome, Reached, Reason, Verdict};
 use tailwater_core::{Instant, Nanos};
@@ -32,10 +35,10 @@ pub(crate) struct Node {
     /// Only where requests have paths.
     pub(crate) walk: Option<Walk>,
     loops: Vec<RunLoop>,
-    /// What the queues are held to, whatever befalls the specification.
-    queue_max: usize,
     /// Equal parts of them belong to the loops, in order.
     cores: Vec<Core>,
+    /// By connection, where costs depend on it.
+    seen: BTreeMap<u32, Seen>,
     /// Counts restarts, so that what was begun before one ends for nobody.
     life: u16,
     down: bool,
@@ -43,6 +46,8 @@ pub(crate) struct Node {
     bereft: bool,
     /// Nothing moves before this.
     frozen_until: Instant,
+    /// A core has nothing to do, as was told last.
+    spare: bool,
     pub(crate) counts: Counts,
 }
 
@@ -88,11 +93,12 @@ impl Node {
         Self {
             loops: (0..loops).map(|at| RunLoop::new(at * each..(at + 1) * each)).collect(),
             cores: (0..cores).map(|_| Core::new()).collect(),
+            seen: BTreeMap::new(),
             life: 0,
             down: false,
             bereft: false,
             frozen_until: Instant::ZERO,
-            queue_max: spec.queue_max as usize,
+            spare: false,
             spec,
             place,
             control,
@@ -133,12 +139,14 @@ impl Node {
             return;
         }
         let Some(work) = self.cores[usize::from(core)].work.take() else {
-            let what = || format!("core {core} finished without having begun");
-            return space.complain(Rule::Fates, what);
+            let what = format!("core {core} finished without having begun");
+            return space.astray(Thing::Request, what);
         };
         let at = self.cores[usize::from(core)].works_for;
         let follow_up = match work {
-            Work::Parse(arrived, packet) => self.parsed(now, (arrived, packet), at, space),
+            Work::Parse(arrived, packet) => {
+                self.parsed_all(now, (arrived, packet), (core, at), space)
+            }
             Work::Reject(key, reason, reached) => {
                 self.answer(now, key, (Outcome::Shed(reason), reached), space);
                 None
@@ -153,7 +161,8 @@ impl Node {
                 None
             }
         };
-        match follow_up {
+        let todo = &mut self.cores[usize::from(core)].todo;
+        match follow_up.or_else(|| todo.pop_front()) {
             Some(work) => self.give(now, (core, at), work, space),
             None => {
                 let own = self.loop_of_core(core);
@@ -165,19 +174,22 @@ impl Node {
             self.loops[at].tick_due = now;
         }
         self.tick(at, now, space);
-        self.control.check_signal(at, now, self.spec.tick, space);
-        let finding = queues::bounded("the run queue", self.loops[at].unbegun(), self.queue_max);
-        space.judge(Rule::Queues, finding);
+        let unbegun = self.loops[at].unbegun();
+        space.tell(Fact::Worked { node: self.place.node, at, unbegun });
         self.assign(now, space);
     }
 
     /// The core has this to do, for a loop that may not be its own.
     fn give(&mut self, now: Instant, (core, at): (u16, usize), work: Work, space: &mut Space) {
-        let costs = self.spec.costs;
+        let client = work.key().and_then(|key| Some(space.requests.get(key)?.client));
         let cost = match work {
-            Work::Parse(..) => costs.receive,
-            Work::Reject(..) => costs.shed + costs.send,
-            Work::Credit(..) | Work::Answer(_) => costs.send,
+            Work::Parse(_, packet) => self.receive_cost(at, packet.client(space)),
+            Work::Reject(key, ..) => {
+                let cost = self.spec.costs.shed + self.send_cost(at, client.unwrap_or(0));
+                spend(key, cost, space)
+            }
+            Work::Answer(key) => spend(key, self.send_cost(at, client.unwrap_or(0)), space),
+            Work::Credit(client, ..) => self.send_cost(at, client),
             Work::Run(_, time) => {
                 self.loops[at].handled_ns += time.nanos();
                 time
@@ -186,27 +198,50 @@ impl Node {
                 let service =
                     space.requests.get_mut(key).map_or(Duration::ZERO, |request| request.service);
                 self.loops[at].handled_ns += service.nanos();
-                service + costs.send
+                service + self.send_cost(at, client.unwrap_or(0))
             }
         };
         self.counts.busy_ns += cost.nanos();
+        let ends = match work {
+            Work::Parse(_, packet) => self.parsed_at(now + cost, packet.client(space), space),
+            _ => now + cost,
+        };
         let busy = &mut self.cores[usize::from(core)];
-        (busy.work, busy.works_for, busy.ends) = (Some(work), at, now + cost);
+        (busy.work, busy.works_for, busy.ends) = (Some(work), at, ends);
         let done = Event::CoreDone(self.place.first_core + core, self.life);
-        space.calendar.at(now + cost, done);
+        space.calendar.at(ends, done);
     }
 
-    /// A packet has been parsed; returns what the core must do at once.
+    /// A packet has been parsed, with all that shares it; returns what the core must do at once.
+    fn parsed_all(
+        &mut self,
+        now: Instant,
+        first: (Instant, Packet),
+        (core, at): (u16, usize),
+        space: &mut Space,
+    ) -> Option<Work> {
+        let rest = std::mem::take(&mut self.cores[usize::from(core)].rest);
+        // What is parsed with others has waited for them.
+        let alone = rest.is_empty();
+        let follow_up = self.parsed(now, first, (at, alone), space);
+        for message in rest {
+            let next = self.parsed(now, message, (at, alone), space);
+            self.cores[usize::from(core)].todo.extend(next);
+        }
+        follow_up
+    }
+
+    /// A message has been parsed; returns what the core must do at once.
     fn parsed(
         &mut self,
         now: Instant,
         (arrived, packet): (Instant, Packet),
-        at: usize,
+        (at, alone): (usize, bool),
         space: &mut Space,
     ) -> Option<Work> {
         self.counts.rx += 1;
         match packet {
-            Packet::Request(key) => self.judge(now, (arrived, key), at, space),
+            Packet::Request(key) => self.judge(now, (arrived, key), (at, alone), space),
             Packet::Demand { client, connection, demand, acked } => {
                 if self.control.hears(client, connection) {
                     self.control.demand(now, client, demand, acked);
@@ -215,7 +250,7 @@ impl Node {
             }
             Packet::Deregister { client, connection } => {
                 if self.control.hears(client, connection) {
-                    self.control.deregister(now, client);
+                    self.control.deregister(now, client, space);
                 }
                 None
             }
@@ -244,7 +279,7 @@ impl Node {
         &mut self,
         now: Instant,
         (arrived, key): (Instant, Key),
-        at: usize,
+        (at, alone): (usize, bool),
         space: &mut Space,
     ) -> Option<Work> {
         self.counts.requests += 1;
@@ -256,12 +291,13 @@ impl Node {
         }
         (request.arrived, request.queued) = (arrived, now);
         let (client, dispatch) = (request.client, request.dispatch?);
+        let class = self.spec.class_of(request.service);
         self.on_echo(arrived, dispatch.echo);
-        let verdict =
-            self.control.request(now, client, &dispatch, now.since(arrived), delay, space);
+        let hidden = now.since(arrived);
+        let verdict = self.control.request(now, client, (class, &dispatch), hidden, delay);
         let run_loop = &mut self.loops[at];
-        let waiting = run_loop.packets.len() + run_loop.runnable.len();
-        space.judge(Rule::Signal, signal::shed_while_idle(waiting, verdict));
+        let idle = alone && run_loop.packets.is_empty() && run_loop.runnable.is_empty();
+        space.tell(Fact::Judged { client, registers: dispatch.register, verdict, idle });
         match verdict {
             Verdict::Admit if run_loop.unbegun() >= self.spec.queue_max as usize => {
                 Some(Work::Reject(key, Reason::QueueFull, Reached::Queue))
@@ -326,12 +362,10 @@ impl Node {
             (false, _) => (now, Duration::ZERO),
         };
         let waited = until.since(request.arrived);
+        let class = self.spec.class_of(request.service);
         let (client, again) = (request.client, request.answer.is_some());
-        if again {
-            let what = || format!("client {client}: a request was answered twice");
-            space.complain(Rule::Fates, what);
-        }
-        let done = Completion { outcome, reached, waited, service };
+        space.tell(Fact::Answered { client, again });
+        let done = Completion { outcome, reached, waited, service, class };
         let offer = self.control.done(now, client, &done, space);
         self.control.sent(now, client);
         if let Some(request) = space.requests.get_mut(key) {
@@ -364,5 +398,10 @@ impl Node {
     }
 }
 
-#[cfg(test)]
-mod sabotage;
+/// What a core does for a request with a path is part of its books, once that has begun.
+fn spend(key: Key, cost: Duration, space: &mut Space) -> Duration {
+    if let Some(task) = space.requests.get_mut(key).and_then(|request| request.task.as_mut()) {
+        task.worked(cost);
+    }
+    cost
+}

@@ -1,10 +1,9 @@
-//! What clients and node share: the calendar, the network between them, and the requests.
+//! What clients and nodes share: the calendar, the network between them, the requests, and a list of what
+//! happens, which is for others to read.
 
 use crate::calendar::Calendar;
-use crate::checks::retries::Visits;
-use crate::checks::starvation::Spare;
-use crate::checks::{Finding, Rule};
 use crate::fabric::{Fabric, Way};
+use crate::facts::{Fact, Thing};
 use crate::slab::{Key, Slab};
 use crate::task::Task;
 use std::time::Duration;
@@ -104,9 +103,10 @@ pub(crate) struct Request {
     pub(crate) client: u32,
     /// Sent over the client's connection of this number.
     pub(crate) connection: u16,
-    /// Where it has been, as its client's decision has it, and as the check counts.
+    /// Numbers what clients intend, however often it is tried; calls between nodes have none.
+    pub(crate) number: u64,
+    /// Where it has been.
     pub(crate) tries: Tries,
-    pub(crate) visits: Visits,
     /// When its answer is worthless, by its client's clock.
     pub(crate) deadline: Instant,
     /// When it was handed to the control of its connection.
@@ -136,7 +136,7 @@ impl Request {
             client,
             connection: 0,
             tries: Tries::NONE,
-            visits: Visits::NONE,
+            number: 0,
             deadline: Instant::FAR_FUTURE,
             entered: now,
             forced: false,
@@ -179,23 +179,19 @@ pub(crate) struct Space {
     pub(crate) credits: Slab<Credit>,
     /// Requests that a lost connection left without an answer, to be counted as lost.
     pub(crate) abandoned: Vec<Key>,
-    /// How long each replica of the front has had a core to spare.
-    pub(crate) spare: Vec<Spare>,
-    /// The first rule that was found broken, and how; ends the run.
-    pub(crate) broken: Option<(Rule, String)>,
+    /// What has happened since somebody took note; emptied after each event.
+    pub(crate) facts: Vec<Fact>,
 }
 
 impl Space {
-    /// For a front of so many replicas.
-    pub(crate) fn new(fabric: Fabric, replicas: u32) -> Self {
+    pub(crate) fn new(fabric: Fabric) -> Self {
         Self {
             calendar: Calendar::default(),
             fabric,
             requests: Slab::default(),
             credits: Slab::default(),
             abandoned: Vec::new(),
-            spare: vec![Spare::default(); replicas.max(1) as usize],
-            broken: None,
+            facts: Vec::new(),
         }
     }
 
@@ -211,28 +207,25 @@ impl Space {
         self.calendar.at(arrives, event);
     }
 
-    /// A request that must exist; otherwise the run is broken.
+    /// A request that must exist.
     pub(crate) fn request(&mut self, key: Key, where_from: &str) -> Option<&mut Request> {
-        let found = self.requests.get_mut(key);
-        if found.is_none() && self.broken.is_none() {
+        let Self { requests, facts, .. } = self;
+        let found = requests.get_mut(key);
+        if found.is_none() {
             let what = format!("{where_from}: the request has ended before");
-            self.broken = Some((Rule::Fates, what));
+            facts.push(Fact::Astray(Thing::Request, what));
         }
         found
     }
 
-    /// Notes a broken rule; the first one stands.
-    pub(crate) fn complain(&mut self, rule: Rule, what: impl FnOnce() -> String) {
-        if self.broken.is_none() {
-            self.broken = Some((rule, what()));
-        }
+    /// Something has happened.
+    pub(crate) fn tell(&mut self, fact: Fact) {
+        self.facts.push(fact);
     }
 
-    /// Notes what a check found.
-    pub(crate) fn judge(&mut self, rule: Rule, finding: Finding) {
-        if let Some(what) = finding {
-            self.complain(rule, || what);
-        }
+    /// Something was met where it cannot be.
+    pub(crate) fn astray(&mut self, thing: Thing, what: impl Into<String>) {
+        self.tell(Fact::Astray(thing, what.into()));
     }
 }
 

@@ -47,6 +47,7 @@ impl Case {
         node.enforce_deadlines = Dice(Rng::from_seed(seed).split("swarm of deadlines")).chance(0.5);
         node.stalls = draw_stalls(seed);
         (node.loops, node.stealing) = draw_loops(seed);
+        (node.connection_cost, node.coalescing) = draw_packets(seed);
         let link = Link { delay: dice.time(1, 50), jitter: dice.one_of([0, 0, 5, 20]).us() };
         let slo = (10 * (service.mean + 2 * link.delay)).max(100.us());
         let capacity_rps =
@@ -59,7 +60,11 @@ impl Case {
             .map(|fault| Fault { nodes: draw_struck(&mut more, replicas, tiers.len()), ..fault })
             .collect();
         let queue_max = dice.one_of([1, 4, 64, 4_096]);
-        let (spec, starved_max) = draw_spec(&mut dice, queue_max as u32, &faults);
+        let (mut spec, starved_max) = draw_spec(&mut dice, queue_max as u32, &faults);
+        if spec.name == DEFAULT && draw_classes(seed) {
+            node.modes = Some(service);
+            spec.overrides.push(("classes".into(), "0.3".into()));
+        }
         let world = World {
             node,
             replicas,
@@ -153,12 +158,15 @@ fn draw_node(dice: &mut Dice) -> NodeSpec {
         stealing: false,
         shards: dice.number(1, 3) as u32,
         costs: Costs { receive: cost(dice), send: cost(dice), shed: cost(dice) },
+        connection_cost: Duration::ZERO,
+        coalescing: false,
         tick: dice.one_of([1, 5, 50]).us(),
         parse_every: dice.one_of([0, 0, 50]).us(),
         queue_max: dice.one_of([4, 64, 1 << 20]),
         enforce_deadlines: false,
         paths: None,
         stalls: Stalls::default(),
+        modes: None,
     }
 }
 
@@ -181,6 +189,12 @@ fn draw_loops(seed: u64) -> (u32, bool) {
     (dice.one_of([1, 1, 1, 2, 3, 4]), dice.chance(0.5))
 }
 
+/// Messages that share packets, and connections that cost something.
+fn draw_packets(seed: u64) -> (Duration, bool) {
+    let mut dice = Dice(Rng::from_seed(seed).split("swarm of packets"));
+    (Duration::from_nanos(dice.one_of([0, 0, 0, 100, 1_000])), dice.chance(0.3))
+}
+
 /// A machine that stalls, one time in four; a generator of its own here too. Much more often than real
 /// ones, so that a run of some milliseconds sees some.
 fn draw_stalls(seed: u64) -> Stalls {
@@ -190,6 +204,11 @@ fn draw_stalls(seed: u64) -> Stalls {
     }
     let lengths = vec![dice.time(1, 50), dice.time(50, 500)];
     Stalls::from(StallKind { per_second: dice.spread(100.0, 1_000.0), lengths })
+}
+
+/// Methods by service time, of which the dear give way, one time in four; a generator of its own.
+fn draw_classes(seed: u64) -> bool {
+    Dice(Rng::from_seed(seed).split("swarm of classes")).chance(0.25)
 }
 
 /// The front's replicas and what clients do about them, and a generator that has nothing to do with that

@@ -5,7 +5,7 @@ use crate::slab::Key;
 use std::time::Duration;
 use tailwater_control::Reason;
 use tailwater_control::asqm::Budget;
-use tailwater_core::{Instant, Nanos, Rng};
+use tailwater_core::{Instant, Rng};
 use tailwater_workload::Service;
 
 /// A request on its path through a node.
@@ -111,24 +111,16 @@ impl Task {
         time
     }
 
-    /// The node paused while a core was busy with it. Before it has begun, all of its time is waiting.
-    pub(crate) fn held_up(&mut self, lag: Duration) {
+    /// A core is busy with it for so much longer. Before it has begun, all of its time is waiting.
+    pub(crate) fn worked(&mut self, time: Duration) {
         if self.stage != Stage::Fresh {
-            self.computed += lag;
+            self.computed += time;
         }
     }
 
-    /// What its books lack when it is answered at `now`, having arrived at `arrived`: every nanosecond
-    /// was computing, calling or deducted from its budget.
-    pub(crate) fn unaccounted(&self, now: Instant, arrived: Instant) -> Option<String> {
-        let (there, spent) =
-            (now.since(arrived), self.computed + self.called + self.budget.waited());
-        (there != spent).then(|| {
-            format!(
-                "a request was in the node for {} ns, but its budget and work account for {} ns",
-                there.nanos(),
-                spent.nanos()
-            )
-        })
+    /// The time in the node that its books account for: computing, calling, and what was deducted from its
+    /// budget.
+    pub(crate) fn spent(&self) -> Duration {
+        self.computed + self.called + self.budget.waited()
     }
 }

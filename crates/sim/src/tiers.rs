@@ -20,7 +20,8 @@ pub(crate) fn front(scenario: &Scenario, slo: Duration) -> NodeSpec {
     let target = scenario.target(slo);
     let (loops, cores) = (scenario.server.loops, scenario.sim.cores);
     let one_loop = node(scenario, cores, &scenario.server.paths, &scenario.server.locks, target);
-    NodeSpec { loops, stealing: scenario.sim.stealing, ..one_loop }
+    let modes = scenario.server.classes.then_some(scenario.server.service);
+    NodeSpec { loops, stealing: scenario.sim.stealing, modes, ..one_loop }
 }
 
 /// What its clients do about replicas.
@@ -52,13 +53,12 @@ pub(crate) fn tiers(scenario: &Scenario, slo: Duration) -> Vec<TierSpec> {
     scenario.tiers.iter().map(tier).collect()
 }
 
-/// The same world with one rule for all locks.
+/// The same world, whose tiers enforce deadlines as their controllers, or the front's, want it.
 pub(crate) fn with_deadlines(
     mut world: World,
     scenario: &Scenario,
     front: &ControllerSpec,
 ) -> World {
-    world.node.enforce_deadlines = scenario.server.enforces_deadlines(front);
     for (spec, tier) in world.tiers.iter_mut().zip(&scenario.tiers) {
         let own = tier.controller.as_ref().unwrap_or(front);
         spec.node.enforce_deadlines = scenario.server.enforces_deadlines(own);
@@ -66,6 +66,7 @@ pub(crate) fn with_deadlines(
     world
 }
 
+/// The same world with one rule for all locks.
 pub(crate) fn with_locks(mut world: World, policy: LockPolicy) -> World {
     let change = |node: &mut NodeSpec| {
         if let Some(paths) = &mut node.paths {
@@ -113,6 +114,8 @@ fn node(scenario: &Scenario, cores: u32, paths: &[Path], locks: &Locks, slo: Dur
     NodeSpec {
         cores,
         costs: Costs { receive: sim.receive, send: sim.send, shed: sim.shed },
+        connection_cost: sim.connection,
+        coalescing: sim.coalescing,
         parse_every: sim.parse_every,
         stalls: sim.stalls.clone(),
         paths,

@@ -2,9 +2,9 @@
 
 use crate::callers::Callers;
 use crate::control::Control;
+use crate::mechanics::Parts;
 use crate::node::walk::Walk;
 use crate::node::{Node, Place};
-use crate::simulate::Parts;
 use crate::space::{Packet, Space};
 use crate::world::{NodeSpec, World};
 use std::ops::Range;
@@ -90,17 +90,25 @@ impl<'a> Plan<'a> {
         self.to.push(begin..self.connections());
     }
 
-    /// What `from` calls, over connections on which each node lets through at first what its control
-    /// says.
-    fn callers(&self, from: usize, controls: &[Control], parts: &Parts<'_>) -> Callers {
+    /// Those below this number are clients'.
+    pub(crate) const fn links(&self) -> u32 {
+        self.links
+    }
+
+    /// The nodes, each with the connections that lead to it.
+    pub(crate) fn servers(&self) -> impl Iterator<Item = (&NodeSpec, Range<u32>)> {
+        self.specs.iter().copied().zip(self.to.iter().cloned())
+    }
+
+    /// What `from` calls.
+    fn callers(&self, from: usize, parts: &Parts<'_>) -> Callers {
         let mut callers = Callers::default();
         for (number, between) in (self.links..).zip(&self.between) {
             let to = usize::from(between.to);
             if usize::from(between.from) == from
                 && let Some(place) = self.places[to]
             {
-                let first = controls[to].first_window();
-                callers.connect(place, (number, to), (parts.client)(to, number), first);
+                callers.connect(place, (number, to), (parts.client)(to, number));
             }
         }
         callers
@@ -119,13 +127,14 @@ impl Topology {
         let mut controls = Vec::new();
         for (node, spec) in plan.specs.iter().enumerate() {
             let admission = (parts.boot)(node);
-            let shards = (spec.loops, spec.shards);
-            controls.push(Control::new(admission, shards, plan.to[node].clone(), space));
+            let shape = (spec.loops, spec.shards);
+            let clients = plan.to[node].clone();
+            controls.push(Control::new(admission, (node as u16, shape), clients, space));
         }
         let walk = |node: usize| {
             let paths = Arc::clone(plan.specs[node].paths.as_ref()?);
             let tier = plan.places[node].map_or("", |(tier, _)| &world.tiers[tier].name);
-            let callers = plan.callers(node, &controls, parts);
+            let callers = plan.callers(node, parts);
             // A request does the same at whichever replica it is tried.
             let drawn_as = if plan.places[node].is_some() { node } else { 0 };
             let seed = rng.split(&format!("node {drawn_as}")).seed();
@@ -157,8 +166,14 @@ impl Topology {
 
     /// The node that a connection comes from; `None` where it is a client's.
     pub(crate) fn caller(&mut self, connection: u32) -> Option<&mut Node> {
+        let from = self.from(connection)?;
+        self.nodes.get_mut(from)
+    }
+
+    /// The number of that node.
+    pub(crate) fn from(&self, connection: u32) -> Option<usize> {
         let index = connection.checked_sub(self.links)?;
-        self.nodes.get_mut(usize::from(self.between.get(index as usize)?.from))
+        Some(usize::from(self.between.get(index as usize)?.from))
     }
 
     /// The node that a message to its connection's caller reaches; `None` where that is a client.

@@ -4,7 +4,8 @@ use crate::paths::Paths;
 use std::sync::Arc;
 use std::time::Duration;
 use tailwater_control::{RetryConfig, Site};
-use tailwater_core::Instant;
+use tailwater_core::{Class, Instant, MethodId};
+use tailwater_workload::Service;
 use tailwater_workload::scenario::{Fault, Stalls};
 
 /// Everything about a run but its load and its controller.
@@ -104,6 +105,12 @@ pub struct NodeSpec {
     pub shards: u32,
     /// What messages cost.
     pub costs: Costs,
+    /// What turning to a connection that has sent something costs a core, beside receiving: once in each turn
+    /// of its loop, however many messages there are.
+    pub connection_cost: Duration,
+    /// Messages of one connection that are received in one turn of its loop cost what one does, and so do
+    /// those that are sent over it. What a path sends to further nodes always costs a packet each.
+    pub coalescing: bool,
     /// How often the controller hears of the delay while the node works. Between events nothing is
     /// noticed, as in a loop that runs one thing at a time.
     pub tick: Duration,
@@ -119,6 +126,8 @@ pub struct NodeSpec {
     pub paths: Option<Arc<Paths>>,
     /// When the machine takes a core away, each core for itself; the seed decides when.
     pub stalls: Stalls,
+    /// Each mode of these times is a method of its own; `None`: there is one method.
+    pub modes: Option<Service>,
 }
 
 /// Nodes that do the same, for the nodes that call them.
@@ -148,6 +157,13 @@ impl NodeSpec {
         self.loops.max(1) * self.shards.max(1)
     }
 
+    /// The class of a request that takes so long.
+    #[must_use]
+    pub fn class_of(&self, service: Duration) -> Class {
+        let mode = self.modes.as_ref().map_or(0, |modes| modes.mode_of(service));
+        Class::of(MethodId(mode))
+    }
+
     /// The node as its controller knows it, for an objective of `slo`.
     #[must_use]
     pub fn site(&self, slo: Duration, seed: u64) -> Site {
@@ -168,12 +184,15 @@ impl NodeSpec {
                 send: Duration::from_nanos(865),
                 shed: Duration::from_nanos(100),
             },
+            connection_cost: Duration::ZERO,
+            coalescing: false,
             tick: Duration::from_micros(5),
             parse_every: Duration::ZERO,
             queue_max: 1 << 20,
             enforce_deadlines: false,
             paths: None,
             stalls: Stalls::default(),
+            modes: None,
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 use tailwater_sim::{Failure, run};
-use tailwater_stats::result::{Experiment, Run};
+use tailwater_stats::result::Experiment;
 use tailwater_workload::Scenario;
 
 const STEADY: &str = r#"
@@ -47,19 +47,14 @@ fn a_seed_decides_every_byte_and_another_seed_another_run() {
     assert_ne!(once, json(&other));
 }
 
+/// What is left then is the experiment's matter; the closure that watches says when.
 #[test]
-fn one_that_is_broken_off_is_what_was_run_until_then() {
-    let whole = experiment(STEADY);
+fn who_watches_may_break_off() {
     let mut third = |done, _| match done {
         3 => ControlFlow::Break(()),
         _ => ControlFlow::Continue(()),
     };
-    let found = run(&scenario(STEADY), &mut third).unwrap();
-    let text = |runs: &[&Run]| serde_json::to_string(runs).unwrap();
-    // Repetitions are made one after the other, and stand together in the result.
-    let first = |run: &&Run| run.repetition == 0 && run.clients == 50;
-    let first: Vec<&Run> = whole.runs.iter().filter(first).collect();
-    assert_eq!(text(&found.runs.iter().collect::<Vec<_>>()), text(&first[..3]));
+    assert_eq!(run(&scenario(STEADY), &mut third).unwrap().runs.len(), 3);
 }
 
 #[test]

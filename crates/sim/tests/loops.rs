@@ -61,14 +61,31 @@ fn stealing_cuts_the_tail_that_queues_of_their_own_have() {
     assert!(stolen_us < 0.7 * own_us, "{stolen_us} µs with stealing, {own_us} µs without");
 }
 
-/// Breakwater must go by its slowest loop. With all load on one of two, the other has no delay at all: by
-/// that one the pool would grow without end, and the loaded one would shed what credits let through.
+/// With all load on one of two loops, the other has no delay at all: by that one the pool would grow
+/// without end, and the loaded one would shed what credits let through.
 #[test]
-fn the_slowest_loop_decides() {
+fn a_loop_without_load_does_not_open_the_pool_of_a_loaded_one() {
     let world = World { measure: ms(500), ..loops(2, 100) };
     let run = uneven(&world, 1.5 * SMALL_RPS, "breakwater");
     let found = format!("drops {:.3}, goodput {:.3}", run.drop_ratio, run.goodput_rps / SMALL_RPS);
     assert!(run.drop_ratio < 0.1 && run.goodput_rps > 0.85 * SMALL_RPS, "{found}");
+}
+
+/// From one pool for all, a loop that is idle for a moment takes the credits of the others, and these have
+/// nothing to do: a quarter of the capacity is left.
+#[test]
+fn several_loops_serve_as_much_each_as_one_does() {
+    let good = |loop_count: u32, settings: &[&str]| {
+        let world = World { measure: ms(300), ..loops(loop_count, 100) };
+        let spec = spec("breakwater", "default", settings);
+        let capacity = f64::from(loop_count) * SMALL_RPS;
+        steady(&world, 2.0 * capacity, &spec).0.goodput_rps / capacity
+    };
+    let one = good(1, &[]);
+    let four = good(4, &[]);
+    assert!((one - four).abs() < 0.02, "one loop {one:.3}, four {four:.3}");
+    let shared = good(4, &["pools=shared"]);
+    assert!(shared < 0.7 * one, "a pool for all: {shared:.3}");
 }
 
 /// Remembers what each loop was told last.

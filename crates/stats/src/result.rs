@@ -176,6 +176,32 @@ pub struct Run {
     /// in simulation in the whole run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub locks: Vec<LockReading>,
+    /// What became of each class, the cheapest first; empty where all requests call one method.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub classes: Vec<ClassReading>,
+    /// The most requests per second that a server could serve which knows their costs and serves the
+    /// cheapest first, refusing for nothing and with all the time in the world; 0 where they have no classes.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub known_bound_rps: f64,
+}
+
+fn is_zero(number: &f64) -> bool {
+    *number == 0.0
+}
+
+/// Requests that call the same method.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct ClassReading {
+    /// Its name.
+    pub class: String,
+    /// Intended requests per second.
+    pub offered_rps: f64,
+    /// Answers within the SLO per second.
+    pub goodput_rps: f64,
+    /// Answers within the SLO ÷ intended requests.
+    pub share: f64,
+    /// The same in the second of the window in which it was least.
+    pub least_share: f64,
 }
 
 /// What was seen of the locks of one name.

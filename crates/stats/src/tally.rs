@@ -4,9 +4,12 @@
 //! Latency counts from the time a request was *intended*, so that a generator or client that holds
 //! requests back cannot hide the wait.
 
+mod classes;
+
 use crate::bins::Bins;
 use crate::hist::Histogram;
-use crate::result::{Fates, Run, Series};
+use crate::result::{ClassReading, Fates, Run, Series};
+use classes::Seconds;
 use std::collections::BTreeMap;
 use std::time::Duration;
 use tailwater_core::{Instant, Nanos, Ratio};
@@ -44,6 +47,8 @@ pub struct Tally {
     lateness: Histogram,
     bins: Option<Bins>,
     points: Vec<(f32, f32)>,
+    /// By class, for those that were told.
+    classes: Vec<Seconds>,
 }
 
 impl Tally {
@@ -60,6 +65,7 @@ impl Tally {
             lateness: Histogram::new(),
             bins: spec.bin.map(|width| Bins::new(width, spec.to.since(spec.from))),
             points: Vec::new(),
+            classes: Vec::new(),
         }
     }
 
@@ -126,6 +132,35 @@ impl Tally {
         }
     }
 
+    /// A request of this class was intended, where there are several. No fate: comes beside one.
+    pub fn asked(&mut self, intended: Instant, class: Option<usize>) {
+        if let Some((seconds, at)) = self.of_class(intended, class) {
+            seconds.asked(at);
+        }
+    }
+
+    /// A request of this class, where there are several, was answered `latency` after its intended time.
+    /// Comes beside [`Tally::served`].
+    pub fn answered(&mut self, intended: Instant, class: Option<usize>, latency: Duration) {
+        if latency <= self.spec.slo
+            && let Some((seconds, at)) = self.of_class(intended, class)
+        {
+            seconds.in_time(at);
+        }
+    }
+
+    fn of_class(
+        &mut self,
+        intended: Instant,
+        class: Option<usize>,
+    ) -> Option<(&mut Seconds, Duration)> {
+        let (class, offset) = (class?, self.offset(intended)?);
+        if self.classes.len() <= class {
+            self.classes.resize(class + 1, Seconds::default());
+        }
+        Some((&mut self.classes[class], offset))
+    }
+
     /// Adds what another thread counted.
     ///
     /// # Panics
@@ -149,6 +184,12 @@ impl Tally {
             mine.merge(theirs);
         }
         self.points.extend_from_slice(&other.points);
+        if self.classes.len() < other.classes.len() {
+            self.classes.resize(other.classes.len(), Seconds::default());
+        }
+        for (mine, theirs) in self.classes.iter_mut().zip(&other.classes) {
+            mine.merge(theirs);
+        }
     }
 
     /// Closes the tally.
@@ -156,9 +197,11 @@ impl Tally {
     pub fn finish(mut self) -> Findings {
         self.points.sort_by(|one, other| one.0.total_cmp(&other.0));
         let owned = |(reason, count): (&str, u64)| (reason.to_owned(), count);
+        let window = self.spec.to.since(self.spec.from);
         Findings {
+            classes: self.classes.iter().map(|seconds| seconds.reading(window)).collect(),
             slo: self.spec.slo,
-            window: self.spec.to.since(self.spec.from),
+            window,
             fates: self.fates,
             unsent: self.unsent,
             shed_by_reason: self.shed_by_reason.into_iter().map(owned).collect(),
@@ -221,6 +264,8 @@ pub struct Findings {
     /// Of each intended request, when bins were asked for and in order of time: its offset in the window
     /// and its latency, in µs; negative where it was not served.
     pub points: Vec<(f32, f32)>,
+    /// By class, where several were told; without names.
+    pub classes: Vec<ClassReading>,
 }
 
 impl Findings {
@@ -256,6 +301,7 @@ impl Findings {
         run.unsent = self.unsent;
         run.shed_by_reason = self.shed_by_reason;
         run.series = self.series;
+        run.classes = self.classes;
     }
 }
 

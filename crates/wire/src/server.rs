@@ -6,7 +6,7 @@ use crate::{
     DecodeError, Goodbye, Kind, Limits, PayloadTooLong, Ping, Pong, VERSION_MAX, VERSION_MIN,
 };
 use std::time::Duration;
-use tailwater_core::{Nanos, RequestId, Stamp};
+use tailwater_core::{Nanos, Pause, RequestId, Stamp};
 
 /// A frame that came from a server.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -91,7 +91,7 @@ pub struct ReplyHead {
     pub waited_ns: u32,
 }
 
-/// What the client may do from now on. Absolute, so that applying it twice changes nothing.
+/// What the client may do from now on. Absolute, so that applying it twice changes nothing but the pause.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Grant {
     /// The most requests outstanding; `u32::MAX` for no limit.
@@ -100,6 +100,8 @@ pub struct Grant {
     pub seq: u32,
     /// A threshold for controllers that shed by priority at the client; zero admits all.
     pub level: u16,
+    /// For so long, counted from its arrival, the client is asked to send no request.
+    pub pause: Pause,
 }
 
 /// A duration as the wire's nanoseconds; everything from 4.29 s up reads `u32::MAX`.
@@ -168,6 +170,7 @@ impl Welcome {
         put_u32(&mut head, 28, self.slo_us);
         put_u32(&mut head, 32, self.stamp.0);
         put_u16(&mut head, 36, self.grant.level);
+        put_u16(&mut head, 38, self.grant.pause.0);
         out.extend_from_slice(&head);
     }
 
@@ -191,6 +194,7 @@ impl Welcome {
                 window: u32_at(head, 20),
                 seq: u32_at(head, 24),
                 level: u16_at(head, 36),
+                pause: Pause(u16_at(head, 38)),
             },
             slo_us: u32_at(head, 28),
             stamp: Stamp(u32_at(head, 32)),
@@ -234,6 +238,7 @@ impl ReplyHead {
         put_u32(&mut head, 28, self.sojourn_ns);
         put_u32(&mut head, 32, self.waited_ns);
         put_u16(&mut head, 36, self.grant.level);
+        put_u16(&mut head, 38, self.grant.pause.0);
         head
     }
 
@@ -245,6 +250,7 @@ impl ReplyHead {
                 window: u32_at(head, 16),
                 seq: u32_at(head, 20),
                 level: u16_at(head, 36),
+                pause: Pause(u16_at(head, 38)),
             },
             stamp: Stamp(u32_at(head, 24)),
             sojourn_ns: u32_at(head, 28),
@@ -262,6 +268,7 @@ impl Credit {
         put_u32(&mut head, 12, self.grant.seq);
         put_u32(&mut head, 16, self.stamp.0);
         put_u16(&mut head, 20, self.grant.level);
+        put_u16(&mut head, 22, self.grant.pause.0);
         out.extend_from_slice(&head);
     }
 
@@ -272,6 +279,7 @@ impl Credit {
                 window: u32_at(head, 8),
                 seq: u32_at(head, 12),
                 level: u16_at(head, 20),
+                pause: Pause(u16_at(head, 22)),
             },
             stamp: Stamp(u32_at(head, 16)),
         })

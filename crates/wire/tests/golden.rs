@@ -6,7 +6,7 @@ mod common;
 use common::{CLIENT_FRAMES, SERVER_FRAMES, bytes_of_client, bytes_of_server};
 use std::fs;
 use std::path::Path;
-use tailwater_core::{MethodId, RequestId, Stamp};
+use tailwater_core::{MethodId, Pause, RequestId, Stamp};
 use tailwater_wire::{
     ClientFrame, Credit, Demand, Deregister, Echo, Goodbye, GoodbyeCode, Grant, Hello, Limits,
     Reject, ReplyHead, Request, Response, ServerFrame, Welcome, decode_from_client,
@@ -48,7 +48,7 @@ const GOLDEN: [(&str, &str); 14] = [
         "28000000 05 00 0100 0807060504030201 05000000 2a000000 05060708 e02e0000 d0070000 \
          0000 0000",
     ),
-    ("credit", "18000000 06 00 0000 02000000 2b000000 01020304 0500 0000"),
+    ("credit", "18000000 06 00 0000 02000000 2b000000 01020304 0500 3f00"),
 ];
 
 #[test]
@@ -135,7 +135,7 @@ impl<'a> Sent<'a> {
 }
 
 fn worked_session() -> Vec<Sent<'static>> {
-    let grant = |window, seq| Grant { window, seq, level: 0 };
+    let grant = |window, seq| Grant { window, seq, level: 0, pause: Pause::NONE };
     let first = Request {
         id: RequestId(1),
         method: MethodId(42),

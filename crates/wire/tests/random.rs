@@ -5,7 +5,7 @@ mod check;
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
-use tailwater_core::{MethodId, RequestId, Stamp};
+use tailwater_core::{MethodId, Pause, RequestId, Stamp};
 use tailwater_wire::{
     Cancel, ClientFrame, Credit, Demand, Deregister, Echo, Goodbye, Grant, Hello, Limits, Ping,
     Pong, Reject, ReplyHead, Request, Response, ServerFrame, Welcome, decode_from_client,
@@ -57,7 +57,8 @@ proptest! {
 
     #[test]
     fn server_frames_come_back(
-        (id, window, seq, level, stamp) in any::<(u64, u32, u32, u16, u32)>(),
+        (id, window, seq, stamp) in any::<(u64, u32, u32, u32)>(),
+        (level, pause) in any::<(u16, u16)>(),
         (sojourn_ns, waited_ns, code, features) in any::<(u32, u32, u16, u32)>(),
         taken in any::<Option<u64>>(),
         (max_frame, session, slo_us) in any::<(u32, u32, u32)>(),
@@ -65,7 +66,7 @@ proptest! {
         text in ".{0,64}",
         behind in vec(any::<u8>(), 0..20),
     ) {
-        let (grant, stamp) = (Grant { window, seq, level }, Stamp(stamp));
+        let (grant, stamp) = (Grant { window, seq, level, pause: Pause(pause) }, Stamp(stamp));
         let head = ReplyHead { id: RequestId(id), grant, stamp, sojourn_ns, waited_ns };
         let welcome = Welcome { version: 2, features, max_frame, session, grant, slo_us, stamp };
         for frame in [

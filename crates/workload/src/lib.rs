@@ -26,5 +26,5 @@ mod words;
 pub use demand::{Arrivals, DemandPlan, Step};
 pub use scenario::{Configuration, ControllerSpec, Scenario, ScenarioError};
 pub use schedule::{Entry, Schedule, ScheduleError, Stream, request_seed};
-pub use service::{Distribution, Service, Work};
-pub use ways::Ways;
+pub use service::{Distribution, Mode, Service, Work};
+pub use ways::{Ways, most_served};

@@ -26,6 +26,17 @@ pub enum Distribution {
     Bimodal,
 }
 
+/// Requests of a distribution that take about the same.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Mode {
+    /// How reports call it.
+    pub name: &'static str,
+    /// Of all requests.
+    pub share: f64,
+    /// Their mean.
+    pub mean: Duration,
+}
+
 /// How the server spends a request's service time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Work {
@@ -50,6 +61,12 @@ impl Work {
         &[("spin", Self::Spin), ("sleep", Self::Sleep)];
 }
 
+/// The two modes of [`Distribution::Bimodal`], as multiples of the mean.
+const SHORT: f64 = 0.25;
+const LONG: f64 = 4.0;
+/// How many requests are of the longer one.
+const LONG_SHARE: f64 = 0.2;
+
 /// No draw is longer, so that it fits the 32 bits of a schedule entry.
 const LONGEST_NS: f64 = 4e9;
 
@@ -71,9 +88,27 @@ impl Service {
         let time = match self.distribution {
             Distribution::Constant => mean,
             Distribution::Exponential => rng.exponential(mean),
-            Distribution::Bimodal => mean * if rng.chance(0.2) { 4.0 } else { 0.25 },
+            Distribution::Bimodal => mean * if rng.chance(LONG_SHARE) { LONG } else { SHORT },
         };
         time.clamp(1.0, LONGEST_NS).round() as u32
+    }
+
+    /// What its requests divide into, the shortest first; one for shapes without modes.
+    #[must_use]
+    pub fn modes(&self) -> Vec<Mode> {
+        let mode = |name, share, factor| Mode { name, share, mean: self.mean.mul_f64(factor) };
+        match self.distribution {
+            Distribution::Bimodal => {
+                vec![mode("short", 1.0 - LONG_SHARE, SHORT), mode("long", LONG_SHARE, LONG)]
+            }
+            Distribution::Constant | Distribution::Exponential => vec![mode("all", 1.0, 1.0)],
+        }
+    }
+
+    /// The mode that a time was drawn from, by its place in [`Service::modes`].
+    #[must_use]
+    pub fn mode_of(&self, time: Duration) -> u16 {
+        u16::from(self.distribution == Distribution::Bimodal && time > self.mean)
     }
 }
 
@@ -105,6 +140,25 @@ mod tests {
         for (us, share) in [(10, 0.3679), (30, 0.0498)] {
             let found = beyond(us) / 200_000.0;
             assert!((found - share).abs() < 0.005, "{us} us: {found}");
+        }
+    }
+
+    #[test]
+    fn modes_add_up_to_the_mean_and_draws_are_told_apart() {
+        for distribution in
+            [Distribution::Constant, Distribution::Exponential, Distribution::Bimodal]
+        {
+            let service = Service { distribution, mean: Duration::from_micros(100) };
+            let modes = service.modes();
+            let mean: f64 = modes.iter().map(|it| it.share * it.mean.as_secs_f64()).sum();
+            assert!((mean - 100e-6).abs() < 1e-12, "{distribution:?}: {mean}");
+            let mut rng = Rng::from_seed(4);
+            let mut seen = vec![0.0; modes.len()];
+            (0..50_000)
+                .for_each(|_| seen[usize::from(service.mode_of(service.draw(&mut rng)))] += 1.0);
+            for (mode, seen) in modes.iter().zip(seen) {
+                assert!((seen / 50_000.0 - mode.share).abs() < 0.01, "{mode:?}: {seen}");
+            }
         }
     }
 

@@ -146,18 +146,10 @@ impl Ways {
         Rate(least)
     }
 
-    /// Requests per second within `capacity` seconds per second, of which each path needs `seconds`.
     fn most(&self, seconds: &[f64], capacity: f64, demand: f64) -> f64 {
-        let mut order: Vec<usize> = (0..seconds.len()).collect();
-        order.sort_by(|a, b| seconds[*a].total_cmp(&seconds[*b]));
-        let (mut left, mut served) = (capacity, 0.0);
-        for way in order {
-            let asked = demand * self.all[way].probability;
-            let fits = if seconds[way] > 0.0 { asked.min(left / seconds[way]) } else { asked };
-            left -= fits * seconds[way];
-            served += fits;
-        }
-        served
+        let shares = self.all.iter().map(|way| way.probability);
+        let mut needs: Vec<(f64, f64)> = shares.zip(seconds.iter().copied()).collect();
+        most_served(&mut needs, capacity, Rate(demand)).0
     }
 
     fn compile(&mut self, steps: &[PathStep], ops: &mut Vec<Op>) {
@@ -186,6 +178,21 @@ impl Ways {
         self.compile(&lock.steps, ops);
         ops.push(Op::Release { undo });
     }
+}
+
+/// The most requests that are served within `capacity` seconds per second: the cheapest first. Of each kind
+/// the share of the demand and the seconds that one needs; sorted by these.
+#[must_use]
+pub fn most_served(needs: &mut [(f64, f64)], capacity: f64, demand: Rate) -> Rate {
+    needs.sort_by(|a, b| a.1.total_cmp(&b.1));
+    let (mut left, mut served) = (capacity, 0.0);
+    for &mut (share, seconds) in needs {
+        let asked = demand.0 * share;
+        let fits = if seconds > 0.0 { asked.min(left / seconds) } else { asked };
+        left -= fits * seconds;
+        served += fits;
+    }
+    Rate(served)
 }
 
 impl Way {

@@ -6,7 +6,7 @@ use crate::service::{HANG, Handlers, LARGE};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use tailwater_control::Reason;
-use tailwater_core::{MethodId, RequestId, Stamp};
+use tailwater_core::{MethodId, Pause, RequestId, Stamp};
 use tailwater_wire::{
     Cancel, Deregister, Goodbye, GoodbyeCode, Grant, Limits, Pong, ReplyHead, Request, ServerFrame,
     VERSION_MAX, VERSION_MIN, decode_from_server,
@@ -56,7 +56,7 @@ impl Peer {
             link,
             sent: BTreeMap::new(),
             requests: 0,
-            grant: Grant { window: 1, seq: 0, level: 0 },
+            grant: Grant { window: 1, seq: 0, level: 0, pause: Pause::NONE },
             greeted: false,
             registered: false,
             stalled: false,

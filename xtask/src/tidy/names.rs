@@ -7,7 +7,7 @@ const CONTROL: &str = "crates/control/src/";
 /// Quoted, it is an ordinary word too (`-x none`), and everywhere means that there is no controller.
 const ORDINARY: &str = "none";
 /// What speaks of given controllers: programs that compare them, and the publications' claims.
-const SPEAKERS: &[&str] = &["tests/", "benches/", "fuzz/", "examples/", "crates/figures/"];
+const SPEAKERS: &[&str] = &["tests/", "benches/", "fuzz/", "examples/"];
 
 /// No code names a controller outside its folder and tests. Presets, scenarios and documents are no code.
 pub(super) fn stay_in_their_folders(tree: &Tree) -> Vec<Problem> {

@@ -3,7 +3,7 @@
 
 use super::{Event, Protocol, wrong_payload};
 use crate::payload;
-use tailwater_core::{MethodId, RequestId, Stamp};
+use tailwater_core::{MethodId, Pause, RequestId, Stamp};
 use tailwater_wire::{
     Echo, Hello, Limits, ReplyHead, Request, ServerFrame, VERSION_MAX, VERSION_MIN,
     decode_from_server,
@@ -112,7 +112,7 @@ mod tests {
     fn head(call: u64) -> ReplyHead {
         ReplyHead {
             id: RequestId(call),
-            grant: Grant { window: u32::MAX, seq: 7, level: 0 },
+            grant: Grant { window: u32::MAX, seq: 7, level: 0, pause: Pause::NONE },
             stamp: Stamp(99),
             sojourn_ns: 0,
             waited_ns: 0,

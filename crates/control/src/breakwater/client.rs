@@ -11,25 +11,32 @@ use tailwater_core::Instant;
 pub struct CreditGate {
     window: u32,
     seq: u32,
+    /// When the pause ends that the server asked for last.
+    not_before: Instant,
+    /// Nothing but that keeps a call waiting.
+    paused: bool,
 }
 
 impl Default for CreditGate {
     fn default() -> Self {
-        Self { window: 1, seq: 0 }
+        Self { window: 1, seq: 0, not_before: Instant::ZERO, paused: false }
     }
 }
 
 impl Gate for CreditGate {
-    fn permit(&mut self, _now: Instant, _call: &Call, outstanding: u32) -> Permit {
-        if outstanding < self.window { Permit::Send } else { Permit::Wait }
+    fn permit(&mut self, now: Instant, _call: &Call, outstanding: u32) -> Permit {
+        let has_credit = outstanding < self.window;
+        self.paused = has_credit && now < self.not_before;
+        if has_credit && !self.paused { Permit::Send } else { Permit::Wait }
     }
 
     fn on_sent(&mut self, _now: Instant, _call: &Call) {}
 
     fn on_reply(&mut self, _now: Instant, _reply: &Reply) {}
 
-    fn on_offer(&mut self, _now: Instant, offer: Offer) {
+    fn on_offer(&mut self, now: Instant, offer: Offer) {
         if !is_before(offer.seq, self.seq) {
+            self.not_before = now + offer.pause.duration();
             self.window = offer.window;
             self.seq = offer.seq;
         }
@@ -37,10 +44,15 @@ impl Gate for CreditGate {
 
     fn on_deregistered(&mut self) {
         self.window = 1;
+        self.not_before = Instant::ZERO;
     }
 
     fn on_disconnected(&mut self) {
         *self = Self::default();
+    }
+
+    fn next_deadline(&self) -> Option<Instant> {
+        self.paused.then_some(self.not_before)
     }
 
     fn acked(&self) -> u32 {
@@ -51,6 +63,8 @@ impl Gate for CreditGate {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Duration;
+    use tailwater_core::Pause;
 
     #[test]
     fn offers_are_idempotent_and_late_ones_change_nothing() {
@@ -58,16 +72,36 @@ mod tests {
         let mut gate = CreditGate::default();
         let call = Call { id: tailwater_core::RequestId(1), deadline: None, priority: 128 };
         assert_eq!(gate.permit(now, &call, 0), Permit::Send, "registration needs no credit");
-        let offer = Offer { window: 3, seq: 9, level: 0 };
+        let offer = Offer { window: 3, seq: 9, ..Offer::OPEN };
         gate.on_offer(now, offer);
         gate.on_offer(now, offer);
         assert_eq!(gate.permit(now, &call, 2), Permit::Send);
         assert_eq!(gate.permit(now, &call, 3), Permit::Wait);
-        gate.on_offer(now, Offer { window: 60, seq: 8, level: 0 });
+        gate.on_offer(now, Offer { window: 60, seq: 8, ..Offer::OPEN });
         assert_eq!(gate.permit(now, &call, 3), Permit::Wait);
-        gate.on_offer(now, Offer { window: 0, seq: 10, level: 0 });
+        gate.on_offer(now, Offer { window: 0, seq: 10, ..Offer::OPEN });
         assert_eq!(gate.permit(now, &call, 0), Permit::Wait, "revoked");
         gate.on_disconnected();
         assert_eq!(gate.acked(), 0);
+    }
+
+    #[test]
+    fn a_pause_ends_by_time_alone_or_by_the_next_offer() {
+        let at = |us: u64| Instant::from_nanos(us * 1_000);
+        let call = Call { id: tailwater_core::RequestId(1), deadline: None, priority: 128 };
+        let mut gate = CreditGate::default();
+        let pause = Pause::of(Duration::from_micros(160));
+        gate.on_offer(at(0), Offer { window: 2, seq: 1, pause, ..Offer::OPEN });
+        assert_eq!(gate.permit(at(159), &call, 0), Permit::Wait);
+        assert_eq!(gate.next_deadline(), Some(at(160)));
+        assert_eq!(gate.permit(at(159), &call, 2), Permit::Wait);
+        assert_eq!(gate.next_deadline(), None, "without credit no time helps");
+        assert_eq!(gate.permit(at(160), &call, 0), Permit::Send);
+        gate.on_offer(at(160), Offer { window: 2, seq: 2, pause, ..Offer::OPEN });
+        assert_eq!(gate.permit(at(161), &call, 0), Permit::Wait);
+        gate.on_offer(at(161), Offer { window: 60, seq: 1, ..Offer::OPEN });
+        assert_eq!(gate.permit(at(161), &call, 0), Permit::Wait, "an older offer");
+        gate.on_offer(at(162), Offer { window: 2, seq: 2, ..Offer::OPEN });
+        assert_eq!(gate.permit(at(162), &call, 0), Permit::Send);
     }
 }

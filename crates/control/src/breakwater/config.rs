@@ -21,6 +21,9 @@ pub struct Config {
     pub drop_threshold: Option<Duration>,
     /// Refuse a request whose deadline cannot be met any more, on arrival and at start. Ours.
     pub deadline_aware: bool,
+    /// The least share of each class's requests that is served while the cheaper classes come first; `None`:
+    /// the AQM knows no classes. Ours. Too low starves what is dear; too high leaves nothing to choose.
+    pub classes: Option<f64>,
     /// Additive increase per client, α (eq. 3); paper: 0.001.
     pub alpha: f64,
     /// Strength of the decrease, β (eq. 2); paper: 0.02. Too low lets queues stand; too high
@@ -36,10 +39,16 @@ pub struct Config {
     pub growth: Growth,
     /// How often the pool is updated.
     pub interval: Interval,
+    /// Whether the loops of a server share one pool.
+    pub pools: Pools,
     /// What counts against the pool.
     pub issued: Issued,
     /// Whether a session may lose its last credit when the pool is exceeded.
     pub last_credit: LastCredit,
+    /// An answer asks its client to send nothing for this many times what a new request would wait beyond the
+    /// target delay; paper: 0, never. Low leaves the queue to the pool, which can only take credits away;
+    /// high lets few clients idle the server.
+    pub pause: f64,
     /// Whom an explicit credit goes to.
     pub explicit: Explicit,
     /// How the server learns of demand (Fig. 8).
@@ -57,12 +66,13 @@ pub struct Config {
     /// Cut a window at once when a request reveals less demand (artifact).
     pub revoke_on_demand: bool,
     /// A session that has been without credit for this long gets one even from an empty pool, the longest
-    /// stranded first and one for every 32 requests served, so that none starves for ever. `None` trusts the
-    /// pool to recover.
+    /// stranded first, so that none starves for ever: sixteen at once, and from then on one for every 32
+    /// requests served. `None` trusts the pool to recover.
     pub starvation_limit: Option<Duration>,
     /// Largest window of a session; paper: no bound; artifact: 63.
     pub window_max: u32,
-    /// Smallest pool, at least the number of cores, or the server could never recover.
+    /// Smallest pool of the whole server, at least the number of cores, or it could never recover. With a
+    /// pool for each loop, each is at least its share of this, and at least one credit.
     pub pool_min: u32,
 }
 
@@ -131,6 +141,17 @@ pub enum Interval {
     },
     /// A constant (artifact: 10 µs).
     Fixed(Duration),
+}
+
+/// See [`Config::pools`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Pools {
+    /// One for all; the slowest loop decides on its size (paper, §4). Right where cores take each other's
+    /// work, as the paper's do. Loops that do not: the one that is idle for a moment takes the credits of
+    /// the others.
+    Shared,
+    /// One for each loop, by that loop's own delay.
+    PerLoop,
 }
 
 /// See [`Config::issued`].
@@ -210,6 +231,7 @@ impl Config {
             target_delay,
             drop_threshold: Some(2 * target_delay),
             deadline_aware: false,
+            classes: None,
             alpha: 0.001,
             beta: 0.02,
             decrease_floor: 0.5,
@@ -220,8 +242,10 @@ impl Config {
                 min: Duration::from_micros(1),
                 max: Duration::from_millis(100),
             },
+            pools: Pools::Shared,
             issued: Issued::Unused,
             last_credit: LastCredit::Revoked,
+            pause: 0.0,
             explicit: Explicit::Random,
             demand: Demand::Speculated,
             trust: Trust::Claimed,
@@ -265,8 +289,10 @@ impl Config {
                 // A hundred thousand clients to a core use their credits once in 1.5 s.
                 max: Duration::from_millis(100),
             },
+            pools: Pools::PerLoop,
             issued: Issued::Outstanding,
             last_credit: LastCredit::KeptWithin(0.05),
+            pause: 5.0,
             explicit: Explicit::OldestFirst,
             trust: Trust::Used,
             idle_after: Some(Duration::from_millis(20)),
@@ -305,6 +331,17 @@ impl Config {
         Self { law: Law::Efficiency(Efficiency::TUNED), ..Self::tuned(slo, cores) }
     }
 
+    /// What each of `loops` pools goes by: its share of the server's bounds.
+    pub(super) fn share_of(self, loops: u32) -> Self {
+        let law = match self.law {
+            Law::Delay => Law::Delay,
+            Law::Efficiency(law) => {
+                Law::Efficiency(Efficiency { pool_max: law.pool_max.div_ceil(loops), ..law })
+            }
+        };
+        Self { law, pool_min: self.pool_min.div_ceil(loops), ..self }
+    }
+
     /// The update interval for a measured `rtt` and `turnover` (each zero while unknown).
     #[must_use]
     pub fn interval_for(&self, rtt: Duration, turnover: Duration) -> Duration {
@@ -325,6 +362,10 @@ impl Config {
         within("decrease_floor", self.decrease_floor, 0.0..=1.0)?;
         if let Law::Efficiency(law) = self.law {
             law.check()?;
+        }
+        within("pause", self.pause, 0.0..=100.0)?;
+        if let Some(least) = self.classes {
+            within("classes", least, 0.0..=1.0)?;
         }
         above_zero("target_delay", self.target_delay)?;
         if self.window_max == 0 {

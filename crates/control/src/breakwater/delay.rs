@@ -61,7 +61,7 @@ const MEMORY_UPDATES: u32 = 16;
 
 /// It forgets within so many target delays at least. Few clients use all their credits in a fraction of the
 /// time in which a queue empties by chance: with 100 of them drops were three times as many.
-const MEMORY_TARGETS: u32 = 24;
+const MEMORY_TARGETS: u32 = 12;
 
 /// The smoothed delay after an update that saw `delay`, `interval` after the one before.
 pub(super) fn follow(
@@ -259,9 +259,9 @@ mod tests {
         };
         // A slow regulator: sixteen updates leave 1/e of it.
         assert_eq!(after(Duration::from_millis(1), 16).as_micros(), 42);
-        // A fast one: 24 targets of 120 µs are 144 updates.
-        assert_eq!(after(us(20), 16).as_micros(), 107);
-        assert_eq!(after(us(20), 144).as_micros(), 43);
+        // A fast one: 12 targets of 120 µs are 72 updates.
+        assert_eq!(after(us(20), 16).as_micros(), 95);
+        assert_eq!(after(us(20), 72).as_micros(), 43);
     }
 
     #[test]

@@ -30,7 +30,7 @@ pub struct Efficiency {
     /// law only forbids it to grow and takes away. Ours: the delay of the run queue is the better
     /// signal where cores are the bottleneck, and silent where locks are.
     pub delay_steers: bool,
-    /// C_max, beside what all sessions together could hold.
+    /// C_max of the whole server, beside what all sessions together could hold.
     pub pool_max: u32,
 }
 

@@ -1,4 +1,5 @@
-//! What the loops of a server share: the pool's size, what is issued, how many sessions there are.
+//! A pool of credits, for all loops of a server or for one: its size, what is issued, how many sessions
+//! there are.
 //!
 //! A handful of atomics and no lock. All use relaxed ordering: each is a number of its own, and a
 //! reading that is torn between two of them costs at most a few credits for one round trip.
@@ -14,7 +15,7 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64};
 use std::time::Duration;
 use tailwater_core::{Instant, Nanos};
 
-/// The shared half of a Breakwater server.
+/// What the loops of a pool share.
 #[derive(Debug)]
 pub(super) struct Pool {
     pub(super) config: Config,
@@ -40,7 +41,7 @@ pub(super) struct Pool {
     /// What the efficiency law looks at.
     meter: Meter,
     rtt_ns: AtomicU64,
-    /// Each loop's median round trip, zero while unknown.
+    /// Each loop's median round trip, by its place; zero while unknown.
     rtts_ns: Box<[AtomicU64]>,
     last_delay_ns: AtomicU64,
     /// Each loop's queueing delay as of its last tick.
@@ -65,12 +66,12 @@ pub(super) struct Resized {
     pub(super) delay: Duration,
 }
 
-fn zeros(shards: usize) -> Box<[AtomicU64]> {
-    (0..shards.max(1)).map(|_| AtomicU64::new(0)).collect()
+fn zeros(loops: usize) -> Box<[AtomicU64]> {
+    (0..loops).map(|_| AtomicU64::new(0)).collect()
 }
 
 impl Pool {
-    pub(super) fn new(config: Config, shards: usize) -> Self {
+    pub(super) fn new(config: Config, loops: usize) -> Self {
         Self {
             config,
             total: AtomicU32::new(config.pool_min),
@@ -86,9 +87,9 @@ impl Pool {
             wary: AtomicBool::new(false),
             meter: Meter::default(),
             rtt_ns: AtomicU64::new(0),
-            rtts_ns: zeros(shards),
+            rtts_ns: zeros(loops),
             last_delay_ns: AtomicU64::new(0),
-            delays_ns: zeros(shards),
+            delays_ns: zeros(loops),
         }
     }
 
@@ -185,11 +186,6 @@ impl Pool {
         Duration::from_nanos(self.rtt_ns.load(Relaxed))
     }
 
-    /// Loops that it has room for.
-    pub(super) const fn shards(&self) -> usize {
-        self.delays_ns.len()
-    }
-
     /// A sample of any session, smoothed. Two loops may overwrite each other's; neither matters.
     pub(super) fn on_rtt(&self, sample: Duration) {
         self.rtt_ns.store(round_trips::smooth(self.rtt_ns.load(Relaxed), sample), Relaxed);
@@ -197,8 +193,8 @@ impl Pool {
 
     /// The median of a loop's sessions. The lower median of all loops counts, so that a loop with few
     /// sessions has no more to say than the others.
-    pub(super) fn on_median(&self, shard: usize, median: Duration) {
-        self.rtts_ns[shard].store(median.nanos(), Relaxed);
+    pub(super) fn on_median(&self, place: usize, median: Duration) {
+        self.rtts_ns[place].store(median.nanos(), Relaxed);
         let known = self.rtts_ns.iter().map(|rtt| rtt.load(Relaxed)).filter(|rtt| *rtt > 0);
         let mut known: Vec<u64> = known.collect();
         known.sort_unstable();
@@ -213,8 +209,8 @@ impl Pool {
     /// The time in which all issued credits are used once, for a loop that completes a request every
     /// `pace` (Little's law).
     fn turnover(&self, pace: Duration) -> Duration {
-        let shards = u32::try_from(self.delays_ns.len()).unwrap_or(u32::MAX);
-        pace / shards * self.issued()
+        let loops = u32::try_from(self.delays_ns.len()).unwrap_or(u32::MAX);
+        pace / loops * self.issued()
     }
 
     /// The delay law's update interval as things stand.
@@ -231,7 +227,7 @@ impl Pool {
     }
 
     /// How long the pool may be left alone while a session waits for it to change. `pace` as in [`Turn`].
-    pub(super) fn pause(&self, pace: Duration) -> Duration {
+    pub(super) fn next_look(&self, pace: Duration) -> Duration {
         match self.config.law {
             Law::Efficiency(law) if !law.delay_steers => {
                 let (interval, settle) = self.meter.pace(&law, self.rtt());
@@ -243,8 +239,8 @@ impl Pool {
 
     /// Publishes a loop's delay and, if an update is due and no other loop claims it, makes one —
     /// a single one, however many intervals have passed.
-    pub(super) fn tick(&self, now: Instant, shard: usize, turn: Turn) -> Option<Resized> {
-        self.delays_ns[shard].store(turn.delay.nanos(), Relaxed);
+    pub(super) fn tick(&self, now: Instant, place: usize, turn: Turn) -> Option<Resized> {
+        self.delays_ns[place].store(turn.delay.nanos(), Relaxed);
         match self.config.law {
             Law::Delay => self.steer(now, turn),
             Law::Efficiency(law) if law.delay_steers => {

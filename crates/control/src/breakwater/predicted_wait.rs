@@ -37,6 +37,10 @@ impl PredictedWait {
         self.last = (self.waiting > 0).then_some(now);
     }
 
+    pub(super) const fn waiting(&self) -> u32 {
+        self.waiting
+    }
+
     /// Zero until the pace is known.
     pub(super) fn wait(&self) -> Duration {
         Duration::from_nanos(u64::from(self.waiting).saturating_mul(self.gap_ns))

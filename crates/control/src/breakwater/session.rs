@@ -5,7 +5,7 @@ use super::stamps::Stamps;
 use super::stranded::Entry;
 use crate::server::Offer;
 use std::collections::VecDeque;
-use tailwater_core::Instant;
+use tailwater_core::{Instant, Pause};
 
 /// A registered (or just connected) client.
 #[derive(Debug, Default)]
@@ -70,9 +70,9 @@ impl Session {
         self.open && self.generation == entry.generation
     }
 
-    /// What the client may do, as a message says it.
-    pub(super) const fn offered(&self) -> Offer {
-        Offer { window: self.window, seq: self.seq, level: 0 }
+    /// What the client may do, as a message says it, once this pause is over.
+    pub(super) const fn offered(&self, pause: Pause) -> Offer {
+        Offer { window: self.window, seq: self.seq, level: 0, pause }
     }
 
     /// Credits the client holds and has not used, as far as the server can know.

@@ -5,6 +5,7 @@ mod credits;
 mod idle;
 mod verdict;
 
+use super::classes::Classes;
 use super::config::{Config, Demand, Signal};
 use super::idle::Idle;
 use super::pool::{Pool, Turn};
@@ -18,11 +19,12 @@ use super::typical::Typical;
 use crate::server::{Arrival, Completion, Offer, Outcome, Reached, Reason, Shard, Verdict, Wish};
 use std::sync::Arc;
 use std::time::Duration;
-use tailwater_core::{Event, Instant, Observer, Rng, SessionId};
+use tailwater_core::{Event, Instant, Observer, Pause, Rng, SessionId};
 
 pub(super) struct BreakwaterShard {
     pool: Arc<Pool>,
-    index: usize,
+    /// This loop's place among those of the pool.
+    place: usize,
     /// By number, up to the highest that is open.
     sessions: Vec<Session>,
     /// Clients so far, wrapping; tells one from an earlier one with the same number.
@@ -32,17 +34,20 @@ pub(super) struct BreakwaterShard {
     idle: Idle,
     service: Typical,
     predicted: PredictedWait,
+    /// Where the AQM knows them.
+    classes: Option<Classes>,
     round_trips: RoundTrips,
     /// What became of requests since this loop last updated the pool.
     tally: Tally,
 }
 
 impl BreakwaterShard {
-    pub(super) fn new(pool: Arc<Pool>, index: usize, rng: Rng) -> Self {
+    pub(super) fn new(pool: Arc<Pool>, place: usize, rng: Rng) -> Self {
         let stranded = Stranded::new(pool.config.explicit, rng);
+        let classes = pool.config.classes.map(|least| Classes::new(least, &pool.config));
         Self {
             pool,
-            index,
+            place,
             sessions: Vec::new(),
             generation: 0,
             stranded,
@@ -50,6 +55,7 @@ impl BreakwaterShard {
             idle: Idle::default(),
             service: Typical::default(),
             predicted: PredictedWait::default(),
+            classes,
             round_trips: RoundTrips::new(),
             tally: Tally::default(),
         }
@@ -134,6 +140,15 @@ impl BreakwaterShard {
         }
     }
 
+    /// A queue longer than it should be is told with every answer: credits that pause come back to it by
+    /// themselves, where one that is taken away costs a message.
+    fn pause(&self) -> Pause {
+        let Config { target_delay, pause, .. } = *self.config();
+        let excess = self.predicted.wait().saturating_sub(target_delay);
+        // Most answers leave none, and this is asked for each.
+        if excess.is_zero() { Pause::NONE } else { Pause::of(excess.mul_f64(pause)) }
+    }
+
     /// What is unused at the end is given back, so that a crowd that has left takes no memory.
     fn trim(&mut self) {
         while self.sessions.last().is_some_and(|session| !session.open) {
@@ -152,13 +167,20 @@ impl Shard for BreakwaterShard {
         }
         self.generation = self.generation.wrapping_add(1);
         self.sessions[id.index()] = Session::opened(now, self.generation);
-        if self.config().credits { self.sessions[id.index()].offered() } else { Offer::OPEN }
+        if self.config().credits {
+            self.sessions[id.index()].offered(Pause::NONE)
+        } else {
+            Offer::OPEN
+        }
     }
 
     fn on_close(&mut self, now: Instant, id: SessionId, observer: &mut dyn Observer) {
         self.unregister(now, id, observer);
         let closed = std::mem::take(&mut self.sessions[id.index()]);
         self.predicted.leave(closed.waiting);
+        if let Some(classes) = &mut self.classes {
+            classes.on_close(id);
+        }
         if closed.listed {
             let sessions = &self.sessions;
             let is_live = |entry: &Entry| {
@@ -197,8 +219,11 @@ impl Shard for BreakwaterShard {
         observer: &mut dyn Observer,
     ) -> Verdict {
         self.receive(now, id, arrival, observer);
-        let verdict = self.judge(id, arrival, delay);
+        let verdict = self.judge(now, id, arrival, delay);
         self.follow(now, id, verdict);
+        if let Some(classes) = self.classes.as_mut().filter(|_| verdict == Verdict::Admit) {
+            classes.on_admitted(id, arrival.class);
+        }
         if let Verdict::Shed(reason) | Verdict::Close(reason) = verdict {
             let event = match reason {
                 Reason::NoCredit => Event::Violation(id),
@@ -219,8 +244,11 @@ impl Shard for BreakwaterShard {
         observer: &mut dyn Observer,
     ) -> Verdict {
         self.leave_queue(id);
+        if let Some(classes) = &mut self.classes {
+            classes.on_start(now, id);
+        }
         match budget {
-            Some(budget) if self.is_hopeless(id, budget, Duration::ZERO) => {
+            Some(budget) if self.is_hopeless(budget, Duration::ZERO, self.rest(id)) => {
                 self.tally.on_shed(waited >= self.config().target_delay);
                 self.sessions[id.index()].shed_since_offer = true;
                 observer.on_event(now, &Event::Shed(id, Reason::Deadline.name()));
@@ -242,6 +270,9 @@ impl Shard for BreakwaterShard {
         if done.reached == Reached::Queue {
             self.leave_queue(id);
         }
+        if let Some(classes) = &mut self.classes {
+            classes.on_done(now, id, done, self.predicted.waiting());
+        }
         let violation = done.outcome == Outcome::Shed(Reason::NoCredit);
         self.sessions[id.index()].answered(violation);
         if !self.config().credits {
@@ -255,7 +286,13 @@ impl Shard for BreakwaterShard {
         } else if self.sessions[id.index()].registered {
             self.distribute(now, id);
         }
-        self.sessions[id.index()].offered()
+        let pause = self.pause();
+        let session = &mut self.sessions[id.index()];
+        if pause > Pause::NONE {
+            // It is asked to be silent until then.
+            session.silent_since = now + pause.duration();
+        }
+        session.offered(pause)
     }
 
     fn on_tick(&mut self, now: Instant, delay: Duration, observer: &mut dyn Observer) {
@@ -265,7 +302,7 @@ impl Shard for BreakwaterShard {
             Signal::Predicted => self.predicted.wait(),
         };
         let turn = Turn { delay, pace: self.predicted.gap(), tally: self.tally };
-        let Some(resized) = self.pool.tick(now, self.index, turn) else {
+        let Some(resized) = self.pool.tick(now, self.place, turn) else {
             return;
         };
         self.tally = Tally::default();
@@ -282,7 +319,7 @@ impl Shard for BreakwaterShard {
         }
         // The pool must go on being updated until there is room for the stranded.
         let waits = !self.stranded.is_empty();
-        let update = waits.then(|| now + self.pool.pause(self.predicted.gap()));
+        let update = waits.then(|| now + self.pool.next_look(self.predicted.gap()));
         let look = self.config().idle_after.and_then(|least| self.idle.next_look(now, least));
         update.into_iter().chain(look).min()
     }

@@ -34,6 +34,11 @@ pub(crate) const fn for_a_share(slo: Duration) -> ClientConfig {
     }
 }
 
+/// The same where there are no credits that an idle client could give back.
+pub(crate) const fn without_credits(slo: Duration) -> ClientConfig {
+    ClientConfig { deregister_after: None, ..for_a_share(slo) }
+}
+
 /// Calls wait for as long as the objective (Breakwater §3.3).
 pub(crate) const fn for_the_slo(slo: Duration) -> ClientConfig {
     ClientConfig {

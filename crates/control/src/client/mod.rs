@@ -459,7 +459,7 @@ mod tests {
         assert!(!client.cancel(RequestId(1)), "it was sent");
         client.submit(at(1), call(2));
         assert_eq!(client.poll(at(1)), None);
-        let offer = Offer { window: 1, seq: 1, level: 0 };
+        let offer = Offer { window: 1, seq: 1, ..Offer::OPEN };
         client.on_returned(at(2), offer, Stamp(1));
         assert_eq!(client.outstanding(), 0);
         assert!(matches!(client.poll(at(2)), Some(Action::Send(_))));

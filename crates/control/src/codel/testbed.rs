@@ -6,7 +6,7 @@ use crate::server::{Admission, Arrival, Completion, Outcome, Reached, Shard, Ver
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
-use tailwater_core::{Instant, Nanos, RequestId, Rng, SessionId, Silent};
+use tailwater_core::{Class, Instant, Nanos, RequestId, Rng, SessionId, Silent};
 
 /// Mean of the exponential service times: a capacity of one request per 10 µs.
 const SERVICE_NS: f64 = 10_000.0;
@@ -154,7 +154,8 @@ impl Testbed {
                 Verdict::Admit => {
                     let service = self.exponential(SERVICE_NS);
                     let (outcome, reached) = (Outcome::Served, Reached::Start);
-                    let done = Completion { outcome, reached, waited, service };
+                    let done =
+                        Completion { outcome, reached, waited, service, class: Class::default() };
                     self.running = Some((self.now + service, next, done));
                 }
                 Verdict::Shed(reason) | Verdict::Close(reason) => {
@@ -182,7 +183,13 @@ impl Testbed {
             tally.shed += counts;
         }
         let reached = Reached::Start;
-        let done = Completion { outcome, reached, waited, service: Duration::ZERO };
+        let done = Completion {
+            outcome,
+            reached,
+            waited,
+            service: Duration::ZERO,
+            class: Class::default(),
+        };
         let offer = self.shard.on_done(self.now, session(request.client), &done);
         let elapsed = self.now.since(request.since);
         let stamp = self.now.stamp();

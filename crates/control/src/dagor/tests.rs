@@ -6,7 +6,7 @@ use crate::codel::testbed::{Tally, Testbed};
 use crate::server::{Arrival, Completion, Offer, Outcome, Reached, Reason, Verdict};
 use proptest::prelude::*;
 use std::time::Duration;
-use tailwater_core::{Instant, Rng, SessionId, Silent};
+use tailwater_core::{Class, Instant, Rng, SessionId, Silent};
 
 const SLO: Duration = Duration::from_micros(200);
 
@@ -157,7 +157,7 @@ fn rejects_carry_the_threshold_as_well() {
     for outcome in [shed, Outcome::Served] {
         let reached = if outcome == shed { Reached::Arrival } else { Reached::Start };
         let (waited, service) = (Duration::ZERO, Duration::ZERO);
-        let done = Completion { outcome, reached, waited, service };
+        let done = Completion { outcome, reached, waited, service, class: Class::default() };
         let offer = shard.on_done(now, SessionId(0), &done);
         assert_eq!((offer.level, offer.window), (4, u32::MAX), "levels 0 and 1, 2 priorities each");
     }

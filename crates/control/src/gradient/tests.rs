@@ -3,7 +3,7 @@
 use super::*;
 use crate::server::{Arrival, Completion, Outcome, Reached, Reason, Verdict};
 use std::collections::VecDeque;
-use tailwater_core::{Nanos, Rng, SessionId, Silent};
+use tailwater_core::{Class, Nanos, Rng, SessionId, Silent};
 
 const SLO: Duration = Duration::from_micros(200);
 const ID: SessionId = SessionId(0);
@@ -18,7 +18,7 @@ fn done(outcome: Outcome) -> Completion {
         _ => Reached::Start,
     };
     let service = Duration::from_micros(10);
-    Completion { outcome, reached, waited: Duration::ZERO, service }
+    Completion { outcome, reached, waited: Duration::ZERO, service, class: Class::default() }
 }
 
 /// Two loops with a connection each under one limit of 20.

@@ -13,7 +13,11 @@ pub(crate) const FAMILY: Family<Config> = Family {
     name: "seda",
     summary: "each client limits its rate by the tail it sees (USITS '03, as in OSDI '20)",
     profiles: &[
-        Profile { name: "default", server: |site| Config::tuned(site.slo), client: waiting },
+        Profile {
+            name: "default",
+            server: |site| Config::tuned(site.slo),
+            client: clients::without_credits,
+        },
         Profile { name: "paper", server: |site| Config::paper(site.slo), client: published },
         Profile { name: "artifact", server: |site| Config::artifact(site.slo), client: published },
     ],
@@ -24,11 +28,6 @@ pub(crate) const FAMILY: Family<Config> = Family {
     },
     gate: |config, seed| Box::new(SedaGate::new(*config, seed)),
 };
-
-/// There are no credits that an idle client could give back.
-const fn waiting(slo: Duration) -> ClientConfig {
-    ClientConfig { deregister_after: None, ..clients::for_a_share(slo) }
-}
 
 /// The published code's queue: sixteen calls (`CRPC_QLEN`) for 100 µs (`CSD_MAX_CLIENT_DELAY_US`).
 /// It refuses the newest at the bound where ours drops the oldest.

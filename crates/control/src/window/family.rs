@@ -4,16 +4,18 @@ use super::{Config, Cut, Growth, WindowGate};
 use crate::catalog::family::{Draft, Family, Profile};
 use crate::catalog::parse::{boolean, choice, duration, number, set, whole};
 use crate::catalog::{clients, settings::Key};
-use crate::client::ClientConfig;
 use crate::none::LeftToClients;
 use std::sync::Arc;
-use std::time::Duration;
 
 pub(crate) const FAMILY: Family<Config> = Family {
     name: "window",
     summary: "each client bounds its requests on their way, as TCP does (ORCA, as in OSDI '20 §2)",
     profiles: &[
-        Profile { name: "default", server: |site| Config::tuned(site.slo), client: waiting },
+        Profile {
+            name: "default",
+            server: |site| Config::tuned(site.slo),
+            client: clients::without_credits,
+        },
         Profile {
             name: "paper",
             server: |site| Config::paper(site.slo),
@@ -27,11 +29,6 @@ pub(crate) const FAMILY: Family<Config> = Family {
     },
     gate: |config, _| Box::new(WindowGate::new(*config)),
 };
-
-/// There are no credits that an idle client could give back.
-const fn waiting(slo: Duration) -> ClientConfig {
-    ClientConfig { deregister_after: None, ..clients::for_a_share(slo) }
-}
 
 const OWN: &[Key<Draft<Config>>] = &[
     Key {

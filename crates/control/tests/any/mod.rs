@@ -332,7 +332,11 @@ fn session(who: usize) -> SessionId {
 pub(crate) fn actions(mut client: Client) -> Vec<Action> {
     let mut out = Vec::new();
     client.on_connected(Instant::ZERO);
-    client.on_credit(Instant::ZERO, Offer { window: 40, seq: 1, level: 60 }, Instant::ZERO.stamp());
+    client.on_credit(
+        Instant::ZERO,
+        Offer { window: 40, seq: 1, level: 60, ..Offer::OPEN },
+        Instant::ZERO.stamp(),
+    );
     for id in 0..100 {
         let now = Instant::ZERO + Duration::from_micros(10 * id);
         client.submit(now, Call { id: RequestId(id), deadline: None, priority: 128 });

@@ -7,7 +7,7 @@ use tailwater_control::guard::Mode;
 use tailwater_control::{
     Arrival, Completion, Dispatch, Offer, Outcome, Reached, Reason, Reply, Shard, Verdict, Wish,
 };
-use tailwater_core::{Instant, RequestId, SessionId, Silent};
+use tailwater_core::{Class, Instant, RequestId, SessionId, Silent};
 
 #[derive(Clone, Copy)]
 struct Work {
@@ -68,6 +68,7 @@ impl Server {
             budget: dispatch.budget,
             echo: dispatch.echo,
             hidden: Duration::ZERO,
+            class: Class::default(),
         };
         let verdict = self.shard.on_request(now, session, &arrival, self.delay, &mut Silent);
         let (id, budget) = (dispatch.id, dispatch.budget);
@@ -155,7 +156,7 @@ impl Server {
 
     fn answer(&mut self, now: Instant, work: Work, outcome: Outcome, reached: Reached) -> Reply {
         let (waited, service) = (work.started.since(work.arrived), now.since(work.started));
-        let done = Completion { outcome, reached, waited, service };
+        let done = Completion { outcome, reached, waited, service, class: Class::default() };
         let offer = self.shard.on_done(now, work.session, &done);
         self.shard.on_sent(now, work.session);
         let (elapsed, sojourn) = (Duration::ZERO, now.since(work.arrived));

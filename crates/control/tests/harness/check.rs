@@ -34,7 +34,9 @@ impl World {
     /// after sessions have left; `the_pool_follows_the_crowd` says for how long.
     fn check_pool(&mut self, pool: u32, sessions: u32) -> Result<(), Breach> {
         let before = std::mem::replace(&mut self.pool, pool);
-        let most = sessions.saturating_mul(self.rules.window_max).max(self.rules.pool_min);
+        // With a pool for each loop, one without sessions has its smallest.
+        let others = self.rules.pool_min - u32::from(sessions > 0);
+        let most = sessions.saturating_mul(self.rules.window_max).saturating_add(others);
         if pool < self.rules.pool_min || (pool > before && pool > most) {
             return breach(format!(
                 "a pool of {pool}, {} to {most} is allowed",

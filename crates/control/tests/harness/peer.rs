@@ -4,7 +4,7 @@ use super::ledger::is_later;
 use super::{Breach, breach};
 use std::collections::BTreeMap;
 use tailwater_control::{Action, Arrival, Call, Client, Dispatch, Offer, Reply};
-use tailwater_core::{Instant, RequestId, Stamp};
+use tailwater_core::{Class, Instant, RequestId, Stamp};
 
 /// What a client sends.
 #[derive(Clone, Debug)]
@@ -39,20 +39,27 @@ struct Plain {
     registered: bool,
     window: u32,
     seq: u32,
+    /// When the pause ends that the newest offer asks for.
+    not_before: Instant,
     /// Every offer of this registration, as it was heard.
     heard: Vec<Offer>,
 }
 
 impl Plain {
     const fn fresh(seq: u32) -> Self {
-        Self { registered: false, window: 1, seq, heard: Vec::new() }
+        Self { registered: false, window: 1, seq, not_before: Instant::ZERO, heard: Vec::new() }
     }
 
-    fn hear(&mut self, offer: Offer) {
+    fn hear(&mut self, now: Instant, offer: Offer) {
         if self.registered && !is_later(self.seq, offer.seq) {
             (self.window, self.seq) = (offer.window, offer.seq);
+            self.not_before = now + offer.pause.duration();
             self.heard.push(offer);
         }
+    }
+
+    fn permits(&self, now: Instant, outstanding: u32) -> bool {
+        outstanding < self.window && now >= self.not_before
     }
 }
 
@@ -95,7 +102,7 @@ impl Honest {
             Down::Goodbye => breach("an honest client was turned away".into()),
             Down::Credit(offer, stamp) => {
                 self.client.on_credit(now, offer, stamp);
-                self.plain.hear(offer);
+                self.plain.hear(now, offer);
                 Ok(())
             }
             Down::Reply(id, mut reply) => {
@@ -104,13 +111,14 @@ impl Honest {
                 };
                 reply.elapsed = now.since(at);
                 self.client.on_reply(now, &reply);
-                self.plain.hear(reply.offer);
+                self.plain.hear(now, reply.offer);
                 Ok(())
             }
         }
     }
 
-    /// Hears the newest offer, or an older one, once more. The plain gate does not even look.
+    /// Hears the newest offer, or an older one, once more. The plain gate takes no more of it than a pause,
+    /// which begins anew.
     pub(crate) fn repeat(&mut self, now: Instant, which: usize) {
         let Some(&newest) = self.plain.heard.last() else {
             return;
@@ -118,6 +126,9 @@ impl Honest {
         let again = self.plain.heard[which % self.plain.heard.len()];
         // Switching the guard shows and hides a window under one number; only the latter counts.
         let again = if again.seq == newest.seq { newest } else { again };
+        if again.seq == newest.seq {
+            self.plain.not_before = now + again.pause.duration();
+        }
         self.client.on_credit(now, again, now.stamp());
     }
 
@@ -128,7 +139,7 @@ impl Honest {
         while let Some(action) = self.client.poll(now) {
             match action {
                 Action::Send(dispatch) => {
-                    self.check_send(before, &dispatch)?;
+                    self.check_send(now, before, &dispatch)?;
                     self.end(dispatch.id, Fate::Sent(now))?;
                     out.push(Up::Request(dispatch.id, arrival(&dispatch)));
                 }
@@ -144,7 +155,7 @@ impl Honest {
             }
             before = self.client.outstanding();
         }
-        if self.link.is_some() && self.client.queued() > 0 && before < self.plain.window {
+        if self.link.is_some() && self.client.queued() > 0 && self.plain.permits(now, before) {
             return breach(format!("{before} outstanding under {:?}", self.plain));
         }
         if self.client.next_deadline().is_some_and(|at| at <= now) {
@@ -153,9 +164,9 @@ impl Honest {
         Ok(out)
     }
 
-    fn check_send(&mut self, before: u32, dispatch: &Dispatch) -> Result<(), Breach> {
+    fn check_send(&mut self, now: Instant, before: u32, dispatch: &Dispatch) -> Result<(), Breach> {
         let registers = !std::mem::replace(&mut self.plain.registered, true);
-        if before >= self.plain.window
+        if !self.plain.permits(now, before)
             || dispatch.acked != self.plain.seq
             || dispatch.register != registers
             || dispatch.demand != self.client.queued()
@@ -198,5 +209,6 @@ fn arrival(dispatch: &Dispatch) -> Arrival {
         budget: dispatch.budget,
         echo: dispatch.echo,
         hidden: std::time::Duration::ZERO,
+        class: Class::default(),
     }
 }

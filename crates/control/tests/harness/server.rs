@@ -8,7 +8,7 @@ use tailwater_control::guard::Mode;
 use tailwater_control::{
     Admission, Arrival, Completion, Offer, Outcome, Reached, Reason, Shard, Verdict, Wish,
 };
-use tailwater_core::{Instant, RequestId, SessionId, Silent};
+use tailwater_core::{Class, Instant, RequestId, SessionId, Silent};
 
 /// What surrounds a call into the controller.
 pub(crate) struct Scene<'a> {
@@ -181,7 +181,13 @@ impl Server {
         goodbye: bool,
     ) -> Result<Answer, Breach> {
         let waited = work.started.since(work.arrived);
-        let done = Completion { outcome, reached, waited, service: scene.now.since(work.started) };
+        let done = Completion {
+            outcome,
+            reached,
+            waited,
+            service: scene.now.since(work.started),
+            class: Class::default(),
+        };
         let before = scene.admission.gauges().issued;
         let offer = self.shard.on_done(scene.now, work.session, &done);
         self.shard.on_sent(scene.now, work.session);

@@ -11,7 +11,7 @@ use tailwater_control::{
     Action, Arrival, Call, Client, Completion, Dispatch, Offer, Outcome, Reached, Reply, Shard,
     Verdict, Wish,
 };
-use tailwater_core::{Instant, RequestId, Rng, SessionId, Silent, Stamp};
+use tailwater_core::{Class, Instant, RequestId, Rng, SessionId, Silent, Stamp};
 
 /// Half a round trip.
 const WAY: Duration = Duration::from_micros(25);
@@ -279,6 +279,7 @@ impl Model {
             budget: dispatch.budget,
             echo: dispatch.echo,
             hidden: Duration::ZERO,
+            class: Class::default(),
         };
         let delay = self.delay();
         let verdict = self.shard.on_request(self.now, session(who), &arrival, delay, &mut Silent);
@@ -319,7 +320,7 @@ impl Model {
 
     fn answer(&mut self, work: Work, outcome: Outcome, reached: Reached) {
         let (waited, service) = (work.started.since(work.came), self.now.since(work.started));
-        let done = Completion { outcome, reached, waited, service };
+        let done = Completion { outcome, reached, waited, service, class: Class::default() };
         let offer = self.shard.on_done(self.now, session(work.who), &done);
         self.shard.on_sent(self.now, session(work.who));
         let sent = self.sent.remove(&(work.who, work.id.0)).unwrap_or(self.now);

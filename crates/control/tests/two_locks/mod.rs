@@ -12,7 +12,7 @@ use tailwater_control::{
     Action, Arrival, Call, Client, Completion, Dispatch, Offer, Outcome, Reached, Reason, Reply,
     Shard, Verdict, Wish,
 };
-use tailwater_core::{Instant, RequestId, Rng, SessionId, Silent, Stamp};
+use tailwater_core::{Class, Instant, RequestId, Rng, SessionId, Silent, Stamp};
 
 /// Half a round trip.
 const WAY: Duration = Duration::from_micros(5);
@@ -196,6 +196,7 @@ impl Model {
             budget: dispatch.budget,
             echo: dispatch.echo,
             hidden: Duration::ZERO,
+            class: Class::default(),
         };
         let delay = self.delay();
         let verdict =
@@ -263,7 +264,13 @@ impl Model {
             Outcome::Shed(_) => self.dropped += 1,
         }
         let waited = work.started.since(work.came);
-        let done = Completion { outcome, reached, waited, service: now.since(work.started) };
+        let done = Completion {
+            outcome,
+            reached,
+            waited,
+            service: now.since(work.started),
+            class: Class::default(),
+        };
         let offer = self.shard.on_done(now, session(work.client), &done);
         self.shard.on_sent(now, session(work.client));
         let reply = Reply {

@@ -28,6 +28,11 @@ pub trait Application: Send + Sync {
     /// same ones. Called by the generator between two sends: take well under a microsecond.
     fn ask(&self, order: &Order) -> Ask;
 
+    /// The number of the request's class, where results are to tell classes apart.
+    fn class_of(&self, _: &Order) -> Option<usize> {
+        None
+    }
+
     /// Whether this answers the request with this tag. Statuses other than zero are the application's
     /// own; a run with one wrong answer counts for nothing.
     fn is_answer(&self, status: u16, payload: &[u8], tag: u32) -> bool;
@@ -97,6 +102,8 @@ pub struct Given<'a> {
     pub service: Service,
     /// How that time is spent.
     pub work: Work,
+    /// `server.classes`.
+    pub classes: bool,
     /// `server.path`, for the application that walks them.
     pub paths: &'a [Path],
 }
@@ -110,11 +117,11 @@ impl Kind {
         &self,
         said: &[(String, String)],
         service: Service,
-        work: Work,
+        (work, classes): (Work, bool),
         paths: &[Path],
     ) -> Result<Arc<dyn Application>, BadSetting> {
         let settings = Settings::new(self.settings, said)?;
-        (self.build)(&Given { settings, service, work, paths })
+        (self.build)(&Given { settings, service, work, classes, paths })
     }
 
     /// Makes one without a scenario, from settings alone: it is told no service time and no path.
@@ -125,6 +132,6 @@ impl Kind {
         let said: Vec<_> =
             said.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
         let service = Service { distribution: Distribution::Constant, mean: Duration::ZERO };
-        self.make(&said, service, Work::Spin, &[])
+        self.make(&said, service, (Work::Spin, false), &[])
     }
 }

@@ -249,5 +249,5 @@ fn request<'a>(now: Instant, dispatch: &Dispatch, call: &'a NewCall) -> Request<
 }
 
 const fn offer(grant: Grant) -> Offer {
-    Offer { window: grant.window, seq: grant.seq, level: grant.level }
+    Offer { window: grant.window, seq: grant.seq, level: grant.level, pause: grant.pause }
 }

@@ -12,7 +12,7 @@ use crate::framing::Reading;
 use crate::service::{Reply, Request};
 use std::time::Duration;
 use tailwater_control::{Arrival, Echo, Reached, Reason, Verdict};
-use tailwater_core::{MethodId, RequestId};
+use tailwater_core::{Class, MethodId, RequestId};
 use tailwater_sync::budget::TaskBudget;
 use tailwater_wire::{ClientFrame, GoodbyeCode, Hello, Ping, Pong};
 
@@ -256,8 +256,9 @@ fn arrival(
         budget: request.budget(),
         echo: request.echo.map(|echo| Echo { stamp: echo.stamp, hold: echo.hold() }),
         hidden,
+        class: Class::of(request.method),
     };
     let key = RequestKey { connection: connection.key, id: RequestId(request.id.0) };
     let arrived = now - hidden;
-    (arrival, Origin { key, arrived, ready: arrived, bytes: 0 })
+    (arrival, Origin { key, arrived, ready: arrived, bytes: 0, class: arrival.class })
 }

@@ -7,7 +7,7 @@ use super::work::Work;
 use crate::net::{PeerRef, Stream};
 use crate::poll::{Interest, Poller};
 use tailwater_control::Offer;
-use tailwater_core::Instant;
+use tailwater_core::{Instant, Pause};
 use tailwater_wire::{GoodbyeCode, Limits};
 
 /// How far a connection has come.
@@ -64,7 +64,7 @@ impl Connection {
             limits: Limits::new(Limits::FLOOR),
             tenant: 0,
             peer: PeerRef::default(),
-            offer: Offer { window: 0, seq: 0, level: 0 },
+            offer: Offer { window: 0, seq: 0, level: 0, pause: Pause::NONE },
             input: Input::new(now),
             output: Output::default(),
             work: Work::default(),

@@ -135,5 +135,6 @@ impl Control {
 /// The end of a request that was never begun.
 pub(super) fn shed(origin: &Origin, now: Instant, reason: Reason, reached: Reached) -> Completion {
     let waited = now.since(origin.ready);
-    Completion { outcome: Outcome::Shed(reason), reached, waited, service: Duration::ZERO }
+    let outcome = Outcome::Shed(reason);
+    Completion { outcome, reached, waited, service: Duration::ZERO, class: origin.class }
 }

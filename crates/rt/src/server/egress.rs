@@ -23,7 +23,7 @@ pub(super) struct Egress {
 
 /// A controller's offer as it travels.
 pub(super) const fn grant(offer: Offer) -> Grant {
-    Grant { window: offer.window, seq: offer.seq, level: offer.level }
+    Grant { window: offer.window, seq: offer.seq, level: offer.level, pause: offer.pause }
 }
 
 impl Egress {

@@ -88,7 +88,7 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
 /// The end of a request whose handler ran from `started` to `ended`.
 fn completion(origin: &Origin, started: Instant, ended: Instant, outcome: Outcome) -> Completion {
     let (waited, service) = (started.since(origin.ready), ended.since(started));
-    Completion { outcome, reached: Reached::Start, waited, service }
+    Completion { outcome, reached: Reached::Start, waited, service, class: origin.class }
 }
 
 #[cfg(test)]

@@ -178,7 +178,8 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
                 (Outcome::Shed(reason), Reached::Arrival)
             }
         };
-        let done = Completion { outcome, reached, waited: Duration::ZERO, service: Duration::ZERO };
+        let (waited, service) = (Duration::ZERO, Duration::ZERO);
+        let done = Completion { outcome, reached, waited, service, class: arrival.class };
         let offer = self.control.done(now, session, &done);
         if let Some(connection) = self.connections.get_mut(key) {
             connection.offer = offer;

@@ -4,7 +4,7 @@ use super::key::RequestKey;
 use crate::executor::Panicked;
 use crate::service::{Reply, Request};
 use std::time::Duration;
-use tailwater_core::Instant;
+use tailwater_core::{Class, Instant};
 use tailwater_sync::budget::{self, TaskBudget};
 
 /// What is known of a request from its arrival to its end.
@@ -18,6 +18,7 @@ pub(crate) struct Origin {
     pub(crate) ready: Instant,
     /// Length of its arguments.
     pub(crate) bytes: usize,
+    pub(crate) class: Class,
 }
 
 /// An admitted request that waits to be run.

@@ -13,7 +13,7 @@ use crate::poll::Poller;
 use crate::service::{Reply, Request};
 use std::sync::Arc;
 use tailwater_control::Admission;
-use tailwater_core::{Instant, MethodId, RequestId, Silent};
+use tailwater_core::{Class, Instant, MethodId, RequestId, Silent};
 
 pub(super) fn at(ms: u64) -> Instant {
     Instant::from_nanos(ms * 1_000_000)
@@ -23,7 +23,13 @@ pub(super) fn at(ms: u64) -> Instant {
 pub(super) fn job(slot: u32, id: u64, ready: u64) -> Job {
     let key = RequestKey { connection: ConnectionKey::new(slot, 1), id: RequestId(id) };
     let payload = vec![0; 1_024];
-    let origin = Origin { key, arrived: at(ready), ready: at(ready), bytes: payload.len() };
+    let origin = Origin {
+        key,
+        arrived: at(ready),
+        ready: at(ready),
+        bytes: payload.len(),
+        class: Class::default(),
+    };
     let request = Request {
         method: MethodId(1),
         payload,

@@ -20,11 +20,6 @@ impl Conduct {
         Self { first, window: first, seq: 0, outstanding: 0, registered: false }
     }
 
-    /// The newest number it was told.
-    pub(crate) const fn seq(&self) -> u32 {
-        self.seq
-    }
-
     pub(crate) fn on_sent(&mut self, register: bool) -> Finding {
         self.outstanding += 1;
         let expected = !std::mem::replace(&mut self.registered, true);

@@ -19,14 +19,9 @@ pub(crate) struct Ledger {
 /// One session, seen from outside of the controller.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Told {
-    pub(crate) connected: bool,
-    /// The node is about to close the connection.
-    pub(crate) closing: bool,
     /// A fault made the client break the rules; it is no longer held to them.
     pub(crate) rogue: bool,
     pub(crate) registered: bool,
-    /// Numbers the client's connections.
-    pub(crate) connection: u16,
     pub(crate) window: u32,
     pub(crate) seq: u32,
     pub(crate) largest: u32,
@@ -45,16 +40,11 @@ impl Ledger {
         Self { first: clients.start, told, ..Self::default() }
     }
 
-    pub(crate) fn clients(&self) -> Range<u32> {
-        self.first..self.first + self.told.len() as u32
-    }
-
     pub(crate) fn of(&self, client: u32) -> Told {
         self.told[self.index(client)]
     }
 
-    /// Sessions are counted from 0.
-    pub(crate) const fn index(&self, client: u32) -> usize {
+    const fn index(&self, client: u32) -> usize {
         (client - self.first) as usize
     }
 
@@ -62,17 +52,22 @@ impl Ledger {
         self.told.iter().map(|told| u64::from(told.pending)).sum()
     }
 
-    pub(crate) fn connect(&mut self, client: u32, connection: u16) {
-        self.change(client, |told| {
-            *told = Told { connected: true, rogue: told.rogue, connection, ..Told::default() };
-        });
+    /// The session begins anew, or is over.
+    pub(crate) fn reset(&mut self, client: u32) {
+        self.change(client, |told| *told = Told { rogue: told.rogue, ..Told::default() });
     }
 
-    pub(crate) fn disconnect(&mut self, client: u32) {
-        self.change(client, |told| {
-            let (rogue, connection) = (told.rogue, told.connection);
-            *told = Told { rogue, connection, ..Told::default() };
-        });
+    pub(crate) fn deregister(&mut self, client: u32) {
+        self.change(client, |told| (told.registered, told.window) = (false, 1));
+    }
+
+    pub(crate) fn answer(&mut self, client: u32) {
+        self.change(client, |told| told.pending = told.pending.saturating_sub(1));
+    }
+
+    /// The client is held to the rules no longer.
+    pub(crate) fn distrust(&mut self, client: u32) {
+        self.change(client, |told| told.rogue = true);
     }
 
     pub(crate) fn offer(&mut self, client: u32, offer: Offer) {
@@ -94,7 +89,7 @@ impl Ledger {
         });
     }
 
-    pub(crate) fn change(&mut self, client: u32, change: impl FnOnce(&mut Told)) {
+    fn change(&mut self, client: u32, change: impl FnOnce(&mut Told)) {
         let index = self.index(client);
         let told = &mut self.told[index];
         self.held -= told.held();

@@ -17,10 +17,9 @@ pub(crate) fn known(lock: u32, holder: Option<Key>, waiters: &[Key], space: &Spa
 }
 
 /// When a request is answered.
-pub(crate) fn let_go(task: &Task) -> Finding {
-    if !task.held.is_empty() {
-        return Some(format!("a request was answered while it holds {} locks", task.held.len()));
+pub(crate) fn let_go(held: usize, stage: Stage) -> Finding {
+    if held > 0 {
+        return Some(format!("a request was answered while it holds {held} locks"));
     }
-    (task.stage != Stage::Ready)
-        .then(|| format!("a request was answered in stage {:?}", task.stage))
+    (stage != Stage::Ready).then(|| format!("a request was answered in stage {stage:?}"))
 }

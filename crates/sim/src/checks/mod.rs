@@ -4,6 +4,7 @@
 //! what was said and done, and compares. A broken rule is a defect of a controller or of the
 //! simulator. `sabotage` plants such defects and shows that each is found.
 
+pub(crate) mod budgets;
 pub(crate) mod calls;
 pub(crate) mod credits;
 pub(crate) mod deadline;

@@ -4,12 +4,15 @@ use super::Finding;
 use tailwater_control::RetryConfig;
 use tailwater_core::Instant;
 
-/// The replicas that a request was handed to, a bit each.
+/// The replicas that a request was handed to, a bit each, and when it was due as the first had it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Visits(u32);
+pub(crate) struct Visits {
+    replicas: u32,
+    due: Instant,
+}
 
 impl Visits {
-    pub(crate) const NONE: Self = Self(0);
+    pub(crate) const NONE: Self = Self { replicas: 0, due: Instant::FAR_FUTURE };
 
     /// It is handed to this replica at `now` on its client's clock.
     pub(crate) fn at(
@@ -18,17 +21,20 @@ impl Visits {
         (now, deadline): (Instant, Instant),
         config: &RetryConfig,
     ) -> Finding {
-        let again = self.0 != 0;
-        if self.0 >> replica & 1 == 1 {
+        let again = self.replicas != 0;
+        if !again {
+            self.due = deadline;
+        }
+        if self.replicas >> replica & 1 == 1 {
             return Some(format!("a request was tried twice at replica {replica}"));
         }
-        self.0 |= 1 << replica;
-        let (tries, most) = (self.0.count_ones(), u32::from(config.tries));
+        self.replicas |= 1 << replica;
+        let (tries, most) = (self.replicas.count_ones(), u32::from(config.tries));
         if again && tries > most {
             return Some(format!("a request was tried at {tries} replicas, {most} at most"));
         }
-        (again && now >= deadline)
-            .then(|| format!("a request was tried again at {now:?}, due {deadline:?}"))
+        let due = self.due;
+        (again && now >= due).then(|| format!("a request was tried again at {now:?}, due {due:?}"))
     }
 }
 

@@ -24,8 +24,8 @@ impl Signal {
     }
 }
 
-/// `waiting` counts what waits at the node, packets and requests.
-pub(crate) fn shed_while_idle(waiting: usize, verdict: Verdict) -> Finding {
-    (waiting == 0 && verdict == Verdict::Shed(Reason::Delay))
+/// `idle` says that nothing waits at the loop, packet or request.
+pub(crate) fn shed_while_idle(idle: bool, verdict: Verdict) -> Finding {
+    (idle && verdict == Verdict::Shed(Reason::Delay))
         .then(|| "a request was shed for its delay where nothing waits".into())
 }

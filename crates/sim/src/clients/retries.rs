@@ -4,16 +4,14 @@
 //! replica. A request is at one of them at a time, and has one fate.
 
 use super::Clients;
-use super::state::Link;
-use crate::checks::Rule;
-use crate::checks::retries::Books;
-use crate::planted::{Flaw, Planted};
+use crate::endpoint::{Link, plain_call};
+use crate::facts::Fact;
 use crate::slab::Key;
 use crate::space::{Event, Request, Space};
 use crate::world::World;
 use std::time::Duration;
 use tailwater_control::retry::{Failure, Next, RetryCounts, Tries};
-use tailwater_control::{Call, Replicas, Reply, RetryConfig};
+use tailwater_control::{Replicas, Reply, RetryConfig};
 use tailwater_core::Instant;
 use tailwater_stats::Histogram;
 use tailwater_stats::result::RetryReport;
@@ -23,17 +21,16 @@ pub(super) struct Retries {
     config: RetryConfig,
     replicas: u32,
     /// By client.
-    of: Vec<(Replicas, Books)>,
+    of: Vec<Replicas>,
     /// From handing a request to its first replica to knowing that it failed there.
     failures: Histogram,
     from: Instant,
-    pub(super) flaw: Flaw,
 }
 
 impl Retries {
     pub(super) fn new(world: &World) -> Self {
         let replicas = world.replicas.max(1);
-        let make = |client| (fresh(&world.retry, replicas, client), Books::default());
+        let make = |client| fresh(&world.retry, replicas, client);
         let of = if replicas > 1 { (0..world.clients).map(make).collect() } else { Vec::new() };
         Self {
             config: world.retry,
@@ -41,26 +38,25 @@ impl Retries {
             of,
             failures: Histogram::coarse(),
             from: world.window().0,
-            flaw: Flaw::default(),
         }
     }
 
     pub(super) fn set_up(&mut self, client: u32, replica: u32, up: bool) {
-        if let Some((replicas, _)) = self.of.get_mut(client as usize) {
+        if let Some(replicas) = self.of.get_mut(client as usize) {
             replicas.set_up(replica as usize, up);
         }
     }
 
     pub(super) fn on_reply(&mut self, client: u32, replica: u32, reply: &Reply) {
-        if let Some((replicas, _)) = self.of.get_mut(client as usize) {
+        if let Some(replicas) = self.of.get_mut(client as usize) {
             replicas.on_reply(replica as usize, reply);
         }
     }
 
-    /// The client forgets what it knew, which its budget was kept for as well.
+    /// The client forgets what it knew.
     pub(super) fn forget(&mut self, client: u32) {
         if let Some(of) = self.of.get_mut(client as usize) {
-            *of = (fresh(&self.config, self.replicas, client), Books::default());
+            *of = fresh(&self.config, self.replicas, client);
         }
     }
 
@@ -75,7 +71,7 @@ impl Retries {
             moved: sum.moved + counts.moved,
             over_budget: sum.over_budget + counts.over_budget,
         };
-        let all = self.of.iter().map(|(replicas, _)| replicas.counts());
+        let all = self.of.iter().map(Replicas::counts);
         let sum = all.fold(RetryCounts::default(), add);
         let share = |count: u64| count as f64 / sum.calls.max(1) as f64;
         let p99 = self.failures.quantile(0.99);
@@ -101,14 +97,10 @@ impl Clients<'_> {
     /// The connection over which a client's new request goes.
     pub(super) fn first(&mut self, client: u32) -> (u32, Tries) {
         let (clients, all) = (self.clients, &self.all);
-        let Some((replicas, books)) = self.retries.of.get_mut(client as usize) else {
+        let Some(replicas) = self.retries.of.get_mut(client as usize) else {
             return (client, Tries::NONE);
         };
-        books.on_call();
-        let load = |replica: usize| {
-            let state = &all[replica * clients as usize + client as usize];
-            (state.client.outstanding() + state.client.queued()) as usize
-        };
+        let load = |replica: usize| all[replica * clients as usize + client as usize].load();
         let (replica, tries) = replicas.first(load);
         (replica as u32 * clients + client, tries)
     }
@@ -118,13 +110,12 @@ impl Clients<'_> {
         let index = request.client;
         let (deadline, tries) = (request.deadline, request.tries);
         let local = self.clocks.local(index, now);
+        space.tell(Fact::Tried { request: request.number, client: index, now: local, deadline });
         let key = space.requests.insert(request);
-        self.visit(local, key, space);
-        let call = Call { id: key.id(), deadline: Some(deadline), priority: super::PRIORITY };
-        self.all[index as usize].client.submit(local, call);
+        self.all[index as usize].submit(local, plain_call(key, deadline));
         self.drive(now, index, space);
         let client = self.ends(index).0;
-        let patience = self.retries.of.get(client as usize).and_then(|of| of.0.credit_wait(tries));
+        let patience = self.retries.of.get(client as usize).and_then(|of| of.credit_wait(tries));
         let waits = space.requests.get(key).is_some_and(|request| request.dispatch.is_none());
         if let Some(patience) = patience.filter(|_| waits) {
             let at = self.clocks.global(index, local + patience);
@@ -146,8 +137,8 @@ impl Clients<'_> {
         if self.retries.of.is_empty() {
             return;
         }
-        let waiting: Vec<_> = self.all[index as usize].client.waiting().collect();
-        for key in waiting.into_iter().map(Key::of) {
+        let waiting: Vec<Key> = self.all[index as usize].waiting().collect();
+        for key in waiting {
             if let Some(request) = space.requests.get(key) {
                 let (tries, deadline) = (request.tries, request.deadline);
                 self.leave(now, key, (index, tries, deadline), space);
@@ -165,7 +156,7 @@ impl Clients<'_> {
     ) {
         let stands = (index, tries, deadline);
         if let Some((to, tries)) = self.next(now, stands, Failure::Unsent)
-            && self.all[index as usize].client.cancel(key.id())
+            && self.all[index as usize].cancel(key)
             && let Some(request) = space.requests.remove(key)
         {
             self.move_on(now, request, (to, tries), space);
@@ -192,9 +183,7 @@ impl Clients<'_> {
             return false;
         };
         if let Failure::Shed(_) = failure {
-            let client = self.ends(request.client).0;
-            let (config, of) = (self.retries.config, &mut self.retries.of);
-            space.judge(Rule::Retries, of[client as usize].1.on_retry(&config));
+            space.tell(Fact::Retried { client: request.client });
         }
         self.move_on(now, request.clone(), (to, tries), space);
         true
@@ -209,17 +198,10 @@ impl Clients<'_> {
     ) -> Option<(u32, Tries)> {
         let (client, _) = self.ends(index);
         let (local, clients, all) = (self.clocks.local(index, now), self.clients, &self.all);
-        let load = |replica: usize| {
-            let state = &all[replica * clients as usize + client as usize];
-            (state.client.outstanding() + state.client.queued()) as usize
-        };
-        let flaw = self.retries.flaw;
-        let told = if flaw.is(Planted::ForgetsTheBudget) { Failure::Unsent } else { failure };
-        let deadline = (!flaw.is(Planted::TriesTooLate)).then_some(deadline);
-        let (replicas, _) = self.retries.of.get_mut(client as usize)?;
+        let load = |replica: usize| all[replica * clients as usize + client as usize].load();
+        let replicas = self.retries.of.get_mut(client as usize)?;
         let mut tries = tries;
-        match replicas.next(local, deadline, &mut tries, told, load) {
-            Next::Try(_) if flaw.is(Planted::TriesTheSame) => Some((index, tries)),
+        match replicas.next(local, Some(deadline), &mut tries, failure, load) {
             Next::Try(replica) => Some((replica as u32 * clients + client, tries)),
             Next::GiveUp(_) => None,
         }
@@ -232,33 +214,20 @@ impl Clients<'_> {
         (to, tries): (u32, Tries),
         space: &mut Space,
     ) {
-        let state = &self.all[to as usize];
-        // With a broken rule the run ends; a defect may otherwise try again for ever.
-        if self.retries.flaw.is(Planted::LosesTheRetried) || space.broken.is_some() {
-            return;
-        }
-        debug_assert!(state.link != Link::Crashed, "a client crashes with all its connections");
-        let Request { intended, service, visits, deadline, .. } = request;
+        let endpoint = &self.all[to as usize];
+        debug_assert!(
+            endpoint.link() != Link::Crashed,
+            "a client crashes with all its connections"
+        );
+        let Request { intended, service, number, deadline, .. } = request;
         let request = Request {
-            connection: state.connection,
+            connection: endpoint.connection(),
             intended,
             tries,
-            visits,
+            number,
             deadline,
             ..Request::new(now, to, service)
         };
         self.enter(now, request, space);
-    }
-
-    fn visit(&self, local: Instant, key: Key, space: &mut Space) {
-        let replica = self.ends(space.requests.get(key).map_or(0, |request| request.client)).1;
-        let config = &self.retries.config;
-        if self.retries.of.is_empty() {
-            return;
-        }
-        if let Some(request) = space.requests.get_mut(key) {
-            let finding = request.visits.at(replica, (local, request.deadline), config);
-            space.judge(Rule::Retries, finding);
-        }
     }
 }

@@ -3,11 +3,16 @@
 use super::{Node, Work};
 use crate::slab::Key;
 use crate::space::{Event, Packet, Space};
+use std::collections::VecDeque;
 use tailwater_core::{Instant, Rng};
 
 /// One core.
 pub(super) struct Core {
     pub(super) work: Option<Work>,
+    /// Messages that it parses together with that one, and what it must do next for some of them. Both are
+    /// bounded by a turn of the loop.
+    pub(super) rest: Vec<(Instant, Packet)>,
+    pub(super) todo: VecDeque<Work>,
     /// The loop whose work it is; another one's only where cores steal.
     pub(super) works_for: usize,
     /// When it will have finished; stalls and pauses move it.
@@ -23,12 +28,20 @@ impl Core {
     pub(super) fn new() -> Self {
         Self {
             work: None,
+            rest: Vec::new(),
+            todo: VecDeque::new(),
             works_for: 0,
             ends: Instant::ZERO,
             stopped_until: Instant::ZERO,
             stalled: false,
             chance: Rng::from_seed(0),
         }
+    }
+
+    /// The requests that it is busy with.
+    pub(super) fn keys(&self) -> impl Iterator<Item = Key> {
+        let rest = self.rest.iter().filter_map(|(_, packet)| packet.key());
+        self.work.iter().chain(&self.todo).filter_map(Work::key).chain(rest)
     }
 
     pub(super) fn is_stopped(&self, now: Instant) -> bool {
@@ -47,7 +60,7 @@ impl Core {
         let Some(work) = &self.work else { return };
         self.ends = self.ends + lag;
         if let Some(task) = work.key().and_then(|key| space.requests.get_mut(key)?.task.as_mut()) {
-            task.held_up(lag);
+            task.worked(lag);
         }
     }
 }
@@ -91,18 +104,18 @@ impl Node {
 
     /// The loop's last core has stalled: nothing can be told to its shards before one is back.
     fn stop_without_cores(&mut self, at: usize, now: Instant, space: &mut Space) {
-        self.postpone_while_halted(at, now);
+        self.postpone_while_halted(at, now, space);
         // Others may take over what it would have done, where cores steal; and it is spare no more.
         self.assign(now, space);
     }
 
     /// Deadlines of the loop's shards wait for the first of its cores to be back.
-    pub(super) fn postpone_while_halted(&mut self, at: usize, now: Instant) {
+    pub(super) fn postpone_while_halted(&self, at: usize, now: Instant, space: &mut Space) {
         if self.is_halted(at, now) {
             let each = self.cores.len() / self.loops.len();
             let cores = self.cores[at * each..(at + 1) * each].iter();
             let back = cores.map(|core| core.stopped_until).min();
-            self.control.postpone(at, back.unwrap_or(now));
+            self.control.postpone(at, back.unwrap_or(now), space);
         }
     }
 

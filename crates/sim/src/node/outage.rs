@@ -1,5 +1,6 @@
 //! What befalls the node: pauses and restarts, connections that come and go.
 
+use super::cores::Core;
 use super::run_loop::RunLoop;
 use super::{Node, Work};
 use crate::slab::Key;
@@ -16,8 +17,8 @@ impl Node {
             core.stop(now, until, space);
         }
         self.frozen_until = self.frozen_until.max(until);
-        (0..self.loops.len()).for_each(|at| self.control.postpone(at, until));
-        self.set_spare(now, false, space);
+        (0..self.loops.len()).for_each(|at| self.control.postpone(at, until, space));
+        self.set_spare(false, space);
     }
 
     /// A pause is over.
@@ -61,7 +62,11 @@ impl Node {
             refuse_other(now, packet, space);
         }
         for core in &mut self.cores {
+            core.todo.clear();
             if let Some(Work::Parse(_, packet)) = core.work.take() {
+                refuse_other(now, packet, space);
+            }
+            for (_, packet) in std::mem::take(&mut core.rest) {
                 refuse_other(now, packet, space);
             }
         }
@@ -73,6 +78,7 @@ impl Node {
             *run_loop = RunLoop::new(at * each..(at + 1) * each);
             run_loop.idle.retain(|core| !self.cores[usize::from(*core)].is_stalled());
         }
+        self.seen.clear();
         self.life = self.life.wrapping_add(1);
         self.down = true;
         for client in self.control.clients() {
@@ -81,27 +87,22 @@ impl Node {
                 space.send_down(now, client, Event::Lost { client, connection });
             }
         }
-        self.control.restart(now, admission);
-        self.set_spare(now, false, space);
+        self.control.restart(now, admission, space);
+        self.set_spare(false, space);
     }
 
     /// The successor runs.
     pub(crate) fn boot(&mut self, now: Instant, space: &mut Space) {
         self.down = false;
-        if let Some(walk) = &self.walk {
+        if let Some(walk) = &mut self.walk {
             walk.boot(now, space);
         }
         self.resume(now, space);
     }
 
-    /// The client is to break the rules from now on.
-    pub(crate) fn distrust(&mut self, client: u32) {
-        self.control.distrust(client);
-    }
-
     /// Every request that is here, and every answer to a call.
     pub(crate) fn held_requests(&self, space: &Space) -> Vec<Key> {
-        let working = self.cores.iter().filter_map(|core| core.work.as_ref()?.key());
+        let working = self.cores.iter().flat_map(Core::keys);
         let packets = self.loops.iter().flat_map(|it| &it.packets);
         let queued = packets.filter_map(|(_, packet)| packet.key());
         let runnable =
@@ -142,7 +143,7 @@ impl Node {
     /// The connection is gone. Its requests are passed over where they are found; those that have
     /// begun go on to their end, since nobody else would release what they hold.
     pub(super) fn close(&mut self, now: Instant, client: u32, space: &mut Space) {
-        self.control.close(now, client);
+        self.control.close(now, client, space);
         let at = self.loop_of(client);
         self.loops[at].outbox.retain(|(recipient, _)| *recipient != client);
         self.bereft = true;

@@ -5,6 +5,7 @@
 //! steal, one that finds nothing in its own loop does the work of the loop that is furthest behind.
 
 use super::{Node, Work};
+use crate::facts::Fact;
 use crate::space::{Event, Packet, Space};
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -30,6 +31,8 @@ pub(super) struct RunLoop {
     /// Handler time since packets were last turned to, and how many are to be parsed in this turn.
     pub(super) handled_ns: u64,
     pub(super) turn: usize,
+    /// Turns that were begun.
+    pub(super) turns: u64,
     pub(super) tick_due: Instant,
     pub(super) armed: Instant,
 }
@@ -46,6 +49,7 @@ impl RunLoop {
             idle: cores.rev().collect(),
             handled_ns: 0,
             turn: 0,
+            turns: 0,
             tick_due: Instant::ZERO,
             armed: Instant::FAR_FUTURE,
         }
@@ -99,7 +103,7 @@ impl Node {
         if let Some(deadline) = self.control.next_deadline(at, now) {
             // At least a tick ahead: a deadline that has come was served above or soon will be.
             let due = deadline.max(now + self.spec.tick);
-            self.control.on_asked(at, due);
+            self.control.on_asked(at, due, space);
             if due < self.loops[at].armed {
                 self.loops[at].armed = due;
                 space.calendar.at(due, Event::Tick(self.place.node, at as u16));
@@ -116,7 +120,7 @@ impl Node {
         self.loops[at].armed = Instant::FAR_FUTURE;
         if self.is_halted(at, now) {
             // Asked for by a core that did the work of this loop while its own were stalled.
-            return self.postpone_while_halted(at, now);
+            return self.postpone_while_halted(at, now, space);
         }
         self.loops[at].tick_due = now;
         self.tick(at, now, space);
@@ -126,7 +130,7 @@ impl Node {
     /// Gives idle cores something to do while there is something.
     pub(super) fn assign(&mut self, now: Instant, space: &mut Space) {
         if self.is_stopped(now) {
-            return self.set_spare(now, false, space);
+            return self.set_spare(false, space);
         }
         for at in 0..self.loops.len() {
             while let Some(&core) = self.loops[at].idle.last() {
@@ -144,7 +148,7 @@ impl Node {
         // means nothing to a client of another, unless they steal.
         let mut idle = self.loops.iter().map(|it| !it.idle.is_empty());
         let spare = if self.spec.stealing { idle.any(|it| it) } else { idle.all(|it| it) };
-        self.set_spare(now, spare, space);
+        self.set_spare(spare, space);
     }
 
     /// Idle cores, whose own loops have nothing to do, take the work of others: the one that is furthest
@@ -171,9 +175,9 @@ impl Node {
     }
 
     /// Clients are promised credit while the front has a core to spare.
-    pub(super) fn set_spare(&self, now: Instant, spare: bool, space: &mut Space) {
-        if let Some(of_front) = space.spare.get_mut(usize::from(self.place.node)) {
-            of_front.set(now, spare);
+    pub(super) fn set_spare(&mut self, spare: bool, space: &mut Space) {
+        if std::mem::replace(&mut self.spare, spare) != spare {
+            space.tell(Fact::Spare { node: self.place.node, spare });
         }
     }
 
@@ -193,13 +197,16 @@ impl Node {
         let may_run_on = run_loop.handled_ns < self.spec.parse_every.nanos();
         if run_loop.turn == 0 && (run_loop.runnable.is_empty() || !may_run_on) {
             run_loop.turn = run_loop.packets.len();
+            run_loop.turns += 1;
             run_loop.handled_ns = 0;
         }
-        if run_loop.turn > 0
-            && let Some((arrived, packet)) = run_loop.packets.pop_front()
+        while self.loops[at].turn > 0
+            && let Some((arrived, packet)) = self.loops[at].packets.pop_front()
         {
-            run_loop.turn -= 1;
-            return Some(Work::Parse(arrived, packet));
+            self.loops[at].turn -= 1;
+            if !self.joins(at, (arrived, packet), space) {
+                return Some(Work::Parse(arrived, packet));
+            }
         }
         while let Some(key) = self.loops[at].runnable.pop_front() {
             self.drop_dead(at, space);

@@ -7,10 +7,9 @@
 
 use super::{Node, Work};
 use crate::callers::{Asked, Callers};
-use crate::checks::{Rule, locks};
+use crate::facts::{Fact, Thing};
 use crate::locks::{Handed, LockReport, Locks};
 use crate::paths::Paths;
-use crate::planted::{Flaw, Planted};
 use crate::slab::Key;
 use crate::space::{Event, Request, Space};
 use crate::task::{Stage, Task};
@@ -32,7 +31,6 @@ pub(crate) struct Walk {
     seed: u64,
     /// Connections of the same client to other replicas differ by this.
     clients: u32,
-    flaw: Flaw,
 }
 
 /// What comes of a step.
@@ -58,7 +56,6 @@ impl Walk {
             seed,
             clients: clients.max(1),
             paths,
-            flaw: Flaw::default(),
         }
     }
 
@@ -84,19 +81,13 @@ impl Walk {
     }
 
     /// The new process connects to those that it calls.
-    pub(super) fn boot(&self, now: Instant, space: &mut Space) {
+    pub(super) fn boot(&mut self, now: Instant, space: &mut Space) {
         self.callers.boot(now, space);
     }
 
     /// Calls that wait in this node for permission to be sent.
     pub(super) fn waiting_calls(&self) -> u64 {
         self.callers.waiting()
-    }
-
-    #[cfg(test)]
-    pub(crate) fn plant(&mut self, defect: Planted) {
-        self.flaw = Flaw::of(defect);
-        self.callers.flaw = self.flaw;
     }
 }
 
@@ -145,7 +136,6 @@ impl Node {
         };
         if let Stage::Waiting { lock, give_up_at: Some(at), .. } = task.stage
             && at == now
-            && !walk.flaw.is(Planted::NeverGivesUp)
         {
             walk.locks.give_up(now, lock, key);
             task.stop_waiting(now);
@@ -171,8 +161,7 @@ impl Node {
     /// An answer or credit of another node was received.
     pub(super) fn heard(&mut self, now: Instant, key: Key, credit: bool, space: &mut Space) {
         let Some(walk) = &mut self.walk else {
-            let what = || "an answer reached a node that never calls".into();
-            return space.complain(Rule::Calls, what);
+            return space.astray(Thing::Call, "an answer reached a node that never calls");
         };
         if credit {
             walk.callers.on_credit(now, key, space);
@@ -269,9 +258,9 @@ impl Node {
         if outcome == Outcome::Served {
             walk.estimator.on_served(task.computed + task.called);
         }
-        let (kept, missing) = (locks::let_go(task), task.unaccounted(now, request.arrived));
-        space.judge(Rule::Locks, kept);
-        space.judge(Rule::Budgets, missing);
+        let (held, stage, spent) = (task.held.len(), task.stage, task.spent());
+        let there = now.since(request.arrived);
+        space.tell(Fact::Settled { held, stage, there, spent });
     }
 
     /// A request that arrived tells of the network.
@@ -283,16 +272,9 @@ impl Node {
         }
     }
 
-    /// At the end of the run.
-    pub(crate) fn check_walk(&self, space: &mut Space) {
-        let Some(walk) = &self.walk else {
-            return;
-        };
-        for (lock, holder, waiters) in walk.locks.audit() {
-            let finding = locks::known(lock, holder, &waiters, space);
-            space.judge(Rule::Locks, finding);
-        }
-        walk.callers.check(space);
+    /// Locks that are held or waited for; see [`Locks::audit`].
+    pub(crate) fn busy_locks(&self) -> Vec<(u32, Option<Key>, Vec<Key>)> {
+        self.walk.iter().flat_map(|walk| walk.locks.audit()).collect()
     }
 
     /// Calls of this node that wait for permission to be sent.
@@ -311,7 +293,6 @@ impl Node {
             return Next::Wait;
         };
         let Some(op) = walk.paths.ways.all[task.way].ops.get(task.at).copied() else {
-            task.computed += send;
             return Next::Work(Work::Answer(key));
         };
         task.at += 1;
@@ -323,7 +304,6 @@ impl Node {
                 Next::Wait
             }
             Op::Acquire(acquire) => self.acquire(now, key, task, &acquire, space),
-            Op::Release { .. } if walk.flaw.is(Planted::ForgetsToRelease) => Next::Step,
             Op::Release { undo } => {
                 let lock = self.release(now, key, task, space);
                 task.undo.extend(lock.zip(undo));
@@ -346,8 +326,7 @@ impl Node {
 
     /// A refused request lets go of everything, undoes what it must, and is answered.
     fn step_back(&mut self, now: Instant, key: Key, task: &mut Task, space: &mut Space) -> Next {
-        let keeps = self.walk.as_ref().is_some_and(|walk| walk.flaw.is(Planted::KeepsLocks));
-        if !task.held.is_empty() && !keeps {
+        if !task.held.is_empty() {
             if let Some(service) = task.undoing.take() {
                 return run(key, task, service);
             }
@@ -358,8 +337,6 @@ impl Node {
             task.undoing = Some(service);
             return self.enter(now, key, task, lock, true, space);
         }
-        let costs = self.spec.costs;
-        task.computed += costs.shed + costs.send;
         Next::Work(Work::Reject(key, task.refused.unwrap_or(Reason::Lock), Reached::Start))
     }
 
@@ -394,7 +371,6 @@ impl Node {
         match walk.locks.enter(now, lock, key, walk.paths.policy, budget) {
             Entry::Take => task.held.push(lock),
             Entry::Refuse => task.refuse(Reason::Lock),
-            Entry::Join { .. } if walk.flaw.is(Planted::TakesTheTaken) => task.held.push(lock),
             Entry::Join { give_up_after } => {
                 let give_up_at = give_up_after.map(|after| now + after);
                 task.stage = Stage::Waiting { lock, since: now, give_up_at };
@@ -418,7 +394,7 @@ impl Node {
         let (walk, lock) = (self.walk.as_mut()?, task.held.pop()?);
         match walk.locks.release(now, lock, key) {
             Ok(handed) => self.hand_over(now, lock, handed, space),
-            Err(what) => space.complain(Rule::Locks, || what),
+            Err(what) => space.astray(Thing::Lock, what),
         }
         Some(lock)
     }
@@ -427,17 +403,12 @@ impl Node {
         let (Some(walk), Some(next)) = (&self.walk, handed.to) else {
             return;
         };
-        space.judge(Rule::Budgets, handed.overdue);
-        if walk.flaw.is(Planted::LosesWakeUps) {
-            return;
-        }
+        let Handed { waited, give_up_at, .. } = handed;
+        space.tell(Fact::HandedOver { lock, waited, give_up_at });
         let Some(task) = space.request(next, "at a lock").and_then(|next| next.task.as_mut())
         else {
             return;
         };
-        if walk.flaw.is(Planted::ForgetsWaits) {
-            task.stage = Stage::Ready;
-        }
         task.granted(now, lock, walk.paths.hand_off);
         let ahead = walk.paths.wake == Wake::Front;
         self.wake(now, next, ahead, space);
@@ -457,14 +428,11 @@ impl Node {
 
     /// It leaves the run queue.
     pub(super) fn go_on(&mut self, now: Instant, key: Key, space: &mut Space) -> Option<Work> {
-        let forgets = self.walk.as_ref()?.flaw.is(Planted::ForgetsTheRunQueue);
         let request = space.request(key, "at going on")?;
         let at = self.loop_of(request.client);
         self.loops[at].woken -= 1;
         let waited = now.since(request.queued);
-        if !forgets {
-            request.task.as_mut()?.budget.deduct(waited);
-        }
+        request.task.as_mut()?.budget.deduct(waited);
         self.walk_on(now, key, space)
     }
 

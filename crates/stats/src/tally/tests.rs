@@ -150,3 +150,28 @@ fn fates_add_up_however_requests_end_and_threads_share_them() {
 fn tallies_of_different_windows_do_not_mix() {
     Tally::new(spec()).merge(&Tally::new(TallySpec { slo: US, ..spec() }));
 }
+
+#[test]
+fn classes_are_counted_by_the_second_and_a_part_of_one_at_the_end_is_left_out() {
+    let mut spec = spec();
+    spec.to = at(3_500);
+    let (mut tally, mut other) = (Tally::new(spec), Tally::new(spec));
+    for second in 0..3_u64 {
+        for request in 0..10 {
+            let intended = at(1_000 + 1_000 * second + request);
+            tally.asked(intended, Some(1));
+            // Nine, five and none of ten; as many again too late.
+            let latency = if request < [9, 5, 0][second as usize] { US } else { US * 201 };
+            other.answered(intended, Some(1), latency);
+        }
+    }
+    tally.asked(at(999), Some(1));
+    tally.asked(at(1_500), None);
+    tally.merge(&other);
+    let [none, class] = &tally.finish().classes[..] else { panic!("two classes") };
+    assert!(none.offered_rps + none.share < 1e-9, "{none:?}");
+    assert!((class.offered_rps - 12.0).abs() < 1e-9, "{}", class.offered_rps);
+    assert!((class.goodput_rps - 5.6).abs() < 1e-9, "{}", class.goodput_rps);
+    assert!((class.share - 14.0 / 30.0).abs() < 1e-9, "{}", class.share);
+    assert!((class.least_share - 0.5).abs() < 1e-9, "{}", class.least_share);
+}

@@ -78,10 +78,10 @@ fn canonical(frame: &[u8]) -> Vec<u8> {
         Kind::Hello => &[(6, 8)],
         Kind::Request if bytes[28..32] == [0xff; 4] => &[(24, 28), (45, 48)],
         Kind::Request => &[(45, 48)],
-        Kind::Welcome | Kind::Response | Kind::Reject => &[(38, 40)],
-        Kind::Credit => &[(6, 8), (22, 24)],
-        Kind::Demand | Kind::Deregister | Kind::Cancel | Kind::Ping | Kind::Pong => &[(6, 8)],
-        Kind::Goodbye => &[],
+        Kind::Welcome | Kind::Response | Kind::Reject | Kind::Goodbye => &[],
+        Kind::Credit | Kind::Demand | Kind::Deregister | Kind::Cancel | Kind::Ping | Kind::Pong => {
+            &[(6, 8)]
+        }
     };
     for &(from, to) in ignored {
         bytes[from..to].fill(0);

@@ -1,6 +1,6 @@
 //! One value of every frame: the ones whose bytes stand in `docs/protocol.md`.
 
-use tailwater_core::{MethodId, RequestId, Stamp};
+use tailwater_core::{MethodId, Pause, RequestId, Stamp};
 use tailwater_wire::{
     Cancel, ClientFrame, Credit, Demand, Deregister, Echo, Goodbye, Grant, Hello, Limits, Ping,
     Pong, Reject, ReplyHead, Request, Response, ServerFrame, Welcome,
@@ -47,7 +47,7 @@ pub(crate) const SERVER_FRAMES: [(&str, ServerFrame<'_>); 7] = [
             features: 0,
             max_frame: 1 << 16,
             session: 9,
-            grant: Grant { window: 1, seq: 40, level: 0 },
+            grant: Grant { window: 1, seq: 40, level: 0, pause: Pause::NONE },
             slo_us: 400,
             stamp: Stamp(0x0403_0201),
         }),
@@ -57,7 +57,7 @@ pub(crate) const SERVER_FRAMES: [(&str, ServerFrame<'_>); 7] = [
     (
         "credit",
         ServerFrame::Credit(Credit {
-            grant: Grant { window: 2, seq: 43, level: 5 },
+            grant: Grant { window: 2, seq: 43, level: 5, pause: Pause(63) },
             stamp: Stamp(0x0403_0201),
         }),
     ),
@@ -82,7 +82,7 @@ const REQUEST: Request<'static> = Request {
 
 const HEAD: ReplyHead = ReplyHead {
     id: RequestId(0x0102_0304_0506_0708),
-    grant: Grant { window: 5, seq: 42, level: 0 },
+    grant: Grant { window: 5, seq: 42, level: 0, pause: Pause::NONE },
     stamp: Stamp(0x0807_0605),
     sojourn_ns: 12_000,
     waited_ns: 2_000,

@@ -27,6 +27,9 @@ pub struct Server {
     pub service: Service,
     /// How it spends that time. Default spinning.
     pub work: Work,
+    /// Each mode of the service's distribution is called by a method of its own, so that controllers can
+    /// tell them apart. Default false: all requests call one method.
+    pub classes: bool,
     /// What a request does in place of a service; empty where there is one. Those with calls run in the
     /// simulator only, as yet.
     pub paths: Vec<Path>,
@@ -58,6 +61,7 @@ pub(super) const KEYS: &[&str] = &[
     "placement",
     "transport",
     "service",
+    "classes",
     "path",
     "application",
     "settings",
@@ -102,6 +106,14 @@ impl Server {
         } else {
             refuse_locks(section);
         }
+        let classes = section.item("classes");
+        if let Some(item) = classes.as_ref().filter(|_| other) {
+            item.problem(format!(
+                "{} is given without server.service; leave it out: it is the modes of service times that \
+                 become methods",
+                item.name
+            ));
+        }
         let service = if other { None } else { needed_service(section) };
         let (service, work) = service.unwrap_or((STAND_IN, Work::Spin));
         Self {
@@ -112,6 +124,7 @@ impl Server {
             transport: section.choice("transport", TRANSPORTS).unwrap_or(Transport::Tcp),
             service,
             work,
+            classes: classes.and_then(|item| item.truth()).unwrap_or(false),
             paths: paths.unwrap_or_default(),
             application,
             locks: Locks::read(&section_of(section, "locks", locks::KEYS)),

@@ -24,6 +24,13 @@ pub struct Sim {
     pub send: Duration,
     /// What deciding on a reject and building it costs beside that. Default 1 µs.
     pub shed: Duration,
+    /// What turning to a connection that has sent something costs the server beside that: its readiness, its
+    /// read, its cold state. Once in each turn of a loop, so that it weighs more the more clients share the
+    /// load. Default none.
+    pub connection: Duration,
+    /// Messages of one connection that are received in one turn of a loop cost what one does, and so do
+    /// those that are sent over it. Default false: each costs as much.
+    pub coalescing: bool,
     /// How long handlers run before waiting messages are parsed; zero: each is parsed at once, as by
     /// the dispatcher of Breakwater §3.1. Default 50 µs.
     pub parse_every: Duration,
@@ -54,6 +61,8 @@ pub(super) const KEYS: &[&str] = &[
     "receive",
     "send",
     "shed",
+    "connection",
+    "coalescing",
     "parse_every",
     "wake",
     "stalls",
@@ -74,6 +83,8 @@ impl Sim {
             receive: cost("receive", 1_700),
             send: cost("send", 2_700),
             shed: cost("shed", 1_000),
+            connection: cost("connection", 0),
+            coalescing: section.item("coalescing").and_then(|it| it.truth()).unwrap_or(false),
             parse_every: cost("parse_every", 50_000),
             wake: section.choice("wake", WAKES).unwrap_or(Wake::Front),
             stalls: section.item("stalls").map(|item| Stalls::read(&item)).unwrap_or_default(),

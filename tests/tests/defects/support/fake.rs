@@ -3,7 +3,7 @@
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::time::Duration;
-use tailwater_core::{RequestId, Stamp};
+use tailwater_core::{Pause, RequestId, Stamp};
 use tailwater_rt::Address;
 use tailwater_wire::{
     ClientFrame, Grant, Limits, ReplyHead, Response, Welcome, decode_from_client,
@@ -71,7 +71,7 @@ impl Side {
             features: 0,
             max_frame: Limits::DEFAULT,
             session: 0,
-            grant: Grant { window, seq: 0, level: 0 },
+            grant: Grant { window, seq: 0, level: 0, pause: Pause::NONE },
             slo_us: 0,
             stamp: Stamp(0),
         }
@@ -81,7 +81,7 @@ impl Side {
 
     /// Answers a call, whether it was made or not.
     pub(crate) fn respond(&mut self, id: u64, window: u32, seq: u32, payload: &[u8]) {
-        let grant = Grant { window, seq, level: 0 };
+        let grant = Grant { window, seq, level: 0, pause: Pause::NONE };
         let head =
             ReplyHead { id: RequestId(id), grant, stamp: Stamp(0), sojourn_ns: 0, waited_ns: 0 };
         let mut bytes = Vec::new();

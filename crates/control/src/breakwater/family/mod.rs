@@ -8,7 +8,7 @@ pub(crate) use efficiency::FAMILY as EFFICIENCY;
 
 use super::{
     Breakwater, Config, CreditGate, Demand, Explicit, Growth, Increase, Interval, Issued,
-    LastCredit, RoundTrip, Signal, Trust,
+    LastCredit, Pools, RoundTrip, Signal, Trust,
 };
 use crate::catalog::family::{Built, Draft, Family, Profile};
 use crate::catalog::parse::{boolean, choice, duration, number, set, whole};
@@ -113,6 +113,14 @@ const INTERVAL: &[Key<Draft<Config>>] = &[Key {
 /// The pool and how its credits are handed out, whatever the law.
 pub(super) const POOL: &[Key<Draft<Config>>] = &[
     Key {
+        name: "pools",
+        help: "shared (one pool for all loops, sized by the slowest), or per-loop (each by its own delay)",
+        apply: |draft, value| {
+            let known = [("shared", Pools::Shared), ("per-loop", Pools::PerLoop)];
+            set(&mut draft.server.pools, choice(value, &known))
+        },
+    },
+    Key {
         name: "issued",
         help: "what counts against the pool: unused credits, or outstanding (those in use as well)",
         apply: |draft, value| {
@@ -131,6 +139,11 @@ pub(super) const POOL: &[Key<Draft<Config>>] = &[
             };
             set(&mut draft.server.last_credit, kept)
         },
+    },
+    Key {
+        name: "pause",
+        help: "an answer asks for a pause of so many times the wait beyond the target delay; 0 to 100",
+        apply: |draft, value| set(&mut draft.server.pause, number(value)),
     },
     Key {
         name: "explicit",
@@ -187,7 +200,7 @@ pub(super) const POOL: &[Key<Draft<Config>>] = &[
     },
     Key {
         name: "pool_min",
-        help: "smallest pool; a whole number",
+        help: "smallest pool of the whole server; a whole number",
         apply: |draft, value| set(&mut draft.server.pool_min, whole(value)),
     },
 ];
@@ -214,6 +227,14 @@ pub(super) const AQM: &[Key<Draft<Config>>] = &[
         name: "deadline_aware",
         help: "refuse requests whose deadline cannot be met; true or false",
         apply: |draft, value| set(&mut draft.server.deadline_aware, boolean(value)),
+    },
+    Key {
+        name: "classes",
+        help: "off, or cheap methods first: the least share of each method's requests that is served; 0 to 1",
+        apply: |draft, value| {
+            let least = if value == "off" { Ok(None) } else { number(value).map(Some) };
+            set(&mut draft.server.classes, least)
+        },
     },
     Key {
         name: "signal",

@@ -5,7 +5,7 @@ use crate::breakwater::config::{Demand, Issued, LastCredit, Trust};
 use crate::breakwater::session::{FIRST_WINDOW, Session};
 use crate::breakwater::stranded::Entry;
 use crate::server::Wish;
-use tailwater_core::{Event, Instant, Observer, SessionId};
+use tailwater_core::{Event, Instant, Observer, Pause, SessionId};
 
 impl BreakwaterShard {
     /// Tells the pool what the session holds now. Every path that changes a window, pending count,
@@ -187,15 +187,16 @@ impl BreakwaterShard {
             let window = session.window.saturating_add(wanted.min(room));
             self.sessions[id.index()].silent_since = now;
             observer.on_event(now, &Event::ExplicitCredit(id));
-            return Some(self.wish(id, window.min(self.config().window_max)));
+            // It is given because there is room now, or its session has waited for long enough.
+            return Some(self.wish(id, window.min(self.config().window_max), Pause::NONE));
         }
     }
 
-    /// A message with this window.
-    pub(super) fn wish(&mut self, id: SessionId, window: u32) -> Wish {
+    /// A message with this window, and this pause in place of the one before.
+    pub(super) fn wish(&mut self, id: SessionId, window: u32, pause: Pause) -> Wish {
         let session = &mut self.sessions[id.index()];
         session.offer(window);
-        let offer = session.offered();
+        let offer = session.offered(pause);
         self.recount(id);
         Wish::Credit(id, offer)
     }

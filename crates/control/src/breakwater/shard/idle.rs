@@ -74,7 +74,7 @@ impl BreakwaterShard {
                 found.is_some_and(|(silence, window)| silence >= threshold && window > 1);
             if self.pool.is_short() && is_surplus {
                 // The window first: what it loses is then room, and the cuts stop once that suffices.
-                let wish = self.wish(id, 1);
+                let wish = self.wish(id, 1, self.pause());
                 self.set_idle(id);
                 return Some(wish);
             }

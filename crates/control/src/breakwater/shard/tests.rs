@@ -2,7 +2,7 @@ use super::*;
 use crate::breakwater::Breakwater;
 use crate::server::Admission;
 use crate::server::Reached;
-use tailwater_core::Silent;
+use tailwater_core::{Class, MethodId, Rng, Silent};
 
 const SLO: Duration = Duration::from_micros(200);
 const ID: SessionId = SessionId(0);
@@ -26,8 +26,64 @@ fn answer(shard: &mut dyn Shard, us: u64, outcome: Outcome) -> Offer {
         Outcome::Shed(_) => Reached::Queue,
         Outcome::Served => Reached::Start,
     };
-    let done = Completion { outcome, reached, waited: Duration::ZERO, service: Duration::ZERO };
+    let done = Completion {
+        outcome,
+        reached,
+        waited: Duration::ZERO,
+        service: Duration::ZERO,
+        class: Class::default(),
+    };
     shard.on_done(Instant::from_nanos(1_000 * us), ID, &done)
+}
+
+/// Thirty requests come at once, and one is served every 10 µs.
+fn pauses(config: Config) -> Vec<Duration> {
+    pauses_of(&mut own_shard(config))
+}
+
+fn pauses_of(shard: &mut BreakwaterShard) -> Vec<Duration> {
+    for session in 0..30 {
+        shard.on_open(Instant::ZERO, SessionId(session), &mut Silent);
+        let arrival = Arrival { register: true, ..Arrival::default() };
+        let id = SessionId(session);
+        shard.on_request(Instant::ZERO, id, &arrival, Duration::ZERO, &mut Silent);
+    }
+    let served = |session: u32| {
+        let (id, at) = (SessionId(session), Instant::ZERO + session * Duration::from_micros(10));
+        shard.on_start(at, id, at.since(Instant::ZERO), None, &mut Silent);
+        let done = Completion {
+            outcome: Outcome::Served,
+            reached: Reached::Start,
+            waited: at.since(Instant::ZERO),
+            service: Duration::from_micros(10),
+            class: Class::default(),
+        };
+        shard.on_done(at + Duration::from_micros(10), id, &done).pause.duration()
+    };
+    (0..30).map(served).collect()
+}
+
+#[test]
+fn answers_ask_for_a_pause_until_the_queue_is_as_it_should_be() {
+    // 200 µs of objective are a target of 60 µs: six requests that wait.
+    let found = pauses(Config::tuned(SLO, 1));
+    assert!(found[5] >= 4 * Duration::from_micros(150), "eighteen too many: {found:?}");
+    assert!(found[2..].is_sorted_by(|earlier, later| earlier >= later), "{found:?}");
+    assert!(found[23..].iter().all(Duration::is_zero), "{found:?}");
+    assert!(pauses(Config::paper(SLO, 1)).iter().all(Duration::is_zero));
+}
+
+#[test]
+fn a_pause_is_no_silence() {
+    let mut shard = own_shard(Config::tuned(SLO, 1));
+    let pauses = pauses_of(&mut shard);
+    let silence = |session: u32, us: u64| {
+        let now = Instant::from_nanos(us * 1_000);
+        now.since(shard.sessions[SessionId(session).index()].silent_since)
+    };
+    let ends_us = 60 + u64::try_from(pauses[5].as_micros()).expect("it is short");
+    assert_eq!(silence(5, ends_us), Duration::ZERO);
+    assert_eq!(silence(5, ends_us + 7), Duration::from_micros(7));
 }
 
 /// Found by the simulator's random worlds: each overflow of the driver's queue left one more
@@ -113,7 +169,11 @@ pub(super) fn visit_at(shard: &mut BreakwaterShard, now: Instant, id: SessionId)
     shard.on_start(now, id, Duration::ZERO, None, &mut Silent);
     let (outcome, reached) = (Outcome::Served, Reached::Start);
     let zero = Duration::ZERO;
-    shard.on_done(now, id, &Completion { outcome, reached, waited: zero, service: zero });
+    shard.on_done(
+        now,
+        id,
+        &Completion { outcome, reached, waited: zero, service: zero, class: Class::default() },
+    );
 }
 
 /// Without a starvation limit nothing takes entries from the list while there is no room.
@@ -185,10 +245,84 @@ fn what_was_cancelled_counts_neither_as_come_nor_as_dropped() {
         shard.on_request(Instant::ZERO, ID, &arrival, Duration::ZERO, &mut Silent);
         let (outcome, reached) = (Outcome::Shed(reason), Reached::Queue);
         let (waited, service) = (2 * SLO, Duration::ZERO);
-        shard.on_done(Instant::ZERO, ID, &Completion { outcome, reached, waited, service });
+        shard.on_done(
+            Instant::ZERO,
+            ID,
+            &Completion { outcome, reached, waited, service, class: Class::default() },
+        );
         let meter = shard.pool.meter().expect("the law counts");
         assert_eq!(meter.counts(), [dropped, 0, dropped], "{reason:?}: come, served, dropped");
         assert_eq!(shard.tally.shed, u32::from(reason == Reason::Deadline), "{reason:?}");
         assert_eq!((shard.sessions[0].waiting, shard.sessions[0].pending), (0, 0), "{reason:?}");
     }
+}
+
+/// One core at twice its capacity, a fifth of whose requests take sixteen times as long as the others; what
+/// became of each, and whether it was a long one. `told`: the two call different methods.
+fn verdicts(classes: Option<f64>, told: bool) -> Vec<(bool, Verdict)> {
+    let config = Config { classes, credits: false, ..Config::tuned(6 * SLO, 1) };
+    let mut shard = own_shard(config);
+    shard.on_open(Instant::ZERO, ID, &mut Silent);
+    let (mut rng, mut now, mut free_at) = (Rng::from_seed(1), Instant::ZERO, Instant::ZERO);
+    let mut queue: std::collections::VecDeque<(Instant, Duration, Class)> = Default::default();
+    let mut verdicts = Vec::new();
+    for _ in 0..20_000 {
+        now = now + Duration::from_nanos(rng.exponential(50_000.0) as u64);
+        while let Some(&(ends, service, class)) = queue.front().filter(|(ends, ..)| *ends <= now) {
+            queue.pop_front();
+            let (outcome, reached) = (Outcome::Served, Reached::Start);
+            let done = Completion { outcome, reached, waited: Duration::ZERO, service, class };
+            shard.on_done(ends, ID, &done);
+            if !queue.is_empty() {
+                shard.on_start(ends, ID, Duration::ZERO, None, &mut Silent);
+            }
+        }
+        let long = rng.chance(0.2);
+        let class = Class::of(MethodId(u16::from(long && told)));
+        let arrival = Arrival { budget: Some(6 * SLO), class, ..Arrival::default() };
+        let verdict = shard.on_request(now, ID, &arrival, Duration::ZERO, &mut Silent);
+        verdicts.push((long, verdict));
+        if verdict == Verdict::Admit {
+            let service = Duration::from_micros(if long { 400 } else { 25 });
+            if queue.is_empty() {
+                shard.on_start(now, ID, Duration::ZERO, None, &mut Silent);
+            }
+            free_at = free_at.max(now) + service;
+            queue.push_back((free_at, service, class));
+        } else {
+            let Verdict::Shed(reason) = verdict else { panic!("{verdict:?}") };
+            let (waited, service) = (Duration::ZERO, Duration::ZERO);
+            let outcome = Outcome::Shed(reason);
+            let reached = Reached::Arrival;
+            shard.on_done(now, ID, &Completion { outcome, reached, waited, service, class });
+        }
+    }
+    verdicts
+}
+
+#[test]
+fn without_the_setting_a_method_makes_no_difference() {
+    let told = verdicts(None, true);
+    assert!(told == verdicts(None, false), "the class was looked at");
+    assert!(told.iter().all(|(_, verdict)| *verdict != Verdict::Shed(Reason::Cost)));
+}
+
+#[test]
+fn with_it_the_long_ones_give_way_and_keep_their_share() {
+    let verdicts = verdicts(Some(0.3), true);
+    // What it knows nothing of yet is left out.
+    let settled = &verdicts[2_000..];
+    let share = |of_long: bool| {
+        let all = settled.iter().filter(|(long, _)| *long == of_long);
+        let admitted = all.clone().filter(|(_, verdict)| *verdict == Verdict::Admit).count();
+        admitted as f64 / all.count() as f64
+    };
+    assert!(share(false) > 0.95, "short: {}", share(false));
+    assert!((0.3..0.45).contains(&share(true)), "long: {}", share(true));
+    let refused = |of_long| {
+        let cost = Verdict::Shed(Reason::Cost);
+        settled.iter().filter(|(long, verdict)| *long == of_long && *verdict == cost).count()
+    };
+    assert!(refused(true) > 1_000, "{} of the long ones", refused(true));
+    assert!(refused(false) < refused(true) / 10, "{} of the short ones", refused(false));
 }

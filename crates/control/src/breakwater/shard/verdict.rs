@@ -1,6 +1,7 @@
 //! Whether a request may come in, and whether it can still be in time.
 
 use super::BreakwaterShard;
+use crate::breakwater::classes::Classes;
 use crate::breakwater::config::{RoundTrip, Signal};
 use crate::breakwater::round_trips;
 use crate::server::{Arrival, Echo, Reason, Verdict};
@@ -26,30 +27,61 @@ impl BreakwaterShard {
             RoundTrip::Smoothed => self.pool.on_rtt(rtt),
             RoundTrip::Median => {
                 if let Some(median) = self.round_trips.learn(now, id, own) {
-                    self.pool.on_median(self.index, median);
+                    self.pool.on_median(self.place, median);
                 }
             }
         }
     }
 
-    pub(super) fn judge(&mut self, id: SessionId, arrival: &Arrival, delay: Duration) -> Verdict {
+    pub(super) fn judge(
+        &mut self,
+        now: Instant,
+        id: SessionId,
+        arrival: &Arrival,
+        delay: Duration,
+    ) -> Verdict {
         if self.config().credits
             && let Some(refusal) = self.check_credit(id, arrival.acked)
         {
             return refusal;
         }
         let config = *self.config();
-        let delay = match config.signal {
-            Signal::OldestAge => delay,
-            Signal::Predicted => self.predicted.wait(),
+        if let Some(classes) = &mut self.classes {
+            classes.on_request(now, arrival.class);
+        }
+        let waits = self.predicted.waiting() > 0;
+        let delay = match (config.signal, &self.classes) {
+            (Signal::OldestAge, _) => delay,
+            (Signal::Predicted, None) => self.predicted.wait(),
+            // It knows what stands before. What runs alone is no queue: without one nothing is shed for delay.
+            (Signal::Predicted, Some(classes)) if waits => classes.wait(),
+            (Signal::Predicted, Some(_)) => Duration::ZERO,
         };
         if config.drop_threshold.is_some_and(|threshold| delay >= threshold) {
             self.tally.on_shed(true);
             return Verdict::Shed(Reason::Delay);
         }
-        let spent = arrival.hidden.max(delay);
+        let gives_way = |classes: &Classes| classes.gives_way(arrival.class, &config);
+        if self.classes.as_ref().is_some_and(gives_way) {
+            // Not in the tally: it is no sign of too many credits, since others are served in its place.
+            return Verdict::Shed(Reason::Cost);
+        }
+        let (spent, rest) = match &self.classes {
+            None => (arrival.hidden.max(delay), self.rest(id)),
+            Some(_) if !waits => (arrival.hidden, Duration::ZERO),
+            // What it waited unseen is behind it, and the whole wait before it.
+            Some(classes) => {
+                let rest = self.rest_of(id, classes.cost(arrival.class));
+                // A cost is learnt anew by serving alone: a class that lacks its share is not refused for its
+                // cost alone, nor is any while nothing waits.
+                let too_dear = arrival.budget.is_some_and(|budget| budget < rest);
+                let is_renewed = too_dear && classes.is_owed(arrival.class);
+                let rest = if is_renewed { Duration::ZERO } else { rest };
+                (arrival.hidden + classes.wait(), rest)
+            }
+        };
         match arrival.budget {
-            Some(budget) if self.is_hopeless(id, budget, spent) => {
+            Some(budget) if self.is_hopeless(budget, spent, rest) => {
                 self.tally.on_shed(spent >= config.target_delay);
                 Verdict::Shed(Reason::Deadline)
             }
@@ -81,13 +113,24 @@ impl BreakwaterShard {
         }
     }
 
+    /// Whether a request that still needs `rest` cannot be in time.
+    pub(super) fn is_hopeless(&self, budget: Duration, spent: Duration, rest: Duration) -> bool {
+        self.config().deadline_aware && budget < spent + rest
+    }
+
     /// What a request typically still needs, service and the way back, counts only up to half of
     /// the target delay: the estimate is renewed only by serving, so it must never refuse everything.
-    pub(super) fn is_hopeless(&self, id: SessionId, budget: Duration, spent: Duration) -> bool {
-        let config = self.config();
+    pub(super) fn rest(&self, id: SessionId) -> Duration {
         let rest = self.service.median() + self.rtt_of(id) / 2;
-        let needed = rest.min(config.target_delay / 2);
-        config.deadline_aware && budget < spent + needed
+        rest.min(self.config().target_delay / 2)
+    }
+
+    /// The same for one whose class costs so much. It counts up to the threshold of the AQM: one of a class
+    /// that takes longer is still served while hardly anything waits.
+    fn rest_of(&self, id: SessionId, cost: Duration) -> Duration {
+        let config = self.config();
+        let most = config.drop_threshold.unwrap_or(config.target_delay / 2);
+        (cost + self.rtt_of(id) / 2).min(most)
     }
 
     /// A client's own round trip where each has one, so that it can lie to itself alone.

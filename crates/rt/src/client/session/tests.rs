@@ -8,7 +8,7 @@ use super::*;
 use crate::net::Address;
 use tailwater_control::breakwater::CreditGate;
 use tailwater_control::client::{ClientConfig, Expiry, Gate, OpenGate};
-use tailwater_core::{MethodId, Stamp};
+use tailwater_core::{MethodId, Pause, Stamp};
 use tailwater_wire::{ClientFrame, Credit, Grant, ReplyHead, Welcome, decode_from_client};
 
 /// A session, what it said, and how its calls ended.
@@ -120,7 +120,7 @@ impl Scripted {
 
     fn grant(&mut self, window: u32) -> Grant {
         self.seq += 1;
-        Grant { window, seq: self.seq, level: 0 }
+        Grant { window, seq: self.seq, level: 0, pause: Pause::NONE }
     }
 
     fn welcome(&mut self, window: u32, max_frame: u32) -> Result<(), Over> {

@@ -1,24 +1,30 @@
 //! Planted bugs: each rule must find at least three, within a stated number of random worlds.
 //!
-//! `shards` are servers that do nearly what they should, `gates` clients, `drivers` meddle with the
-//! simulator between two of its steps; those of walking requests are in `crate::planted`.
+//! All of them lie outside of what is tested. `shards` wraps servers, `gates` clients; the others spoil the
+//! world that is played, which is then not the one that the referee knows, or meddle between two steps with
+//! the events (`drivers`) and with requests: on their paths (`walks`), called by other nodes (`calls`), tried
+//! again (`retries`).
 
+mod calls;
 mod drivers;
 mod gates;
+mod retries;
 mod shards;
+mod walks;
 
-use super::{Broken, Parts, Simulation};
+use super::{Broken, Next, Simulation};
 use crate::checks::Rule;
-use crate::planted::Planted;
-use crate::space::Event;
+use crate::mechanics::{Mechanics, Parts};
 use crate::swarm::Case;
+use calls::CallBug;
 use drivers::DriverBug;
 use gates::GateBug;
+use retries::RetryBug;
 use shards::ShardBug;
 use std::sync::Arc;
 use tailwater_control::Admission;
 use tailwater_control::catalog::Controller;
-use tailwater_core::Instant;
+use walks::WalkBug;
 
 /// What is wrong.
 #[derive(Clone, Copy, Debug)]
@@ -26,8 +32,9 @@ enum Bug {
     Shard(ShardBug),
     Gate(GateBug),
     Driver(DriverBug),
-    Walk(Planted),
-    Retry(Planted),
+    Walk(WalkBug),
+    Call(CallBug),
+    Retry(RetryBug),
 }
 
 /// Each planted bug and the rule that must find it.
@@ -50,7 +57,7 @@ const BUGS: &[(Rule, Bug)] = &[
     (Rule::Fates, Bug::Driver(DriverBug::LosesAnswers)),
     (Rule::Fates, Bug::Driver(DriverBug::AnswersTwice)),
     (Rule::Fates, Bug::Driver(DriverBug::LosesRequests)),
-    (Rule::Fates, Bug::Driver(DriverBug::RunsTwice)),
+    (Rule::Fates, Bug::Driver(DriverBug::AsksTwice)),
     (Rule::Queues, Bug::Shard(ShardBug::WishesWithoutEnd)),
     (Rule::Queues, Bug::Gate(GateBug::QueuesTooMany)),
     (Rule::Queues, Bug::Driver(DriverBug::OverfillsTheRunQueue)),
@@ -60,24 +67,24 @@ const BUGS: &[(Rule, Bug)] = &[
     (Rule::Signal, Bug::Driver(DriverBug::TicksSeldom)),
     (Rule::Deadline, Bug::Driver(DriverBug::LosesWakeUps)),
     (Rule::Deadline, Bug::Driver(DriverBug::WakesLate)),
-    (Rule::Deadline, Bug::Driver(DriverBug::ForgetsToArm)),
-    (Rule::Locks, Bug::Walk(Planted::KeepsLocks)),
-    (Rule::Locks, Bug::Walk(Planted::ForgetsToRelease)),
-    (Rule::Locks, Bug::Walk(Planted::TakesTheTaken)),
-    (Rule::Locks, Bug::Walk(Planted::LosesWakeUps)),
-    (Rule::Budgets, Bug::Walk(Planted::ForgetsWaits)),
-    (Rule::Budgets, Bug::Walk(Planted::ForgetsTheRunQueue)),
-    (Rule::Budgets, Bug::Walk(Planted::NeverGivesUp)),
-    (Rule::Calls, Bug::Walk(Planted::LosesAnswers)),
-    (Rule::Calls, Bug::Walk(Planted::WakesEarly)),
-    (Rule::Calls, Bug::Walk(Planted::ForgetsToWake)),
-    (Rule::Calls, Bug::Walk(Planted::MissesTheLoss)),
-    (Rule::Calls, Bug::Walk(Planted::HearsOfLossTwice)),
-    (Rule::Fates, Bug::Walk(Planted::LeavesCallsBehind)),
-    (Rule::Retries, Bug::Retry(Planted::TriesTheSame)),
-    (Rule::Retries, Bug::Retry(Planted::ForgetsTheBudget)),
-    (Rule::Retries, Bug::Retry(Planted::TriesTooLate)),
-    (Rule::Fates, Bug::Retry(Planted::LosesTheRetried)),
+    (Rule::Deadline, Bug::Driver(DriverBug::WakesTheWrongNode)),
+    (Rule::Locks, Bug::Walk(WalkBug::KeepsLocks)),
+    (Rule::Locks, Bug::Walk(WalkBug::ForgetsToRelease)),
+    (Rule::Locks, Bug::Walk(WalkBug::TakesTheTaken)),
+    (Rule::Locks, Bug::Walk(WalkBug::ForgetsTheHandOver)),
+    (Rule::Budgets, Bug::Walk(WalkBug::ForgetsWaits)),
+    (Rule::Budgets, Bug::Walk(WalkBug::ForgetsTheRunQueue)),
+    (Rule::Budgets, Bug::Walk(WalkBug::NeverGivesUp)),
+    (Rule::Calls, Bug::Call(CallBug::LosesAnswers)),
+    (Rule::Calls, Bug::Call(CallBug::WakesEarly)),
+    (Rule::Calls, Bug::Call(CallBug::ForgetsToWake)),
+    (Rule::Calls, Bug::Call(CallBug::MissesTheLoss)),
+    (Rule::Calls, Bug::Call(CallBug::HearsOfLossTwice)),
+    (Rule::Fates, Bug::Call(CallBug::LeavesCallsBehind)),
+    (Rule::Retries, Bug::Retry(RetryBug::TriesTheSame)),
+    (Rule::Retries, Bug::Retry(RetryBug::ForgetsTheBudget)),
+    (Rule::Retries, Bug::Retry(RetryBug::TriesTooLate)),
+    (Rule::Fates, Bug::Retry(RetryBug::LosesTheRetried)),
 ];
 
 /// Within so many random worlds each bug must be found.
@@ -120,53 +127,41 @@ fn play(seed: u64, bug: Option<Bug>) -> Result<(), Broken> {
     let sound: Vec<Controller> = (0..case.world.replicas as usize + 2 * case.world.tiers.len())
         .map(|node| case.controller(node))
         .collect();
-    let client = |node: usize, number: u32| sound[node].client(number.into());
-    let front = |number: u32| (number / case.world.clients) as usize;
-    let to_front = |number| match bug {
-        Some(Bug::Gate(bug)) => gates::client(&case, bug, client(front(number), number)),
-        _ => client(front(number), number),
+    let fronts = case.world.replicas as usize;
+    let client = |node: usize, number: u32| {
+        let client = sound[node].client(number.into());
+        match bug {
+            Some(Bug::Gate(bug)) if node < fronts => gates::client(&case, bug, client),
+            _ => client,
+        }
     };
-    let parts = Parts { boot: &mut boot, client: &client, to_front: &to_front };
-    let mut simulation = Simulation::new(&case.world, parts);
-    if let Some(Bug::Walk(defect)) = bug {
-        let walks = simulation.topology.nodes.iter_mut().filter_map(|node| node.walk.as_mut());
-        walks.for_each(|walk| walk.plant(defect));
+    let parts = Parts { boot: &mut boot, client: &client };
+    let mut spoilt = case.world.clone();
+    match bug {
+        Some(Bug::Driver(bug)) => bug.spoil(&mut spoilt),
+        Some(Bug::Walk(bug)) => bug.spoil(&mut spoilt),
+        Some(Bug::Retry(bug)) => bug.spoil(&mut spoilt),
+        _ => {}
     }
-    if let Some(Bug::Retry(defect)) = bug {
-        simulation.clients.plant(defect);
-    }
-    let mut meddle = |simulation: &mut Simulation<'_>, now, event| match bug {
-        Some(Bug::Driver(bug)) => bug.meddle(simulation, now, event),
+    let mut simulation = Simulation::new(Mechanics::new(&spoilt, parts), &case.world);
+    let meddle = |mechanics: &mut Mechanics<'_>, now, event| match bug {
+        Some(Bug::Driver(bug)) => bug.meddle(mechanics, now, event),
+        Some(Bug::Walk(bug)) => bug.meddle(mechanics, now, event),
+        Some(Bug::Call(bug)) => bug.meddle(mechanics, now, event),
+        Some(Bug::Retry(bug)) => bug.meddle(mechanics, event),
         _ => Some(event),
     };
-    simulation.run_meddled(&mut case.intended(), &mut meddle);
-    simulation.finish(&case.world).map(|_| ())
-}
-
-type Meddle<'a> = &'a mut dyn FnMut(&mut Simulation<'_>, Instant, Event) -> Option<Event>;
-
-impl Simulation<'_> {
-    /// As [`Simulation::run_open`], with somebody between the calendar and what happens.
-    fn run_meddled(
-        &mut self,
-        intended: &mut dyn Iterator<Item = crate::world::Intended>,
-        meddle: Meddle<'_>,
-    ) {
-        let mut coming = intended.next();
-        while self.space.broken.is_none() {
-            let event_at = self.space.calendar.next_at().unwrap_or(Instant::FAR_FUTURE);
-            if let Some(request) = coming.filter(|request| request.at <= event_at.min(self.end)) {
-                self.intend(request);
-                coming = intended.next();
-            } else if event_at <= self.end
-                && let Some((now, event)) = self.space.calendar.pop()
-            {
-                if let Some(event) = meddle(self, now, event) {
-                    self.happen(now, event);
+    let mut coming = case.intended().peekable();
+    while let Some(next) = simulation.next(&mut coming) {
+        match next {
+            Next::Intended(request) => simulation.mechanics.intend(request),
+            Next::Event(now, event) => {
+                if let Some(event) = meddle(&mut simulation.mechanics, now, event) {
+                    simulation.mechanics.happen(now, event);
                 }
-            } else {
-                return;
             }
         }
+        simulation.watch();
     }
+    simulation.finish(&case.world).map(|_| ())
 }

@@ -159,7 +159,7 @@ fn calls_end_in_time_and_once_while_the_server_does_not_read() {
 }
 
 fn welcome() -> Welcome {
-    let grant = Grant { window: u32::MAX, seq: 0, level: 0 };
+    let grant = Grant { window: u32::MAX, seq: 0, level: 0, pause: Pause::NONE };
     let (version, max_frame, stamp) = (VERSION_MAX, Limits::DEFAULT, Stamp(1));
     Welcome { version, features: 0, max_frame, session: 1, grant, slo_us: 0, stamp }
 }

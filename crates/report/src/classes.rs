@@ -1,0 +1,118 @@
+//! What became of each class of requests, where the scenario has several.
+
+use crate::format;
+use crate::grid::grid;
+use crate::model::{Group, Line, Point, spread_of};
+use tailwater_stats::result::{ClassReading, Run};
+
+const HEADS: [&str; 7] = [
+    "demand",
+    "controller",
+    "class",
+    "offered k/s",
+    "in time k/s",
+    "share %",
+    "least in a second %",
+];
+
+/// A table and a sentence for each demand; nothing where all requests call one method.
+pub(crate) fn of_group(group: &Group<'_>) -> Option<String> {
+    let mut rows = Vec::new();
+    let mut bounds = String::new();
+    for demand in group.demands() {
+        for (line, point) in group.at(demand) {
+            rows.extend(rows_of(line, point));
+        }
+        let run = group.at(demand).find_map(|(_, point)| known(point));
+        bounds.extend(run.map(bound));
+    }
+    (!rows.is_empty()).then(|| format!("{}\n{bounds}", grid(&HEADS, 3, &rows)))
+}
+
+fn rows_of(line: &Line<'_>, point: &Point<'_>) -> Vec<Vec<String>> {
+    let count = point.runs.iter().map(|run| run.classes.len()).max().unwrap_or(0);
+    if count < 2 {
+        return Vec::new();
+    }
+    (0..count).map(|class| row(line, point, class)).collect()
+}
+
+/// Medians over the runs that count, and the worst second of them all.
+fn row(line: &Line<'_>, point: &Point<'_>, class: usize) -> Vec<String> {
+    let readings = || point.runs.iter().filter_map(|run| run.classes.get(class));
+    let median = |of: fn(&ClassReading) -> f64| {
+        spread_of(readings().map(of).collect()).map_or(f64::NAN, |spread| spread.median)
+    };
+    let least = readings().map(|reading| reading.least_share).fold(1.0, f64::min);
+    vec![
+        format::demand(point.demand),
+        line.label.clone(),
+        readings().next().map(|reading| reading.class.clone()).unwrap_or_default(),
+        format::thousands(median(|reading| reading.offered_rps)),
+        format::thousands(median(|reading| reading.goodput_rps)),
+        format::percent(median(|reading| reading.share)),
+        format::percent(least),
+    ]
+}
+
+fn known<'a>(point: &Point<'a>) -> Option<&'a Run> {
+    point.runs.iter().copied().find(|run| run.known_bound_rps > 0.0 && run.bound_rps > 0.0)
+}
+
+fn bound(run: &Run) -> String {
+    format!(
+        "at {} the bound is {} k/s for costs unknown and {} k/s ({} %) for costs known\n",
+        format::demand(run.demand_ratio),
+        format::thousands(run.bound_rps),
+        format::thousands(run.known_bound_rps),
+        format::percent(run.known_bound_rps / run.bound_rps),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::groups;
+    use tailwater_stats::result::Experiment;
+
+    fn run(repetition: u32, least_share: f64) -> Run {
+        let class = |name: &str, share| ClassReading {
+            class: name.into(),
+            offered_rps: 10_000.0,
+            goodput_rps: 10_000.0 * share,
+            share,
+            least_share,
+        };
+        Run {
+            controller: "breakwater".into(),
+            profile: "by class".into(),
+            clients: 100,
+            slo_us: 400.0,
+            repetition,
+            demand_ratio: 2.0,
+            bound_rps: 9_500.0,
+            known_bound_rps: 16_200.0,
+            classes: vec![class("short", 0.95), class("long", 0.4)],
+            valid: true,
+            ..Run::default()
+        }
+    }
+
+    #[test]
+    fn each_class_has_a_row_with_its_worst_second_of_all_repetitions() {
+        let runs = vec![run(0, 0.39), run(1, 0.36)];
+        let experiment = Experiment { runs, ..Experiment::default() };
+        let text = of_group(&groups(&experiment)[0]).expect("there are two classes");
+        let long = text.lines().find(|line| line.contains("long")).expect("a row");
+        assert!(long.contains("40") && long.trim_end().ends_with("36"), "{text}");
+        assert!(text.contains("16.2 k/s (171 %) for costs known"), "{text}");
+    }
+
+    #[test]
+    fn one_class_needs_no_table() {
+        let mut single = run(0, 0.5);
+        single.classes.truncate(1);
+        let experiment = Experiment { runs: vec![single], ..Experiment::default() };
+        assert_eq!(of_group(&groups(&experiment)[0]), None);
+    }
+}

@@ -1,0 +1,344 @@
+//! What moves: the calendar, the network, nodes and clients, and who gets each event.
+//!
+//! Nothing here judges. What happens is told as [`Fact`](crate::facts::Fact)s in [`Space::facts`], for
+//! whoever drives the mechanics to take after each event.
+
+use crate::clients::{Books, Clients};
+use crate::fabric::Fabric;
+use crate::facts::{Standing, Thing};
+use crate::faults::Members;
+use crate::locks::LockReport;
+use crate::node::{Counts, Node};
+use crate::space::{Event, Packet, Space};
+use crate::topology::{Plan, Topology};
+use crate::trace::Sample;
+use crate::world::{Intended, World};
+use std::sync::Arc;
+use std::time::Duration;
+use tailwater_control::{Admission, Client};
+use tailwater_core::{Instant, Nanos, Rng};
+use tailwater_stats::result::Run;
+use tailwater_stats::{Tally, TallySpec};
+use tailwater_workload::scenario::{Fault, FaultKind};
+
+/// What a run is made of beside its world: both ends of the controllers.
+pub(crate) struct Parts<'a> {
+    /// The server's half for a node: of each in order, and again after each restart.
+    pub(crate) boot: &'a mut dyn FnMut(usize) -> Arc<dyn Admission>,
+    /// The client's half of a connection to a node; those to the front have the lowest nodes.
+    pub(crate) client: &'a dyn Fn(usize, u32) -> Client,
+}
+
+/// See the module.
+pub(crate) struct Mechanics<'a> {
+    pub(crate) space: Space,
+    pub(crate) topology: Topology,
+    clients: Clients<'a>,
+    boot: &'a mut dyn FnMut(usize) -> Arc<dyn Admission>,
+    client: &'a dyn Fn(usize, u32) -> Client,
+    pub(crate) faults: Vec<(Fault, Members)>,
+    sample: Option<Duration>,
+    samples: Vec<Sample>,
+    /// The node's totals at both ends of the window.
+    window: [Counts; 2],
+    pub(crate) events: u64,
+    now: Instant,
+}
+
+/// What is left of them when nothing more happens.
+pub(crate) struct Remains {
+    pub(crate) books: Books,
+    pub(crate) samples: Vec<Sample>,
+    /// The front's totals of the window.
+    pub(crate) counts: Counts,
+    pub(crate) locks: Vec<LockReport>,
+    pub(crate) events: u64,
+}
+
+impl<'a> Mechanics<'a> {
+    pub(crate) fn new(world: &World, mut parts: Parts<'a>) -> Self {
+        let plan = Plan::of(world);
+        let rng = Rng::from_seed(world.seed);
+        let mut space = Space::new(Fabric::new(world.link, plan.connections(), &rng));
+        let (from, to) = world.window();
+        space.calendar.at(from, Event::Window(true));
+        space.calendar.at(to, Event::Window(false));
+        if world.sample.is_some() {
+            space.calendar.at(Instant::ZERO, Event::Sample);
+        }
+        let tally = Tally::new(TallySpec { slo: world.slo, from, to, bin: world.bin });
+        let topology = Topology::new(world, plan, &mut parts, &mut space);
+        Self {
+            faults: schedule_faults(world, &rng, &mut space),
+            space,
+            topology,
+            clients: Clients::new(world, parts.client, tally),
+            boot: parts.boot,
+            client: parts.client,
+            sample: world.sample,
+            samples: Vec::new(),
+            window: [Counts::default(); 2],
+            events: 0,
+            now: Instant::ZERO,
+        }
+    }
+
+    /// The time of what happened last.
+    pub(crate) const fn now(&self) -> Instant {
+        self.now
+    }
+
+    /// When something happens next; in the far future where nothing is left.
+    pub(crate) fn next_at(&self) -> Instant {
+        self.space.calendar.next_at().unwrap_or(Instant::FAR_FUTURE)
+    }
+
+    /// How many clients there are.
+    pub(crate) const fn clients(&self) -> u32 {
+        self.clients.count()
+    }
+
+    /// A client makes a request, which stays out of the calendar: they come in order anyway.
+    pub(crate) fn intend(&mut self, request: Intended) {
+        let Intended { at, client, service } = request;
+        self.now = at;
+        self.events += 1;
+        self.space.calendar.advance(at);
+        self.submit(at, client, service);
+    }
+
+    /// A client makes a request now.
+    pub(crate) fn submit(&mut self, now: Instant, client: u32, service: Duration) {
+        self.clients.submit(now, client, service, &mut self.space);
+    }
+
+    /// The next event.
+    pub(crate) fn pop(&mut self) -> Option<(Instant, Event)> {
+        self.space.calendar.pop()
+    }
+
+    /// It happens; returns the client that got an answer by it.
+    pub(crate) fn happen(&mut self, now: Instant, event: Event) -> Option<u32> {
+        self.now = now;
+        self.events += 1;
+        let answered = self.handle(now, event);
+        if !self.space.abandoned.is_empty() {
+            self.clients.bury(now, &mut self.space);
+        }
+        answered
+    }
+
+    /// The run is over: all clients say once more how they do.
+    pub(crate) fn tell_all(&mut self, end: Instant) {
+        self.now = end;
+        self.clients.tell_all(&mut self.space);
+    }
+
+    /// Where everything stands.
+    pub(crate) fn standing(&self) -> Standing<'_> {
+        let (space, nodes) = (&self.space, &self.topology.nodes);
+        let calls: u64 = nodes.iter().map(Node::waiting_calls).sum();
+        Standing {
+            space,
+            waiting: self.clients.waiting() + calls,
+            at_nodes: nodes.iter().flat_map(|node| node.held_requests(space)).collect(),
+            locks: nodes.iter().flat_map(Node::busy_locks).collect(),
+            gauges: nodes.iter().map(|node| node.control().gauges()).collect(),
+        }
+    }
+
+    /// Closes the books at the end of the run.
+    pub(crate) fn finish(self, end: Instant) -> Remains {
+        let [from, to] = self.window;
+        let books = self.clients.finish(end, &self.space);
+        let nodes = self.topology.nodes.into_iter();
+        Remains {
+            books,
+            samples: self.samples,
+            counts: to.since(&from),
+            locks: nodes.flat_map(|node| node.lock_reports(end)).collect(),
+            events: self.events,
+        }
+    }
+
+    fn handle(&mut self, now: Instant, event: Event) -> Option<u32> {
+        let (space, topology) = (&mut self.space, &mut self.topology);
+        match event {
+            Event::Packet(packet) => {
+                let node = if topology.is_single() { 0 } else { topology.to(packet.client(space)) };
+                topology.nodes[node].on_packet(now, packet, space);
+            }
+            Event::CoreDone(core, life) => {
+                let node = if topology.is_single() { 0 } else { topology.of_core(core) };
+                topology.nodes[node].on_core_done(now, core, life, space);
+            }
+            Event::Stall(core) => {
+                let node = topology.of_core(core);
+                topology.nodes[node].on_stall(now, core, space);
+            }
+            Event::Tick(node, at) => {
+                topology.nodes[usize::from(node)].on_tick(usize::from(at), now, space);
+            }
+            Event::GiveUp(key) => {
+                let client = space.requests.get(key).map(|request| request.client);
+                if let Some(node) = client.map(|client| topology.to(client)) {
+                    topology.nodes[node].on_give_up(now, key, space);
+                }
+            }
+            Event::Resume(key) => {
+                let client = space.requests.get(key).map(|request| request.client);
+                if let Some(node) = client.map(|client| topology.to(client)) {
+                    topology.nodes[node].on_resume(now, key, space);
+                }
+            }
+            Event::Reply(key) => match topology.caller_of(Packet::Reply(key), space) {
+                Some(node) => node.on_packet(now, Packet::Reply(key), space),
+                None => return self.clients.on_reply(now, key, space),
+            },
+            Event::Credit(key) => match topology.caller_of(Packet::Credit(key), space) {
+                Some(node) => node.on_packet(now, Packet::Credit(key), space),
+                None => self.clients.on_credit(now, key, space),
+            },
+            Event::ClientDue(client) => match topology.caller(client) {
+                Some(node) => node.on_caller_due(now, client, space),
+                None => self.clients.on_due(now, client, space),
+            },
+            Event::Window(begins) => {
+                let fronts = topology.fronts().iter().map(|node| node.counts);
+                self.window[usize::from(!begins)] = fronts.fold(Counts::default(), Counts::plus);
+            }
+            Event::Patience(key) => self.clients.on_patience(now, key, space),
+            Event::CallLost(key) => {
+                let Some(number) = space.requests.get(key).map(|request| request.client) else {
+                    space.astray(Thing::Call, "a call was lost that had ended before");
+                    return None;
+                };
+                if let Some(node) = topology.caller(number) {
+                    node.on_call_lost(now, key, space);
+                }
+            }
+            Event::Sample => self.take_sample(now),
+            Event::Fault(index, begins) => self.strike(now, index, begins),
+            Event::Opened { client, connection } => match topology.caller(client) {
+                Some(node) => node.on_caller_opened(now, client, connection, space),
+                None => self.clients.on_opened(now, client, connection, space),
+            },
+            Event::Lost { client, connection } => match topology.caller(client) {
+                Some(node) => node.on_caller_lost(now, client, connection, space),
+                None => self.clients.on_lost(now, client, connection, space),
+            },
+            Event::Reconnect { client, connection } => match topology.caller(client) {
+                Some(node) => node.on_caller_reconnect(now, client, connection, space),
+                None => self.clients.on_reconnect(now, client, connection, space),
+            },
+        }
+        None
+    }
+
+    /// A fault begins or ends.
+    fn strike(&mut self, now: Instant, index: u16, begins: bool) {
+        let (fault, members) = self.faults[usize::from(index)];
+        let (space, topology) = (&mut self.space, &mut self.topology);
+        let struck = (0..self.clients.links()).filter(|&client| members.contain(client));
+        match fault.kind {
+            FaultKind::ClientCrash if begins => self.clients.crash(now, &members, space),
+            FaultKind::ClientCrash => self.clients.revive(now, &members, space),
+            FaultKind::ServerRestart | FaultKind::ServerPause => {
+                for number in topology.struck(fault.nodes) {
+                    let node = &mut topology.nodes[number];
+                    match (fault.kind, begins) {
+                        (FaultKind::ServerRestart, true) => {
+                            node.die(now, (self.boot)(number), self.client, space);
+                        }
+                        (FaultKind::ServerRestart, false) => node.boot(now, space),
+                        (_, true) => node.pause(now, now + fault.length, space),
+                        (_, false) => node.resume(now, space),
+                    }
+                }
+            }
+            FaultKind::SlowLink { .. } | FaultKind::LossyLink { .. } if begins => {
+                space.fabric.weather.begin(index, members, fault.kind);
+            }
+            FaultKind::SlowLink { .. } | FaultKind::LossyLink { .. } => {
+                space.fabric.weather.end(index);
+            }
+            FaultKind::Clock { .. } => {}
+            FaultKind::Lie(claim) => struck.for_each(|client| {
+                self.clients.set_claim(client, begins.then_some(claim), space);
+            }),
+            FaultKind::Flood => {
+                struck.for_each(|client| self.clients.set_flood(client, begins, space));
+            }
+        }
+    }
+
+    fn front(&self) -> &Node {
+        &self.topology.nodes[0]
+    }
+
+    fn take_sample(&mut self, now: Instant) {
+        let Some(every) = self.sample else {
+            return;
+        };
+        let (packets, runnable) = self.front().queued();
+        let gauges = self.front().control().gauges();
+        let delay = self.topology.nodes[0].delay(now, &mut self.space);
+        self.samples.push(Sample {
+            at: now,
+            pool: gauges.pool,
+            issued: gauges.issued,
+            sessions: gauges.sessions,
+            delay,
+            packets,
+            runnable,
+        });
+        if self.samples.len() < World::SAMPLES_MAX {
+            self.space.calendar.at(now + every, Event::Sample);
+        }
+    }
+}
+
+/// Puts the faults into the calendar and chooses whom they strike.
+fn schedule_faults(world: &World, rng: &Rng, space: &mut Space) -> Vec<(Fault, Members)> {
+    let most = usize::from(u16::MAX);
+    let faults = world.faults.iter().take(most).enumerate().map(|(index, fault)| {
+        let at = Instant::ZERO + fault.at;
+        space.calendar.at(at, Event::Fault(index as u16, true));
+        space.calendar.at(at + fault.length, Event::Fault(index as u16, false));
+        (*fault, Members::of(fault, index, (world.clients, world.replicas), rng))
+    });
+    faults.collect()
+}
+
+impl Counts {
+    fn plus(self, other: Self) -> Self {
+        Self {
+            requests: self.requests + other.requests,
+            rx: self.rx + other.rx,
+            tx: self.tx + other.tx,
+            explicit: self.explicit + other.explicit,
+            served: self.served + other.served,
+            busy_ns: self.busy_ns + other.busy_ns,
+        }
+    }
+
+    fn since(&self, earlier: &Self) -> Self {
+        Self {
+            requests: self.requests - earlier.requests,
+            rx: self.rx - earlier.rx,
+            tx: self.tx - earlier.tx,
+            explicit: self.explicit - earlier.explicit,
+            served: self.served - earlier.served,
+            busy_ns: self.busy_ns - earlier.busy_ns,
+        }
+    }
+
+    /// What the server's own counters say about a run.
+    pub(crate) fn fill(&self, run: &mut Run, window: Duration) {
+        let per = |part: u64, whole: u64| part as f64 / whole.max(1) as f64;
+        run.server_cpu_ns_per_request = per(self.busy_ns, self.requests);
+        run.rx_per_request = per(self.rx, self.served);
+        run.tx_per_request = per(self.tx, self.served);
+        run.explicit_credits_rps = self.explicit as f64 * 1e9 / window.nanos().max(1) as f64;
+    }
+}

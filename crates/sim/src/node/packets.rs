@@ -1,0 +1,85 @@
+//! What a message costs a core: the packet that it comes or goes in, and turning to its connection.
+
+use super::cores::Core;
+use super::{Node, Work};
+use crate::space::{Packet, Space};
+use std::time::Duration;
+use tailwater_core::{Instant, Nanos};
+
+/// In which turn of its loop a connection last had something; turns are counted from one.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Seen {
+    received: u64,
+    sent: u64,
+}
+
+impl Node {
+    /// Receiving and parsing a message of this connection.
+    pub(super) fn receive_cost(&mut self, at: usize, connection: u32) -> Duration {
+        let (receive, turning_to) = (self.spec.costs.receive, self.spec.connection_cost);
+        if !self.depends_on_turns() {
+            return receive;
+        }
+        let turn = self.loops[at].turns;
+        let seen = self.seen.entry(connection).or_default();
+        let first = std::mem::replace(&mut seen.received, turn) != turn;
+        match (first, self.spec.coalescing) {
+            (true, _) => turning_to + receive,
+            (false, false) => receive,
+            (false, true) => Duration::ZERO,
+        }
+    }
+
+    /// Sending a message over this connection.
+    pub(super) fn send_cost(&mut self, at: usize, connection: u32) -> Duration {
+        let send = self.spec.costs.send;
+        if !self.spec.coalescing {
+            return send;
+        }
+        let turn = self.loops[at].turns;
+        let seen = self.seen.entry(connection).or_default();
+        let first = std::mem::replace(&mut seen.sent, turn) != turn;
+        if first { send } else { Duration::ZERO }
+    }
+
+    /// Whether a core that is parsing an earlier message of this turn and connection takes this one too. Which
+    /// core costs less must not decide in what order a connection's messages are heard.
+    pub(super) fn joins(&mut self, at: usize, message: (Instant, Packet), space: &Space) -> bool {
+        if !self.depends_on_turns() {
+            return false;
+        }
+        let (connection, turn) = (message.1.client(space), self.loops[at].turns);
+        if self.seen.get(&connection).is_none_or(|seen| seen.received != turn) {
+            return false;
+        }
+        let cost = self.receive_cost(at, connection);
+        let cores = self.cores.iter_mut().filter(|core| core.parses(connection, space));
+        // The others, if any, are still at earlier turns.
+        let Some(core) = cores.max_by_key(|core| core.ends) else {
+            return false;
+        };
+        core.ends = core.ends + cost;
+        core.rest.push(message);
+        self.counts.busy_ns += cost.nanos();
+        true
+    }
+
+    /// When a message of this connection has been parsed whose parsing begins now: after every earlier one.
+    pub(super) fn parsed_at(&self, ends: Instant, connection: u32, space: &Space) -> Instant {
+        if !self.depends_on_turns() {
+            return ends;
+        }
+        let earlier = self.cores.iter().filter(|core| core.parses(connection, space));
+        earlier.map(|core| core.ends + Duration::from_nanos(1)).fold(ends, Instant::max)
+    }
+
+    const fn depends_on_turns(&self) -> bool {
+        self.spec.coalescing || !self.spec.connection_cost.is_zero()
+    }
+}
+
+impl Core {
+    fn parses(&self, connection: u32, space: &Space) -> bool {
+        matches!(self.work, Some(Work::Parse(_, packet)) if packet.client(space) == connection)
+    }
+}

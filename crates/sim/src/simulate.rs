@@ -152,7 +152,10 @@ impl<'a> Simulation<'a> {
         if let Some(request) = coming.next_if(is_first) {
             return Some(Next::Intended(request));
         }
-        let (now, event) = self.mechanics.pop().filter(|_| event_at <= self.end)?;
+        if event_at > self.end {
+            return None;
+        }
+        let (now, event) = self.mechanics.pop()?;
         Some(Next::Event(now, event))
     }
 

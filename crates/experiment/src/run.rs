@@ -17,8 +17,20 @@ const TRIES: u32 = 3;
 /// How many pieces the experiment has, for a progress bar.
 #[must_use]
 pub fn pieces(scenario: &Scenario, drifts: bool) -> u64 {
-    let blocks = if drifts { u64::from(scenario.repetitions) + 1 } else { 1 };
-    scenario.runs() + scenario.clients.counts.len() as u64 * blocks
+    let counts = scenario.clients.counts.len() as u64;
+    let readings = if drifts {
+        let repetitions = u64::from(scenario.repetitions);
+        let runs = scenario.runs() / (counts * repetitions);
+        repetitions * runs.div_ceil(every(scenario) as u64) + 1
+    } else {
+        1
+    };
+    scenario.runs() + counts * readings
+}
+
+/// Runs between two measurements of capacity, where it drifts.
+fn every(scenario: &Scenario) -> usize {
+    scenario.capacity.every.map_or(usize::MAX, |runs| runs as usize)
 }
 
 /// Every configuration, repetition and controller of a scenario that [`label::check`] has passed. Runs
@@ -59,14 +71,28 @@ struct Conductor<'a, D> {
     experiment: Experiment,
 }
 
-/// A run to be made, and what it is quoted against.
+/// A run to be made.
 struct Task<'a> {
     place: Place,
     configuration: &'a Configuration,
     controller: &'a ControllerSpec,
-    capacity: Rate,
+    capacity: Capacity,
+}
+
+/// What demand follows.
+#[derive(Clone, Copy)]
+struct Capacity {
+    /// As measured before the run: what is asked for is a share of it.
+    before: Rate,
     /// What demands are called by: see [`label::demand_ratio`].
-    first_capacity: Rate,
+    first: Rate,
+}
+
+/// A run that was made, and why it is no quiet one.
+struct Made {
+    place: Place,
+    played: Played,
+    noise: Option<String>,
 }
 
 impl<'a, D: Driver> Conductor<'a, D> {
@@ -96,39 +122,60 @@ impl<'a, D: Driver> Conductor<'a, D> {
         }
     }
 
-    /// Block by block: a repetition of every configuration and controller, between two measurements of
-    /// capacity. Its runs are quoted against the mean of the two.
+    /// Block by block: a repetition of every configuration and controller, or as many runs of it as the
+    /// scenario says, between two measurements of capacity.
     fn with_clients(&mut self, clients: u32) -> Result<(), D::Failure> {
-        let first_capacity = self.capacity(clients, 0)?;
-        let mut before = first_capacity;
+        let first = self.capacity(clients, 0)?;
+        let mut before = first;
         for repetition in 0..self.scenario.repetitions {
-            let begin = self.runs.len();
-            for (configuration, controller) in self.block(clients, repetition) {
-                let configurations = self.configurations[configuration].clone();
-                let task = Task {
-                    place: (configuration, controller, repetition),
-                    configuration: &configurations,
-                    controller: &self.scenario.controllers[controller],
-                    capacity: before,
-                    first_capacity,
+            let mut rest = &*self.repetition(clients, repetition);
+            while !rest.is_empty() {
+                let (block, later) = rest.split_at(rest.len().min(every(self.scenario)));
+                rest = later;
+                let mut made = Vec::new();
+                let result = self.block(block, repetition, Capacity { before, first }, &mut made);
+                let after = if result.is_ok() && self.driver.drifts() && !self.watch.stops() {
+                    self.capacity(clients, repetition + u32::from(rest.is_empty()))
+                } else {
+                    Ok(before)
                 };
-                self.task(&task)?;
+                let around = (before, *after.as_ref().unwrap_or(&before));
+                made.into_iter().for_each(|made| self.keep(made, around, first));
+                result?;
+                before = after?;
                 if self.watch.stops() {
                     return Ok(());
                 }
             }
-            if self.driver.drifts() {
-                let after = self.capacity(clients, repetition + 1)?;
-                let around = f64::midpoint(before.0, after.0);
-                self.runs[begin..].iter_mut().for_each(|(_, run)| quote(run, around));
-                before = after;
+        }
+        Ok(())
+    }
+
+    /// Plays runs one after the other, until the watch stops or one fails.
+    fn block(
+        &mut self,
+        block: &[(usize, usize)],
+        repetition: u32,
+        capacity: Capacity,
+        made: &mut Vec<Made>,
+    ) -> Result<(), D::Failure> {
+        for &(configuration, controller) in block {
+            let configurations = self.configurations[configuration].clone();
+            made.push(self.task(&Task {
+                place: (configuration, controller, repetition),
+                configuration: &configurations,
+                controller: &self.scenario.controllers[controller],
+                capacity,
+            })?);
+            if self.watch.stops() {
+                break;
             }
         }
         Ok(())
     }
 
     /// Configuration and controller of each run, by their numbers.
-    fn block(&self, clients: u32, repetition: u32) -> Vec<(usize, usize)> {
+    fn repetition(&self, clients: u32, repetition: u32) -> Vec<(usize, usize)> {
         let numbered = self.configurations.iter().enumerate();
         let with_them = numbered.filter(|(_, configuration)| configuration.clients == clients);
         let controllers = 0..self.scenario.controllers.len();
@@ -157,32 +204,30 @@ impl<'a, D: Driver> Conductor<'a, D> {
         Ok(found)
     }
 
-    /// Tries until a run is quiet, and keeps it.
-    fn task(&mut self, task: &Task<'_>) -> Result<(), D::Failure> {
+    /// Tries until a run is quiet.
+    fn task(&mut self, task: &Task<'_>) -> Result<Made, D::Failure> {
         let what = self.title(task);
         self.watch.begins(&what);
-        for attempt in 1..=TRIES {
+        let mut attempt = 1;
+        let (played, noise) = loop {
             let played = self.attempt(task)?;
-            let noise = discard(&played.run.noise, &self.rules);
-            match noise {
+            match discard(&played.run.noise, &self.rules) {
                 Some(why) if attempt < TRIES => {
                     self.discarded.push(Discard { what: what.clone(), why });
                 }
-                noise => {
-                    self.keep(task, played, noise);
-                    break;
-                }
+                noise => break (played, noise),
             }
-        }
+            attempt += 1;
+        };
         self.watch.done(Piece::Run);
-        Ok(())
+        Ok(Made { place: task.place, played, noise })
     }
 
     fn title(&self, task: &Task<'_>) -> String {
         format!(
             "{} at {:.2} ×, {} clients, SLO {}, repetition {}",
             task.controller.title(),
-            label::demand_ratio(task.configuration, task.first_capacity),
+            label::demand_ratio(task.configuration, task.capacity.first),
             task.configuration.clients,
             format_duration(task.configuration.slo),
             task.place.2,
@@ -196,23 +241,18 @@ impl<'a, D: Driver> Conductor<'a, D> {
             configuration,
             controller,
             spec: label::spec(controller),
-            demand: configuration.demand_plan(capacity),
+            demand: configuration.demand_plan(capacity.before),
             enforces_deadlines,
             seed: self.scenario.seed_of_repetition(task.place.2),
         })?;
-        let cost = self.driver.cost(capacity);
         let run = &mut played.run;
         run.controller.clone_from(&controller.name);
         run.profile = label::profile(controller);
         run.deadlines_enforced = enforces_deadlines;
         run.repetition = task.place.2;
-        run.demand_ratio = label::demand_ratio(configuration, task.first_capacity);
-        run.asked_rps = configuration.mean_demand(capacity).0;
-        run.bound_rps = self.bounds.of(configuration, capacity, cost).0;
+        run.demand_ratio = label::demand_ratio(configuration, capacity.first);
+        run.asked_rps = configuration.mean_demand(capacity.before).0;
         self.name_classes(run);
-        let known = self.bounds.of_known_costs(configuration, capacity, cost);
-        run.known_bound_rps = known.map_or(0.0, |known| known.0);
-        quote(run, capacity.0);
         Ok(played)
     }
 
@@ -224,18 +264,31 @@ impl<'a, D: Driver> Conductor<'a, D> {
         }
     }
 
-    fn keep(&mut self, task: &Task<'_>, played: Played, noise: Option<String>) {
-        let Played { mut run, points } = played;
+    /// Quotes a run against the mean of the capacities around it, judges it and keeps it.
+    fn keep(&mut self, made: Made, around: (Rate, Rate), first_capacity: Rate) {
+        let Made { place, played: Played { mut run, points }, noise } = made;
+        let configuration = &self.configurations[place.0];
+        let (before, after) = around;
+        let capacity = Rate(f64::midpoint(before.0, after.0));
+        let share = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 0.0 };
+        let cost = self.driver.cost(capacity);
+        run.bound_rps = self.bounds.of(configuration, before, cost).0;
+        let known = self.bounds.of_known_costs(configuration, before, cost);
+        run.known_bound_rps = known.map_or(0.0, |known| known.0);
+        run.capacity_rps = capacity.0;
+        run.capacity_drift = share((after.0 - before.0).abs(), capacity.0);
+        run.goodput_of_capacity = share(run.goodput_rps, capacity.0);
+        run.goodput_of_bound = share(run.goodput_rps, run.bound_rps);
         run.invalid_because = judge(&run, &self.rules);
         run.invalid_because.extend(noise);
         run.valid = run.invalid_because.is_empty();
         if let Some(series) = &mut run.series {
-            note_demand(series, task.configuration, task.first_capacity);
+            note_demand(series, configuration, first_capacity);
         }
         if run.valid {
-            self.steps.add(task.configuration, task.first_capacity, &run, &points);
+            self.steps.add(configuration, first_capacity, &run, &points);
         }
-        self.runs.push((task.place, run));
+        self.runs.push((place, run));
     }
 
     fn finish(mut self) -> Experiment {
@@ -255,11 +308,4 @@ impl<'a, D: Driver> Conductor<'a, D> {
             ..self.experiment
         }
     }
-}
-
-/// Quotes a run against a capacity.
-fn quote(run: &mut Run, capacity: f64) {
-    run.capacity_rps = capacity;
-    run.goodput_of_capacity = if capacity > 0.0 { run.goodput_rps / capacity } else { 0.0 };
-    run.goodput_of_bound = if run.bound_rps > 0.0 { run.goodput_rps / run.bound_rps } else { 0.0 };
 }

@@ -17,5 +17,6 @@ pub fn rules(said: &Validity) -> Rules {
         load_involuntary_max_per_s: said
             .load_involuntary_max_per_s
             .unwrap_or(usual.load_involuntary_max_per_s),
+        capacity_drift_max: said.capacity_drift_max.unwrap_or(usual.capacity_drift_max),
     }
 }

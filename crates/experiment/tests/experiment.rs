@@ -157,8 +157,38 @@ fn a_block_is_quoted_against_the_capacities_around_it() {
     let of = |repetition| found.runs.iter().find(|run| run.repetition == repetition).unwrap();
     assert_eq!((of(0).capacity_rps, of(1).capacity_rps), (105e3, 115e3));
     assert!((of(0).goodput_of_capacity - 50.0 / 105.0).abs() < 1e-9);
+    assert!((of(0).capacity_drift - 10.0 / 105.0).abs() < 1e-9);
+    let twice = found.runs.iter().find(|run| run.repetition == 1 && run.demand_ratio > 1.0);
+    let (bound, capacity) = (twice.unwrap().bound_rps, 115e3);
+    assert!((bound / capacity - 1.0).abs() < 0.02, "{bound}: by the mean, as the share of it");
     assert_eq!(found.capacity_rps, 110e3);
     assert!((found.capacity_drift - 20.0 / 110.0).abs() < 1e-9);
+}
+
+#[test]
+fn a_scenario_may_measure_capacity_around_every_run() {
+    let text = STEADY
+        .replace("count = [50, 100]", "count = 50")
+        .replace("repetitions = 2", "repetitions = 1")
+        .replace(
+            "[demand]",
+            "[capacity]\nevery = 1\n[validity]\ncapacity_drift_max = 0.15\n[demand]",
+        );
+    let found = experiment(&text, &mut Table::of(true, &[100e3, 110e3, 100e3, 125e3, 125e3]));
+    let mut drifts: Vec<f64> = found.runs.iter().map(|run| run.capacity_drift).collect();
+    drifts.sort_by(f64::total_cmp);
+    let expected = [0.0, 10.0 / 105.0, 10.0 / 105.0, 25.0 / 112.5];
+    assert!(
+        drifts.iter().zip(expected).all(|(found, due)| (found - due).abs() < 1e-9),
+        "{drifts:?}"
+    );
+    let changed = |why: &&String| why.starts_with("capacity");
+    let why: Vec<_> =
+        found.runs.iter().flat_map(|run| run.invalid_because.iter().filter(changed)).collect();
+    assert_eq!(why, ["capacity changed by 22.2 % around it, above 15.0 %"]);
+    let before: Vec<u32> = found.capacities.iter().map(|reading| reading.repetition).collect();
+    assert_eq!(before, [0, 0, 0, 0, 1]);
+    assert_eq!(pieces(&scenario(&text), true), 9);
 }
 
 /// Each repetition had another ratio, so that none was folded with another.

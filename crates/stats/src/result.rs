@@ -112,8 +112,11 @@ pub struct Run {
     pub repetition: u32,
     /// Demand ÷ capacity; for stepped scenarios the mean.
     pub demand_ratio: f64,
-    /// The capacity this run is quoted against.
+    /// The capacity this run is quoted against: the mean of the measurements before and after it.
     pub capacity_rps: f64,
+    /// Their difference ÷ their mean; 0 where there was but one.
+    #[serde(default)]
+    pub capacity_drift: f64,
     /// Goodput of free, omniscient-cost first-come-first-served admission.
     pub bound_rps: f64,
     /// Requests per second that the schedule was asked to hold in the measured window; 0 when only

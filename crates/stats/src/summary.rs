@@ -69,8 +69,9 @@ fn fold(group: &[&Run]) -> Summary {
 type Field = fn(&Run) -> f64;
 
 /// What varies between repetitions.
-const FIELDS: [(&str, Field); 28] = [
+const FIELDS: [(&str, Field); 29] = [
     ("capacity_rps", |run| run.capacity_rps),
+    ("capacity_drift", |run| run.capacity_drift),
     ("bound_rps", |run| run.bound_rps),
     ("asked_rps", |run| run.asked_rps),
     ("offered_rps", |run| run.offered_rps),

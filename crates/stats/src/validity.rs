@@ -24,6 +24,14 @@ pub struct Rules {
     pub server_involuntary_max_per_s: f64,
     /// The same for the generator; 200. Its core is no different.
     pub load_involuntary_max_per_s: f64,
+    /// Largest [`Run::capacity_drift`]; 0.2. A shared machine was seen to change by a tenth from minute to
+    /// minute; beyond twice that a share of capacity says little of the controller.
+    #[serde(default = "drift_max")]
+    pub capacity_drift_max: f64,
+}
+
+const fn drift_max() -> f64 {
+    0.2
 }
 
 impl Default for Rules {
@@ -34,6 +42,7 @@ impl Default for Rules {
             steal_max: 0.01,
             server_involuntary_max_per_s: 200.0,
             load_involuntary_max_per_s: 200.0,
+            capacity_drift_max: drift_max(),
         }
     }
 }
@@ -62,6 +71,10 @@ pub fn judge(run: &Run, rules: &Rules) -> Vec<String> {
     if run.lateness_p99_us > limit_us {
         let found_us = run.lateness_p99_us;
         broken.push(format!("generator lateness p99 {found_us:.1} µs, above {limit_us:.1} µs"));
+    }
+    if run.capacity_drift > rules.capacity_drift_max {
+        let (found, most) = (run.capacity_drift * 100.0, rules.capacity_drift_max * 100.0);
+        broken.push(format!("capacity changed by {found:.1} % around it, above {most:.1} %"));
     }
     broken
 }

@@ -13,6 +13,9 @@ pub struct Capacity {
     pub in_flight: Vec<u32>,
     /// How long each is measured. Default 300 ms.
     pub duration: Duration,
+    /// On a machine that drifts: runs between two measurements, which all these are quoted against. Default
+    /// those of one repetition.
+    pub every: Option<u32>,
     /// Taken for granted instead of measured, to simulate a known testbed.
     pub fixed: Option<Rate>,
 }
@@ -22,11 +25,11 @@ const DURATION: Duration = Duration::from_millis(300);
 
 impl Default for Capacity {
     fn default() -> Self {
-        Self { in_flight: Vec::new(), duration: DURATION, fixed: None }
+        Self { in_flight: Vec::new(), duration: DURATION, every: None, fixed: None }
     }
 }
 
-pub(super) const KEYS: &[&str] = &["in_flight", "duration", "fixed_rps"];
+pub(super) const KEYS: &[&str] = &["in_flight", "duration", "every", "fixed_rps"];
 
 impl Capacity {
     /// Requests in flight to measure with: as said, or a quarter, one and four for each client, between
@@ -46,7 +49,9 @@ impl Capacity {
     pub(super) fn read(section: &Section<'_>) -> Self {
         let fixed = section.item("fixed_rps");
         if fixed.is_some() {
-            for item in ["in_flight", "duration"].iter().filter_map(|key| section.item(key)) {
+            for item in
+                ["in_flight", "duration", "every"].iter().filter_map(|key| section.item(key))
+            {
                 item.problem(format!(
                     "{} contradicts capacity.fixed_rps, which measures nothing; leave one of them out",
                     item.name
@@ -60,6 +65,7 @@ impl Capacity {
         Self {
             in_flight: in_flight.unwrap_or_default(),
             duration: duration.unwrap_or(DURATION),
+            every: section.item("every").and_then(|item| item.whole(1..=limits::EVERY_MAX)),
             fixed: fixed.and_then(|item| item.number(1.0..=limits::PER_SECOND_MAX)).map(Rate),
         }
     }

@@ -15,6 +15,8 @@ pub const PROBLEMS_MAX: usize = 20;
 pub const CLIENTS_MAX: u64 = 1_000_000;
 /// Repetitions of a run, and of a cycle of steps within a run.
 pub const REPETITIONS_MAX: u64 = 1_000;
+/// Runs between two measurements of capacity.
+pub const EVERY_MAX: u64 = 1_000_000;
 /// Loops, workers and generator threads; the cores of all fit a list.
 pub const THREADS_MAX: u64 = 32;
 /// The highest number of a core.

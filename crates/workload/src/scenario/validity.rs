@@ -16,6 +16,8 @@ pub struct Validity {
     pub server_involuntary_max_per_s: Option<f64>,
     /// The same for the generator.
     pub load_involuntary_max_per_s: Option<f64>,
+    /// Largest difference of the measurements of capacity before and after, as a share of their mean.
+    pub capacity_drift_max: Option<f64>,
 }
 
 pub(super) const KEYS: &[&str] = &[
@@ -24,6 +26,7 @@ pub(super) const KEYS: &[&str] = &[
     "steal_max",
     "server_involuntary_max_per_s",
     "load_involuntary_max_per_s",
+    "capacity_drift_max",
 ];
 
 /// Some 1,024 cores; nobody has more taken.
@@ -42,6 +45,7 @@ impl Validity {
             steal_max: number("steal_max", STEAL_MAX),
             server_involuntary_max_per_s: number("server_involuntary_max_per_s", SWITCHES_MAX),
             load_involuntary_max_per_s: number("load_involuntary_max_per_s", SWITCHES_MAX),
+            capacity_drift_max: number("capacity_drift_max", 2.0),
         }
     }
 }

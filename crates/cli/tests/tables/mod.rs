@@ -1,5 +1,6 @@
 //! Tables as pages have them, from results.
 
+mod ablations;
 mod classes;
 mod hostile;
 mod side_by_side;
@@ -10,6 +11,7 @@ use tailwater_stats::result::Spread;
 /// The table of this name, from the text of its result file; it ends with a line break.
 pub(crate) fn draw(name: &str, result: &str) -> String {
     match name {
+        "ablations" => ablations::table(result),
         "classes" => classes::table(result),
         "controllers" => side_by_side::by_controller(result),
         "controllers-short" => side_by_side::by_demand(result),

@@ -37,6 +37,8 @@ pub(crate) struct Node {
     loops: Vec<RunLoop>,
     /// Equal parts of them belong to the loops, in order.
     cores: Vec<Core>,
+    /// Pieces of work that cores were given.
+    begun: u64,
     /// By connection, where costs depend on it.
     seen: BTreeMap<u32, Seen>,
     /// Counts restarts, so that what was begun before one ends for nobody.
@@ -93,6 +95,7 @@ impl Node {
         Self {
             loops: (0..loops).map(|at| RunLoop::new(at * each..(at + 1) * each)).collect(),
             cores: (0..cores).map(|_| Core::new()).collect(),
+            begun: 0,
             seen: BTreeMap::new(),
             life: 0,
             down: false,
@@ -202,12 +205,10 @@ impl Node {
             }
         };
         self.counts.busy_ns += cost.nanos();
-        let ends = match work {
-            Work::Parse(_, packet) => self.parsed_at(now + cost, packet.client(space), space),
-            _ => now + cost,
-        };
+        let ends = now + cost;
+        self.begun += 1;
         let busy = &mut self.cores[usize::from(core)];
-        (busy.work, busy.works_for, busy.ends) = (Some(work), at, ends);
+        (busy.work, busy.works_for, busy.began, busy.ends) = (Some(work), at, self.begun, ends);
         let done = Event::CoreDone(self.place.first_core + core, self.life);
         space.calendar.at(ends, done);
     }

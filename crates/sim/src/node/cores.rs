@@ -15,6 +15,8 @@ pub(super) struct Core {
     pub(super) todo: VecDeque<Work>,
     /// The loop whose work it is; another one's only where cores steal.
     pub(super) works_for: usize,
+    /// Which piece of work of its node this is, in the order in which they were begun.
+    pub(super) began: u64,
     /// When it will have finished; stalls and pauses move it.
     pub(super) ends: Instant,
     /// It does nothing before this.
@@ -31,6 +33,7 @@ impl Core {
             rest: Vec::new(),
             todo: VecDeque::new(),
             works_for: 0,
+            began: 0,
             ends: Instant::ZERO,
             stopped_until: Instant::ZERO,
             stalled: false,
@@ -128,9 +131,12 @@ impl Node {
         self.assign(now, space);
     }
 
-    /// Whether a stall or pause keeps the core busy for longer than was thought; then it is asked again.
-    pub(super) fn is_held_up(&self, now: Instant, index: u16, space: &mut Space) -> bool {
-        let core = &self.cores[usize::from(index)];
+    /// Whether a stall or pause, or an earlier message of the connection, keeps the core busy for longer than
+    /// was thought; then it is asked again.
+    pub(super) fn is_held_up(&mut self, now: Instant, index: u16, space: &mut Space) -> bool {
+        let heard_at = self.heard_at(index, space);
+        let core = &mut self.cores[usize::from(index)];
+        core.ends = core.ends.max(heard_at.unwrap_or(core.ends));
         let held_up = core.work.is_some() && core.ends > now;
         if held_up {
             let done = Event::CoreDone(self.place.first_core + index, self.life);

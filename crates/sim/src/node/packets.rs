@@ -55,7 +55,7 @@ impl Node {
         let cost = self.receive_cost(at, connection);
         let cores = self.cores.iter_mut().filter(|core| core.parses(connection, space));
         // The others, if any, are still at earlier turns.
-        let Some(core) = cores.max_by_key(|core| core.ends) else {
+        let Some(core) = cores.max_by_key(|core| core.began) else {
             return false;
         };
         core.ends = core.ends + cost;
@@ -64,13 +64,20 @@ impl Node {
         true
     }
 
-    /// When a message of this connection has been parsed whose parsing begins now: after every earlier one.
-    pub(super) fn parsed_at(&self, ends: Instant, connection: u32, space: &Space) -> Instant {
-        if !self.depends_on_turns() {
-            return ends;
-        }
-        let earlier = self.cores.iter().filter(|core| core.parses(connection, space));
-        earlier.map(|core| core.ends + Duration::from_nanos(1)).fold(ends, Instant::max)
+    /// When the message that a core has parsed can be heard, if not now: each connection's are heard in order,
+    /// whichever core was given more to parse or was taken away.
+    pub(super) fn heard_at(&self, index: u16, space: &Space) -> Option<Instant> {
+        let steady = !self.depends_on_turns() && self.spec.stalls.kinds().is_empty();
+        let core = &self.cores[usize::from(index)];
+        let Some(Work::Parse(_, packet)) = core.work.filter(|_| !steady) else {
+            return None;
+        };
+        let connection = packet.client(space);
+        let earlier = self
+            .cores
+            .iter()
+            .filter(|other| other.began < core.began && other.parses(connection, space));
+        earlier.map(|other| other.ends + Duration::from_nanos(1)).max()
     }
 
     const fn depends_on_turns(&self) -> bool {

@@ -136,13 +136,13 @@ impl Driver for Simulator<'_> {
     fn cost(&self, capacity: Rate) -> Cost {
         let (sim, server) = (&self.scenario.sim, &self.scenario.server);
         let messages_ns = (sim.receive + sim.send).nanos() as f64;
-        let cores = f64::from(sim.cores * server.replicas);
-        let measured_ns = 1e9 * cores / capacity.0 - server.service.mean.nanos() as f64;
         let by_turn = sim.coalescing || !sim.connection.is_zero();
+        let measured_ns =
+            capacity::overhead_ns(capacity, sim.cores * server.replicas, server.service.mean);
         Cost {
             cores: sim.cores,
             replicas: server.replicas,
-            overhead_ns: if by_turn { measured_ns.max(0.0) } else { messages_ns },
+            overhead_ns: if by_turn { measured_ns } else { messages_ns },
             path_overhead_ns: if sim.coalescing { 0.0 } else { messages_ns },
             base: sim.rtt + 2 * sim.jitter,
         }

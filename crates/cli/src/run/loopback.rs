@@ -9,7 +9,7 @@ use crate::job::{Asks, Job, Kind, OpenJob, Outcome};
 use std::time::Duration;
 use tailwater_control::catalog::Spec;
 use tailwater_core::{Nanos, Rate};
-use tailwater_experiment::{ClosedLoop, Cost, Driver, OpenRun, Played};
+use tailwater_experiment::{ClosedLoop, Cost, Driver, OpenRun, Played, capacity};
 use tailwater_load::work::Spinner;
 use tailwater_stats::result::Manifest;
 use tailwater_workload::scenario::Reception;
@@ -90,11 +90,11 @@ impl Driver for Loopback<'_> {
     /// What capacity says beside the handler's own time. The network is part of that: it costs cores here.
     fn cost(&self, capacity: Rate) -> Cost {
         let cores = self.scenario.server.loops;
-        let mean_ns = self.scenario.server.service.mean.nanos() as f64;
+        let mean = self.scenario.server.service.mean;
         Cost {
             cores,
             replicas: 1,
-            overhead_ns: (1e9 * f64::from(cores) / capacity.0 - mean_ns).max(0.0),
+            overhead_ns: capacity::overhead_ns(capacity, cores, mean),
             path_overhead_ns: 0.0,
             base: Duration::ZERO,
         }

@@ -16,7 +16,6 @@ mod run;
 pub mod capacity;
 pub mod bound;
 pub mod label;
-pub mod locks;
 pub mod validity;
 pub mod steps;
 pub mod costs;

@@ -136,7 +136,7 @@ impl Driver for Simulator<'_> {
     fn cost(&self, capacity: Rate) -> Cost {
         let (sim, server) = (&self.scenario.sim, &self.scenario.server);
         let messages_ns = (sim.receive + sim.send).nanos() as f64;
-        let by_turn = sim.coalescing || !sim.connection.is_zero();
+        let by_turn = sim.coalescing || !sim.connection_cost.is_zero();
         let measured_ns =
             capacity::overhead_ns(capacity, sim.cores * server.replicas, server.service.mean);
         Cost {

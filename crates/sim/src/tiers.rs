@@ -114,7 +114,7 @@ fn node(scenario: &Scenario, cores: u32, paths: &[Path], locks: &Locks, slo: Dur
     NodeSpec {
         cores,
         costs: Costs { receive: sim.receive, send: sim.send, shed: sim.shed },
-        connection_cost: sim.connection,
+        connection_cost: sim.connection_cost,
         coalescing: sim.coalescing,
         parse_every: sim.parse_every,
         stalls: sim.stalls.clone(),

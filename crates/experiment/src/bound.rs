@@ -12,7 +12,7 @@ const REQUESTS: u32 = 200_000;
 
 /// Bounds of a scenario, each computed once.
 #[derive(Clone, Debug)]
-pub struct Bounds<'a> {
+pub(crate) struct Bounds<'a> {
     scenario: &'a Scenario,
     known: Vec<(Key, Rate)>,
 }
@@ -21,14 +21,13 @@ type Key = (Duration, f64, Cost);
 
 impl<'a> Bounds<'a> {
     /// None yet.
-    #[must_use]
-    pub const fn new(scenario: &'a Scenario) -> Self {
+    pub(crate) const fn new(scenario: &'a Scenario) -> Self {
         Self { scenario, known: Vec::new() }
     }
 
     /// The bound of a configuration whose demand is in shares of `capacity`, at what requests cost. Over steps it is the mean by their length: a server that does nothing
     /// in a pause cannot do it later, so the mean demand would allow more than anyone can serve in time.
-    pub fn of(&mut self, configuration: &Configuration, capacity: Rate, cost: Cost) -> Rate {
+    pub(crate) fn of(&mut self, configuration: &Configuration, capacity: Rate, cost: Cost) -> Rate {
         match &configuration.course {
             Course::Steady(amount) => self.at(configuration.slo, amount.rate(capacity), cost),
             Course::Cycle(cycle) => {
@@ -53,7 +52,7 @@ impl<'a> Bounds<'a> {
 
     /// The same for a server that knows what each class costs; nothing where there are no classes. Time and
     /// chance are left out: it may be high. Each step of a cycle counts as [`Bounds::of`] has it.
-    pub fn of_known_costs(
+    pub(crate) fn of_known_costs(
         &self,
         configuration: &Configuration,
         capacity: Rate,

@@ -46,8 +46,7 @@ pub fn plateau(points: &[(u32, f64)]) -> f64 {
 
 /// Capacity of the whole experiment and its drift: median, and range ÷ median, of what was measured with
 /// so many clients.
-#[must_use]
-pub fn conclude(readings: &[CapacityReading], clients: u32) -> (f64, f64) {
+pub(crate) fn conclude(readings: &[CapacityReading], clients: u32) -> (f64, f64) {
     let with_them = readings.iter().filter(|reading| reading.clients == clients);
     let heights: Vec<f64> = with_them.map(|reading| reading.plateau_rps).collect();
     let Spread { min, median, max } = Spread::of(&heights);

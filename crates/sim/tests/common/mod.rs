@@ -1,12 +1,10 @@
 //! Worlds, loads and scenarios that several tests share.
 #![allow(dead_code, reason = "each test file uses its own part of this")]
 
-use std::ops::ControlFlow;
 use std::time::Duration;
-use tailwater_control::catalog::Spec;
+use tailwater_control::catalog::{Controller, Spec};
 use tailwater_core::{Rate, Rng};
-use tailwater_sim::experiment::simulate_schedule;
-use tailwater_sim::{Costs, Link, Load, Trace, World, simulate};
+use tailwater_sim::{Costs, Intended, Link, Load, Trace, World, simulate};
 use tailwater_stats::result::{Experiment, Run};
 use tailwater_workload::{Arrivals, DemandPlan, Distribution, Scenario, Schedule, Service, Step};
 
@@ -71,7 +69,17 @@ pub(crate) fn stepped(world: &World, steps: &[(f64, Duration)], spec: &Spec) -> 
     let plan = DemandPlan { steps: steps.collect(), arrivals: Arrivals::Poisson };
     let schedule = Schedule::build(&plan, world.clients, &SERVICE, world.seed).unwrap();
     let controller = spec.build(&world.node.site(world.slo, SEED)).unwrap();
-    simulate_schedule(world, &schedule, &controller).unwrap()
+    play_schedule(world, &schedule, &controller)
+}
+
+/// Requests that were drawn before.
+pub(crate) fn play_schedule(
+    world: &World,
+    schedule: &Schedule,
+    controller: &Controller,
+) -> (Run, Trace) {
+    let mut intended = schedule.entries.iter().copied().map(Intended::from);
+    simulate(world, Load::Open(&mut intended), controller).unwrap()
 }
 
 /// 64 requests always under way, without control.
@@ -96,5 +104,5 @@ server.service = { distribution = "exponential", mean = "10us" }
 pub(crate) fn play(lines: &[&str]) -> Experiment {
     let text = format!("{SCENARIO}{}", lines.join("\n"));
     let scenario = Scenario::parse("x.toml", &text).unwrap_or_else(|error| panic!("{error}"));
-    tailwater_sim::run(&scenario, &mut |_, _| ControlFlow::Continue(())).unwrap()
+    tailwater_sim::run(&scenario).unwrap()
 }

@@ -86,15 +86,52 @@ impl<'a> Bounds<'a> {
             return Rate(one.0 * f64::from(cost.replicas));
         }
         let mut rng = Rng::from_seed(self.scenario.seed).split("bound costs");
-        bound(BoundSpec {
+        // What one queue has is no use to the others: one of them is played, with its part of everything. Its
+        // replicas count as one, since clients may choose among these.
+        let of_one = bound(BoundSpec {
             service: &mut || f64::from(server.service.draw_ns(&mut rng)) + cost.overhead_ns,
             knows: Knowledge::Backlog,
-            cores: cost.cores * cost.replicas,
-            demand,
+            cores: cost.cores * cost.replicas / cost.queues,
+            demand: Rate(demand.0 / f64::from(cost.queues)),
             slo,
             base: cost.base,
             requests: REQUESTS,
             seed: self.scenario.seed,
-        })
+        });
+        Rate(of_one.0 * f64::from(cost.queues))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = r#"
+slo = "100us"
+clients.count = 40
+demand.requests_per_second = 360_000
+controller = { name = "none" }
+server.service = { distribution = "exponential", mean = "10us" }
+"#;
+
+    /// Half of the loops' clients may wait while the cores of the other half have nothing to do.
+    #[test]
+    fn queues_of_their_own_have_the_bound_of_each() {
+        let scenario = Scenario::parse("x.toml", TEXT).unwrap();
+        let of = |cores, queues, share: f64| {
+            let cost = Cost {
+                cores,
+                queues,
+                replicas: 1,
+                overhead_ns: 0.0,
+                path_overhead_ns: 0.0,
+                base: Duration::ZERO,
+            };
+            Bounds::new(&scenario).at(scenario.slo[0], Rate(share * 360e3), cost).0
+        };
+        let (central, own, one) = (of(4, 1, 1.0), of(4, 4, 1.0), of(1, 1, 0.25));
+        assert_eq!(own, 4.0 * one);
+        assert!(own < 0.98 * central, "{own} with queues of their own, {central} with one");
+        assert!((of(4, 2, 1.0) - own) > 1e3, "two cores share a queue");
     }
 }

@@ -86,6 +86,8 @@ pub struct Played {
 pub struct Cost {
     /// Cores of each server that compute.
     pub cores: u32,
+    /// Queues of each server that share no core: each has an equal part of the cores, and its own clients.
+    pub queues: u32,
     /// Servers.
     pub replicas: u32,
     /// What a request costs a core beside its service, in nanoseconds.

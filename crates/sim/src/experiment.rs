@@ -110,6 +110,7 @@ impl Driver for Simulator<'_> {
             capacity::overhead_ns(capacity, sim.cores * server.replicas, server.service.mean);
         Cost {
             cores: sim.cores,
+            queues: if sim.stealing { 1 } else { server.loops },
             replicas: server.replicas,
             overhead_ns: if by_turn { measured_ns } else { messages_ns },
             path_overhead_ns: if sim.coalescing { 0.0 } else { messages_ns },

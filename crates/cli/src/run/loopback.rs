@@ -12,7 +12,7 @@ use tailwater_core::{Nanos, Rate};
 use tailwater_experiment::{ClosedLoop, Cost, Driver, OpenRun, Played, capacity};
 use tailwater_load::work::Spinner;
 use tailwater_stats::result::Manifest;
-use tailwater_workload::scenario::Reception;
+use tailwater_workload::scenario::{Placement, Reception};
 use tailwater_workload::{Arrivals, Scenario};
 
 /// How long unanswered requests are waited for: without control a queue of seconds is left.
@@ -89,12 +89,17 @@ impl Driver for Loopback<'_> {
 
     /// What capacity says beside the handler's own time. The network is part of that: it costs cores here.
     fn cost(&self, capacity: Rate) -> Cost {
-        let cores = self.scenario.server.loops;
-        let mean = self.scenario.server.service.mean;
+        let server = &self.scenario.server;
+        // Loops keep their connections; workers take from one queue.
+        let (cores, queues) = match server.placement {
+            Placement::Inline => (server.loops, server.loops),
+            Placement::Workers(workers) => (workers as u32, 1),
+        };
         Cost {
             cores,
+            queues,
             replicas: 1,
-            overhead_ns: capacity::overhead_ns(capacity, cores, mean),
+            overhead_ns: capacity::overhead_ns(capacity, cores, server.service.mean),
             path_overhead_ns: 0.0,
             base: Duration::ZERO,
         }

@@ -65,6 +65,8 @@ pub struct OpenRun<'a> {
     pub spec: Spec,
     /// Requests per second, step by step and warm-up included.
     pub demand: DemandPlan,
+    /// How long after the window answers count, at the most.
+    pub drain: Duration,
     /// Whether the server refuses at start what is past its deadline.
     pub enforces_deadlines: bool,
     /// Decides the requests and all other draws.

@@ -9,7 +9,7 @@ use tailwater_control::RetryConfig;
 use tailwater_control::catalog::{Controller, Spec};
 use tailwater_control::retry::First;
 use tailwater_core::{Nanos, Rate, Rng};
-use tailwater_experiment::{ClosedLoop, Cost, Driver, OpenRun, Played, Silence, capacity};
+use tailwater_experiment::{ClosedLoop, Cost, Driver, OpenRun, Played, Silence, capacity, drain};
 use tailwater_stats::result::{Experiment, Manifest, StallReading};
 use tailwater_workload::scenario::{Configuration, Fault, LockPolicy, StallKind};
 use tailwater_workload::{Scenario, ScenarioError, ScheduleError, Stream};
@@ -171,7 +171,7 @@ pub fn world_of(scenario: &Scenario, configuration: &Configuration, seed: u64) -
         slo: configuration.slo,
         warm_up: configuration.warm_up,
         measure: configuration.duration,
-        drain: (10 * configuration.slo).max(Duration::from_millis(20)),
+        drain: drain(configuration.slo),
         bin: configuration.bin(),
         sample: None,
         faults: scenario

@@ -30,7 +30,7 @@ pub struct World {
     pub warm_up: Duration,
     /// How long is measured after that; the paper: 2 s.
     pub measure: Duration,
-    /// How long to wait for answers after the measured window. Then what is still out is lost.
+    /// How long to wait for answers after the measured window, at the most. Then what is still out is lost.
     pub drain: Duration,
     /// Width of the bins of a time series; `None` for none.
     pub bin: Option<Duration>,

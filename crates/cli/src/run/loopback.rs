@@ -15,9 +15,6 @@ use tailwater_stats::result::Manifest;
 use tailwater_workload::scenario::{Placement, Reception};
 use tailwater_workload::{Arrivals, Scenario};
 
-/// How long unanswered requests are waited for: without control a queue of seconds is left.
-const DRAIN: Duration = Duration::from_secs(5);
-
 /// Plays a scenario's pieces on this machine.
 pub(super) struct Loopback<'a> {
     scenario: &'a Scenario,
@@ -132,7 +129,7 @@ impl Driver for Loopback<'_> {
             periodic: configuration.arrivals == Arrivals::Periodic,
             warm_up_ns: configuration.warm_up.nanos(),
             measure_ns: configuration.duration.nanos(),
-            drain_ns: DRAIN.nanos(),
+            drain_ns: ask.drain.nanos(),
             bin_ns: configuration.bin().map(Nanos::nanos),
         });
         let (slo, clients) = (configuration.slo, configuration.clients);

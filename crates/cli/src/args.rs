@@ -209,7 +209,7 @@ pub(crate) struct ServeOptions {
     pub(crate) scenario: Option<PathBuf>,
     /// What requests do at a taken lock, instead of what the scenario says: off (no budgets), plain, try,
     /// timed:50us, asqm, asqm:paper or asqm:artifact.
-    #[arg(long, value_name = "POLICY", requires = "scenario", value_parser = lock_policy)]
+    #[arg(long, value_name = "POLICY", requires = "scenario")]
     pub(crate) locks: Option<LockPolicy>,
     /// End at once when nothing reads standard output any more: for programs that start servers, whose
     /// servers then end with them, however they end.
@@ -322,11 +322,6 @@ fn duration(text: &str) -> Result<Duration, String> {
 fn seconds(text: &str) -> Result<f64, String> {
     let number = text.parse().ok().filter(|number| (0.01..=3_600.0).contains(number));
     number.ok_or_else(|| format!("'{text}' found, a number from 0.01 to 3600 is needed"))
-}
-
-fn lock_policy(text: &str) -> Result<LockPolicy, String> {
-    LockPolicy::parse(text)
-        .ok_or_else(|| format!("'{text}' found, one of {} is needed", LockPolicy::SPELLINGS))
 }
 
 fn key_value(text: &str) -> Result<(String, String), String> {

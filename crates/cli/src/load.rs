@@ -4,10 +4,9 @@ use crate::applications::read_scenario;
 use crate::args::LoadOptions;
 use crate::failure::{Failure, say};
 use crate::job::{Asks, Job, Kind, OpenJob, Outcome, ServiceJob};
-use std::time::Duration;
 use tailwater_control::catalog::Spec;
 use tailwater_core::Nanos;
-use tailwater_experiment::capacity;
+use tailwater_experiment::{capacity, drain};
 use tailwater_report::{TableStyle, table};
 use tailwater_stats::result::{Experiment, Run};
 use tailwater_workload::Scenario;
@@ -38,7 +37,7 @@ fn job(options: &LoadOptions) -> Result<Job, Failure> {
             periodic: false,
             warm_up_ns: options.warm_up.nanos(),
             measure_ns: options.duration.nanos(),
-            drain_ns: Duration::from_secs(5).nanos(),
+            drain_ns: drain(options.controller.slo).nanos(),
             bin_ns: None,
         }),
         Some(rate) => {

@@ -12,12 +12,11 @@ use std::io::{ErrorKind, Write as _};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::Duration;
 use tailwater_control::Site;
-use tailwater_experiment::locks::policy_of;
+use tailwater_control::asqm::Policy;
 use tailwater_load::application::Place;
 use tailwater_load::work::{self, Spinner};
 use tailwater_rt::{Drained, LockRules, Placement, Reply, Request, Router, Server, ServerConfig};
 use tailwater_workload::Scenario;
-use tailwater_workload::scenario::LockPolicy;
 
 /// How often the server is asked whether it has failed, while no signal comes.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
@@ -152,9 +151,9 @@ fn scenario(options: &ServeOptions) -> Result<Option<Scenario>, Failure> {
 fn locks(options: &ServeOptions, scenario: &Scenario) -> Option<LockRules> {
     let server = &scenario.server;
     let takes_locks = server.application.is_some() || !server.paths.is_empty();
-    let said = options.locks.unwrap_or(server.locks.policy);
-    (takes_locks && said != LockPolicy::Off).then(|| LockRules {
-        policy: policy_of(said),
+    let policy = Policy::of(options.locks.unwrap_or(server.locks.policy))?;
+    takes_locks.then(|| LockRules {
+        policy,
         target: server.locks.target.unwrap_or(options.controller.slo),
         budget: server.locks.budget,
     })

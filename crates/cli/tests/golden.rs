@@ -3,7 +3,6 @@
 //! quote.
 
 use std::fmt::Write as _;
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use tailwater_control::catalog::{CONTROLLERS, profiles_of};
 use tailwater_stats::result::Run;
@@ -98,8 +97,7 @@ fn of_scenario(text: &mut String, root: &Path, name: &str) {
             controller
         })
         .collect();
-    let experiment = tailwater_sim::run(&scenario, &mut |_, _| ControlFlow::Continue(()))
-        .expect("the scenario runs");
+    let experiment = tailwater_sim::run(&scenario).expect("the scenario runs");
     let _ = writeln!(text, "\n{name}\n{:<22} {}", "controller", HEADS.join(" "));
     for run in &experiment.runs {
         let _ = writeln!(text, "{}", row(run));

@@ -20,6 +20,7 @@ pub mod client;
 pub mod codel;
 mod config_error;
 pub mod dagor;
+mod ewma;
 pub mod gradient;
 pub mod guard;
 pub mod none;

@@ -18,7 +18,7 @@ impl SessionId {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct RequestId(pub u64);
 
-/// Which procedure a request calls. Numbers from `0xff00` up belong to tailwater itself.
+/// Which method a request calls. Numbers from `0xff00` up belong to tailwater itself.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct MethodId(pub u16);
 
@@ -35,8 +35,7 @@ impl MethodId {
     }
 }
 
-/// What a request costs it has in common with the others of its class: those that call the same
-/// procedure. Below [`Class::COUNT`].
+/// Requests of one method; they cost alike. Below [`Class::COUNT`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Class(u8);
 

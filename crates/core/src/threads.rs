@@ -2,6 +2,7 @@
 //! files and servers share.
 
 use crate::duration::{format_duration, parse_duration};
+use crate::words::WordError;
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
@@ -26,19 +27,19 @@ impl Reception {
 }
 
 impl FromStr for Reception {
-    type Err = ThreadsError;
+    type Err = WordError;
 
-    fn from_str(text: &str) -> Result<Self, ThreadsError> {
+    fn from_str(text: &str) -> Result<Self, WordError> {
         match text {
             "block" => return Ok(Self::Block),
             "poll" => return Ok(Self::Poll),
             _ => {}
         }
-        let spin = text.strip_prefix("spin:").ok_or(ThreadsError::Unknown(&Self::EXAMPLES))?;
+        let spin = text.strip_prefix("spin:").ok_or(WordError::Unknown(&Self::EXAMPLES))?;
         let spin = parse_duration(spin).ok();
         let fitting = spin.filter(|spin| !spin.is_zero() && *spin <= Self::SPIN_MAX);
         let needed = "\"spin:\" with a duration above 0s and up to 1s, such as \"spin:50us\"";
-        fitting.map(Self::SpinThenBlock).ok_or(ThreadsError::Amount(needed))
+        fitting.map(Self::SpinThenBlock).ok_or(WordError::Amount(needed))
     }
 }
 
@@ -70,16 +71,16 @@ impl Placement {
 }
 
 impl FromStr for Placement {
-    type Err = ThreadsError;
+    type Err = WordError;
 
-    fn from_str(text: &str) -> Result<Self, ThreadsError> {
+    fn from_str(text: &str) -> Result<Self, WordError> {
         if text == "inline" {
             return Ok(Self::Inline);
         }
-        let count = text.strip_prefix("workers:").ok_or(ThreadsError::Unknown(&Self::EXAMPLES))?;
+        let count = text.strip_prefix("workers:").ok_or(WordError::Unknown(&Self::EXAMPLES))?;
         let fitting = count.parse().ok().filter(|count| (1..=Self::WORKERS_MAX).contains(count));
         let needed = "\"workers:\" with a whole number from 1 to 1024, such as \"workers:4\"";
-        fitting.map(Self::Workers).ok_or(ThreadsError::Amount(needed))
+        fitting.map(Self::Workers).ok_or(WordError::Amount(needed))
     }
 }
 
@@ -91,26 +92,6 @@ impl fmt::Display for Placement {
         }
     }
 }
-
-/// Why a text names none. Says what is needed; the text itself is quoted by whoever knows where it stood.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum ThreadsError {
-    /// No name begins like this; these are known.
-    Unknown(&'static [&'static str]),
-    /// The name is known, and what follows it does not fit; this is needed.
-    Amount(&'static str),
-}
-
-impl fmt::Display for ThreadsError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Unknown(known) => write!(f, "one of {} is needed", known.join(", ")),
-            Self::Amount(needed) => write!(f, "{needed} is needed"),
-        }
-    }
-}
-
-impl std::error::Error for ThreadsError {}
 
 #[cfg(test)]
 mod tests {
@@ -144,7 +125,7 @@ mod tests {
             let error = text.parse::<Placement>().unwrap_err();
             assert!(error.to_string().contains("from 1 to 1024"), "{text}: {error}");
         }
-        assert_eq!("spinn".parse::<Reception>(), Err(ThreadsError::Unknown(&Reception::EXAMPLES)));
-        assert_eq!("worker".parse::<Placement>(), Err(ThreadsError::Unknown(&Placement::EXAMPLES)));
+        assert_eq!("spinn".parse::<Reception>(), Err(WordError::Unknown(&Reception::EXAMPLES)));
+        assert_eq!("worker".parse::<Placement>(), Err(WordError::Unknown(&Placement::EXAMPLES)));
     }
 }

@@ -12,7 +12,7 @@ const REQUESTS: u32 = 200_000;
 
 /// Bounds of a scenario, each computed once.
 #[derive(Clone, Debug)]
-pub struct Bounds<'a> {
+pub(crate) struct Bounds<'a> {
     scenario: &'a Scenario,
     known: Vec<(Key, Rate)>,
 }
@@ -21,14 +21,13 @@ type Key = (Duration, f64, Cost);
 
 impl<'a> Bounds<'a> {
     /// None yet.
-    #[must_use]
-    pub const fn new(scenario: &'a Scenario) -> Self {
+    pub(crate) const fn new(scenario: &'a Scenario) -> Self {
         Self { scenario, known: Vec::new() }
     }
 
     /// The bound of a configuration whose demand is in shares of `capacity`, at what requests cost. Over steps it is the mean by their length: a server that does nothing
     /// in a pause cannot do it later, so the mean demand would allow more than anyone can serve in time.
-    pub fn of(&mut self, configuration: &Configuration, capacity: Rate, cost: Cost) -> Rate {
+    pub(crate) fn of(&mut self, configuration: &Configuration, capacity: Rate, cost: Cost) -> Rate {
         match &configuration.course {
             Course::Steady(amount) => self.at(configuration.slo, amount.rate(capacity), cost),
             Course::Cycle(cycle) => {
@@ -53,7 +52,7 @@ impl<'a> Bounds<'a> {
 
     /// The same for a server that knows what each class costs; nothing where there are no classes. Time and
     /// chance are left out: it may be high. Each step of a cycle counts as [`Bounds::of`] has it.
-    pub fn of_known_costs(
+    pub(crate) fn of_known_costs(
         &self,
         configuration: &Configuration,
         capacity: Rate,
@@ -87,15 +86,52 @@ impl<'a> Bounds<'a> {
             return Rate(one.0 * f64::from(cost.replicas));
         }
         let mut rng = Rng::from_seed(self.scenario.seed).split("bound costs");
-        bound(BoundSpec {
+        // What one queue has is no use to the others: one of them is played, with its part of everything. Its
+        // replicas count as one, since clients may choose among these.
+        let of_one = bound(BoundSpec {
             service: &mut || f64::from(server.service.draw_ns(&mut rng)) + cost.overhead_ns,
             knows: Knowledge::Backlog,
-            cores: cost.cores * cost.replicas,
-            demand,
+            cores: cost.cores * cost.replicas / cost.queues,
+            demand: Rate(demand.0 / f64::from(cost.queues)),
             slo,
             base: cost.base,
             requests: REQUESTS,
             seed: self.scenario.seed,
-        })
+        });
+        Rate(of_one.0 * f64::from(cost.queues))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = r#"
+slo = "100us"
+clients.count = 40
+demand.requests_per_second = 360_000
+controller = { name = "none" }
+server.service = { distribution = "exponential", mean = "10us" }
+"#;
+
+    /// Half of the loops' clients may wait while the cores of the other half have nothing to do.
+    #[test]
+    fn queues_of_their_own_have_the_bound_of_each() {
+        let scenario = Scenario::parse("x.toml", TEXT).unwrap();
+        let of = |cores, queues, share: f64| {
+            let cost = Cost {
+                cores,
+                queues,
+                replicas: 1,
+                overhead_ns: 0.0,
+                path_overhead_ns: 0.0,
+                base: Duration::ZERO,
+            };
+            Bounds::new(&scenario).at(scenario.slo[0], Rate(share * 360e3), cost).0
+        };
+        let (central, own, one) = (of(4, 1, 1.0), of(4, 4, 1.0), of(1, 1, 0.25));
+        assert_eq!(own, 4.0 * one);
+        assert!(own < 0.98 * central, "{own} with queues of their own, {central} with one");
+        assert!((of(4, 2, 1.0) - own) > 1e3, "two cores share a queue");
     }
 }

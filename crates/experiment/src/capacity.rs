@@ -2,6 +2,7 @@
 
 use crate::driver::ClosedLoop;
 use std::time::Duration;
+use tailwater_core::{Nanos, Rate};
 use tailwater_stats::result::{CapacityReading, Spread};
 use tailwater_workload::Scenario;
 use tailwater_workload::scenario::Capacity;
@@ -45,12 +46,19 @@ pub fn plateau(points: &[(u32, f64)]) -> f64 {
 
 /// Capacity of the whole experiment and its drift: median, and range ÷ median, of what was measured with
 /// so many clients.
-#[must_use]
-pub fn conclude(readings: &[CapacityReading], clients: u32) -> (f64, f64) {
+pub(crate) fn conclude(readings: &[CapacityReading], clients: u32) -> (f64, f64) {
     let with_them = readings.iter().filter(|reading| reading.clients == clients);
     let heights: Vec<f64> = with_them.map(|reading| reading.plateau_rps).collect();
     let Spread { min, median, max } = Spread::of(&heights);
     (median, if median > 0.0 { (max - min) / median } else { 0.0 })
+}
+
+/// What a request costs a core beside its service, in nanoseconds, where so many cores reach `capacity` with
+/// requests of this mean service time.
+#[must_use]
+pub fn overhead_ns(capacity: Rate, cores: u32, mean: Duration) -> f64 {
+    // A capacity that was measured a little too high must not make requests cheaper than their service.
+    (1e9 * f64::from(cores) / capacity.0 - mean.nanos() as f64).max(0.0)
 }
 
 fn settle(measure: Duration) -> Duration {
@@ -80,5 +88,13 @@ mod tests {
             [reading(10, 90.0), reading(99, 5.0), reading(10, 110.0), reading(10, 100.0)];
         assert_eq!(conclude(&readings, 10), (100.0, 0.2));
         assert_eq!(conclude(&[], 10), (0.0, 0.0));
+    }
+
+    #[test]
+    fn overhead_is_what_capacity_leaves_of_the_cores_beside_the_service() {
+        let mean = Duration::from_micros(10);
+        assert_eq!(overhead_ns(Rate(50e3), 1, mean), 10_000.0);
+        assert_eq!(overhead_ns(Rate(50e3), 4, mean), 70_000.0);
+        assert_eq!(overhead_ns(Rate(101e3), 1, mean), 0.0, "never less than nothing");
     }
 }

@@ -5,8 +5,7 @@ use tailwater_stats::result::{CostOfControl, Run};
 
 /// One comparison for each controller, demand, objective and number of clients that ran beside
 /// `none` in at least two valid repetitions.
-#[must_use]
-pub fn of(runs: &[Run]) -> Vec<CostOfControl> {
+pub(crate) fn of(runs: &[Run]) -> Vec<CostOfControl> {
     let mut costs: Vec<CostOfControl> = Vec::new();
     for run in runs.iter().filter(|run| run.controller != "none") {
         let known = costs.iter().any(|cost| {

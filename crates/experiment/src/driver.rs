@@ -65,6 +65,8 @@ pub struct OpenRun<'a> {
     pub spec: Spec,
     /// Requests per second, step by step and warm-up included.
     pub demand: DemandPlan,
+    /// How long after the window answers count, at the most.
+    pub drain: Duration,
     /// Whether the server refuses at start what is past its deadline.
     pub enforces_deadlines: bool,
     /// Decides the requests and all other draws.
@@ -86,6 +88,8 @@ pub struct Played {
 pub struct Cost {
     /// Cores of each server that compute.
     pub cores: u32,
+    /// Queues of each server that share no core: each has an equal part of the cores, and its own clients.
+    pub queues: u32,
     /// Servers.
     pub replicas: u32,
     /// What a request costs a core beside its service, in nanoseconds.

@@ -16,8 +16,7 @@ pub fn spec(controller: &ControllerSpec) -> Spec {
 }
 
 /// How results call its profile: its label, or its departures in brackets behind it.
-#[must_use]
-pub fn profile(controller: &ControllerSpec) -> String {
+pub(crate) fn profile(controller: &ControllerSpec) -> String {
     let departures = controller.departures();
     match (&controller.label, departures.is_empty()) {
         (Some(label), _) => label.clone(),
@@ -29,14 +28,12 @@ pub fn profile(controller: &ControllerSpec) -> String {
 /// How results call a demand: its mean ÷ `capacity`, in millionths, because groups of runs need equal
 /// ones. `capacity` is the first that was measured with these clients: quoted against a later one, the same
 /// demand in requests per second would have another name in every repetition.
-#[must_use]
-pub fn demand_ratio(configuration: &Configuration, capacity: Rate) -> f64 {
+pub(crate) fn demand_ratio(configuration: &Configuration, capacity: Rate) -> f64 {
     (configuration.demand_ratio(capacity).0 * 1e6).round() / 1e6
 }
 
 /// The same for a step, in hundredths of a per cent.
-#[must_use]
-pub fn step_ratio(step: &CycleStep, capacity: Rate) -> u64 {
+pub(crate) fn step_ratio(step: &CycleStep, capacity: Rate) -> u64 {
     (step.amount.rate(capacity).0 / capacity.0.max(1.0) * 1e4).round() as u64
 }
 

@@ -2,10 +2,10 @@
 //!
 //! A [`Driver`] knows how to play one closed loop and one open run, over sockets or in virtual time.
 //! Everything that decides what a number means is here and nowhere else: which capacity demand is
-//! quoted against ([`capacity`]), what no controller can beat ([`bound`]), in which order runs take
-//! place and which are repeated ([`run()`]), how they are called ([`label`]), which count ([`validity`]), how steps are
-//! laid over one another ([`steps`]), what control costs ([`costs`]). Results of two drivers differ by
-//! what was measured, never by how it was reckoned.
+//! quoted against ([`capacity`]), what no controller can beat (`bound`), how long answers count ([`drain()`]),
+//! in which order runs take place and which are repeated ([`run()`]), how they are called ([`label`]), which
+//! count (`validity`), how steps are laid over one another (`steps`), what control costs (`costs`). Results of
+//! two drivers differ by what was measured, never by how it was reckoned.
 //!
 //! Start with [`run()`]. This crate reads no clock, opens nothing and prints nothing.
 
@@ -14,14 +14,15 @@
 mod driver;
 mod run;
 pub mod capacity;
-pub mod bound;
+mod bound;
+mod drain;
 pub mod label;
-pub mod locks;
-pub mod validity;
-pub mod steps;
-pub mod costs;
+mod validity;
+mod steps;
+mod costs;
 mod order;
 
+pub use drain::drain;
 pub use driver::{ClosedLoop, Cost, Driver, OpenRun, Piece, Played, Silence, Watch};
 pub use label::check;
 pub use run::{pieces, run};

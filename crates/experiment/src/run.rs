@@ -1,6 +1,7 @@
 //! The order of an experiment: capacity, runs in blocks, capacity again, and the conclusion.
 
 use crate::bound::Bounds;
+use crate::drain::drain;
 use crate::driver::{Driver, OpenRun, Piece, Played, Watch};
 use crate::steps::{Steps, note_demand};
 use crate::{capacity, costs, label, order, validity};
@@ -242,6 +243,7 @@ impl<'a, D: Driver> Conductor<'a, D> {
             controller,
             spec: label::spec(controller),
             demand: configuration.demand_plan(capacity.before),
+            drain: drain(configuration.slo),
             enforces_deadlines,
             seed: self.scenario.seed_of_repetition(task.place.2),
         })?;

@@ -10,7 +10,7 @@ use tailwater_workload::scenario::{Configuration, Course};
 
 /// Overlays by controller, profile, objective, clients and step.
 #[derive(Debug, Default)]
-pub struct Steps {
+pub(crate) struct Steps {
     overlays: BTreeMap<Key, Overlay>,
 }
 
@@ -30,7 +30,7 @@ struct Key {
 impl Steps {
     /// Adds a run's requests: offset in the measured window and latency, in µs and in order of time. Demands
     /// are called as multiples of `capacity`.
-    pub fn add(
+    pub(crate) fn add(
         &mut self,
         configuration: &Configuration,
         capacity: Rate,
@@ -78,8 +78,7 @@ impl Steps {
     }
 
     /// What was found, in the order of the steps.
-    #[must_use]
-    pub fn finish(self) -> Vec<StepRecovery> {
+    pub(crate) fn finish(self) -> Vec<StepRecovery> {
         self.overlays
             .into_iter()
             .map(|(key, overlay)| StepRecovery {
@@ -96,7 +95,7 @@ impl Steps {
 }
 
 /// Notes beside a series what was asked for in each bin, as a multiple of `capacity`.
-pub fn note_demand(series: &mut Series, configuration: &Configuration, capacity: Rate) {
+pub(crate) fn note_demand(series: &mut Series, configuration: &Configuration, capacity: Rate) {
     let Course::Cycle(cycle) = &configuration.course else {
         return;
     };

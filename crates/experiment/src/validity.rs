@@ -4,8 +4,7 @@ use tailwater_stats::Rules;
 use tailwater_workload::scenario::Validity;
 
 /// The usual rules with the scenario's departures.
-#[must_use]
-pub fn rules(said: &Validity) -> Rules {
+pub(crate) fn rules(said: &Validity) -> Rules {
     let usual = Rules::default();
     Rules {
         offered_min: said.offered_min.unwrap_or(usual.offered_min),

@@ -70,7 +70,8 @@ impl Driver for Table {
 
     fn cost(&self, capacity: Rate) -> Cost {
         let overhead_ns = 1e9 / capacity.0 - 10_000.0;
-        Cost { cores: 1, replicas: 1, overhead_ns, path_overhead_ns: 0.0, base: Duration::ZERO }
+        let (path_overhead_ns, base) = (0.0, Duration::ZERO);
+        Cost { cores: 1, queues: 1, replicas: 1, overhead_ns, path_overhead_ns, base }
     }
 
     fn closed_loop(&mut self, ask: &ClosedLoop) -> Result<Vec<(u32, f64)>, String> {

@@ -24,7 +24,7 @@ pub const KIND: Kind = Kind {
     build: |given| Ok(Arc::new(Paths { ways: Ways::new(given.paths) })),
 };
 
-/// The only procedure: walks a path.
+/// The only method: walks a path.
 pub const WALK: MethodId = MethodId(1);
 
 /// Length of a request: the seed of its draws and a tag that the answer must repeat.

@@ -12,7 +12,7 @@ use tailwater_wire::STATUS_RESERVED;
 /// A call as the handler sees it.
 #[derive(Debug)]
 pub struct Request {
-    /// Which procedure.
+    /// Which method.
     pub method: MethodId,
     /// The arguments, uninterpreted.
     pub payload: Vec<u8>,
@@ -110,7 +110,7 @@ where
 
 type Boxed = Pin<Box<dyn Future<Output = Reply>>>;
 
-/// Several procedures behind one server.
+/// Several methods behind one server.
 #[derive(Default)]
 pub struct Router {
     routes: BTreeMap<u16, Box<dyn Fn(Request) -> Boxed + Send + Sync>>,
@@ -123,7 +123,7 @@ impl Router {
         Self::default()
     }
 
-    /// Adds a procedure.
+    /// Adds a method.
     ///
     /// # Panics
     /// When the number is taken, or reserved by tailwater: both are mistakes of the program.

@@ -10,7 +10,7 @@ use tailwater_core::Instant;
 /// Holds what is pending only; a driver that schedules one follow-up per event keeps it as large as
 /// the number of things that are going on at once.
 #[derive(Debug)]
-pub struct Calendar<E> {
+pub(crate) struct Calendar<E> {
     pending: BinaryHeap<Entry<E>>,
     scheduled: u64,
     now: Instant,
@@ -24,7 +24,7 @@ impl<E> Default for Calendar<E> {
 
 impl<E> Calendar<E> {
     /// `event` shall happen at `when`, or now if that is past: time never runs backwards.
-    pub fn at(&mut self, when: Instant, event: E) {
+    pub(crate) fn at(&mut self, when: Instant, event: E) {
         let when = when.max(self.now);
         let key = u128::from(when.as_nanos()) << 64 | u128::from(self.scheduled);
         self.scheduled += 1;
@@ -32,32 +32,25 @@ impl<E> Calendar<E> {
     }
 
     /// When the next event is due.
-    #[must_use]
-    pub fn next_at(&self) -> Option<Instant> {
+    pub(crate) fn next_at(&self) -> Option<Instant> {
         self.pending.peek().map(Entry::when)
     }
 
     /// Takes the next event and moves the clock to it.
-    pub fn pop(&mut self) -> Option<(Instant, E)> {
+    pub(crate) fn pop(&mut self) -> Option<(Instant, E)> {
         let entry = self.pending.pop()?;
         self.now = entry.when();
         Some((self.now, entry.event))
     }
 
     /// What is to come, in no order.
-    pub fn pending(&self) -> impl Iterator<Item = &E> {
+    pub(crate) fn pending(&self) -> impl Iterator<Item = &E> {
         self.pending.iter().map(|entry| &entry.event)
     }
 
     /// Moves the clock for something that was kept outside of the calendar.
-    pub fn advance(&mut self, now: Instant) {
+    pub(crate) fn advance(&mut self, now: Instant) {
         self.now = self.now.max(now);
-    }
-
-    /// How many events were ever scheduled.
-    #[must_use]
-    pub const fn scheduled(&self) -> u64 {
-        self.scheduled
     }
 }
 

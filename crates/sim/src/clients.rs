@@ -93,7 +93,7 @@ impl<'a> Clients<'a> {
             space.tell(Fact::Ended { request: number });
             return self.tally.lost(now);
         }
-        let (index, tries) = self.first(client);
+        let (index, tries) = self.first(now, client);
         let endpoint = &self.all[index as usize];
         let deadline = self.clocks.local(index, now) + self.slo;
         let connection = endpoint.connection();

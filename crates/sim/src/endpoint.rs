@@ -9,6 +9,7 @@ use crate::faults::Clocks;
 use crate::slab::Key;
 use crate::space::{Credit, Event, Packet, Request, Space};
 use std::time::Duration;
+use tailwater_control::retry::Load;
 use tailwater_control::{Action, Call, Client, Dispatch, DropReason, Offer, Reply};
 use tailwater_core::{Instant, Nanos};
 use tailwater_workload::scenario::Claim;
@@ -96,9 +97,10 @@ impl Endpoint {
         self.control.queued()
     }
 
-    /// Requests that wait or are under way.
-    pub(crate) fn load(&self) -> usize {
-        (self.control.outstanding() + self.control.queued()) as usize
+    /// Requests that wait or are under way, and whether the server wants none now, by the client's clock.
+    pub(crate) fn load(&self, now: Instant) -> Load {
+        let calls = (self.control.outstanding() + self.control.queued()) as usize;
+        Load { is_paused: self.control.is_paused(now), calls }
     }
 
     /// It claims something else than its demand, or tells the truth again.

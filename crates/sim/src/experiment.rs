@@ -1,21 +1,18 @@
 //! A scenario in simulation: the same result as from real runs, decided by the seed alone.
 
-use crate::simulate::{Broken, simulate, simulate_with};
+use crate::simulate::{Broken, simulate_with};
 use crate::tiers;
-use crate::trace::Trace;
 use crate::world::{Intended, Link, Load, World};
 use std::fmt;
-use std::ops::ControlFlow;
 use std::time::Duration;
 use tailwater_control::RetryConfig;
 use tailwater_control::catalog::{Controller, Spec};
 use tailwater_control::retry::First;
-use tailwater_core::{Instant, Nanos, Rate, Rng};
-use tailwater_experiment::{ClosedLoop, Cost, Driver, OpenRun, Piece, Played, Watch, capacity};
-use tailwater_stats::result::{Experiment, Manifest, Run, StallReading};
+use tailwater_core::{Nanos, Rate, Rng};
+use tailwater_experiment::{ClosedLoop, Cost, Driver, OpenRun, Played, Silence, capacity, drain};
+use tailwater_stats::result::{Experiment, Manifest, StallReading};
 use tailwater_workload::scenario::{Configuration, Fault, LockPolicy, StallKind};
-use tailwater_workload::schedule::Entry;
-use tailwater_workload::{Scenario, ScenarioError, Schedule, ScheduleError, Stream};
+use tailwater_workload::{Scenario, ScenarioError, ScheduleError, Stream};
 
 /// Why a scenario could not be simulated.
 #[derive(Clone, Debug)]
@@ -47,18 +44,13 @@ impl From<Broken> for Failure {
 }
 
 /// Runs every configuration, repetition and controller of `scenario` in virtual time, as
-/// [`tailwater_experiment::run()`] has it. `progress` hears how many of how many runs are done, and may
-/// break off: what was run until then is the result.
+/// [`tailwater_experiment::run()`] has it; to watch it, or to break it off, give that a [`Simulator`].
 ///
 /// # Errors
 /// See [`Failure`]; nothing has been written anywhere then.
-pub fn run(
-    scenario: &Scenario,
-    progress: &mut dyn FnMut(u64, u64) -> ControlFlow<()>,
-) -> Result<Experiment, Failure> {
+pub fn run(scenario: &Scenario) -> Result<Experiment, Failure> {
     tailwater_experiment::check(scenario).map_err(Failure::Scenario)?;
-    let mut counter = Counter { progress, done: 0, of: scenario.runs(), broken_off: false };
-    tailwater_experiment::run(scenario, &mut Simulator::new(scenario), &mut counter)
+    tailwater_experiment::run(scenario, &mut Simulator::new(scenario), &mut Silence)
 }
 
 /// Requests per second that the scenario's server does for so many clients in a closed loop without
@@ -73,29 +65,6 @@ pub fn capacity(scenario: &Scenario, clients: u32) -> Result<Rate, Failure> {
     let ask = capacity::of_scenario(scenario, clients);
     let points = Simulator::new(scenario).closed_loop(&ask)?;
     Ok(Rate(capacity::plateau(&points)))
-}
-
-/// Counts runs for a closure.
-struct Counter<'a> {
-    progress: &'a mut dyn FnMut(u64, u64) -> ControlFlow<()>,
-    done: u64,
-    of: u64,
-    broken_off: bool,
-}
-
-impl Watch for Counter<'_> {
-    fn begins(&mut self, _: &str) {}
-
-    fn done(&mut self, piece: Piece) {
-        if piece == Piece::Run {
-            self.done += 1;
-            self.broken_off = (self.progress)(self.done, self.of).is_break();
-        }
-    }
-
-    fn stops(&self) -> bool {
-        self.broken_off
-    }
 }
 
 /// The driver of virtual time.
@@ -136,13 +105,14 @@ impl Driver for Simulator<'_> {
     fn cost(&self, capacity: Rate) -> Cost {
         let (sim, server) = (&self.scenario.sim, &self.scenario.server);
         let messages_ns = (sim.receive + sim.send).nanos() as f64;
-        let cores = f64::from(sim.cores * server.replicas);
-        let measured_ns = 1e9 * cores / capacity.0 - server.service.mean.nanos() as f64;
-        let by_turn = sim.coalescing || !sim.connection.is_zero();
+        let by_turn = sim.coalescing || !sim.connection_cost.is_zero();
+        let measured_ns =
+            capacity::overhead_ns(capacity, sim.cores * server.replicas, server.service.mean);
         Cost {
             cores: sim.cores,
+            queues: if sim.stealing { 1 } else { server.loops },
             replicas: server.replicas,
-            overhead_ns: if by_turn { measured_ns.max(0.0) } else { messages_ns },
+            overhead_ns: if by_turn { measured_ns } else { messages_ns },
             path_overhead_ns: if sim.coalescing { 0.0 } else { messages_ns },
             base: sim.rtt + 2 * sim.jitter,
         }
@@ -201,7 +171,7 @@ pub fn world_of(scenario: &Scenario, configuration: &Configuration, seed: u64) -
         slo: configuration.slo,
         warm_up: configuration.warm_up,
         measure: configuration.duration,
-        drain: (10 * configuration.slo).max(Duration::from_millis(20)),
+        drain: drain(configuration.slo),
         bin: configuration.bin(),
         sample: None,
         faults: scenario
@@ -241,32 +211,9 @@ fn open_run(scenario: &Scenario, ask: &OpenRun<'_>) -> Result<Played, Failure> {
             built.expect("the same spec was built for every objective before")
         }
     };
-    let mut intended = stream.map(intended_of);
+    let mut intended = stream.map(Intended::from);
     let (run, trace) = simulate_with(&world, Load::Open(&mut intended), &mut build)?;
     Ok(Played { run, points: trace.points })
-}
-
-/// [`simulate`] for a precomputed schedule.
-///
-/// # Errors
-/// [`Failure::Broken`] when a check fails.
-pub fn simulate_schedule(
-    world: &World,
-    schedule: &Schedule,
-    controller: &Controller,
-) -> Result<(Run, Trace), Failure> {
-    let mut intended = schedule.entries.iter().copied().map(intended_of);
-    simulate(world, Load::Open(&mut intended), controller).map_err(Failure::Broken)
-}
-
-/// An entry of a schedule, as the clients take it.
-#[must_use]
-pub fn intended_of(entry: Entry) -> Intended {
-    Intended {
-        at: Instant::from_nanos(entry.at),
-        client: entry.client,
-        service: Duration::from_nanos(u64::from(entry.service_ns)),
-    }
 }
 
 /// As results have it.

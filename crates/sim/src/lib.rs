@@ -18,33 +18,32 @@
 #![forbid(unsafe_code)]
 
 mod callers;
-pub mod calendar;
+mod calendar;
 mod checks;
 mod clients;
 mod control;
 mod endpoint;
-pub mod experiment;
+mod experiment;
 mod fabric;
 mod facts;
 mod faults;
 mod locks;
 mod mechanics;
 mod node;
-pub mod paths;
+mod paths;
 mod referee;
-pub mod simulate;
+mod simulate;
 mod slab;
 mod space;
 pub mod swarm;
 mod task;
 mod tiers;
 mod topology;
-pub mod trace;
-pub mod world;
+mod trace;
+mod world;
 
-pub use calendar::Calendar;
 pub use checks::Rule;
-pub use experiment::{Failure, Simulator, capacity, run};
+pub use experiment::{Failure, Simulator, capacity, run, world_of};
 pub use locks::LockReport;
 pub use paths::Paths;
 pub use simulate::{Broken, simulate, simulate_with};

@@ -117,7 +117,7 @@ impl Node {
     /// Packets and requests that wait.
     pub(crate) fn queued(&self) -> (usize, usize) {
         let packets = self.loops.iter().map(|it| it.packets.len()).sum();
-        (packets, self.loops.iter().map(|it| it.runnable.len() + it.ahead.len()).sum())
+        (packets, self.loops.iter().map(|it| it.runnable.len() + it.front.len()).sum())
     }
 
     /// The longest of its loops.

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 use tailwater_control::asqm::Policy;
-use tailwater_experiment::locks::policy_of;
 use tailwater_workload::Ways;
 use tailwater_workload::scenario::{Locks, Path, Wake};
 
@@ -29,7 +28,7 @@ impl Paths {
     #[must_use]
     pub fn new(paths: &[Path], locks: &Locks, target: Duration) -> Self {
         Self {
-            policy: policy_of(locks.policy),
+            policy: Policy::of(locks.policy).unwrap_or_default(),
             target: locks.target.unwrap_or(target),
             budget: locks.budget,
             hand_off: locks.hand_off,

@@ -64,6 +64,11 @@ impl Referee {
         self.ruling.0.is_none()
     }
 
+    /// Whether every request that was intended has its fate.
+    pub(crate) const fn has_all_fates(&self) -> bool {
+        self.ended == self.intended
+    }
+
     pub(crate) fn hear(&mut self, now: Instant, fact: &Fact) {
         self.servers.hear(now, fact, &mut self.ruling);
         self.clients.hear(now, fact, &mut self.ruling);

@@ -102,14 +102,17 @@ pub fn simulate_with(
 struct Simulation<'a> {
     mechanics: Mechanics<'a>,
     referee: Referee,
+    /// Of the measured window.
+    window_end: Instant,
     end: Instant,
 }
 
 impl<'a> Simulation<'a> {
     /// The referee goes by the world as it is told here.
     fn new(mechanics: Mechanics<'a>, world: &World) -> Self {
-        let mut simulation =
-            Self { mechanics, referee: Referee::new(world), end: world.window().1 + world.drain };
+        let (_, window_end) = world.window();
+        let end = window_end + world.drain;
+        let mut simulation = Self { mechanics, referee: Referee::new(world), window_end, end };
         simulation.watch();
         simulation
     }
@@ -151,6 +154,12 @@ impl<'a> Simulation<'a> {
         let is_first = |request: &Intended| request.at <= event_at.min(self.end);
         if let Some(request) = coming.next_if(is_first) {
             return Some(Next::Intended(request));
+        }
+        let now = self.mechanics.now();
+        if now >= self.window_end && self.referee.has_all_fates() && coming.peek().is_none() {
+            // Nothing that comes could count.
+            self.end = now;
+            return None;
         }
         if event_at > self.end {
             return None;

@@ -8,7 +8,6 @@
 mod dice;
 mod walks;
 
-use crate::experiment::intended_of;
 use crate::simulate::{Broken, simulate_with};
 use crate::trace::Trace;
 use crate::world::{Costs, Intended, Link, Load, NodeSpec, TierSpec, World};
@@ -110,7 +109,7 @@ impl Case {
     pub fn intended(&self) -> impl Iterator<Item = Intended> + use<> {
         let World { clients, seed, .. } = self.world;
         let stream = Stream::new(&self.plan, clients, &self.service, seed);
-        stream.expect("every drawn plan is a sound one").map(intended_of)
+        stream.expect("every drawn plan is a sound one").map(Intended::from)
     }
 
     /// Plays it.

@@ -5,11 +5,11 @@ use crate::paths::Paths;
 use crate::world::{Costs, NodeSpec, TierSpec, World};
 use std::sync::Arc;
 use std::time::Duration;
+use tailwater_control::asqm::Policy;
 use tailwater_control::catalog::{Controller, Spec, SpecError};
 use tailwater_control::retry::First;
 use tailwater_control::{RetryConfig, Site};
 use tailwater_experiment::label;
-use tailwater_experiment::locks::policy_of;
 use tailwater_workload::Scenario;
 use tailwater_workload::scenario::{
     ControllerSpec, FirstReplica, LockPolicy, Locks, Path, Place, Retry, Tier,
@@ -70,7 +70,7 @@ pub(crate) fn with_deadlines(
 pub(crate) fn with_locks(mut world: World, policy: LockPolicy) -> World {
     let change = |node: &mut NodeSpec| {
         if let Some(paths) = &mut node.paths {
-            Arc::make_mut(paths).policy = policy_of(policy);
+            Arc::make_mut(paths).policy = Policy::of(policy).unwrap_or_default();
         }
     };
     change(&mut world.node);
@@ -114,7 +114,7 @@ fn node(scenario: &Scenario, cores: u32, paths: &[Path], locks: &Locks, slo: Dur
     NodeSpec {
         cores,
         costs: Costs { receive: sim.receive, send: sim.send, shed: sim.shed },
-        connection_cost: sim.connection,
+        connection_cost: sim.connection_cost,
         coalescing: sim.coalescing,
         parse_every: sim.parse_every,
         stalls: sim.stalls.clone(),

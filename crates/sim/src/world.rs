@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 use tailwater_control::{RetryConfig, Site};
 use tailwater_core::{Class, Instant, MethodId};
-use tailwater_workload::Service;
 use tailwater_workload::scenario::{Fault, Stalls};
+use tailwater_workload::{Entry, Service};
 
 /// Everything about a run but its load and its controller.
 #[derive(Clone, Debug)]
@@ -30,7 +30,7 @@ pub struct World {
     pub warm_up: Duration,
     /// How long is measured after that; the paper: 2 s.
     pub measure: Duration,
-    /// How long to wait for answers after the measured window. Then what is still out is lost.
+    /// How long to wait for answers after the measured window, at the most. Then what is still out is lost.
     pub drain: Duration,
     /// Width of the bins of a time series; `None` for none.
     pub bin: Option<Duration>,
@@ -247,4 +247,14 @@ pub struct Intended {
     pub client: u32,
     /// How long its handler will run.
     pub service: Duration,
+}
+
+impl From<Entry> for Intended {
+    fn from(entry: Entry) -> Self {
+        Self {
+            at: Instant::from_nanos(entry.at),
+            client: entry.client,
+            service: Duration::from_nanos(u64::from(entry.service_ns)),
+        }
+    }
 }

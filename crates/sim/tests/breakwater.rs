@@ -127,9 +127,7 @@ fn the_course_of_the_pool_is_as_it_was() {
         "  70 ms  pool   400  issued   400  delay   60 µs",
         "  80 ms  pool   400  issued   400  delay   60 µs",
         "  90 ms  pool   400  issued   400  delay   60 µs",
-        " 100 ms  pool   800  issued   800  delay    0 µs",
-        " 110 ms  pool  1000  issued  1000  delay    0 µs",
-        " 120 ms  pool  1000  issued  1000  delay    0 µs",
+        " 100 ms  pool   400  issued   400  delay    0 µs",
     ];
     let found = trace.course(ms(10), 100, us(20));
     assert_eq!(found.lines().collect::<Vec<_>>(), expected, "{found}");

@@ -1,7 +1,6 @@
 //! Admission by class: the dear method makes room for the cheap one and keeps its share.
 
-use std::ops::ControlFlow;
-use tailwater_sim::experiment;
+use tailwater_sim::run;
 use tailwater_stats::result::Run;
 use tailwater_workload::Scenario;
 
@@ -13,7 +12,7 @@ fn runs(seconds: u32) -> Vec<Run> {
         .replace("duration = \"10s\"", &format!("duration = \"{seconds}s\""))
         .replace("repetitions = 5", "repetitions = 1");
     let scenario = Scenario::parse("classes.toml", &text).unwrap();
-    experiment::run(&scenario, &mut |_, _| ControlFlow::Continue(())).unwrap().runs
+    run(&scenario).unwrap().runs
 }
 
 /// The measure of issue 12, criterion 4.

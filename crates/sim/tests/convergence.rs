@@ -1,8 +1,7 @@
 //! How fast Breakwater's default is where it should be, after the start and after a change of demand, on the
 //! server of `scenarios/overload.toml`.
 
-use std::ops::ControlFlow;
-use tailwater_sim::experiment::run;
+use tailwater_sim::run;
 use tailwater_stats::result::Run;
 use tailwater_workload::Scenario;
 
@@ -31,7 +30,7 @@ cores = [1]
 }
 
 fn runs(scenario: &Scenario) -> Vec<Run> {
-    run(scenario, &mut |_, _| ControlFlow::Continue(())).expect("no rule is broken").runs
+    run(scenario).expect("no rule is broken").runs
 }
 
 const BREAKWATER: &str = "[[controller]]\nname = \"breakwater\"";

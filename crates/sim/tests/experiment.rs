@@ -1,6 +1,5 @@
 //! Scenario files in simulation: complete, repeatable, and clear when they cannot be run.
 
-use std::ops::ControlFlow;
 use tailwater_sim::{Failure, run};
 use tailwater_stats::result::Experiment;
 use tailwater_workload::Scenario;
@@ -32,7 +31,7 @@ fn scenario(text: &str) -> Scenario {
 }
 
 fn experiment(text: &str) -> Experiment {
-    run(&scenario(text), &mut |_, _| ControlFlow::Continue(())).unwrap()
+    run(&scenario(text)).unwrap()
 }
 
 fn json(text: &str) -> String {
@@ -47,28 +46,11 @@ fn a_seed_decides_every_byte_and_another_seed_another_run() {
     assert_ne!(once, json(&other));
 }
 
-/// What is left then is the experiment's matter; the closure that watches says when.
-#[test]
-fn who_watches_may_break_off() {
-    let mut third = |done, _| match done {
-        3 => ControlFlow::Break(()),
-        _ => ControlFlow::Continue(()),
-    };
-    assert_eq!(run(&scenario(STEADY), &mut third).unwrap().runs.len(), 3);
-}
-
 #[test]
 fn every_combination_is_run_and_all_fates_add_up() {
-    let mut heard = Vec::new();
-    let parsed = scenario(STEADY);
-    let mut hear = |done, of| {
-        heard.push((done, of));
-        ControlFlow::Continue(())
-    };
-    let found = run(&parsed, &mut hear).unwrap();
+    let found = experiment(STEADY);
     assert_eq!(found.driver, "sim");
     assert_eq!(found.runs.len(), 2 * 2 * 2 * 2);
-    assert_eq!(heard.last(), Some(&(16, 16)));
     for run in &found.runs {
         assert!(run.valid, "{:?}", run.invalid_because);
         let offered = run.offered_rps * 0.05;
@@ -120,7 +102,7 @@ fn steps_come_with_a_series_that_says_what_was_asked() {
 #[test]
 fn a_setting_that_does_not_exist_is_found_before_anything_runs() {
     let wrong = STEADY.replace("beta = 0.1", "betta = 0.1");
-    let failure = run(&scenario(&wrong), &mut |_, _| panic!("something ran")).unwrap_err();
+    let failure = run(&scenario(&wrong)).unwrap_err();
     assert!(matches!(failure, Failure::Scenario(_)));
     let message = failure.to_string();
     let line = wrong.lines().position(|line| line.contains("betta")).unwrap() + 1;
@@ -134,11 +116,10 @@ fn the_committed_faults_are_played() {
     for name in ["restart", "network", "clients", "tiers"] {
         let text = std::fs::read_to_string(format!("{folder}{name}.toml")).unwrap();
         let short = scenario(&text).shorten();
-        let found = run(&short, &mut |_, _| ControlFlow::Continue(()))
-            .unwrap_or_else(|failure| panic!("{failure}"));
+        let found = run(&short).unwrap_or_else(|failure| panic!("{failure}"));
         let mut calm = short;
         calm.faults.clear();
-        let calm = run(&calm, &mut |_, _| ControlFlow::Continue(())).unwrap();
+        let calm = run(&calm).unwrap();
         for (run, calm) in found.runs.iter().zip(&calm.runs) {
             let (struck, spared) = (run.fates.ok, calm.fates.ok);
             // Without control nothing is in time after the restart, whose backlog stays.

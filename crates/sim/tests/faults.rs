@@ -3,24 +3,12 @@
 use std::time::Duration;
 use tailwater_control::catalog::Spec;
 use tailwater_core::{Instant, Rate, Ratio};
-use tailwater_sim::experiment::intended_of;
-use tailwater_sim::{
-    Claim, Costs, Fault, FaultKind, Link, Load, Struck, Trace, World, simulate_with,
-};
+use tailwater_sim::{Claim, Fault, FaultKind, Intended, Load, Struck, Trace, World, simulate_with};
 use tailwater_stats::result::Run;
-use tailwater_workload::{Arrivals, DemandPlan, Distribution, Service, Stream};
+use tailwater_workload::{Arrivals, DemandPlan, Stream};
 
-const fn us(micros: u64) -> Duration {
-    Duration::from_micros(micros)
-}
-
-const fn ms(millis: u64) -> Duration {
-    Duration::from_millis(millis)
-}
-
-const SERVICE: Service = Service { distribution: Distribution::Exponential, mean: us(10) };
-/// One core that needs 14.4 µs for each request.
-const CAPACITY_RPS: f64 = 1e6 / 14.4;
+mod common;
+use common::{SERVICE, SMALL_RPS, ms, small, us};
 
 fn fault(at: Duration, length: Duration, share: f64, kind: FaultKind) -> Fault {
     Fault { at, length, share: Ratio(share), nodes: Struck::default(), kind }
@@ -28,27 +16,18 @@ fn fault(at: Duration, length: Duration, share: f64, kind: FaultKind) -> Fault {
 
 /// Half a second at a share of the capacity with these faults, measured from the beginning.
 fn play(share: f64, profile: &str, faults: &[Fault]) -> (Run, Trace) {
-    let mut world = World {
+    let world = World {
         faults: faults.to_vec(),
         sample: Some(us(100)),
-        clients: 100,
-        slo: us(400),
         warm_up: Duration::ZERO,
         measure: ms(500),
-        link: Link { delay: us(15), jitter: us(5) },
-        ..World::paper(20)
+        ..small()
     };
-    world.node.cores = 1;
-    world.node.costs = Costs {
-        receive: Duration::from_nanos(1_700),
-        send: Duration::from_nanos(2_700),
-        shed: Duration::from_nanos(300),
-    };
-    let plan = DemandPlan::constant(Rate(share * CAPACITY_RPS), world.measure, Arrivals::Poisson);
+    let plan = DemandPlan::constant(Rate(share * SMALL_RPS), world.measure, Arrivals::Poisson);
     let stream = Stream::new(&plan, world.clients, &SERVICE, world.seed).unwrap();
     let breakwater = Spec { profile: profile.into(), ..Spec::named("breakwater") };
     let mut build = |_| breakwater.build(&world.node.site(world.slo, world.seed)).unwrap();
-    simulate_with(&world, Load::Open(&mut stream.map(intended_of)), &mut build)
+    simulate_with(&world, Load::Open(&mut stream.map(Intended::from)), &mut build)
         .unwrap_or_else(|broken| panic!("{broken}"))
 }
 

@@ -4,13 +4,12 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tailwater_control::{Admission, Arrival, Gauges, Shard, Verdict};
 use tailwater_core::{Instant, Observer, Rate, SessionId};
-use tailwater_sim::experiment::{intended_of, simulate_schedule};
 use tailwater_sim::{Intended, Load, World, simulate};
 use tailwater_stats::result::Run;
 use tailwater_workload::{Arrivals, DemandPlan, Schedule, Step};
 
 mod common;
-use common::{SEED, SERVICE, SMALL_RPS, ms, small, spec, steady};
+use common::{SEED, SERVICE, SMALL_RPS, ms, play_schedule, small, spec, steady};
 
 fn loops(count: u32, each: u32) -> World {
     let mut world = World { clients: count * each, ..small() };
@@ -28,7 +27,7 @@ fn uneven(world: &World, rps: f64, name: &str) -> Run {
         client: intended.client / world.node.loops * world.node.loops,
         ..intended
     };
-    let mut entries = schedule.entries.iter().map(|entry| to_first(intended_of(*entry)));
+    let mut entries = schedule.entries.iter().map(|entry| to_first(Intended::from(*entry)));
     let controller = spec(name, "default", &[]).build(&world.node.site(world.slo, SEED)).unwrap();
     simulate(world, Load::Open(&mut entries), &controller).unwrap().0
 }
@@ -139,7 +138,7 @@ fn a_loop_that_falls_idle_says_so() {
             arrivals: Arrivals::Poisson,
         };
         let schedule = Schedule::build(&plan, world.clients, &SERVICE, seed).unwrap();
-        simulate_schedule(&world, &schedule, &controller).unwrap();
+        play_schedule(&world, &schedule, &controller);
         assert_eq!(*told.lock().unwrap(), [Duration::ZERO; 10], "seed {seed}");
     }
 }

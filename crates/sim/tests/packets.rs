@@ -1,13 +1,11 @@
 //! What messages cost that share a packet, and connections that are turned to.
 
-use std::ops::ControlFlow;
 use std::time::Duration;
-use tailwater_sim::{Load, World, simulate};
+use tailwater_sim::World;
 use tailwater_stats::result::Experiment;
-use tailwater_workload::Scenario;
 
 mod common;
-use common::{SERVICE, SMALL_RPS, ms, small, spec, steady, us};
+use common::{SMALL_RPS, closed_loop, ms, play, small, spec, steady, us};
 
 /// What one core does with 64 requests under way, over so many connections.
 fn capacity_rps(clients: u32, connection_cost: Duration, coalescing: bool) -> f64 {
@@ -19,10 +17,7 @@ fn on_cores(cores: u32, clients: u32, connection_cost: Duration, coalescing: boo
     world.node.cores = cores;
     (world.node.connection_cost, world.node.coalescing) = (connection_cost, coalescing);
     world.node.parse_every = us(50);
-    let controller = spec("none", "default", &[]).build(&world.node.site(world.slo, 1)).unwrap();
-    let mut rng = tailwater_core::Rng::from_seed(1);
-    let load = Load::Closed { in_flight: 64, service: &mut || SERVICE.draw(&mut rng) };
-    simulate(&world, load, &controller).unwrap().0.throughput_rps
+    closed_loop(&world).throughput_rps
 }
 
 /// Figure 1 of Breakwater by clients: the fewer share the load, the more messages share a packet.
@@ -69,29 +64,13 @@ fn a_connection_costs_once_in_a_turn() {
     assert!((0.3..1.2).contains(&of_one), "{of_one} µs for each of several at once");
 }
 
-const TEXT: &str = r#"
-slo = "400us"
-warm_up = "20ms"
-duration = "50ms"
-repetitions = 1
-clients.count = 4
-demand.of_capacity = 1.5
-controller = { name = "none" }
-capacity.duration = "50ms"
-server.service = { distribution = "exponential", mean = "10us" }
-"#;
-
-fn play(sim: &str) -> Experiment {
-    let scenario = Scenario::parse("x.toml", &format!("{TEXT}{sim}")).unwrap();
-    tailwater_sim::run(&scenario, &mut |_, _| ControlFlow::Continue(())).unwrap()
-}
-
 /// Capacity and bound know what a scenario says of messages.
 #[test]
 fn a_scenario_sets_both() {
-    let plain = play("");
-    let coalesced = play("sim.coalescing = true");
-    let dear = play("sim.connection = \"4us\"");
+    let four = "clients.count = 4\ndemand.of_capacity = 1.5\ncapacity.duration = \"50ms\"";
+    let plain = play(&[four]);
+    let coalesced = play(&[four, "sim.coalescing = true"]);
+    let dear = play(&[four, "sim.connection = \"4us\""]);
     let capacity = |result: &Experiment| result.runs[0].capacity_rps / plain.runs[0].capacity_rps;
     let (more, less) = (capacity(&coalesced), capacity(&dear));
     assert!(more > 1.05 && less < 0.95, "{more} and {less} of the capacity");

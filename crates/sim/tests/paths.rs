@@ -1,10 +1,8 @@
 //! Requests with locks and calls: capacity as computed by hand, latency as promised, and repeatable.
 
-use std::ops::ControlFlow;
 use tailwater_control::catalog::Spec;
 use tailwater_core::{Rate, Rng};
-use tailwater_sim::experiment::{intended_of, world_of};
-use tailwater_sim::{Load, Trace, run, simulate_with};
+use tailwater_sim::{Intended, Load, Trace, run, simulate_with, world_of};
 use tailwater_stats::result::{Experiment, Run};
 use tailwater_workload::{Scenario, Stream};
 
@@ -61,8 +59,7 @@ fn scenario(text: &str) -> Scenario {
 }
 
 fn experiment(text: &str) -> Experiment {
-    run(&scenario(text), &mut |_, _| ControlFlow::Continue(()))
-        .unwrap_or_else(|failure| panic!("{failure}"))
+    run(&scenario(text)).unwrap_or_else(|failure| panic!("{failure}"))
 }
 
 /// One run of the first configuration without control, with what was seen of its locks.
@@ -74,7 +71,7 @@ fn single(text: &str, seed: u64) -> (Run, Trace) {
     let service = &scenario.server.service;
     let stream = Stream::new(&plan, world.clients, service, seed).unwrap();
     let mut none = |_| Spec::named("none").build(&world.node.site(world.slo, 1)).unwrap();
-    simulate_with(&world, Load::Open(&mut stream.map(intended_of)), &mut none)
+    simulate_with(&world, Load::Open(&mut stream.map(Intended::from)), &mut none)
         .unwrap_or_else(|broken| panic!("{broken}"))
 }
 

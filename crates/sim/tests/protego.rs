@@ -1,7 +1,6 @@
 //! Protego's scenarios: what the paper claims of them and simulation shows, and a golden table.
 
 use std::fmt::Write as _;
-use std::ops::ControlFlow;
 use std::time::Duration;
 use tailwater_sim::run;
 use tailwater_stats::result::{Experiment, Run};
@@ -40,8 +39,7 @@ fn only(mut scenario: Scenario, labels: &[&str]) -> Experiment {
 }
 
 fn play(scenario: &Scenario) -> Experiment {
-    run(scenario, &mut |_, _| ControlFlow::Continue(()))
-        .unwrap_or_else(|failure| panic!("{failure}"))
+    run(scenario).unwrap_or_else(|failure| panic!("{failure}"))
 }
 
 fn by_label<'a>(found: &'a Experiment, label: &str) -> &'a Run {

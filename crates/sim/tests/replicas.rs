@@ -1,6 +1,5 @@
 //! Clients of several servers: what retries bring, what they cost, and what befalls a server of two.
 
-use std::ops::ControlFlow;
 use tailwater_sim::run;
 use tailwater_stats::result::{RetryReport, Run};
 use tailwater_workload::Scenario;
@@ -29,8 +28,7 @@ fn play_under(controller: &str, retry: &str, demand: u32, faults: &str) -> Run {
     let text = TEXT.replace("RETRY", retry).replace("DEMAND", &demand.to_string()) + faults;
     let text = text.replace("CONTROLLER", controller);
     let scenario = Scenario::parse("x.toml", &text).unwrap_or_else(|error| panic!("{error}"));
-    let mut experiment = run(&scenario, &mut |_, _| ControlFlow::Continue(()))
-        .unwrap_or_else(|error| panic!("{error}"));
+    let mut experiment = run(&scenario).unwrap_or_else(|error| panic!("{error}"));
     experiment.runs.swap_remove(0)
 }
 
@@ -113,8 +111,7 @@ for = "50ms"
 fn tiered(fault: &str) -> Run {
     let text = TIERED.to_owned() + fault;
     let scenario = Scenario::parse("x.toml", &text).unwrap_or_else(|error| panic!("{error}"));
-    let mut experiment = run(&scenario, &mut |_, _| ControlFlow::Continue(()))
-        .unwrap_or_else(|error| panic!("{error}"));
+    let mut experiment = run(&scenario).unwrap_or_else(|error| panic!("{error}"));
     experiment.runs.swap_remove(0)
 }
 

@@ -1,24 +1,15 @@
 //! A machine that takes cores away, each for itself, now and then.
 
-use std::ops::ControlFlow;
 use std::time::Duration;
-use tailwater_sim::{Load, World, simulate};
-use tailwater_stats::result::{Experiment, Run};
-use tailwater_workload::Scenario;
+use tailwater_sim::World;
+use tailwater_stats::result::Experiment;
 use tailwater_workload::scenario::{StallKind, Stalls};
 
 mod common;
-use common::{SERVICE, ms, small, spec, steady, us};
+use common::{closed_loop, ms, play, small, spec, steady, us};
 
 fn stalls(per_second: f64, length: Duration) -> Stalls {
     Stalls::from(StallKind { per_second, lengths: vec![length] })
-}
-
-fn closed_loop(world: &World) -> Run {
-    let controller = spec("none", "default", &[]).build(&world.node.site(world.slo, 1)).unwrap();
-    let mut rng = tailwater_core::Rng::from_seed(1);
-    let load = Load::Closed { in_flight: 64, service: &mut || SERVICE.draw(&mut rng) };
-    simulate(world, load, &controller).unwrap().0
 }
 
 #[test]
@@ -58,27 +49,12 @@ fn what_has_no_bound_on_delay_shows_the_stalls_in_its_tail() {
     assert!(calm_us < 1_000.0 && stalled_us > 1_000.0, "{calm_us} µs, {stalled_us} µs");
 }
 
-const TEXT: &str = r#"
-slo = "400us"
-warm_up = "10ms"
-duration = "100ms"
-repetitions = 1
-clients.count = 20
-demand.of_capacity = 0.5
-controller = { name = "none" }
-capacity.fixed_rps = 60_000
-server.service = { distribution = "exponential", mean = "10us" }
-"#;
-
-fn play(sim: &str) -> Experiment {
-    let scenario = Scenario::parse("x.toml", &format!("{TEXT}{sim}")).unwrap();
-    tailwater_sim::run(&scenario, &mut |_, _| ControlFlow::Continue(())).unwrap()
-}
-
 #[test]
 fn a_result_says_with_which_stalls_it_was_simulated() {
-    assert!(play("").manifest.stalls.is_empty());
-    let result = play("sim.stalls = { per_second = 100, lengths = [\"1ms\", \"3ms\"] }");
+    let half = "clients.count = 20\ndemand.of_capacity = 0.5\ncapacity.fixed_rps = 60_000";
+    let calm = play(&[half]);
+    assert!(calm.manifest.stalls.is_empty());
+    let result = play(&[half, "sim.stalls = { per_second = 100, lengths = [\"1ms\", \"3ms\"] }"]);
     let [kind] = &result.manifest.stalls[..] else { panic!("{:?}", result.manifest) };
     assert_eq!((kind.per_second, &kind.lengths_us[..]), (100.0, &[1_000.0, 3_000.0][..]));
     assert!((result.manifest.stalled_share() - 0.2).abs() < 1e-9);
@@ -86,7 +62,7 @@ fn a_result_says_with_which_stalls_it_was_simulated() {
         let fates = result.runs[0].fates;
         fates.ok as f64 / fates.total() as f64
     };
-    let (calm, stalled) = (in_time(&play("")), in_time(&result));
+    let (calm, stalled) = (in_time(&calm), in_time(&result));
     assert!(calm > 0.99 && stalled < 0.9, "{calm} and {stalled} are in time");
 }
 

@@ -1,4 +1,4 @@
-//! The store behind tailwater's RPC: GET, SET and DELETE as procedures.
+//! The store behind tailwater's RPC: GET, SET and DELETE as methods.
 //!
 //! A request is `tag: u32, method: u8, key length: u8, key`, little-endian, and for SET `flags: u32,
 //! value`. Its answer repeats the first five bytes; a hit repeats the whole and adds `flags: u32, value`,
@@ -45,7 +45,7 @@ pub fn request(tag: u32, method: MethodId, key: impl FnOnce(&mut Vec<u8>)) -> Ve
 pub struct Message<'a> {
     /// The caller's.
     pub tag: u32,
-    /// Which procedure.
+    /// Which method.
     pub method: u16,
     /// The key.
     pub key: &'a [u8],
@@ -84,7 +84,7 @@ pub struct Overhead {
     pub time: Duration,
 }
 
-/// The procedures over a store.
+/// The methods over a store.
 #[must_use]
 pub fn router(store: &Arc<Store<Tasks>>, overhead: Overhead) -> Router {
     let (of_get, of_set, of_delete) = (store.clone(), store.clone(), store.clone());

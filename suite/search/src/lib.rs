@@ -4,7 +4,7 @@
 //!
 //! The kernel: [`tokens`] makes terms of text, [`Index::build`] an index, and [`Index::search`] finds
 //! the best documents for a [`Query`] by [`bm25`]. [`corpus`] has texts: WordNet's glosses, your own, or
-//! generated ones. Around it: [`wire`] is the procedure's bytes, [`service`] the handler, [`workload`]
+//! generated ones. Around it: [`wire`] is the method's bytes, [`service`] the handler, [`workload`]
 //! the queries with the answers that they must get, [`application`] all of it for scenario files. `docs/search.md` shows what the locks change.
 
 #![forbid(unsafe_code)]

@@ -1,4 +1,4 @@
-//! The handler of the procedure [`wire::SEARCH`].
+//! The handler of the method [`wire::SEARCH`].
 
 use crate::index::{Index, Store};
 use crate::wire;
@@ -15,7 +15,7 @@ pub const BAD_REQUEST: u16 = 400;
 /// into a block.
 pub const BLOCK_DOCUMENTS: usize = 128;
 
-/// The procedure, answered from `index`. A request is shed when its wait for a lock does not fit its
+/// The method, answered from `index`. A request is shed when its wait for a lock does not fit its
 /// budget.
 #[must_use]
 pub fn router(index: Arc<Index>, disk: Disk) -> Router {

@@ -1,4 +1,4 @@
-//! The bytes of the procedure [`SEARCH`]; numbers are little-endian.
+//! The bytes of the method [`SEARCH`]; numbers are little-endian.
 //!
 //! | request | | answer | |
 //! |---|---|---|---|
@@ -15,7 +15,7 @@ use crate::top::Hit;
 use std::fmt;
 use tailwater_core::MethodId;
 
-/// The procedure's number.
+/// The method's number.
 pub const SEARCH: MethodId = MethodId(1);
 
 /// The longest answer in bytes.

@@ -5,7 +5,6 @@ use super::figure::{Figure, Source};
 use super::results::{Played, Results};
 use crate::failure::Failure;
 use crate::run::progress::Progress;
-use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
@@ -42,8 +41,7 @@ pub(super) fn play(
     order.sort_by(|&one, &other| parts[other].cost.total_cmp(&parts[one].cost));
     let progress = Progress::new(parts.len() as u64);
     let done = spread(threads, &order, |&index| {
-        let result =
-            tailwater_sim::run(&parts[index].scenario, &mut |_, _| ControlFlow::Continue(()));
+        let result = tailwater_sim::run(&parts[index].scenario);
         progress.step();
         result.map(|experiment| (index, experiment.runs)).map_err(failure)
     })?;

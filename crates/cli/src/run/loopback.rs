@@ -9,14 +9,11 @@ use crate::job::{Asks, Job, Kind, OpenJob, Outcome};
 use std::time::Duration;
 use tailwater_control::catalog::Spec;
 use tailwater_core::{Nanos, Rate};
-use tailwater_experiment::{ClosedLoop, Cost, Driver, OpenRun, Played};
+use tailwater_experiment::{ClosedLoop, Cost, Driver, OpenRun, Played, capacity};
 use tailwater_load::work::Spinner;
 use tailwater_stats::result::Manifest;
-use tailwater_workload::scenario::Reception;
+use tailwater_workload::scenario::{Placement, Reception};
 use tailwater_workload::{Arrivals, Scenario};
-
-/// How long unanswered requests are waited for: without control a queue of seconds is left.
-const DRAIN: Duration = Duration::from_secs(5);
 
 /// Plays a scenario's pieces on this machine.
 pub(super) struct Loopback<'a> {
@@ -89,12 +86,17 @@ impl Driver for Loopback<'_> {
 
     /// What capacity says beside the handler's own time. The network is part of that: it costs cores here.
     fn cost(&self, capacity: Rate) -> Cost {
-        let cores = self.scenario.server.loops;
-        let mean_ns = self.scenario.server.service.mean.nanos() as f64;
+        let server = &self.scenario.server;
+        // Loops keep their connections; workers take from one queue.
+        let (cores, queues) = match server.placement {
+            Placement::Inline => (server.loops, server.loops),
+            Placement::Workers(workers) => (workers as u32, 1),
+        };
         Cost {
             cores,
+            queues,
             replicas: 1,
-            overhead_ns: (1e9 * f64::from(cores) / capacity.0 - mean_ns).max(0.0),
+            overhead_ns: capacity::overhead_ns(capacity, cores, server.service.mean),
             path_overhead_ns: 0.0,
             base: Duration::ZERO,
         }
@@ -127,7 +129,7 @@ impl Driver for Loopback<'_> {
             periodic: configuration.arrivals == Arrivals::Periodic,
             warm_up_ns: configuration.warm_up.nanos(),
             measure_ns: configuration.duration.nanos(),
-            drain_ns: DRAIN.nanos(),
+            drain_ns: ask.drain.nanos(),
             bin_ns: configuration.bin().map(Nanos::nanos),
         });
         let (slo, clients) = (configuration.slo, configuration.clients);

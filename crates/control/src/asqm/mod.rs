@@ -12,6 +12,7 @@ pub use estimate::{Estimator, Quantile};
 
 use std::time::Duration;
 use tailwater_core::Nanos;
+use tailwater_core::locks::LockPolicy;
 
 /// How long a request may still wait in queues of its server.
 ///
@@ -126,6 +127,20 @@ pub enum Entry {
 }
 
 impl Policy {
+    /// The law behind a word; none where requests are to have no budgets at all.
+    #[must_use]
+    pub const fn of(said: LockPolicy) -> Option<Self> {
+        Some(match said {
+            LockPolicy::Off => return None,
+            LockPolicy::Plain => Self::Plain,
+            LockPolicy::Try => Self::Try,
+            LockPolicy::Timed(after) => Self::Timed(after),
+            LockPolicy::Asqm => Self::Asqm(Asqm::DEFAULT),
+            LockPolicy::AsqmPaper => Self::Asqm(Asqm::PAPER),
+            LockPolicy::AsqmArtifact => Self::Asqm(Asqm::ARTIFACT),
+        })
+    }
+
     /// What a request with this budget does about a lock. `None` is work that must not be refused:
     /// outside of any request, or cleaning up behind one (§4); it always waits.
     #[must_use]

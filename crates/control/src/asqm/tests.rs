@@ -20,6 +20,16 @@ const fn join(give_up_after: Option<Duration>) -> Entry {
 }
 
 #[test]
+fn every_word_has_a_law_but_the_one_that_asks_for_none() {
+    let laws = LockPolicy::EXAMPLES.map(|word| Policy::of(word.parse().unwrap()));
+    let asqm = |asqm| Some(Policy::Asqm(asqm));
+    let [default, paper, artifact] = [Asqm::DEFAULT, Asqm::PAPER, Asqm::ARTIFACT].map(asqm);
+    let timed = Some(Policy::Timed(us(50)));
+    let expected = [None, Some(Policy::Plain), Some(Policy::Try), timed, default, paper, artifact];
+    assert_eq!(laws, expected);
+}
+
+#[test]
 fn a_budget_is_what_service_and_network_leave_of_the_target() {
     // Protego §5.1 and §5.4.
     let left =

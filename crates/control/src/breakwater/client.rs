@@ -26,7 +26,7 @@ impl Default for CreditGate {
 impl Gate for CreditGate {
     fn permit(&mut self, now: Instant, _call: &Call, outstanding: u32) -> Permit {
         let has_credit = outstanding < self.window;
-        self.paused = has_credit && now < self.not_before;
+        self.paused = has_credit && self.is_paused(now);
         if has_credit && !self.paused { Permit::Send } else { Permit::Wait }
     }
 
@@ -49,6 +49,10 @@ impl Gate for CreditGate {
 
     fn on_disconnected(&mut self) {
         *self = Self::default();
+    }
+
+    fn is_paused(&self, now: Instant) -> bool {
+        now < self.not_before
     }
 
     fn next_deadline(&self) -> Option<Instant> {
@@ -95,6 +99,7 @@ mod tests {
         assert_eq!(gate.permit(at(159), &call, 0), Permit::Wait);
         assert_eq!(gate.next_deadline(), Some(at(160)));
         assert_eq!(gate.permit(at(159), &call, 2), Permit::Wait);
+        assert!(gate.is_paused(at(159)) && !gate.is_paused(at(160)), "with credit or without");
         assert_eq!(gate.next_deadline(), None, "without credit no time helps");
         assert_eq!(gate.permit(at(160), &call, 0), Permit::Send);
         gate.on_offer(at(160), Offer { window: 2, seq: 2, pause, ..Offer::OPEN });

@@ -5,6 +5,7 @@
 
 use super::efficiency::{Efficiency, Flow, Judge, Span};
 use super::trend::Trend;
+use crate::ewma::ROUND_TRIP;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::time::Duration;
@@ -155,11 +156,9 @@ impl Meter {
     }
 }
 
-/// With a gain of 1/8. Two loops may overwrite each other's sample; neither matters.
+/// Two loops may overwrite each other's sample; neither matters.
 fn smooth(mean_ns: &AtomicU64, sample: Duration) {
-    let old = mean_ns.load(Relaxed);
-    let new = if old == 0 { sample.nanos() } else { (7 * old + sample.nanos()) / 8 };
-    mean_ns.store(new, Relaxed);
+    mean_ns.store(ROUND_TRIP.after_any(mean_ns.load(Relaxed), sample.nanos()), Relaxed);
 }
 
 const fn flow([incoming, served, dropped]: [u64; 3], over: Duration) -> Flow {
@@ -226,6 +225,8 @@ mod tests {
         assert_eq!(trips(Efficiency::TUNED), Duration::from_micros(30), "network and server");
         meter.on_used(Duration::from_micros(11_010));
         assert_eq!(trips(Efficiency::PAPER), Duration::from_micros(4_030), "an eighth of the new");
+        meter.on_served(Duration::from_micros(100));
+        assert_eq!(trips(Efficiency::TUNED), Duration::from_micros(40), "here too");
     }
 
     #[test]

@@ -8,8 +8,8 @@ use super::config::{Config, Law};
 use super::delay::{self, Reading};
 use super::efficiency::{self, Decision, Efficiency};
 use super::meter::Meter;
-use super::round_trips;
 use super::share_shed::{self, Tally};
+use crate::ewma::ROUND_TRIP;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64};
 use std::time::Duration;
@@ -188,7 +188,8 @@ impl Pool {
 
     /// A sample of any session, smoothed. Two loops may overwrite each other's; neither matters.
     pub(super) fn on_rtt(&self, sample: Duration) {
-        self.rtt_ns.store(round_trips::smooth(self.rtt_ns.load(Relaxed), sample), Relaxed);
+        let mean_ns = ROUND_TRIP.after_any(self.rtt_ns.load(Relaxed), sample.nanos());
+        self.rtt_ns.store(mean_ns, Relaxed);
     }
 
     /// The median of a loop's sessions. The lower median of all loops counts, so that a loop with few

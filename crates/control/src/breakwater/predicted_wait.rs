@@ -1,5 +1,6 @@
 //! How long a request that comes now will wait: what is before it, at the pace of the moment.
 
+use crate::ewma::Ewma;
 use std::time::Duration;
 use tailwater_core::Instant;
 
@@ -16,6 +17,9 @@ pub(super) struct PredictedWait {
 /// would otherwise make everything look late for a hundred requests.
 const GAP_OUTLIER: u64 = 8;
 
+/// The pace of the moment is that of some 32 completions: single ones vary as service times do.
+const GAP: Ewma = Ewma::one_in(32);
+
 impl PredictedWait {
     pub(super) const fn join(&mut self) {
         self.waiting += 1;
@@ -28,11 +32,8 @@ impl PredictedWait {
     pub(super) fn complete(&mut self, now: Instant) {
         if let Some(last) = self.last {
             let gap = now.nanos_since(last);
-            self.gap_ns = if self.gap_ns == 0 {
-                gap
-            } else {
-                (31 * self.gap_ns + gap.min(GAP_OUTLIER * self.gap_ns)) / 32
-            };
+            let most = if self.gap_ns == 0 { gap } else { GAP_OUTLIER * self.gap_ns };
+            self.gap_ns = GAP.after_any(self.gap_ns, gap.min(most));
         }
         self.last = (self.waiting > 0).then_some(now);
     }
@@ -70,6 +71,14 @@ mod tests {
         }
         assert_eq!(predicted.gap(), Duration::from_micros(10));
         assert_eq!(predicted.wait(), Duration::from_micros(100));
+    }
+
+    #[test]
+    fn a_gap_counts_for_a_thirty_second_of_the_pace() {
+        let mut predicted = PredictedWait::default();
+        (0..4).for_each(|_| predicted.join());
+        [10, 20, 62].into_iter().for_each(|us| predicted.complete(at(us)));
+        assert_eq!(predicted.gap(), Duration::from_micros(11), "32 more than the 10 before");
     }
 
     #[test]

@@ -52,11 +52,6 @@ impl RoundTrips {
     }
 }
 
-/// Smoothed with a gain of 1/8; the first sample is taken as it is.
-pub(super) fn smooth(old_ns: u64, sample: Duration) -> u64 {
-    if old_ns == 0 { sample.nanos() } else { (7 * old_ns + sample.nanos()) / 8 }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,6 +1,7 @@
 //! A line through many noisy iterations: how what is served follows what comes in.
 
 use super::efficiency::Flow;
+use crate::ewma;
 
 /// Exponentially weighted means of rates, and how they vary together. Rates are per nanosecond.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
@@ -30,9 +31,9 @@ impl Trend {
         // West's update of weighted moments: exact, and never negative for the variance.
         let keep = 1.0 - gain;
         Self {
-            incoming: self.incoming + gain * off,
-            served: self.served + gain * other,
-            dropped: self.dropped + gain * (dropped - self.dropped),
+            incoming: ewma::after(self.incoming, gain, incoming),
+            served: ewma::after(self.served, gain, served),
+            dropped: ewma::after(self.dropped, gain, dropped),
             variance: keep * (self.variance + gain * off * off),
             covariance: keep * (self.covariance + gain * off * other),
         }

@@ -1,6 +1,7 @@
 //! From an override's text to a value. Complaints say what was found and what is needed.
 
 use std::time::Duration;
+use tailwater_core::duration::parse_duration;
 
 /// Assigns what could be parsed.
 pub(crate) fn set<T>(field: &mut T, value: Result<T, String>) -> Result<(), String> {
@@ -33,19 +34,12 @@ pub(crate) fn choice<T: Copy>(value: &str, known: &[(&str, T)]) -> Result<T, Str
     })
 }
 
-/// A number and a unit: ns, us, µs, ms or s.
+/// A number and a unit.
 pub(crate) fn duration(value: &str) -> Result<Duration, String> {
-    let digits = value.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(value.len());
-    let (amount, unit) = value.split_at(digits);
-    let seconds_per_unit = match unit {
-        "ns" => 1e-9,
-        "us" | "µs" => 1e-6,
-        "ms" => 1e-3,
-        "s" => 1.0,
-        _ => {
-            return Err(format!("'{value}' found, a duration such as 80us is needed"));
-        }
-    };
-    let seconds = number(amount)? * seconds_per_unit;
-    Duration::try_from_secs_f64(seconds).map_err(|_| format!("'{value}' is too long"))
+    parse_duration(value).map_err(|error| error.to_string())
+}
+
+/// The same, or the word for none.
+pub(crate) fn duration_or_never(value: &str) -> Result<Option<Duration>, String> {
+    if value == "never" { Ok(None) } else { duration(value).map(Some) }
 }

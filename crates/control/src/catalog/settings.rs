@@ -1,7 +1,7 @@
 //! What an override can change: how a setting is described, and those that every controller has.
 
 use super::family::Common;
-use super::parse::{choice, duration, number, set, whole};
+use super::parse::{choice, duration, duration_or_never, number, set, whole};
 use crate::client::Expiry;
 use crate::guard::Mode;
 
@@ -51,10 +51,7 @@ pub(crate) const COMMON: &[Key<Common>] = &[
     Key {
         name: "deregister_after",
         help: "give credits back after this long without a call: never, or a duration",
-        apply: |draft, value| {
-            let after = if value == "never" { Ok(None) } else { duration(value).map(Some) };
-            set(&mut draft.client.deregister_after, after)
-        },
+        apply: |draft, value| set(&mut draft.client.deregister_after, duration_or_never(value)),
     },
     Key {
         name: "mode",

@@ -48,7 +48,7 @@ fn errors_say_what_was_found_and_what_is_needed() {
     assert_eq!(complaint(&[("alhpa", "1")]).split(';').next(), Some("setting 'alhpa' is unknown"));
     assert_eq!(
         complaint(&[("target_delay", "80")]),
-        "target_delay: '80' found, a duration such as 80us is needed"
+        "target_delay: \"80\" has no unit; ns, us, ms, s or min is needed, as in 250ms"
     );
     assert_eq!(
         complaint(&[("explicit", "fair")]),

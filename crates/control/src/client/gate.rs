@@ -36,6 +36,11 @@ pub trait Gate: Send {
         0
     }
 
+    /// The server has asked for silence, and the time is not over: a call would wait, whatever its credit.
+    fn is_paused(&self, _now: Instant) -> bool {
+        false
+    }
+
     /// When a waiting call may become permitted by time alone (rate limiters).
     fn next_deadline(&self) -> Option<Instant> {
         None

@@ -267,6 +267,12 @@ impl Client {
         self.outstanding
     }
 
+    /// Whether the server has asked for silence, so that a call would wait here now.
+    #[must_use]
+    pub fn is_paused(&self, now: Instant) -> bool {
+        self.gate.is_paused(now)
+    }
+
     /// Calls waiting for permission.
     #[must_use]
     pub fn queued(&self) -> u32 {

@@ -2,7 +2,7 @@
 
 use super::{Codel, Config};
 use crate::catalog::family::{Draft, Family, Profile};
-use crate::catalog::parse::{duration, set};
+use crate::catalog::parse::{duration, duration_or_never, set};
 use crate::catalog::{clients, settings::Key};
 use crate::client::OpenGate;
 use std::sync::Arc;
@@ -34,9 +34,6 @@ const LAW: &[Key<Draft<Config>>] = &[
     Key {
         name: "ceiling",
         help: "never, or the wait from which all is shed under overload; a duration",
-        apply: |draft, value| {
-            let ceiling = if value == "never" { Ok(None) } else { duration(value).map(Some) };
-            set(&mut draft.server.ceiling, ceiling)
-        },
+        apply: |draft, value| set(&mut draft.server.ceiling, duration_or_never(value)),
     },
 ];

@@ -2,7 +2,7 @@
 
 use super::{Belief, Config, Dagor, DagorGate, Draw, Unseen, Variant};
 use crate::catalog::family::{Draft, Family, Profile};
-use crate::catalog::parse::{choice, duration, number, set, whole};
+use crate::catalog::parse::{choice, duration, duration_or_never, number, set, whole};
 use crate::catalog::{clients, settings::Key};
 use std::sync::Arc;
 use tailwater_core::Rng;
@@ -127,9 +127,6 @@ const CLIENT: &[Key<Draft<Config>>] = &[
     Key {
         name: "probe_after",
         help: "never, or the silence after which a client sends a request of any level; a duration",
-        apply: |draft, value| {
-            let after = if value == "never" { Ok(None) } else { duration(value).map(Some) };
-            set(&mut draft.server.probe_after, after)
-        },
+        apply: |draft, value| set(&mut draft.server.probe_after, duration_or_never(value)),
     },
 ];

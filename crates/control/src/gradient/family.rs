@@ -2,7 +2,7 @@
 
 use super::{Config, Gradient, Queue};
 use crate::catalog::family::{Draft, Family, Profile};
-use crate::catalog::parse::{duration, number, set, whole};
+use crate::catalog::parse::{duration, duration_or_never, number, set, whole};
 use crate::catalog::{clients, settings::Key};
 use crate::client::OpenGate;
 use std::sync::Arc;
@@ -80,10 +80,7 @@ const SAMPLES: &[Key<Draft<Config>>] = &[
     Key {
         name: "baseline_max",
         help: "the usual time counts for no more than this: never, or a duration",
-        apply: |draft, value| {
-            let most = if value == "never" { Ok(None) } else { duration(value).map(Some) };
-            set(&mut draft.server.baseline_max, most)
-        },
+        apply: |draft, value| set(&mut draft.server.baseline_max, duration_or_never(value)),
     },
     Key {
         name: "sample_floor",

@@ -1,6 +1,7 @@
 //! How the limit follows what requests take now against what they usually take.
 
 use super::config::{Config, Queue};
+use crate::ewma;
 use tailwater_core::Nanos;
 
 /// The limit and the long average behind it.
@@ -57,7 +58,7 @@ impl Law {
         let before = self.limit;
         let gradient = (self.config.tolerance * usual_ns / short_ns).clamp(GRADIENT_MIN, 1.0);
         let wanted = before * gradient + self.queue();
-        let smoothed = before + self.config.smoothing * (wanted - before);
+        let smoothed = ewma::after(before, self.config.smoothing, wanted);
         let (min, max) = (self.config.limit_min, self.config.limit_max);
         self.limit = smoothed.clamp(f64::from(min), f64::from(max));
         match self.limit.total_cmp(&before) {
@@ -74,7 +75,7 @@ impl Law {
         } else {
             2.0 / (f64::from(self.config.long_window) + 1.0)
         };
-        self.long_ns += weight * (short_ns - self.long_ns);
+        self.long_ns = ewma::after(self.long_ns, weight, short_ns);
     }
 
     #[expect(clippy::cast_precision_loss, reason = "times stay far below 2^52 ns")]

@@ -1,8 +1,10 @@
 //! How long an answer of a replica takes at least, by what its answers have shown.
 
 use crate::client::Reply;
+use crate::ewma::ROUND_TRIP;
 use crate::server::Outcome;
 use std::time::Duration;
+use tailwater_core::Nanos;
 
 /// Smoothed network round trip and service; nothing before the first answer.
 #[derive(Clone, Copy, Debug, Default)]
@@ -10,10 +12,6 @@ pub(super) struct Estimate {
     network: Option<Duration>,
     service: Option<Duration>,
 }
-
-/// Each answer moves the mean by an eighth of the difference, as TCP smooths its round trip
-/// (RFC 6298, §2).
-const SMOOTHING: u32 = 8;
 
 impl Estimate {
     /// A reject tells of the network alone.
@@ -33,7 +31,7 @@ impl Estimate {
 fn smooth(mean: &mut Option<Duration>, seen: Duration) {
     *mean = Some(match *mean {
         None => seen,
-        Some(mean) => (mean * (SMOOTHING - 1) + seen) / SMOOTHING,
+        Some(mean) => Duration::from_nanos(ROUND_TRIP.after(mean.nanos(), seen.nanos())),
     });
 }
 

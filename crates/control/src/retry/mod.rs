@@ -55,8 +55,18 @@ pub enum First {
     Own,
     /// Always that of number 0: the others stand by (Protego §5.3).
     Primary,
-    /// Where this client has the fewest calls that have not ended; the client's own among equals.
+    /// Where this client's [`Load`] is the least; the client's own among equals.
     LeastLoaded,
+}
+
+/// What one client has at a replica. Those that are paused come after all others: a call that goes there waits
+/// for the time that the server has asked for, and lengthens the queue that it asked for it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub struct Load {
+    /// The server has asked this client for silence, and the time is not over.
+    pub is_paused: bool,
+    /// Calls of this client that have not ended.
+    pub calls: usize,
 }
 
 impl Default for RetryConfig {
@@ -166,8 +176,8 @@ impl Replicas {
         Self { config, budget, all: vec![fresh; count], home, counts: RetryCounts::default() }
     }
 
-    /// A new call: where it goes. `load` says how many calls of this client a replica has.
-    pub fn first(&mut self, load: impl Fn(usize) -> usize) -> (usize, Tries) {
+    /// A new call: where it goes. `load` is this client's at each replica.
+    pub fn first(&mut self, load: impl Fn(usize) -> Load) -> (usize, Tries) {
         self.counts.calls += 1;
         self.budget.on_call();
         let replica = self.pick(Tries::default(), load).unwrap_or(self.home);
@@ -182,7 +192,7 @@ impl Replicas {
         deadline: Option<Instant>,
         tries: &mut Tries,
         failure: Failure,
-        load: impl Fn(usize) -> usize,
+        load: impl Fn(usize) -> Load,
     ) -> Next {
         let replica = match self.candidate(now, deadline, *tries, failure, load) {
             Ok(replica) => replica,
@@ -243,7 +253,7 @@ impl Replicas {
         deadline: Option<Instant>,
         tries: Tries,
         failure: Failure,
-        load: impl Fn(usize) -> usize,
+        load: impl Fn(usize) -> Load,
     ) -> Result<usize, Refusal> {
         if failure == Failure::Lost {
             return Err(Refusal::MayBeDone);
@@ -260,14 +270,14 @@ impl Replicas {
     }
 
     /// The best of those that a call has not seen.
-    fn pick(&self, tries: Tries, load: impl Fn(usize) -> usize) -> Option<usize> {
+    fn pick(&self, tries: Tries, load: impl Fn(usize) -> Load) -> Option<usize> {
         let count = self.all.len();
         let in_turn = (0..count).map(|offset| (self.home + offset) % count);
         let unseen = in_turn.filter(|&replica| !tries.has_seen(replica));
         // The first of equals stays: the order above is the client's own.
         unseen.min_by_key(|&replica| {
             let loaded = self.config.first == First::LeastLoaded;
-            (!self.all[replica].up, if loaded { load(replica) } else { 0 })
+            (!self.all[replica].up, if loaded { load(replica) } else { Load::default() })
         })
     }
 }

@@ -9,8 +9,12 @@ fn at(us: u64) -> Instant {
     Instant::from_nanos(us * 1_000)
 }
 
-fn idle(_: usize) -> usize {
-    0
+fn idle(_: usize) -> Load {
+    Load::default()
+}
+
+fn busy(calls: usize) -> Load {
+    Load { is_paused: false, calls }
 }
 
 const SHED: Failure = Failure::Shed(Reason::Lock);
@@ -40,8 +44,23 @@ fn the_primary_comes_first_for_everybody_and_the_least_loaded_where_that_is_aske
     assert_eq!(Replicas::new(primary, 4, 7).first(idle).0, 0);
     let least = RetryConfig { first: First::LeastLoaded, ..config(2) };
     let mut replicas = Replicas::new(least, 4, 3);
-    assert_eq!(replicas.first(|replica| [5, 2, 2, 4][replica]).0, 1, "after 3 come 0 and 1");
+    assert_eq!(replicas.first(|replica| busy([5, 2, 2, 4][replica])).0, 1, "after 3 come 0 and 1");
     assert_eq!(replicas.first(idle).0, 3, "its own among equals");
+}
+
+#[test]
+fn a_replica_whose_server_asked_for_a_pause_comes_after_the_others() {
+    let least = RetryConfig { first: First::LeastLoaded, ..config(2) };
+    let mut replicas = Replicas::new(least, 3, 0);
+    let load = |replica| Load { is_paused: replica == 0, calls: [0, 9, 7][replica] };
+    let (first, mut tries) = replicas.first(load);
+    assert_eq!(first, 2);
+    assert_eq!(replicas.next(at(0), None, &mut tries, SHED, load), Next::Try(1));
+    let paused = |replica| Load { is_paused: true, ..load(replica) };
+    assert_eq!(replicas.first(paused).0, 0, "where all are, the least loaded");
+    replicas.set_up(1, false);
+    replicas.set_up(2, false);
+    assert_eq!(replicas.first(load).0, 0, "a pause ends sooner than a lost connection comes back");
 }
 
 #[test]
@@ -147,7 +166,7 @@ fn play(seed: u64, bug: Option<Bug>) -> Result<u64, String> {
             let _ = replicas.first(idle);
         }
         let load = rng.below(9) as usize;
-        let (first, mut tries) = replicas.first(|replica| replica * load % 5);
+        let (first, mut tries) = replicas.first(|replica| busy(replica * load % 5));
         let deadline = at(time + u64::from(rng.below(200)));
         let mut seen = BTreeSet::from([first]);
         while rng.chance(0.9) {

@@ -18,7 +18,7 @@ use tailwater_workload::{Distribution, Service, Work};
 
 /// Both ends of a service: what is served, what is asked, and whether an answer answers it.
 pub trait Application: Send + Sync {
-    /// The server's procedures, with everything that they need loaded. Called once in a process.
+    /// The server's methods, with everything that they need loaded. Called once in a process.
     ///
     /// # Errors
     /// A sentence for the operator when it cannot serve here, such as too little memory.
@@ -74,7 +74,7 @@ impl Order {
 /// A request as it is sent.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Ask {
-    /// Which procedure.
+    /// Which method.
     pub method: MethodId,
     /// Its arguments.
     pub payload: Vec<u8>,

@@ -213,6 +213,11 @@ impl Calls {
         self.entries.len()
     }
 
+    /// Whether the server has asked for silence, so that a call would wait now.
+    pub(super) fn is_paused(&self, now: Instant) -> bool {
+        self.control.is_paused(now)
+    }
+
     /// Calls that have not ended for the driver.
     pub(super) fn unfinished(&self) -> usize {
         self.entries.len() - self.given_up

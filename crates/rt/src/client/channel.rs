@@ -12,6 +12,7 @@ use crate::net::{DialError, Stream, Transfer};
 use crate::poll::{Interest, Poller, Readiness};
 use std::time::Duration;
 use tailwater_control::Client as Control;
+use tailwater_control::retry::Load;
 use tailwater_core::{Instant, RequestId};
 use tailwater_wire::GoodbyeCode;
 
@@ -166,9 +167,11 @@ impl Channel {
         self.session.calls().is_waiting(id)
     }
 
-    /// Calls that the server has, or will have: those included that were cancelled and not answered.
-    pub(super) fn load(&self) -> usize {
-        self.session.calls().load()
+    /// Calls that the server has, or will have, those included that were cancelled and not answered; and
+    /// whether it wants none now.
+    pub(super) fn load(&self, now: Instant) -> Load {
+        let calls = self.session.calls();
+        Load { is_paused: calls.is_paused(now), calls: calls.load() }
     }
 
     /// Requests on their way, those included that were cancelled and not answered.

@@ -8,7 +8,7 @@ use tailwater_wire::Fault;
 /// A call to be made.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct NewCall {
-    /// Which procedure.
+    /// Which method.
     pub method: MethodId,
     /// The arguments.
     pub payload: Vec<u8>,

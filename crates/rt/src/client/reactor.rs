@@ -179,7 +179,7 @@ impl Reactor {
     }
 
     fn begin(&mut self, time: Instant, token: u64, call: NewCall) {
-        let (replica, tries) = self.routes.first(&self.channels);
+        let (replica, tries) = self.routes.first(time, &self.channels);
         if let Some(caller) = self.callers.get_mut(token) {
             caller.tries = tries;
         }

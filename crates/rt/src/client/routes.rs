@@ -75,8 +75,8 @@ impl Routes {
     }
 
     /// Where a new call goes.
-    pub(super) fn first(&mut self, channels: &[Channel]) -> (usize, Tries) {
-        self.replicas.first(|replica| channels[replica].load())
+    pub(super) fn first(&mut self, now: Instant, channels: &[Channel]) -> (usize, Tries) {
+        self.replicas.first(|replica| channels[replica].load(now))
     }
 
     /// Where a call goes whose try has failed; `None`: nowhere.
@@ -87,7 +87,7 @@ impl Routes {
         failure: Failure,
         channels: &[Channel],
     ) -> Option<usize> {
-        let load = |replica: usize| channels[replica].load();
+        let load = |replica: usize| channels[replica].load(now);
         match self.replicas.next(now, caller.deadline, &mut caller.tries, failure, load) {
             Next::Try(replica) => Some(replica),
             Next::GiveUp(_) => None,

@@ -4,13 +4,14 @@
 //! replica. A request is at one of them at a time, and has one fate.
 
 use super::Clients;
-use crate::endpoint::{Link, plain_call};
+use crate::endpoint::{Endpoint, Link, plain_call};
 use crate::facts::Fact;
+use crate::faults::Clocks;
 use crate::slab::Key;
 use crate::space::{Event, Request, Space};
 use crate::world::World;
 use std::time::Duration;
-use tailwater_control::retry::{Failure, Next, RetryCounts, Tries};
+use tailwater_control::retry::{Failure, Load, Next, RetryCounts, Tries};
 use tailwater_control::{Replicas, Reply, RetryConfig};
 use tailwater_core::Instant;
 use tailwater_stats::Histogram;
@@ -88,6 +89,19 @@ fn fresh(config: &RetryConfig, replicas: u32, client: u32) -> Replicas {
     Replicas::new(*config, replicas as usize, client.into())
 }
 
+/// What one of so many clients has at each replica.
+fn loads(
+    now: Instant,
+    (client, clients): (u32, u32),
+    all: &[Endpoint],
+    clocks: &Clocks,
+) -> impl Fn(usize) -> Load {
+    move |replica| {
+        let index = replica as u32 * clients + client;
+        all[index as usize].load(clocks.local(index, now))
+    }
+}
+
 impl Clients<'_> {
     /// The client of a connection, and the replica that it leads to.
     pub(super) const fn ends(&self, index: u32) -> (u32, u32) {
@@ -95,14 +109,13 @@ impl Clients<'_> {
     }
 
     /// The connection over which a client's new request goes.
-    pub(super) fn first(&mut self, client: u32) -> (u32, Tries) {
-        let (clients, all) = (self.clients, &self.all);
+    pub(super) fn first(&mut self, now: Instant, client: u32) -> (u32, Tries) {
+        let load = loads(now, (client, self.clients), &self.all, &self.clocks);
         let Some(replicas) = self.retries.of.get_mut(client as usize) else {
             return (client, Tries::NONE);
         };
-        let load = |replica: usize| all[replica * clients as usize + client as usize].load();
         let (replica, tries) = replicas.first(load);
-        (replica as u32 * clients + client, tries)
+        (replica as u32 * self.clients + client, tries)
     }
 
     /// Hands a request to the control of its connection.
@@ -197,8 +210,8 @@ impl Clients<'_> {
         failure: Failure,
     ) -> Option<(u32, Tries)> {
         let (client, _) = self.ends(index);
-        let (local, clients, all) = (self.clocks.local(index, now), self.clients, &self.all);
-        let load = |replica: usize| all[replica * clients as usize + client as usize].load();
+        let (local, clients) = (self.clocks.local(index, now), self.clients);
+        let load = loads(now, (client, clients), &self.all, &self.clocks);
         let replicas = self.retries.of.get_mut(client as usize)?;
         let mut tries = tries;
         match replicas.next(local, Some(deadline), &mut tries, failure, load) {

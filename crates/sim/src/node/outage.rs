@@ -106,7 +106,7 @@ impl Node {
         let packets = self.loops.iter().flat_map(|it| &it.packets);
         let queued = packets.filter_map(|(_, packet)| packet.key());
         let runnable =
-            self.loops.iter().flat_map(|it| it.ahead.iter().chain(&it.runnable).copied());
+            self.loops.iter().flat_map(|it| it.front.iter().chain(&it.runnable).copied());
         let mut held: Vec<Key> = working.chain(queued).chain(runnable).collect();
         if self.walk.is_some() {
             let clients = self.control.clients();

@@ -20,7 +20,7 @@ pub(super) struct RunLoop {
     pub(super) packets: VecDeque<(Instant, Packet)>,
     pub(super) runnable: VecDeque<Key>,
     /// Those that hold a lock and run before all others; empty unless [`Paths::wake`](crate::Paths) says so.
-    pub(super) ahead: VecDeque<Key>,
+    pub(super) front: VecDeque<Key>,
     /// How many of both have begun already and go on; they do not count against the queue's bound,
     /// since whoever let them in cannot send them away.
     pub(super) woken: usize,
@@ -43,7 +43,7 @@ impl RunLoop {
         Self {
             packets: VecDeque::new(),
             runnable: VecDeque::new(),
-            ahead: VecDeque::new(),
+            front: VecDeque::new(),
             woken: 0,
             outbox: VecDeque::new(),
             idle: cores.rev().collect(),
@@ -57,14 +57,14 @@ impl RunLoop {
 
     /// Admitted requests that wait to run for the first time.
     pub(super) fn unbegun(&self) -> usize {
-        self.runnable.len() + self.ahead.len() - self.woken
+        self.runnable.len() + self.front.len() - self.woken
     }
 
     /// Nothing waits that a core could do.
     pub(super) fn is_drained(&self) -> bool {
         self.packets.is_empty()
             && self.runnable.is_empty()
-            && self.ahead.is_empty()
+            && self.front.is_empty()
             && self.outbox.is_empty()
     }
 }
@@ -188,7 +188,7 @@ impl Node {
         if let Some((client, offer)) = self.loops[at].outbox.pop_front() {
             return Some(Work::Credit(client, self.control.connection(client), offer));
         }
-        while let Some(key) = self.loops[at].ahead.pop_front() {
+        while let Some(key) = self.loops[at].front.pop_front() {
             if let Some(work) = self.start(now, key, space) {
                 return Some(work);
             }

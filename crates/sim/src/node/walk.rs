@@ -410,17 +410,17 @@ impl Node {
             return;
         };
         task.granted(now, lock, walk.paths.hand_off);
-        let ahead = walk.paths.wake == Wake::Front;
-        self.wake(now, next, ahead, space);
+        let to_front = walk.paths.wake == Wake::Front;
+        self.wake(now, next, to_front, space);
     }
 
     /// A request that waited goes to the end of the run queue, or before all others.
-    fn wake(&mut self, now: Instant, key: Key, ahead: bool, space: &mut Space) {
+    fn wake(&mut self, now: Instant, key: Key, to_front: bool, space: &mut Space) {
         if let Some(request) = space.request(key, "at waking") {
             request.queued = now;
             let at = self.loop_of(request.client);
             let run_loop = &mut self.loops[at];
-            let queue = if ahead { &mut run_loop.ahead } else { &mut run_loop.runnable };
+            let queue = if to_front { &mut run_loop.front } else { &mut run_loop.runnable };
             queue.push_back(key);
             run_loop.woken += 1;
         }

@@ -1,7 +1,7 @@
 //! Under every policy of locks, and with a front that pauses, no check fires.
 
 use super::*;
-use crate::experiment::{intended_of, world_of};
+use crate::experiment::world_of;
 use tailwater_control::asqm::{Asqm, Policy};
 use tailwater_control::catalog::Spec;
 use tailwater_workload::{Distribution, Scenario, Service, Stream};
@@ -40,7 +40,7 @@ fn complaint(policy: Policy) -> Option<Broken> {
     let nothing = Service { distribution: Distribution::Constant, mean: Duration::ZERO };
     let stream = Stream::new(&plan, world.clients, &nothing, 1).unwrap();
     let controller = Spec::named("none").build(&world.node.site(world.slo, 1)).unwrap();
-    simulate(&world, Load::Open(&mut stream.map(intended_of)), &controller).err()
+    simulate(&world, Load::Open(&mut stream.map(Intended::from)), &controller).err()
 }
 
 #[test]

@@ -1,12 +1,12 @@
-//! Worlds and loads that several tests share.
+//! Worlds, loads and scenarios that several tests share.
+#![allow(dead_code, reason = "each test file uses its own part of this")]
 
 use std::time::Duration;
-use tailwater_control::catalog::Spec;
-use tailwater_core::Rate;
-use tailwater_sim::experiment::simulate_schedule;
-use tailwater_sim::{Costs, Link, Trace, World};
-use tailwater_stats::result::Run;
-use tailwater_workload::{Arrivals, DemandPlan, Distribution, Schedule, Service, Step};
+use tailwater_control::catalog::{Controller, Spec};
+use tailwater_core::{Rate, Rng};
+use tailwater_sim::{Costs, Intended, Link, Load, Trace, World, simulate};
+use tailwater_stats::result::{Experiment, Run};
+use tailwater_workload::{Arrivals, DemandPlan, Distribution, Scenario, Schedule, Service, Step};
 
 pub(crate) const SEED: u64 = 20;
 
@@ -69,5 +69,40 @@ pub(crate) fn stepped(world: &World, steps: &[(f64, Duration)], spec: &Spec) -> 
     let plan = DemandPlan { steps: steps.collect(), arrivals: Arrivals::Poisson };
     let schedule = Schedule::build(&plan, world.clients, &SERVICE, world.seed).unwrap();
     let controller = spec.build(&world.node.site(world.slo, SEED)).unwrap();
-    simulate_schedule(world, &schedule, &controller).unwrap()
+    play_schedule(world, &schedule, &controller)
+}
+
+/// Requests that were drawn before.
+pub(crate) fn play_schedule(
+    world: &World,
+    schedule: &Schedule,
+    controller: &Controller,
+) -> (Run, Trace) {
+    let mut intended = schedule.entries.iter().copied().map(Intended::from);
+    simulate(world, Load::Open(&mut intended), controller).unwrap()
+}
+
+/// 64 requests always under way, without control.
+pub(crate) fn closed_loop(world: &World) -> Run {
+    let controller = spec("none", "default", &[]).build(&world.node.site(world.slo, 1)).unwrap();
+    let mut rng = Rng::from_seed(1);
+    let load = Load::Closed { in_flight: 64, service: &mut || SERVICE.draw(&mut rng) };
+    simulate(world, load, &controller).unwrap().0
+}
+
+/// One core without control; clients, demand and capacity are a test's own.
+const SCENARIO: &str = r#"
+slo = "400us"
+warm_up = "20ms"
+duration = "100ms"
+repetitions = 1
+controller = { name = "none" }
+server.service = { distribution = "exponential", mean = "10us" }
+"#;
+
+/// Runs the common scenario with these lines.
+pub(crate) fn play(lines: &[&str]) -> Experiment {
+    let text = format!("{SCENARIO}{}", lines.join("\n"));
+    let scenario = Scenario::parse("x.toml", &text).unwrap_or_else(|error| panic!("{error}"));
+    tailwater_sim::run(&scenario).unwrap()
 }

@@ -3,10 +3,10 @@
 use super::error::Place;
 use super::item::Item;
 use super::limits;
-use super::locks::{self, LockPolicy};
 use super::section::Section;
 use crate::preset::presets;
 use crate::words::clip;
+use tailwater_core::locks::LockPolicy;
 
 /// A controller as the file names it.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -157,7 +157,7 @@ fn spec(section: &Section<'_>) -> Option<ControllerSpec> {
         preset,
         overrides: overrides.unwrap_or_default(),
         label: section.text("label"),
-        locks: section.item("locks").and_then(|item| locks::policy(&item)),
+        locks: section.item("locks").and_then(|item| item.word()),
         name_place,
         profile_place,
     })

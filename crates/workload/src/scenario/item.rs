@@ -6,8 +6,10 @@ use super::section::Section;
 use crate::words::{clip, suggestion};
 use std::fmt::Display;
 use std::ops::RangeInclusive;
+use std::str::FromStr;
 use std::time::Duration;
 use tailwater_core::duration::{format_duration, parse_duration};
+use tailwater_core::words::WordError;
 use toml::Spanned;
 use toml::de::DeValue;
 
@@ -101,6 +103,16 @@ impl<'a> Item<'a> {
         };
         let chosen = known.iter().find(|(name, _)| *name == text);
         chosen.map(|(_, value)| *value).or_else(|| self.unknown(text, &names))
+    }
+
+    /// One of some words, which may have an amount behind them.
+    pub(super) fn word<T: FromStr<Err = WordError>>(&self) -> Option<T> {
+        let text = self.text()?;
+        match text.parse() {
+            Ok(found) => Some(found),
+            Err(WordError::Unknown(known)) => self.unknown(text, known),
+            Err(WordError::Amount(needed)) => self.wrong(format_args!("{needed},")),
+        }
     }
 
     /// Notes that `text` is none of `names`.

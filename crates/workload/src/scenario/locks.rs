@@ -1,11 +1,9 @@
 //! `[server.locks]`: what requests do at locks that are taken.
 
-use super::item::Item;
 use super::limits;
 use super::section::Section;
-use std::fmt;
 use std::time::Duration;
-use tailwater_core::duration::{format_duration, parse_duration};
+use tailwater_core::locks::LockPolicy;
 
 /// One rule for all locks of a server.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -25,64 +23,7 @@ pub struct Locks {
     pub hand_off: Duration,
 }
 
-/// What a request does that finds a lock taken.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum LockPolicy {
-    /// It waits for ever, and on sockets no request has a budget: nothing is measured, deducted or reported.
-    /// What budgets cost is the difference to `plain`. In simulation the same as `plain`.
-    Off,
-    /// It waits for ever.
-    Plain,
-    /// It is refused.
-    Try,
-    /// It gives up after so long.
-    Timed(Duration),
-    /// It is refused if it cannot afford the wait (Protego §3.2), and gives up when its budget ends.
-    Asqm,
-    /// The same as the paper's text has it: a check on entry, and no giving up.
-    AsqmPaper,
-    /// The same as the published code has it: an overdrawn budget is refused a free lock too.
-    AsqmArtifact,
-}
-
 pub(super) const KEYS: &[&str] = &["policy", "target", "budget", "hand_off"];
-const NAMES: &[(&str, LockPolicy)] = &[
-    ("off", LockPolicy::Off),
-    ("plain", LockPolicy::Plain),
-    ("try", LockPolicy::Try),
-    ("asqm", LockPolicy::Asqm),
-    ("asqm:paper", LockPolicy::AsqmPaper),
-    ("asqm:artifact", LockPolicy::AsqmArtifact),
-];
-
-impl LockPolicy {
-    /// Every way to spell one, for people.
-    pub const SPELLINGS: &'static str =
-        "off, plain, try, timed:50us, asqm, asqm:paper, asqm:artifact";
-
-    /// As scenario files spell it.
-    #[must_use]
-    pub fn parse(text: &str) -> Option<Self> {
-        if let Some((_, policy)) = NAMES.iter().find(|(name, _)| *name == text) {
-            return Some(*policy);
-        }
-        let after = parse_duration(text.strip_prefix("timed:")?).ok()?;
-        (!after.is_zero() && after <= limits::COST_MAX).then_some(Self::Timed(after))
-    }
-}
-
-impl fmt::Display for LockPolicy {
-    /// As scenario files spell it.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match NAMES.iter().find(|(_, policy)| policy == self) {
-            Some((name, _)) => f.write_str(name),
-            None => match self {
-                Self::Timed(after) => write!(f, "timed:{}", format_duration(*after)),
-                _ => f.write_str("asqm"),
-            },
-        }
-    }
-}
 
 impl Locks {
     pub(super) fn read(section: &Section<'_>) -> Self {
@@ -94,7 +35,7 @@ impl Locks {
                 section.name()
             ));
         }
-        let policy = section.item("policy").and_then(|item| policy(&item));
+        let policy = section.item("policy").and_then(|item| item.word());
         let hand_off = section.duration("hand_off", times.clone());
         Self {
             policy: policy.unwrap_or(LockPolicy::Asqm),
@@ -103,17 +44,4 @@ impl Locks {
             hand_off: hand_off.unwrap_or(Duration::from_nanos(200)),
         }
     }
-}
-
-/// A policy as scenario files spell it.
-pub(super) fn policy(item: &Item<'_>) -> Option<LockPolicy> {
-    let text = item.text()?;
-    if let Some(policy) = LockPolicy::parse(text) {
-        return Some(policy);
-    }
-    if text.starts_with("timed:") {
-        return item
-            .wrong("\"timed:\" with a duration above 0s and up to 1s, such as \"timed:50us\",");
-    }
-    item.unknown(text, &LockPolicy::SPELLINGS.split(", ").collect::<Vec<_>>())
 }

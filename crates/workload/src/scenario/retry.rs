@@ -32,7 +32,7 @@ pub enum FirstReplica {
     Own,
     /// Everybody's first is the first replica.
     Primary,
-    /// Where the client has the fewest requests that have not ended.
+    /// Where the client has the fewest requests that have not ended, and no pause was asked for.
     LeastLoaded,
 }
 

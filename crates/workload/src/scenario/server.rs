@@ -8,7 +8,7 @@ use super::section::{Section, section_of};
 use super::{Clients, ControllerSpec, application, limits, pinning};
 use crate::service::{Distribution, Service, Work};
 use std::time::Duration;
-use tailwater_core::threads::{Placement, Reception, ThreadsError};
+use tailwater_core::threads::{Placement, Reception};
 
 /// The server's threads, how they wait and place work, and what a request costs.
 #[derive(Clone, PartialEq, Debug)]
@@ -97,7 +97,7 @@ impl Server {
                  leave both out"
             ));
         }
-        let reception = section.item("reception").and_then(|item| reception(&item));
+        let reception = section.item("reception").and_then(|item| item.word());
         let paths = paths(section, callees);
         let application = application::read(section);
         let other = paths.is_some() || application.is_some();
@@ -182,25 +182,11 @@ fn service(section: &Section<'_>) -> (Service, Work) {
     (service, work)
 }
 
-fn reception(item: &Item<'_>) -> Option<Reception> {
-    let text = item.text()?;
-    threads(item, text, text.parse())
-}
-
 fn placement(item: &Item<'_>) -> Option<Placement> {
-    let text = item.text()?;
-    match threads(item, text, text.parse())? {
+    match item.word()? {
         Placement::Workers(count) if count as u64 > limits::THREADS_MAX => {
             item.wrong(format_args!("at most {} workers", limits::THREADS_MAX))
         }
         placement => Some(placement),
-    }
-}
-
-fn threads<T>(item: &Item<'_>, text: &str, parsed: Result<T, ThreadsError>) -> Option<T> {
-    match parsed {
-        Ok(found) => Some(found),
-        Err(ThreadsError::Unknown(known)) => item.unknown(text, known),
-        Err(ThreadsError::Amount(needed)) => item.wrong(format_args!("{needed},")),
     }
 }

@@ -27,7 +27,7 @@ pub struct Sim {
     /// What turning to a connection that has sent something costs the server beside that: its readiness, its
     /// read, its cold state. Once in each turn of a loop, so that it weighs more the more clients share the
     /// load. Default none.
-    pub connection: Duration,
+    pub connection_cost: Duration,
     /// Messages of one connection that are received in one turn of a loop cost what one does, and so do
     /// those that are sent over it. Default false: each costs as much.
     pub coalescing: bool,
@@ -83,7 +83,7 @@ impl Sim {
             receive: cost("receive", 1_700),
             send: cost("send", 2_700),
             shed: cost("shed", 1_000),
-            connection: cost("connection", 0),
+            connection_cost: cost("connection", 0),
             coalescing: section.item("coalescing").and_then(|it| it.truth()).unwrap_or(false),
             parse_every: cost("parse_every", 50_000),
             wake: section.choice("wake", WAKES).unwrap_or(Wake::Front),

@@ -1,6 +1,9 @@
 //! A smoothed mean of times.
 
 use super::OUTLIER;
+use crate::ewma;
+
+const GAIN: f64 = 1.0 / 32.0;
 
 /// A mean, smoothed over 32 samples, as a number that loses nothing where they are a few nanoseconds.
 #[derive(Clone, Copy, Debug, Default)]
@@ -14,7 +17,7 @@ impl Mean {
         let sample = sample_ns as f64;
         self.ns = Some(match self.ns {
             // Below a nanosecond a mean could not grow: eight times nothing is nothing.
-            Some(mean) => (mean + (sample.min(OUTLIER * mean.max(1.0)) - mean) / 32.0).max(0.0),
+            Some(mean) => ewma::after(mean, GAIN, sample.min(OUTLIER * mean.max(1.0))).max(0.0),
             None => sample,
         });
     }
@@ -26,5 +29,18 @@ impl Mean {
     /// At least one once there was a sample, and zero before.
     pub(super) fn ns(self) -> u64 {
         self.ns.map_or(0, |mean| mean.max(1.0) as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sample_counts_for_a_thirty_second() {
+        let mut mean = Mean::default();
+        mean.learn(3_200);
+        mean.learn(6_400);
+        assert_eq!(mean.ns(), 3_300);
     }
 }

@@ -11,7 +11,7 @@ use super::{
     LastCredit, Pools, RoundTrip, Signal, Trust,
 };
 use crate::catalog::family::{Built, Draft, Family, Profile};
-use crate::catalog::parse::{boolean, choice, duration, number, set, whole};
+use crate::catalog::parse::{boolean, choice, duration, duration_or_never, number, set, whole};
 use crate::catalog::{clients, settings::Key};
 use crate::site::Site;
 use std::sync::Arc;
@@ -175,10 +175,7 @@ pub(super) const POOL: &[Key<Draft<Config>>] = &[
     Key {
         name: "idle_after",
         help: "least silence after which a session counts as idle: never, or a duration",
-        apply: |draft, value| {
-            let after = if value == "never" { Ok(None) } else { duration(value).map(Some) };
-            set(&mut draft.server.idle_after, after)
-        },
+        apply: |draft, value| set(&mut draft.server.idle_after, duration_or_never(value)),
     },
     Key {
         name: "round_trip",

@@ -1,7 +1,6 @@
 use super::*;
 use crate::breakwater::Breakwater;
-use crate::server::Admission;
-use crate::server::Reached;
+use crate::server::{Admission, Echo, Reached};
 use tailwater_core::{Class, MethodId, Rng, Silent};
 
 const SLO: Duration = Duration::from_micros(200);
@@ -298,6 +297,21 @@ fn verdicts(classes: Option<f64>, told: bool) -> Vec<(bool, Verdict)> {
         }
     }
     verdicts
+}
+
+#[test]
+fn an_eighth_of_a_round_trip_counts_for_the_session_and_for_the_pool() {
+    let mut shard = own_shard(Config::paper(SLO, 1));
+    shard.on_open(Instant::ZERO, ID, &mut Silent);
+    let mut trip = |sent_us: u64, rtt_us| {
+        let sent = Instant::from_nanos(1_000 * sent_us);
+        shard.sessions[ID.index()].stamps.on_sent(sent);
+        let echo = Echo { stamp: sent.stamp(), hold: Duration::ZERO };
+        shard.on_echo(sent + Duration::from_micros(rtt_us), ID, echo);
+        [Duration::from_nanos(shard.sessions[ID.index()].rtt_ns), shard.pool.rtt()]
+    };
+    assert_eq!(trip(1, 10), [Duration::from_micros(10); 2]);
+    assert_eq!(trip(1_000, 90), [Duration::from_micros(20); 2]);
 }
 
 #[test]

@@ -3,10 +3,10 @@
 use super::BreakwaterShard;
 use crate::breakwater::classes::Classes;
 use crate::breakwater::config::{RoundTrip, Signal};
-use crate::breakwater::round_trips;
+use crate::ewma::ROUND_TRIP;
 use crate::server::{Arrival, Echo, Reason, Verdict};
 use std::time::Duration;
-use tailwater_core::{Instant, SessionId};
+use tailwater_core::{Instant, Nanos, SessionId};
 
 impl BreakwaterShard {
     /// A stamp came back: believed if it was sent to this session and has not come back before.
@@ -21,7 +21,7 @@ impl BreakwaterShard {
         let Some(rtt) = echo.rtt(now) else {
             return;
         };
-        session.rtt_ns = round_trips::smooth(session.rtt_ns, rtt);
+        session.rtt_ns = ROUND_TRIP.after_any(session.rtt_ns, rtt.nanos());
         let own = Duration::from_nanos(session.rtt_ns);
         match self.config().round_trip {
             RoundTrip::Smoothed => self.pool.on_rtt(rtt),

@@ -46,6 +46,21 @@ fn an_answer_to_a_cancelled_call_is_dropped_and_its_window_applies() {
     assert_eq!(peer.outstanding(), 2);
 }
 
+/// The choice of a replica went by the number of calls alone, and took one that was to be left in peace.
+#[test]
+fn a_pause_of_the_server_is_told_until_it_ends() {
+    let mut peer = Scripted::with_credits().greeted(1);
+    let id = peer.submit(0);
+    assert_eq!(peer.requests(), [id]);
+    let mut head = peer.head(id, 2);
+    head.grant.pause = Pause::of(Duration::from_micros(160));
+    assert!(!peer.session.calls().is_paused(peer.now));
+    peer.hear(ServerFrame::Response(Response { head, status: 0, payload: b"ok" })).unwrap();
+    assert!(peer.session.calls().is_paused(peer.now));
+    peer.pass(Duration::from_micros(160));
+    assert!(!peer.session.calls().is_paused(peer.now));
+}
+
 /// A17: a call that nobody wanted any more was sent and served.
 #[test]
 fn a_cancelled_call_that_waits_is_never_sent() {

@@ -152,13 +152,19 @@ pub(crate) struct FiguresOptions {
     /// Print what was compared as one JSON object.
     #[arg(long)]
     pub(crate) json: bool,
+    /// Plays every run with this many seeds: the table has medians, the lowest and the highest.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=SEEDS_MAX))]
+    pub(crate) seeds: u32,
     /// Simulations at a time; left out: one for each core. Each needs up to 700 MB.
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<usize>,
 }
 
+/// Of [`FiguresOptions::seeds`]: all of both papers then takes a day of one core.
+const SEEDS_MAX: i64 = 100;
+
 const FIGURES_HELP: &str = "All of Breakwater takes some ten minutes on two cores, --short some \
-    seconds. The same numbers come out whatever the number of cores. docs/figures.md discusses them.";
+    seconds, and each further seed as long again. The same numbers come out whatever the number of cores. docs/figures.md discusses them.";
 
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Driver {

@@ -16,7 +16,8 @@ pub fn spec(controller: &ControllerSpec) -> Spec {
 }
 
 /// How results call its profile: its label, or its departures in brackets behind it.
-pub(crate) fn profile(controller: &ControllerSpec) -> String {
+#[must_use]
+pub fn profile(controller: &ControllerSpec) -> String {
     let departures = controller.departures();
     match (&controller.label, departures.is_empty()) {
         (Some(label), _) => label.clone(),

@@ -8,6 +8,7 @@ const CORE: &[&str] = &["core"];
 const BUDGETS: &[&str] = &["core", "control"];
 const DRIVER: &[&str] = &["core", "control", "wire", "stats", "workload", "tune", "sync"];
 const SIMULATOR: &[&str] = &["core", "control", "stats", "workload", "experiment"];
+const FIGURES: &[&str] = &["core", "stats", "workload", "experiment", "report", "sim"];
 const SERVICE: &[&str] =
     &["core", "control", "wire", "stats", "workload", "tune", "sync", "rt", "load"];
 
@@ -28,6 +29,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("rt", DRIVER),
     ("experiment", &["core", "control", "stats", "workload"]),
     ("sim", SIMULATOR),
+    ("figures", FIGURES),
     ("load", SERVICE),
     ("suite", SERVICE),
     ("tailwater", SERVICE),

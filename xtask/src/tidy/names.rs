@@ -6,7 +6,7 @@ use crate::tree::Tree;
 const CONTROL: &str = "crates/control/src/";
 /// Quoted, it is an ordinary word too (`-x none`), and everywhere means that there is no controller.
 const ORDINARY: &str = "none";
-/// What speaks of given controllers: programs that compare them, and the publications' claims.
+/// What speaks of given controllers: programs that compare them.
 const SPEAKERS: &[&str] = &["tests/", "benches/", "fuzz/", "examples/"];
 
 /// No code names a controller outside its folder and tests. Presets, scenarios and documents are no code.
@@ -60,7 +60,7 @@ fn of_file(path: &str, text: &str, families: &[Family<'_>]) -> Vec<Problem> {
 
 fn speaks(path: &str) -> bool {
     SPEAKERS.iter().any(|folder| path.starts_with(folder))
-        || ["/tests/", "/figures/"].iter().any(|folder| path.contains(folder))
+        || path.contains("/tests/")
         || path.ends_with("/tests.rs")
 }
 

@@ -2,6 +2,7 @@
 
 mod ablations;
 mod classes;
+mod figures;
 mod hostile;
 mod side_by_side;
 mod tls;
@@ -15,6 +16,8 @@ pub(crate) fn draw(name: &str, result: &str) -> String {
         "classes" => classes::table(result),
         "controllers" => side_by_side::by_controller(result),
         "controllers-short" => side_by_side::by_demand(result),
+        "figures" => figures::table(result),
+        "figures-count" => figures::counts(result),
         "hostile" => hostile::table(result),
         "tls" => tls::table(result),
         _ => panic!("no table is called {name}"),

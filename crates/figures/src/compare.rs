@@ -1,0 +1,236 @@
+//! Ours beside theirs, number by number.
+
+use crate::data::{Claim, Figure, Unit};
+use crate::results::Results;
+use crate::tolerance;
+use serde::{Deserialize, Serialize};
+use std::fmt::Write as _;
+use tailwater_stats::result::Spread;
+
+/// Every number of the chosen figures.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Compared {
+    /// The version that compared.
+    pub tailwater: String,
+    /// How many seeds each run was played with.
+    pub seeds: u32,
+    /// Claim by claim, the one that is judged first.
+    pub rows: Vec<Row>,
+}
+
+/// One number of the text beside one of ours.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Row {
+    /// Whose text.
+    pub paper: String,
+    /// Which of its figures.
+    pub figure: u32,
+    /// Whose number ours is: the label of a controller.
+    pub subject: String,
+    /// What the number says.
+    pub what: String,
+    /// Where it stands.
+    pub place: String,
+    /// Of all values.
+    pub unit: Unit,
+    /// The publication's value.
+    pub theirs: f64,
+    /// When ours counts as the same.
+    pub asked: String,
+    /// The median over the seeds, the lowest and the highest; nothing where a seed has no number.
+    pub ours: Option<Spread>,
+    /// The text speaks of this subject. The others are shown beside it and not judged.
+    pub counted: bool,
+    /// Whether the median meets the claim; nothing where it is not counted or has no number.
+    pub met: Option<bool>,
+}
+
+impl Compared {
+    /// Asks every claim of every subject.
+    #[must_use]
+    pub fn new(figures: &[Figure], results: &Results) -> Self {
+        let claims = figures
+            .iter()
+            .flat_map(|figure| figure.claims.iter().map(move |claim| (figure, claim)));
+        let rows = claims.flat_map(|(figure, claim)| {
+            claim
+                .subjects()
+                .map(move |(subject, counted)| row(figure, claim, (subject, counted), results))
+        });
+        Self {
+            tailwater: env!("CARGO_PKG_VERSION").into(),
+            seeds: results.seeds,
+            rows: rows.collect(),
+        }
+    }
+
+    /// The numbers, and how many claims are met: for the terminal and for a file.
+    #[must_use]
+    pub fn markdown(&self) -> String {
+        format!("{}\n{}", self.table(), self.counts())
+    }
+
+    /// A row for each number, in Markdown.
+    #[must_use]
+    pub fn table(&self) -> String {
+        let range = if self.seeds > 1 { ", median [lowest–highest]" } else { "" };
+        let mut text = format!(
+            "| figure | number in the text | of | theirs | asked | ours{range} | met |\n\
+             |---|---|---|---|---|---|---|\n"
+        );
+        for row in &self.rows {
+            let _ = writeln!(
+                text,
+                "| {} {} | {} ({}) | {} | {} | {} | {} | {} |",
+                row.paper,
+                row.figure,
+                row.what,
+                row.place,
+                row.subject,
+                with_unit(number(row.theirs), row.unit),
+                row.asked,
+                row.shown(self.seeds),
+                row.verdict(),
+            );
+        }
+        text
+    }
+
+    /// How many claims of each publication are met, in Markdown.
+    #[must_use]
+    pub fn counts(&self) -> String {
+        let mut papers: Vec<&str> = self.rows.iter().map(|row| row.paper.as_str()).collect();
+        papers.dedup();
+        let mut text =
+            String::from("| claims of | judged | met | without a number |\n|---|---|---|---|\n");
+        for paper in papers {
+            let judged = || self.rows.iter().filter(|row| row.paper == paper && row.counted);
+            let met = judged().filter(|row| row.met == Some(true)).count();
+            let silent = judged().filter(|row| row.met.is_none()).count();
+            let _ = writeln!(text, "| {paper} | {} | {met} | {silent} |", judged().count());
+        }
+        text
+    }
+}
+
+impl Row {
+    fn shown(&self, seeds: u32) -> String {
+        let Some(ours) = self.ours else {
+            return "–".into();
+        };
+        let median = with_unit(number(ours.median), self.unit);
+        if seeds == 1 {
+            return median;
+        }
+        format!("{median} [{}–{}]", number(ours.min), number(ours.max))
+    }
+
+    const fn verdict(&self) -> &'static str {
+        match (self.counted, self.met) {
+            (false, _) => "",
+            (true, Some(true)) => "yes",
+            (true, Some(false)) => "**no**",
+            (true, None) => "no number",
+        }
+    }
+}
+
+fn row(figure: &Figure, claim: &Claim, (subject, counted): (&str, bool), results: &Results) -> Row {
+    let values: Option<Vec<f64>> =
+        (0..results.seeds).map(|seed| claim.measure.value(results, subject, seed)).collect();
+    let in_unit = |values: Vec<f64>| {
+        let values: Vec<f64> =
+            values.into_iter().map(|value| claim.unit.from_quantity(value)).collect();
+        Spread::of(&values)
+    };
+    let ours = values.map(in_unit);
+    let met = |ours: Spread| tolerance::is_met(claim.unit, claim.bound, claim.theirs, ours.median);
+    Row {
+        paper: figure.paper.clone(),
+        figure: figure.number,
+        subject: subject.into(),
+        what: claim.what.clone(),
+        place: claim.place.clone(),
+        unit: claim.unit,
+        theirs: claim.theirs,
+        asked: tolerance::asked(claim.unit, claim.bound),
+        ours,
+        counted,
+        met: ours.filter(|_| counted).map(met),
+    }
+}
+
+fn with_unit(number: String, unit: Unit) -> String {
+    format!("{number} {unit}")
+}
+
+/// Three digits, and no more decimals than two.
+fn number(value: f64) -> String {
+    let decimals = match value.abs() {
+        size if size >= 100.0 || size == 0.0 => 0,
+        size if size >= 10.0 => 1,
+        _ => 2,
+    };
+    let text = format!("{value:.decimals$}");
+    if !text.contains('.') {
+        return text;
+    }
+    text.trim_end_matches('0').trim_end_matches('.').into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tailwater_stats::result::Run;
+
+    const FIGURE: &str = "paper = \"p\"\nnumber = 1\ntitle = \"t\"\nscenarios = [\"s\"]\n\
+        [[claim]]\nwhat = \"goodput\"\nplace = \"§1\"\ntheirs = 801\nunit = \"k/s\"\nof = \"a\"\nbeside = [\"b\", \"c\"]\n\
+        measure = { scenario = \"s\", read = { run = \"goodput\" } }\n";
+
+    fn compared(of_a: [f64; 3]) -> Compared {
+        let run = |profile: &str, repetition, krps| Run {
+            profile: profile.into(),
+            repetition,
+            goodput_rps: krps * 1e3,
+            ..Run::default()
+        };
+        let mut runs: Vec<Run> = (0..).zip(of_a).map(|(seed, krps)| run("a", seed, krps)).collect();
+        runs.extend((0..).zip(of_a).map(|(seed, krps)| run("b", seed, krps)));
+        runs.push(run("c", 0, 801.0));
+        let figure: Figure = toml::from_str(FIGURE).expect("it is a figure");
+        Compared::new(&[figure], &Results::of("s", runs))
+    }
+
+    #[test]
+    fn the_median_decides_and_the_spread_is_shown() {
+        let met = compared([700.0, 810.0, 820.0]);
+        assert_eq!(met.rows[0].met, Some(true));
+        assert_eq!(met.rows[0].ours, Some(Spread { min: 700.0, median: 810.0, max: 820.0 }));
+        assert!(met.table().contains("| 810 k/s [700–820] | yes |"), "{}", met.table());
+        let missed = compared([700.0, 710.0, 820.0]);
+        assert_eq!(missed.rows[0].met, Some(false));
+        assert!(missed.table().contains("| 710 k/s [700–820] | **no** |"), "{}", missed.table());
+        assert!(missed.counts().contains("| p | 1 | 0 | 0 |"), "{}", missed.counts());
+    }
+
+    #[test]
+    fn what_is_shown_beside_is_not_judged_and_a_missing_seed_is_no_number() {
+        let found = compared([801.0; 3]);
+        assert_eq!(found.rows[1].met, None);
+        assert_eq!(found.rows[2].ours, None);
+        assert!(found.counts().contains("| p | 1 | 1 | 0 |"), "{}", found.counts());
+    }
+
+    #[test]
+    fn what_was_compared_can_be_read_again() {
+        let found = compared([801.0, 805.0, 809.0]);
+        let text = serde_json::to_string(&found).expect("it is written");
+        assert_eq!(serde_json::from_str::<Compared>(&text).expect("it is read"), found);
+    }
+
+    #[test]
+    fn numbers_have_three_digits() {
+        let shown = [0.0, 0.666, 5.7, 17.53, 801.4, 1_580.0].map(number);
+        assert_eq!(shown, ["0", "0.67", "5.7", "17.5", "801", "1580"]);
+    }
+}

@@ -1,0 +1,58 @@
+//! What was simulated.
+
+use tailwater_stats::result::{Experiment, Run};
+use tailwater_stats::summarise;
+use tailwater_workload::Scenario;
+
+/// The runs of every scenario that was played.
+#[derive(Debug)]
+pub struct Results {
+    pub(crate) seeds: u32,
+    pub(crate) played: Vec<Played>,
+}
+
+/// One scenario.
+#[derive(Debug)]
+pub(crate) struct Played {
+    pub(crate) name: String,
+    pub(crate) seed: u64,
+    /// By configuration, then controller, then repetition.
+    pub(crate) runs: Vec<Run>,
+}
+
+impl Played {
+    pub(crate) fn begin(scenario: &Scenario) -> Self {
+        Self { name: scenario.name.clone(), seed: scenario.seed, runs: Vec::new() }
+    }
+}
+
+impl Results {
+    /// The runs of a scenario of this name; none when it was not played.
+    pub(crate) fn runs(&self, scenario: &str) -> &[Run] {
+        let played = self.played.iter().find(|played| played.name == scenario);
+        played.map(|played| played.runs.as_slice()).unwrap_or_default()
+    }
+
+    /// As experiments, with every number.
+    #[must_use]
+    pub fn experiments(&self) -> Vec<Experiment> {
+        let experiment = |played: &Played| Experiment {
+            scenario: played.name.clone(),
+            driver: "sim".into(),
+            seed: played.seed,
+            capacity_rps: played.runs.first().map_or(0.0, |run| run.capacity_rps),
+            slo_us: played.runs.first().map_or(0.0, |run| run.slo_us),
+            runs: played.runs.clone(),
+            summary: summarise(&played.runs),
+            ..Experiment::default()
+        };
+        self.played.iter().map(experiment).collect()
+    }
+
+    /// One scenario's, of as many seeds as the runs have.
+    #[cfg(test)]
+    pub(crate) fn of(name: &str, runs: Vec<Run>) -> Self {
+        let seeds = runs.iter().map(|run| run.repetition + 1).max().unwrap_or(1);
+        Self { seeds, played: vec![Played { name: name.into(), seed: 1, runs }] }
+    }
+}

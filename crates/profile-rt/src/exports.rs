@@ -107,6 +107,11 @@ extern "C" fn tw_rt_exit() {
 }
 
 #[unsafe(no_mangle)]
+extern "C" fn tw_rt_cut_short() {
+    crate::session::cut_short();
+}
+
+#[unsafe(no_mangle)]
 extern "C" fn tw_rt_forks() {
     crate::session::forks();
 }

@@ -153,9 +153,9 @@ impl Scanner {
                 now = self.doze(now, nap);
             }
         }
-        // Whoever came last may have left marks.
+        // Whoever came last may have left marks, and who ends the process is in its last calls.
         now = self.adopt(now);
-        now = self.round(now);
+        now = self.catch_up(now);
         self.finish(now);
     }
 
@@ -193,6 +193,16 @@ impl Scanner {
         after
     }
 
+    /// Looks at every thread once more, whatever that costs it. Returns the clock's last reading.
+    fn catch_up(&mut self, before: Ticks) -> Ticks {
+        let mut now = before;
+        for Watched { id, eye, watch, .. } in &mut self.watched {
+            now = watch.scan.catch_up(now, eye, &mut self.gaps, &mut self.ended);
+            self.batch.extend(self.ended.drain(..).map(|ended| Item::Call(*id, ended)));
+        }
+        now
+    }
+
     /// Finds out who came and who went. Returns the clock's last reading.
     fn adopt(&mut self, now: Ticks) -> Ticks {
         let header = self.arena.header();
@@ -219,13 +229,10 @@ impl Scanner {
     /// Before a library goes: looks at everything once more, so that its calls are told before that.
     /// Returns the clock's last reading.
     fn let_library_go(&mut self, descs: Range<u64>, at: Ticks, before: Ticks) -> Ticks {
-        let mut now = before;
-        let mut standing = Vec::new();
-        for Watched { id, eye, watch, .. } in &mut self.watched {
-            now = watch.scan.catch_up(now, eye, &mut self.gaps, &mut self.ended);
-            self.batch.extend(self.ended.drain(..).map(|ended| Item::Call(*id, ended)));
-            standing.extend(watch.scan.descs().filter(|desc| descs.contains(desc)));
-        }
+        let now = self.catch_up(before);
+        let scans = self.watched.iter().map(|watched| &watched.watch.scan);
+        let mut standing: Vec<u64> =
+            scans.flat_map(ThreadScan::descs).filter(|desc| descs.contains(desc)).collect();
         // A library that is closed has none; one of a process that exits may.
         standing.sort_unstable();
         standing.dedup();

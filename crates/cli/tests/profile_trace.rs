@@ -255,3 +255,11 @@ fn a_trace_without_locks_says_which_are_known() {
     let text = head(&trace("lockless.trace", &records, 0), &["--locks"]);
     assert!(text.contains("No wait for a lock of pthreads is in the trace"), "{text}");
 }
+
+#[test]
+fn children_of_the_program_are_told_of() {
+    use tailwater_profile::record::{Loss, LossKind};
+    let forks = Record::Loss(Loss { thread: None, kind: LossKind::Children, count: 3 });
+    let text = head(&trace("children.trace", &[fig1(), vec![forks]].concat(), 0), &[]);
+    assert!(text.contains("3 processes were forked"), "{text}");
+}

@@ -119,6 +119,9 @@ extern "C" fn tw_rt_forks() {
 #[unsafe(no_mangle)]
 extern "C" fn tw_rt_has_forked() {
     drop(crate::session::has_forked());
+    if crate::session::is_recording() {
+        crate::child::is_born();
+    }
 }
 
 #[unsafe(no_mangle)]

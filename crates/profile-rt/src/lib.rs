@@ -21,6 +21,7 @@ mod stacks;
 mod maps;
 mod unwind;
 mod forked;
+mod child;
 mod event;
 mod ring;
 mod waits;

@@ -7,7 +7,7 @@ use crate::filter::Filter;
 use crate::names::{Known, Names};
 use crate::scan::Ended;
 use crate::scanner::Item;
-use crate::{clock, session, shim, survivors, waits};
+use crate::{child, clock, session, shim, survivors, waits};
 use std::collections::HashMap;
 use std::io::{self, Write};
 use std::ops::Range;
@@ -245,6 +245,7 @@ impl<W: Write> Output<W> {
         let denied = self.arena.header().denied.load(Relaxed);
         self.lost(None, LossKind::Threads, denied.saturating_sub(self.denied));
         self.denied = denied;
+        self.lost(None, LossKind::Children, child::take_born());
         self.look_for_modules();
     }
 

@@ -9,12 +9,12 @@ use crate::scan::Costs;
 use crate::scanner::{BATCHES_MAX, Item, Scanner, Times};
 use crate::settings::Settings;
 use crate::shim::{self, Stage};
-use crate::threads;
 use crate::trace_file::{self, Programs};
+use crate::{child, threads};
 use rustix::thread::{sched_getaffinity, sched_getcpu, set_current_timer_slack};
 use std::io;
 use std::num::NonZeroU64;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicU32};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -41,6 +41,8 @@ static RUNNING: Mutex<Option<Running>> = Mutex::new(None);
 struct Running {
     /// The process that they run in: a forked child has a copy of this, and not of them.
     pid: u32,
+    /// Where to, and how: a child that is recorded after it does the same.
+    asked: (PathBuf, Settings),
     programs: Programs,
     scanner: JoinHandle<()>,
     output: JoinHandle<io::Result<()>>,
@@ -102,6 +104,7 @@ pub(crate) fn start(path: &Path) -> io::Result<()> {
 
 /// Ends the recording and completes the file.
 pub(crate) fn stop() -> io::Result<()> {
+    child::forget();
     let running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner).take();
     let Some(running) = running else { return Ok(()) };
     if running.pid != std::process::id() {
@@ -196,10 +199,11 @@ pub(crate) fn has_forked() -> Option<Box<Kept>> {
     (!kept.is_null()).then(|| unsafe { Box::from_raw(kept.cast()) })
 }
 
-/// This is a fork's child: its only thread goes on in an arena of its own. It does not record
-/// unless it starts to.
+/// This is a fork's child: its only thread goes on in an arena of its own. It does not record yet.
 pub(crate) fn forked() {
-    RECORDING.store(false, Relaxed);
+    // Its parent may be a child that had not begun.
+    let is_recorded = RECORDING.swap(false, Relaxed) | child::forget();
+    child::take_born();
     STARTED.store(0, Relaxed);
     shim::set_lock_threshold(u64::MAX);
     let Some(arena) = arena() else { return };
@@ -215,6 +219,21 @@ pub(crate) fn forked() {
     shim::set_stage(stage);
     if let Some(kept) = kept {
         kept.restore(&arena);
+    }
+    // A fork in the middle of start or stop leaves the lock taken for ever.
+    let asked = RUNNING.try_lock().ok().and_then(|running| Some(running.as_ref()?.asked.clone()));
+    if let (true, Some((path, settings))) = (is_recorded, asked) {
+        child::record_later(path, settings);
+    }
+}
+
+/// A fork's child records from now on.
+pub(crate) fn go_on(path: &Path, settings: &Settings) {
+    match begin(path, settings) {
+        // It has begun by itself.
+        Err(error) if error.raw_os_error() == Some(EALREADY) => {}
+        Err(error) => complain(&format!("cannot record a child to {}: {error}", path.display())),
+        Ok(()) => {}
     }
 }
 
@@ -276,7 +295,8 @@ fn launch(arena: Arena, path: &Path, settings: &Settings, pid: u32) -> io::Resul
     let scanner = start_scanner(arena, settings, header.clock.ticks, to, emptied)?;
     RECORDING.store(true, Relaxed);
     shim::set_lock_threshold((settings.lock_ns.saturating_mul(us) / 1000).min(u64::MAX - 1));
-    Ok(Running { pid, programs, scanner, output })
+    let asked = (path.to_owned(), settings.clone());
+    Ok(Running { pid, asked, programs, scanner, output })
 }
 
 /// What looks cost here, and by which process that was measured. A child of `fork` goes by it, since the thread that

@@ -8,11 +8,11 @@ use super::reading::Trace;
 use super::running::{exit_code, run};
 use crate::failure::Failure;
 use clap::Args;
-use place::make_room;
+use place::{beside, make_room};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 use tailwater_profile::clock::Clocks;
 use tailwater_profile::quality::Quality;
 use tailwater_profile::record::Record;
@@ -53,9 +53,9 @@ pub(crate) struct RecordOptions {
 pub(super) fn record(options: &RecordOptions) -> Result<(), Failure> {
     make_room(&options.output)?;
     let trace = std::path::absolute(&options.output).map_err(Failure::usage)?;
-    let began = Instant::now();
+    let (began, since) = (Instant::now(), SystemTime::now());
     let status = run(&mut command(options, &trace))?;
-    let concluded = conclude(options, began.elapsed());
+    let concluded = conclude(options, began.elapsed(), since);
     match (exit_code(status), concluded) {
         (0, concluded) => concluded.map(|text| tell(&text)),
         (code, concluded) => {
@@ -78,7 +78,7 @@ fn command(options: &RecordOptions, trace: &Path) -> Command {
 }
 
 /// What was recorded, in words.
-fn conclude(options: &RecordOptions, took: Duration) -> Result<String, Failure> {
+fn conclude(options: &RecordOptions, took: Duration, since: SystemTime) -> Result<String, Failure> {
     let program = options.command.first().map(OsString::as_os_str).unwrap_or_default();
     if !options.output.exists() {
         return Err(Failure::work(nothing(program)));
@@ -93,7 +93,7 @@ fn conclude(options: &RecordOptions, took: Duration) -> Result<String, Failure> 
     let Tally { clocks, mut quality, records, calls, waits, threads } = tally;
     quality.end(&ending, clocks.rate());
     Ok(format!(
-        "{}: {} calls, {} waits and {} threads in {}; {} bytes ({:.1} MB/s).\n{}",
+        "{}: {} calls, {} waits and {} threads in {}; {} bytes ({:.1} MB/s).\n{}{}",
         options.output.display(),
         count(calls),
         count(waits),
@@ -102,6 +102,7 @@ fn conclude(options: &RecordOptions, took: Duration) -> Result<String, Failure> 
         count(size),
         size as f64 / 1e6 / took.as_secs_f64().max(1e-9),
         footer(records, clocks.rate(), &quality),
+        beside(&options.output, since),
     ))
 }
 

@@ -3,7 +3,10 @@
 
 mod profiled;
 
-use profiled::{Recorded, alone, folder, record_program, succeeds, text, tools};
+use profiled::{
+    Recorded, alone, folder, on_one_core, record_program, record_with, succeeds, text, tools,
+};
+use rustix::thread::{CpuSet, sched_getaffinity};
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -121,4 +124,22 @@ fn a_trace_that_cannot_be_written_is_told_before_the_program_starts() {
     let done = record.args(["-c", "exit 7"]).output().expect("it starts");
     assert_eq!(code(&done), 7, "a program that cannot be recorded keeps its code");
     assert!(text(&done.stderr).contains("profile build"), "{}", text(&done.stderr));
+}
+
+#[test]
+fn the_scanner_runs_where_it_is_told() {
+    let _alone = alone();
+    let allowed = sched_getaffinity(None).expect("the cores of this process");
+    let cpus: Vec<String> = (0..CpuSet::MAX_CPU)
+        .filter(|cpu| allowed.is_set(*cpu))
+        .map(|cpu| cpu.to_string())
+        .collect();
+    let last = cpus.last().expect("a core");
+    let folder = folder("placed");
+    let mut record = record_with(&folder, &["--scanner-cpu", last, "--cpu", "25%"], ends());
+    let done = on_one_core(|| bounded(record.args(["place", last])));
+    assert_eq!(code(&done), 0, "{}", text(&done.stderr));
+    let done =
+        record_with(&folder, &["--scanner-cpu", "9999"], ends()).output().expect("it starts");
+    assert_eq!(code(&done), 2);
 }

@@ -11,7 +11,7 @@ use crate::settings::Settings;
 use crate::shim::{self, Stage};
 use crate::trace_file::{self, Programs};
 use crate::{child, threads};
-use rustix::thread::{sched_getaffinity, sched_getcpu, set_current_timer_slack};
+use rustix::thread::{sched_getcpu, set_current_timer_slack};
 use std::io;
 use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
@@ -311,9 +311,8 @@ fn start_scanner(
     emptied: Receiver<Vec<Item>>,
 ) -> io::Result<JoinHandle<()>> {
     let us = clock::ticks_per_us();
-    let budget = settings.budget;
-    let busy = sched_getcpu();
-    let shares_core = sched_getaffinity(None).is_ok_and(|allowed| allowed.count() == 1);
+    let Settings { budget, cpu, scanner_cpu, .. } = *settings;
+    let (busy, shares_core) = (sched_getcpu(), threads::share_a_core(scanner_cpu));
     let pid = std::process::id();
     let known = COSTS.try_lock().ok().and_then(|costs| *costs);
     let known = known.filter(|(measured_by, _)| *measured_by != pid).map(|(_, costs)| costs);
@@ -321,7 +320,7 @@ fn start_scanner(
     let rig_too = rig.clone();
     let scan = move || {
         STARTED.fetch_add(1, Release);
-        threads::move_off(busy);
+        threads::place(scanner_cpu, busy);
         let costs = match known {
             _ if shares_core => Costs::NONE,
             Some(costs) => costs,
@@ -332,7 +331,7 @@ fn start_scanner(
         }
         // Or naps would be half as long again. Best effort.
         let _ = set_current_timer_slack(NonZeroU64::new(1));
-        let times = Times { us, costs, budget, began, shares_core };
+        let times = Times { us, costs, budget, cpu, began, shares_core };
         Scanner::new(arena, times, to, emptied).run(&STOP);
         if OUTLIVED.load(Relaxed) {
             end_last();

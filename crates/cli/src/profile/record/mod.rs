@@ -17,7 +17,7 @@ use tailwater_profile::clock::Clocks;
 use tailwater_profile::quality::Quality;
 use tailwater_profile::record::Record;
 use tailwater_report::{count, time};
-use values::{duration, share};
+use values::{core_share, duration, processor, share};
 
 /// The section that the pass fills; any program that was built with it has the name in its file.
 const SECTION: &[u8] = b"\0tw_desc\0";
@@ -32,6 +32,14 @@ pub(crate) struct RecordOptions {
     /// fewer calls, more slows the program down.
     #[arg(long, default_value = "5%", value_parser = share)]
     budget: f64,
+    /// The share of a core that the scanner itself may take, such as 25%: less leaves more to a program that has
+    /// as many threads as there are cores, and makes the bounds of times wider.
+    #[arg(long, default_value = "100%", value_parser = core_share)]
+    cpu: f64,
+    /// The processor that the scanner runs on, by its number, as in `taskset -c`: one that the program does not
+    /// use. Without it, any that the program may use.
+    #[arg(long, value_name = "CPU", value_parser = processor)]
+    scanner_cpu: Option<usize>,
     /// The shortest wait for a lock that is recorded.
     #[arg(long, value_name = "TIME", default_value = "1us", value_parser = duration)]
     lock_threshold: Duration,
@@ -71,6 +79,10 @@ fn command(options: &RecordOptions, trace: &Path) -> Command {
     command.args(arguments).env("TAILWATER_PROFILE_OUT", trace);
     command.env("TAILWATER_PROFILE_BUDGET", options.budget.to_string());
     command.env("TAILWATER_PROFILE_LOCK_NS", options.lock_threshold.as_nanos().to_string());
+    command.env("TAILWATER_PROFILE_CPU", options.cpu.to_string());
+    if let Some(cpu) = options.scanner_cpu {
+        command.env("TAILWATER_PROFILE_SCANNER_CPU", cpu.to_string());
+    }
     if let Some(filter) = &options.filter {
         command.env("TAILWATER_PROFILE_FUNCTIONS", filter);
     }

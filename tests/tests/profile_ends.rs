@@ -4,7 +4,8 @@
 mod profiled;
 
 use profiled::{
-    Recorded, alone, folder, on_one_core, record_program, record_with, succeeds, text, tools,
+    Recorded, alone, folder, in_time, on_one_core, record_program, record_with, succeeds, text,
+    tools,
 };
 use rustix::thread::{CpuSet, sched_getaffinity};
 use std::os::unix::process::ExitStatusExt as _;
@@ -142,4 +143,19 @@ fn the_scanner_runs_where_it_is_told() {
     let done =
         record_with(&folder, &["--scanner-cpu", "9999"], ends()).output().expect("it starts");
     assert_eq!(code(&done), 2);
+}
+
+#[test]
+fn callers_stay_during_their_tail_calls_where_that_is_asked_for() {
+    let _alone = alone();
+    let built = folder("tails").join("ends");
+    let line = "$CC -O2 -o $0 $1";
+    let mut build = tools().build(&["--keep-tail-callers"], &["sh", "-c", line]);
+    succeeds(build.arg(&built).arg(tools().sources().join("ends.c")));
+    in_time(1000, |rounds| {
+        let folder = folder("tail");
+        succeeds(record_program(&folder, &built).args(["tails", rounds]));
+        let recorded = Recorded::read(&folder.join("x.trace"));
+        recorded.calls("tail_caller").next().is_some().then_some(())
+    });
 }

@@ -38,6 +38,11 @@ pub(crate) struct BuildOptions {
     /// build all anew; cargo does by itself.
     #[arg(long)]
     fibers: bool,
+    /// Keep a function's frame while what it calls last runs. Without this, a function that ends in a tail call is
+    /// gone by then, and in no table if it does nothing else. Calls that are no loops any more take stack: a
+    /// program that recurses by them may run out of it. After a change, build all anew; cargo does by itself.
+    #[arg(long)]
+    keep_tail_callers: bool,
     /// How the plugin gets at Rust code; without it, by `lto` where CMD is cargo.
     #[arg(long, value_enum)]
     rust_route: Option<RustRoute>,
@@ -70,15 +75,17 @@ pub(crate) fn build(options: &BuildOptions) -> Result<(), Failure> {
     for part in [installed.plugin(), installed.object()] {
         read(&part)?.hash(&mut decides);
     }
-    (options.whole, options.fibers).hash(&mut decides);
+    (options.whole, options.fibers, options.keep_tail_callers).hash(&mut decides);
     if let Some(filter) = &options.filter {
         read(filter)?.hash(&mut decides);
         let path = std::path::absolute(filter).map_err(|error| unreadable(filter, &error))?;
         command.env("TAILWATER_PROFILE_FILTER", path);
     }
-    for (wanted, name) in
-        [(options.whole, "TAILWATER_PROFILE_WHOLE"), (options.fibers, "TAILWATER_PROFILE_FIBERS")]
-    {
+    for (wanted, name) in [
+        (options.whole, "TAILWATER_PROFILE_WHOLE"),
+        (options.fibers, "TAILWATER_PROFILE_FIBERS"),
+        (options.keep_tail_callers, "TAILWATER_PROFILE_KEEP_TAIL_CALLERS"),
+    ] {
         if wanted {
             command.env(name, "1");
         }

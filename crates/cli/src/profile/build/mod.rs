@@ -7,7 +7,9 @@
 mod installed;
 mod rust;
 mod wrapper;
+mod tally;
 
+use super::running::{exit_code, run};
 use crate::failure::Failure;
 use clap::{Args, ValueEnum};
 use installed::Installed;
@@ -16,6 +18,7 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
+use tally::Tally;
 
 /// What clang's tools are called: the plugin fits one major version only.
 const LLVM: u32 = 22;
@@ -60,7 +63,7 @@ pub(crate) enum RustRoute {
     Bootstrap,
 }
 
-/// Becomes the build.
+/// Runs the build, and ends with its exit code.
 pub(crate) fn build(options: &BuildOptions) -> Result<(), Failure> {
     let installed = Installed::find()?;
     installed.check()?;
@@ -94,8 +97,23 @@ pub(crate) fn build(options: &BuildOptions) -> Result<(), Failure> {
     if let Some(route) = options.rust_route.or(is_cargo.then_some(RustRoute::Lto)) {
         command.envs(rust::variables(route, &installed, &compilers, decides.finish())?);
     }
-    let error = command.exec();
-    Err(Failure::usage(format!("could not start {}: {error}", program.display())))
+    let tally = Tally::begin()?;
+    let (name, path) = tally.variable();
+    let status = run(command.env(name, path))?;
+    let verdict = tally.verdict(program);
+    drop(tally);
+    match (exit_code(status), verdict) {
+        (0, Some(verdict)) => tell(&verdict),
+        (0, None) => {}
+        (code, _) => std::process::exit(code),
+    }
+    Ok(())
+}
+
+/// On standard error: the build's own output belongs to the build.
+#[expect(clippy::print_stderr, reason = "programs may")]
+fn tell(text: &str) {
+    eprintln!("{text}");
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, Failure> {
@@ -119,6 +137,7 @@ pub(crate) fn as_compiler() -> Option<ExitCode> {
 
 fn compile(language: wrapper::Language, arguments: &[OsString]) -> Result<(), Failure> {
     let installed = Installed::find()?;
+    tally::count(arguments);
     let clang = language.clang();
     let error = Command::new(&clang).args(wrapper::extend(arguments, &installed)).exec();
     Err(installed::missing(&clang, "clang-22", &error))

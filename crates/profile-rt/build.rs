@@ -5,7 +5,7 @@ fn main() {
     println!("cargo::rerun-if-changed=include");
     // Initial-exec is what both want: linkers relax it to local-exec in a program.
     cc::Build::new()
-        .files(["src/shim/shim.c", "src/shim/interpose.c"])
+        .files(["src/shim/shim.c", "src/shim/interpose.c", "src/shim/ends.c"])
         .include("include")
         .include("src/shim")
         .opt_level(2)

@@ -1,16 +1,15 @@
 #include "Places.h"
 
+#include "Environment.h"
 #include "llvm/IR/IntrinsicInst.h"
-#include "llvm/Support/CommandLine.h"
 
 using namespace llvm;
 using namespace tailwater;
 
 namespace {
 
-cl::opt<bool> KeepTailCallers(
-    "tw-profile-keep-tail-callers",
-    cl::desc("Keep a caller's frame during its tail calls; they then use machine stack"));
+/// A caller's frame stays during its tail calls, which then use machine stack.
+bool keepsTailCallers() { return isSet("TAILWATER_PROFILE_KEEP_TAIL_CALLERS"); }
 
 /// A call that may reuse our machine frame: popping after it would take that position from it, and
 /// programs that recurse so would run out of stack.
@@ -61,7 +60,7 @@ void findCalls(BasicBlock &Block, const CallInst *Last, Places &Found) {
 } // namespace
 
 Places tailwater::findPlaces(Function &F, const Region &Framed) {
-  bool NoTailCalls = KeepTailCallers || F.getFnAttribute("disable-tail-calls").getValueAsBool();
+  bool NoTailCalls = keepsTailCallers() || F.getFnAttribute("disable-tail-calls").getValueAsBool();
   Places Found;
   for (BasicBlock *Last : Framed.Last)
     Found.Leaves.push_back(Last->getTerminator());

@@ -5,6 +5,7 @@
 
 #include "ShadowStack.h"
 #include "Descriptor.h"
+#include "Environment.h"
 #include "Names.h"
 #include "Places.h"
 
@@ -20,8 +21,6 @@ using namespace llvm;
 using namespace tailwater;
 
 namespace {
-
-bool isSet(StringRef Name) { return sys::Process::GetEnv(Name).value_or("") == "1"; }
 
 /// Every call pushes, on paths that neither call nor loop too.
 bool wantsWhole() { return isSet("TAILWATER_PROFILE_WHOLE"); }

@@ -159,6 +159,33 @@ fn configure_finds_the_compilers_and_make_uses_them() {
     });
 }
 
+#[test]
+fn a_build_that_names_its_own_compiler_is_told_of_and_what_is_named_then_works() {
+    let _alone = alone();
+    let folder = folder("named");
+    let source = tools().sources().join("ends.c");
+    let include = tools().home().join("include");
+    let makefile = format!(
+        "CC = cc\nends: {0}\n\t$(CC) -O2 -I{1} -o ends {0} -pthread\n",
+        source.display(),
+        include.display()
+    );
+    std::fs::write(folder.join("Makefile"), makefile).expect("a Makefile");
+    let done = succeeds(tools().build(&[], &["make"]).current_dir(&folder));
+    let said = text(&done.stderr);
+    let words = "tailwater profile build -- make -B CC=tailwater-cc CXX=tailwater-c++";
+    assert!(said.contains(words), "{said}");
+    let made = ["make", "-B", "CC=tailwater-cc", "CXX=tailwater-c++"];
+    let done = succeeds(tools().build(&[], &made).current_dir(&folder));
+    assert!(!text(&done.stderr).contains("none of our compilers"), "{}", text(&done.stderr));
+    let program = folder.join("ends");
+    let done = record_program(&folder, &program).arg("_exit").output().expect("it starts");
+    assert_eq!(done.status.code(), Some(7), "{}", text(&done.stderr));
+    assert!(called(&Recorded::read(&folder.join("x.trace"))).contains("last_words"));
+    let failed = tools().build(&[], &["sh", "-c", "exit 3"]).output().expect("it starts");
+    assert_eq!(failed.status.code(), Some(3));
+}
+
 /// crates/profile-rt/examples/requests.rs by a route, recorded until a function is seen.
 fn rust(route: &str, sought: &str) -> Recorded {
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("profile-rust").join(route);

@@ -270,7 +270,7 @@ fn a_thousand_threads_come_and_go_twice() {
 }
 
 #[test]
-fn a_forked_child_runs_unrecorded_and_a_new_program_records_beside() {
+fn a_forked_child_that_stops_is_not_recorded_and_a_new_program_is_beside() {
     let _alone = alone();
     let folder = in_time(3, |ms| {
         let folder = folder("family");

@@ -194,3 +194,72 @@ fn what_is_no_trace_is_refused_with_what_to_do() {
     let message = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(message.contains("tailwater profile record"), "{message}");
 }
+
+fn function(id: u32, name: &str) -> Record {
+    let (name, file) = (name.to_owned(), "x.rs".to_owned());
+    Record::Function(Function { id: FunctionId(id), address: 64, name, file, line: 7 })
+}
+
+fn head(path: &Path, flags: &[&str]) -> String {
+    told(&profile("report", path, flags))
+}
+
+#[test]
+fn functions_whose_short_names_are_alike_are_told_apart() {
+    let poll = |of: &str| {
+        format!("<tokio::runtime::task::core::Core<{of}, S> as core::future::future::Future>::poll")
+    };
+    let names = ["hyper::server::conn::Connection", "axum::serve::WithGracefulShutdown"].map(poll);
+    let mut records =
+        vec![Record::Clock(Clock { ticks: 1 << 30, raw_ns: 1 << 30, real_ns: 1 << 30 })];
+    for (id, name) in names.iter().enumerate() {
+        records.push(function(id as u32, name));
+        records.push(Record::Call(vague(id as u32, (1_000, 1), (9_000 + id as u64, 1), 0)));
+    }
+    let text = head(&trace("alike.trace", &records, 0), &[]);
+    let rows: Vec<&str> = text.lines().filter(|line| line.contains("poll")).collect();
+    let name = |row: &str| row.split("::poll").next().expect("a name").to_owned();
+    assert_eq!(rows.len(), 2, "{text}");
+    assert_ne!(name(rows[0]), name(rows[1]), "{text}");
+}
+
+/// Many waits for one lock are more than a long one for another, whichever functions are long.
+#[test]
+fn locks_are_ranked_by_what_was_waited_in_all() {
+    let mut records = fig1();
+    let Some(Record::Wait(long)) =
+        records.iter().find(|one| matches!(one, Record::Wait(_))).cloned()
+    else {
+        unreachable!("a request waits")
+    };
+    for n in 0..20 {
+        let start = 6_000 * US + n * 100 * US;
+        let (end, object) = (start + 60 * US, 0x7000);
+        records.push(Record::Wait(Wait { start, end, released: end, object, ..long }));
+    }
+    let path = trace("ranked.trace", &records, 0);
+    let text = head(&path, &["--locks"]);
+    let at = |lock: &str| {
+        text.lines()
+            .position(|line| line.starts_with(lock))
+            .unwrap_or_else(|| panic!("{lock} in:\n{text}"))
+    };
+    assert!(at("mutex 0x7000") < at("mutex 0x5000"), "{text}");
+    let json: serde_json::Value = serde_json::from_str(&head(&path, &["--json"])).expect("JSON");
+    assert_eq!(json["locks"][0]["total_ns"], 1_200_000);
+}
+
+#[test]
+fn a_trace_without_locks_says_which_are_known() {
+    let records = [function(1, "main"), Record::Call(vague(1, (1_000, 1), (9_000, 1), 0))];
+    let text = head(&trace("lockless.trace", &records, 0), &["--locks"]);
+    assert!(text.contains("No wait for a lock of pthreads is in the trace"), "{text}");
+}
+
+#[test]
+fn children_of_the_program_are_told_of() {
+    use tailwater_profile::record::{Loss, LossKind};
+    let forks = Record::Loss(Loss { thread: None, kind: LossKind::Children, count: 3 });
+    let text = head(&trace("children.trace", &[fig1(), vec![forks]].concat(), 0), &[]);
+    assert!(text.contains("3 processes were forked"), "{text}");
+}

@@ -107,6 +107,11 @@ extern "C" fn tw_rt_exit() {
 }
 
 #[unsafe(no_mangle)]
+extern "C" fn tw_rt_cut_short() {
+    crate::session::cut_short();
+}
+
+#[unsafe(no_mangle)]
 extern "C" fn tw_rt_forks() {
     crate::session::forks();
 }
@@ -114,6 +119,9 @@ extern "C" fn tw_rt_forks() {
 #[unsafe(no_mangle)]
 extern "C" fn tw_rt_has_forked() {
     drop(crate::session::has_forked());
+    if crate::session::is_recording() {
+        crate::child::is_born();
+    }
 }
 
 #[unsafe(no_mangle)]

@@ -3,6 +3,7 @@
 use crate::abi::DESC_BYTES;
 use crate::filter::Filter;
 use crate::shim;
+use std::cell::OnceCell;
 use std::collections::{HashMap, VecDeque};
 use std::fs::File;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -23,8 +24,8 @@ const FILTERED: u32 = 1;
 #[derive(Debug)]
 pub(crate) struct Names {
     /// The process's memory, read as a file: a descriptor whose library is gone is an error then, and
-    /// no fault.
-    memory: Option<File>,
+    /// no fault. Opened by the thread that reads it, which has a table of files of its own (`trace_file`).
+    memory: OnceCell<Option<File>>,
     filter: Filter,
     known: HashMap<u64, Known>,
     numbered: u32,
@@ -57,7 +58,7 @@ struct Retired {
 impl Names {
     pub(crate) fn new(filter: Filter) -> Self {
         Self {
-            memory: File::open("/proc/self/mem").ok(),
+            memory: OnceCell::new(),
             filter,
             known: HashMap::new(),
             numbered: 0,
@@ -147,7 +148,7 @@ impl Names {
     fn read(&self, desc: u64, id: FunctionId) -> (Function, u32) {
         let mut bytes = [0; DESC_BYTES];
         let readable =
-            self.memory.as_ref().is_some_and(|file| file.read_exact_at(&mut bytes, desc).is_ok());
+            self.memory().is_some_and(|file| file.read_exact_at(&mut bytes, desc).is_ok());
         let word = |at: usize| u64::from_le_bytes(std::array::from_fn(|i| bytes[at + i]));
         let half = |at: usize| u32::from_le_bytes(std::array::from_fn(|i| bytes[at + i]));
         let name = if id.0 == FUNCTIONS_MAX {
@@ -165,10 +166,14 @@ impl Names {
         (function, half(28))
     }
 
+    fn memory(&self) -> Option<&File> {
+        self.memory.get_or_init(|| File::open("/proc/self/mem").ok()).as_ref()
+    }
+
     /// The null-terminated text at an address.
     fn text(&self, address: u64) -> Option<String> {
         const CHUNK: usize = 128;
-        let file = self.memory.as_ref().filter(|_| address != 0)?;
+        let file = self.memory().filter(|_| address != 0)?;
         let mut text = Vec::new();
         while text.len() < NAME_MAX {
             let mut chunk = [0; CHUNK];

@@ -7,7 +7,7 @@ use crate::filter::Filter;
 use crate::names::{Known, Names};
 use crate::scan::Ended;
 use crate::scanner::Item;
-use crate::{clock, shim, waits};
+use crate::{child, clock, session, shim, survivors, waits};
 use std::collections::HashMap;
 use std::io::{self, Write};
 use std::ops::Range;
@@ -88,8 +88,13 @@ impl<W: Write> Output<W> {
             if nap.is_multiple_of(NAPS_PER_SECOND) || nap == NAPS_PER_FLUSH {
                 self.every_second();
             }
-            if nap.is_multiple_of(NAPS_PER_FLUSH) && self.failed.is_none() {
-                self.failed = self.writer.flush().err();
+            if nap.is_multiple_of(NAPS_PER_FLUSH) {
+                if self.failed.is_none() {
+                    self.failed = self.writer.flush().err();
+                }
+                if survivors::are_ours_alone() {
+                    session::outlive();
+                }
             }
             if !self.is_behind() {
                 std::thread::sleep(NAP);
@@ -240,6 +245,7 @@ impl<W: Write> Output<W> {
         let denied = self.arena.header().denied.load(Relaxed);
         self.lost(None, LossKind::Threads, denied.saturating_sub(self.denied));
         self.denied = denied;
+        self.lost(None, LossKind::Children, child::take_born());
         self.look_for_modules();
     }
 

@@ -4,7 +4,7 @@ use crate::abi::{ENDED, ENTRY_BYTES, LIVE};
 use crate::arena::{Arena, Slot, THREADS_MAX};
 use crate::clock::ticks;
 use crate::scan::{
-    Costs, Ended, Gaps, Glimpse, Head, Pace, Probe, ThreadScan, WHOLE, Watch, Window,
+    Costs, Duty, Ended, Gaps, Glimpse, Head, Pace, Probe, ThreadScan, WHOLE, Watch, Window,
 };
 use std::ops::Range;
 use std::sync::atomic::AtomicBool;
@@ -61,6 +61,8 @@ pub(crate) struct Times {
     pub(crate) costs: Costs,
     /// Share of the program's time, in 65536ths.
     pub(crate) budget: u64,
+    /// Of a core, that the scanner may take, in 65536ths.
+    pub(crate) cpu: u64,
     /// When recording began: nobody has looked since.
     pub(crate) began: Ticks,
     /// There is one core for the program and the scanner: while the scanner runs, there is nothing to
@@ -86,6 +88,7 @@ pub(crate) struct Scanner {
     posted: Ticks,
     told_losses: Ticks,
     began: Ticks,
+    duty: Duty,
     /// Between two rounds, where the scanner shares a core with what it looks at.
     nap: Option<Duration>,
 }
@@ -130,6 +133,7 @@ impl Scanner {
             posted: now,
             told_losses: now,
             began: times.began,
+            duty: Duty::new(times.cpu, us, now),
             nap: times.shares_core.then(|| nap(times.budget)),
         }
     }
@@ -151,11 +155,14 @@ impl Scanner {
                 // The program stands still: the second look finds it at rest, and walks.
                 now = self.round(now);
                 now = self.doze(now, nap);
+            } else if let Some(us) = self.duty.rest_us(now) {
+                now = self.doze(now, Duration::from_micros(us));
+                self.duty.wake(now);
             }
         }
-        // Whoever came last may have left marks.
+        // Whoever came last may have left marks, and who ends the process is in its last calls.
         now = self.adopt(now);
-        now = self.round(now);
+        now = self.catch_up(now);
         self.finish(now);
     }
 
@@ -193,6 +200,16 @@ impl Scanner {
         after
     }
 
+    /// Looks at every thread once more, whatever that costs it. Returns the clock's last reading.
+    fn catch_up(&mut self, before: Ticks) -> Ticks {
+        let mut now = before;
+        for Watched { id, eye, watch, .. } in &mut self.watched {
+            now = watch.scan.catch_up(now, eye, &mut self.gaps, &mut self.ended);
+            self.batch.extend(self.ended.drain(..).map(|ended| Item::Call(*id, ended)));
+        }
+        now
+    }
+
     /// Finds out who came and who went. Returns the clock's last reading.
     fn adopt(&mut self, now: Ticks) -> Ticks {
         let header = self.arena.header();
@@ -219,13 +236,10 @@ impl Scanner {
     /// Before a library goes: looks at everything once more, so that its calls are told before that.
     /// Returns the clock's last reading.
     fn let_library_go(&mut self, descs: Range<u64>, at: Ticks, before: Ticks) -> Ticks {
-        let mut now = before;
-        let mut standing = Vec::new();
-        for Watched { id, eye, watch, .. } in &mut self.watched {
-            now = watch.scan.catch_up(now, eye, &mut self.gaps, &mut self.ended);
-            self.batch.extend(self.ended.drain(..).map(|ended| Item::Call(*id, ended)));
-            standing.extend(watch.scan.descs().filter(|desc| descs.contains(desc)));
-        }
+        let now = self.catch_up(before);
+        let scans = self.watched.iter().map(|watched| &watched.watch.scan);
+        let mut standing: Vec<u64> =
+            scans.flat_map(ThreadScan::descs).filter(|desc| descs.contains(desc)).collect();
         // A library that is closed has none; one of a process that exits may.
         standing.sort_unstable();
         standing.dedup();
@@ -403,6 +417,7 @@ mod tests {
             us: 1000,
             costs: Costs::NONE,
             budget: WHOLE,
+            cpu: WHOLE,
             began: ticks(),
             shares_core: false,
         };

@@ -6,19 +6,22 @@ use crate::clock;
 use crate::forked::Kept;
 use crate::output::{self, Output};
 use crate::scan::Costs;
-use crate::scanner::{BATCHES_MAX, Scanner, Times};
+use crate::scanner::{BATCHES_MAX, Item, Scanner, Times};
 use crate::settings::Settings;
 use crate::shim::{self, Stage};
-use rustix::thread::{sched_getaffinity, sched_getcpu, sched_setaffinity, set_current_timer_slack};
-use std::fs::{File, OpenOptions};
+use crate::trace_file::{self, Programs};
+use crate::{child, threads};
+use rustix::thread::{sched_getcpu, set_current_timer_slack};
 use std::io;
 use std::num::NonZeroU64;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicU32};
-use std::sync::mpsc::sync_channel;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, TryLockError};
 use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+use tailwater_profile::record::Ticks;
 use tailwater_profile::trace::{Header, Writer};
 
 static ARENA: OnceLock<Arena> = OnceLock::new();
@@ -26,13 +29,21 @@ static MAKING: AtomicBool = AtomicBool::new(false);
 static RECORDING: AtomicBool = AtomicBool::new(false);
 /// How many of a recording's two threads have started; none once its output is through.
 static STARTED: AtomicU32 = AtomicU32::new(0);
+/// The scanner is to stop. Beside [`RUNNING`], since who asks may be a signal's handler.
+static STOP: AtomicBool = AtomicBool::new(false);
+/// The program's threads have all gone.
+static OUTLIVED: AtomicBool = AtomicBool::new(false);
+/// The output is through.
+static WRITTEN: AtomicBool = AtomicBool::new(false);
 static RUNNING: Mutex<Option<Running>> = Mutex::new(None);
 
 /// The two threads of a recording.
 struct Running {
     /// The process that they run in: a forked child has a copy of this, and not of them.
     pid: u32,
-    stop: Arc<AtomicBool>,
+    /// Where to, and how: a child that is recorded after it does the same.
+    asked: (PathBuf, Settings),
+    programs: Programs,
     scanner: JoinHandle<()>,
     output: JoinHandle<io::Result<()>>,
 }
@@ -70,6 +81,8 @@ struct AtWork;
 impl Drop for AtWork {
     fn drop(&mut self) {
         STARTED.store(0, Release);
+        // Pairs with `cut_short`: the trace comes first.
+        WRITTEN.store(true, Release);
     }
 }
 
@@ -78,7 +91,7 @@ pub(crate) fn load() {
     let _ = arena();
     let settings = Settings::read(|name| std::env::var_os(name));
     if let Some(path) = settings.out.clone()
-        && let Err(error) = begin(&path, settings)
+        && let Err(error) = begin(&path, &settings)
     {
         complain(&format!("cannot record to {}: {error}", path.display()));
     }
@@ -86,11 +99,12 @@ pub(crate) fn load() {
 
 /// Records into a new file at `path` from now on.
 pub(crate) fn start(path: &Path) -> io::Result<()> {
-    begin(path, Settings::read(|name| std::env::var_os(name)))
+    begin(path, &Settings::read(|name| std::env::var_os(name)))
 }
 
 /// Ends the recording and completes the file.
 pub(crate) fn stop() -> io::Result<()> {
+    child::forget();
     let running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner).take();
     let Some(running) = running else { return Ok(()) };
     if running.pid != std::process::id() {
@@ -98,16 +112,60 @@ pub(crate) fn stop() -> io::Result<()> {
         std::mem::forget(running);
         return Ok(());
     }
-    RECORDING.store(false, Relaxed);
-    shim::set_lock_threshold(u64::MAX);
-    running.stop.store(true, Relaxed);
+    end();
     let scanned = running.scanner.join();
     let written = running.output.join();
+    running.programs.close();
     if let Some(arena) = arena() {
         arena.header().lease.store(0, Release);
     }
     scanned.map_err(|_| io::Error::other("the scanner panicked"))?;
     written.map_err(|_| io::Error::other("the output panicked"))?
+}
+
+/// The scanner looks a last time, and the output writes what is left.
+fn end() {
+    RECORDING.store(false, Relaxed);
+    shim::set_lock_threshold(u64::MAX);
+    STOP.store(true, Relaxed);
+}
+
+/// How long a process that ends waits for its trace: a recorder that takes longer stands still. The thread that ends
+/// the process may have been stopped within the allocator, and then the output gets no memory.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// Between two looks whether it is written; the output looks every 4 ms.
+const NAP: Duration = Duration::from_micros(500);
+
+/// The process ends without `exit`. May come from any thread and in any signal's handler: neither allocates nor
+/// takes a lock.
+pub(crate) fn cut_short() {
+    // A child of `vfork` has its parent's memory.
+    let pid = std::process::id();
+    if ARENA.get().is_none_or(|arena| arena.header().lease.load(Acquire) != pid) {
+        return;
+    }
+    end();
+    let began = Instant::now();
+    while !WRITTEN.load(Acquire) && began.elapsed() < PATIENCE {
+        std::thread::sleep(NAP);
+    }
+}
+
+/// The program's last thread has gone, and nobody called `exit`: the C library does when the last of all ends, which
+/// are ours.
+pub(crate) fn outlive() {
+    OUTLIVED.store(true, Relaxed);
+    end();
+}
+
+/// Of the scanner, which ends last then: the output could not write what the program left to its `exit`, having no
+/// file but the trace.
+fn end_last() {
+    let running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let written = running.map(|running| running.output.join());
+    if let Some(Ok(Err(error))) = written {
+        incomplete(&error);
+    }
 }
 
 /// The process exits.
@@ -116,10 +174,11 @@ pub(crate) fn exit() {
     let ours = match RUNNING.try_lock() {
         Ok(running) => running.as_ref().is_some_and(|r| r.pid == std::process::id()),
         Err(TryLockError::Poisoned(_)) => true,
-        Err(TryLockError::WouldBlock) => false,
+        // Or another thread is about to start.
+        Err(TryLockError::WouldBlock) => return cut_short(),
     };
     if ours && let Err(error) = stop() {
-        complain(&format!("the trace is incomplete: {error}"));
+        incomplete(&error);
     }
 }
 
@@ -140,10 +199,11 @@ pub(crate) fn has_forked() -> Option<Box<Kept>> {
     (!kept.is_null()).then(|| unsafe { Box::from_raw(kept.cast()) })
 }
 
-/// This is a fork's child: its only thread goes on in an arena of its own. It does not record
-/// unless it starts to.
+/// This is a fork's child: its only thread goes on in an arena of its own. It does not record yet.
 pub(crate) fn forked() {
-    RECORDING.store(false, Relaxed);
+    // Its parent may be a child that had not begun.
+    let is_recorded = RECORDING.swap(false, Relaxed) | child::forget();
+    child::take_born();
     STARTED.store(0, Relaxed);
     shim::set_lock_threshold(u64::MAX);
     let Some(arena) = arena() else { return };
@@ -160,9 +220,24 @@ pub(crate) fn forked() {
     if let Some(kept) = kept {
         kept.restore(&arena);
     }
+    // A fork in the middle of start or stop leaves the lock taken for ever.
+    let asked = RUNNING.try_lock().ok().and_then(|running| Some(running.as_ref()?.asked.clone()));
+    if let (true, Some((path, settings))) = (is_recorded, asked) {
+        child::record_later(path, settings);
+    }
 }
 
-fn begin(path: &Path, settings: Settings) -> io::Result<()> {
+/// A fork's child records from now on.
+pub(crate) fn go_on(path: &Path, settings: &Settings) {
+    match begin(path, settings) {
+        // It has begun by itself.
+        Err(error) if error.raw_os_error() == Some(EALREADY) => {}
+        Err(error) => complain(&format!("cannot record a child to {}: {error}", path.display())),
+        Ok(()) => {}
+    }
+}
+
+fn begin(path: &Path, settings: &Settings) -> io::Result<()> {
     let no_memory = || io::Error::from(io::ErrorKind::OutOfMemory);
     let mut running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
     let pid = std::process::id();
@@ -170,15 +245,21 @@ fn begin(path: &Path, settings: Settings) -> io::Result<()> {
         return Err(io::Error::from_raw_os_error(EALREADY));
     }
     let arena = arena().ok_or_else(no_memory)?;
-    if arena.header().lease.compare_exchange(0, pid, Acquire, Relaxed).is_err() {
+    let lease = &arena.header().lease;
+    if lease.compare_exchange(0, STARTING, Acquire, Relaxed).is_err() {
         return Err(io::Error::from_raw_os_error(EALREADY));
     }
     // An earlier recording may have ended on one.
     arena.header().unload.done();
     STARTED.store(0, Relaxed);
-    let launched = launch(arena, path, &settings, pid);
+    STOP.store(false, Relaxed);
+    WRITTEN.store(false, Relaxed);
+    // From here on `cut_short` finds it, and what it asks for stays.
+    lease.store(pid, Release);
+    shim::watch_ends();
+    let launched = launch(arena, path, settings, pid);
     if launched.is_err() {
-        arena.header().lease.store(0, Release);
+        lease.store(0, Release);
     }
     // A parent's handles are for threads that are not here.
     std::mem::forget(running.replace(launched?));
@@ -186,9 +267,12 @@ fn begin(path: &Path, settings: Settings) -> io::Result<()> {
 }
 
 const EALREADY: i32 = 114;
+/// No process has this number.
+const STARTING: u32 = u32::MAX;
 
 fn launch(arena: Arena, path: &Path, settings: &Settings, pid: u32) -> io::Result<Running> {
-    let file = create(path, pid)?;
+    let file = trace_file::create(path, pid)?;
+    let programs = Programs::of(&file)?;
     let us = clock::ticks_per_us();
     let header = Header {
         architecture: std::env::consts::ARCH.into(),
@@ -198,72 +282,71 @@ fn launch(arena: Arena, path: &Path, settings: &Settings, pid: u32) -> io::Resul
         clock: clock::read(),
     };
     let output = Output::new(arena, Writer::new(file, &header)?, settings.filter.clone());
-    let (stop, rig) = (Arc::new(AtomicBool::new(false)), Arc::new(Rig::default()));
     let (to, from) = sync_channel(BATCHES_MAX);
     let (empty, emptied) = sync_channel(BATCHES_MAX);
-    let (stop_too, rig_too) = (stop.clone(), rig.clone());
-    let (budget, began) = (settings.budget, header.clock.ticks);
-    let busy = sched_getcpu();
-    let shares_core = sched_getaffinity(None).is_ok_and(|allowed| allowed.count() == 1);
-    let scan = move || {
-        move_off(busy);
-        let costs = if shares_core { Costs::NONE } else { rig_too.measure(us) };
-        // Or naps would be half as long again. Best effort.
-        let _ = set_current_timer_slack(NonZeroU64::new(1));
-        Scanner::new(arena, Times { us, costs, budget, began, shares_core }, to, emptied)
-            .run(&stop_too);
-    };
     let write = move || {
+        STARTED.fetch_add(1, Release);
         let _at_work = AtWork;
+        programs.keep_alone();
         output.run(&from, &empty)
     };
-    let scanner = own_thread("tw-scanner", scan)?;
-    let output = own_thread("tw-output", write).inspect_err(|_| stop.store(true, Relaxed))?;
-    if !shares_core {
+    let output = threads::own("tw-output", write)?;
+    // Where there is none, the output finds its channel closed, and ends.
+    let scanner = start_scanner(arena, settings, header.clock.ticks, to, emptied)?;
+    RECORDING.store(true, Relaxed);
+    shim::set_lock_threshold((settings.lock_ns.saturating_mul(us) / 1000).min(u64::MAX - 1));
+    let asked = (path.to_owned(), settings.clone());
+    Ok(Running { pid, asked, programs, scanner, output })
+}
+
+/// What looks cost here, and by which process that was measured. A child of `fork` goes by it, since the thread that
+/// begins there is not the program's; it may find it locked for ever, too.
+static COSTS: Mutex<Option<(u32, Costs)>> = Mutex::new(None);
+
+fn start_scanner(
+    arena: Arena,
+    settings: &Settings,
+    began: Ticks,
+    to: SyncSender<Vec<Item>>,
+    emptied: Receiver<Vec<Item>>,
+) -> io::Result<JoinHandle<()>> {
+    let us = clock::ticks_per_us();
+    let Settings { budget, cpu, scanner_cpu, .. } = *settings;
+    let (busy, shares_core) = (sched_getcpu(), threads::share_a_core(scanner_cpu));
+    let pid = std::process::id();
+    let known = COSTS.try_lock().ok().and_then(|costs| *costs);
+    let known = known.filter(|(measured_by, _)| *measured_by != pid).map(|(_, costs)| costs);
+    let rig = Arc::new(Rig::default());
+    let rig_too = rig.clone();
+    let scan = move || {
+        STARTED.fetch_add(1, Release);
+        threads::place(scanner_cpu, busy);
+        let costs = match known {
+            _ if shares_core => Costs::NONE,
+            Some(costs) => costs,
+            None => rig_too.measure(us),
+        };
+        if let (false, Ok(mut known)) = (shares_core, COSTS.try_lock()) {
+            *known = Some((pid, costs));
+        }
+        // Or naps would be half as long again. Best effort.
+        let _ = set_current_timer_slack(NonZeroU64::new(1));
+        let times = Times { us, costs, budget, cpu, began, shares_core };
+        Scanner::new(arena, times, to, emptied).run(&STOP);
+        if OUTLIVED.load(Relaxed) {
+            end_last();
+        }
+    };
+    let scanner = threads::own("tw-scanner", scan)?;
+    if !shares_core && known.is_none() {
         // A few milliseconds, from the core that the program runs on.
         rig.look(us);
     }
-    RECORDING.store(true, Relaxed);
-    shim::set_lock_threshold((settings.lock_ns.saturating_mul(us) / 1000).min(u64::MAX - 1));
-    Ok(Running { pid, stop, scanner, output })
+    Ok(scanner)
 }
 
-/// Moves the calling thread to another core, if it may use one: the kernel starts threads on the core
-/// of their parent and takes a tenth of a second to part two that never sleep, in which the one could
-/// not see the other. Later it may move where it likes.
-fn move_off(core: usize) {
-    let Ok(allowed) = sched_getaffinity(None) else { return };
-    let mut others = allowed;
-    others.unset(core);
-    if others.count() > 0 && sched_setaffinity(None, &others).is_ok() {
-        let _ = sched_setaffinity(None, &allowed);
-    }
-}
-
-/// A thread that no signal handler runs on, and that is not profiled.
-fn own_thread<T: Send + 'static>(
-    name: &str,
-    work: impl FnOnce() -> T + Send + 'static,
-) -> io::Result<JoinHandle<T>> {
-    let work = || {
-        shim::set_stage(Stage::Denied);
-        STARTED.fetch_add(1, Release);
-        work()
-    };
-    shim::without_signals(|| std::thread::Builder::new().name(name.into()).spawn(work))
-}
-
-/// A new file: what is there already is another process's recording.
-fn create(path: &Path, pid: u32) -> io::Result<File> {
-    let open = |path: &Path| OpenOptions::new().write(true).create_new(true).open(path);
-    match open(path) {
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-            let mut beside = path.as_os_str().to_owned();
-            beside.push(format!(".{pid}"));
-            open(beside.as_ref())
-        }
-        result => result,
-    }
+fn incomplete(error: &io::Error) {
+    complain(&format!("the trace is incomplete: {error}"));
 }
 
 #[expect(clippy::print_stderr, reason = "there is nobody else to tell")]

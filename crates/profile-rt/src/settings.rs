@@ -14,6 +14,12 @@ pub(crate) struct Settings {
     /// `TAILWATER_PROFILE_BUDGET`: the share of each thread's time that scanning may take, 0.001 to
     /// 1, by default 0.05, in 65536ths. Less finds fewer calls, more slows the program down.
     pub(crate) budget: u64,
+    /// `TAILWATER_PROFILE_CPU`: the share of a core that the scanner may take, 0.01 to 1, by default 1, in
+    /// 65536ths. Less leaves more to the program where cores are few, and widens the bounds of times.
+    pub(crate) cpu: u64,
+    /// `TAILWATER_PROFILE_SCANNER_CPU`: the processor that the scanner runs on, by the kernel's number; by default
+    /// any that the program may use.
+    pub(crate) scanner_cpu: Option<usize>,
     /// `TAILWATER_PROFILE_LOCK_NS`: the shortest wait that is recorded, in ns, by default 1000. Less
     /// costs time in the waiting threads and room in the trace.
     pub(crate) lock_ns: u64,
@@ -26,13 +32,20 @@ impl Settings {
     /// that is profiled should run either way.
     pub(crate) fn read(get: impl Fn(&str) -> Option<OsString>) -> Self {
         let text = |name| get(name).and_then(|value| value.into_string().ok());
-        let budget = text("TAILWATER_PROFILE_BUDGET")
-            .and_then(|budget| budget.parse::<f64>().ok())
-            .filter(|budget| (0.001..=1.0).contains(budget))
-            .unwrap_or(0.05);
+        let share = |name, least: f64| {
+            let share = text(name).and_then(|share| share.parse::<f64>().ok());
+            share.filter(|share| (least..=1.0).contains(share))
+        };
+        let budget = share("TAILWATER_PROFILE_BUDGET", 0.001).unwrap_or(0.05);
+        let cpu = share("TAILWATER_PROFILE_CPU", 0.01).unwrap_or(1.0);
         Self {
             out: get("TAILWATER_PROFILE_OUT").filter(|path| !path.is_empty()).map(PathBuf::from),
             budget: (budget * WHOLE as f64) as u64,
+            cpu: (cpu * WHOLE as f64) as u64,
+            scanner_cpu: text("TAILWATER_PROFILE_SCANNER_CPU")
+                .and_then(|cpu| cpu.parse().ok())
+                // More than the kernel's set of processors holds.
+                .filter(|cpu| *cpu < rustix::thread::CpuSet::MAX_CPU),
             lock_ns: text("TAILWATER_PROFILE_LOCK_NS")
                 .and_then(|ns| ns.parse().ok())
                 .unwrap_or(1000),
@@ -48,12 +61,12 @@ mod tests {
     #[test]
     fn what_is_not_understood_counts_as_not_set() {
         let unset = Settings::read(|_| None);
-        assert_eq!((unset.budget, unset.lock_ns, &unset.out), (WHOLE / 20, 1000, &None));
+        assert_eq!((unset.budget, unset.cpu, unset.lock_ns), (WHOLE / 20, WHOLE, 1000));
         for nonsense in ["", "much", "-1", "0", "2", "NaN"] {
-            let settings = Settings::read(|name| {
-                (name == "TAILWATER_PROFILE_BUDGET").then(|| nonsense.into())
-            });
-            assert_eq!(settings, unset, "{nonsense}");
+            for set in ["TAILWATER_PROFILE_BUDGET", "TAILWATER_PROFILE_CPU"] {
+                let settings = Settings::read(|name| (name == set).then(|| nonsense.into()));
+                assert_eq!(settings, unset, "{set}={nonsense}");
+            }
         }
         let set = Settings::read(|name| {
             Some(if name.ends_with("OUT") { "x.trace" } else { "0.5" }.into())

@@ -42,6 +42,8 @@ unsafe extern "C" {
     safe fn tw_shim_kept_at() -> *mut *mut c_void;
     safe fn tw_shim_main_stack() -> u64;
     fn tw_shim_ask_for_mapping(maps: i32, address: u64, bounds: *mut u64) -> i32;
+    safe fn tw_shim_watch_ends();
+    safe fn tw_shim_keep_open(number: i32);
     fn tw_shim_switch(fiber: *const Context);
     safe fn tw_shim_own() -> *const Context;
     safe fn tw_shim_on_signal_stack() -> u32;
@@ -154,6 +156,16 @@ pub(crate) fn pending() -> u32 {
 /// The shortest wait that leaves an event, in ticks; `u64::MAX`: none does.
 pub(crate) fn set_lock_threshold(ticks: u64) {
     tw_shim_set_lock_threshold(ticks);
+}
+
+/// From now on the process's ends by `_exit`, `quick_exit` and deadly signals end the recording first.
+pub(crate) fn watch_ends() {
+    tw_shim_watch_ends();
+}
+
+/// Has the calling thread keep one descriptor open, in a table of its own.
+pub(crate) fn keep_open(number: i32) {
+    tw_shim_keep_open(number);
 }
 
 /// Runs `work` with every signal blocked: threads that it starts inherit that.

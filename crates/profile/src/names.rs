@@ -2,6 +2,7 @@
 
 use crate::hash::Map;
 use crate::record::{Function, FunctionId, Module, Record, Thread, ThreadId};
+use std::collections::{HashMap, HashSet};
 
 /// Bytes of text kept in all; names beyond are forgotten.
 const TEXT_MAX: usize = 256 << 20;
@@ -127,6 +128,29 @@ pub fn clipped(name: &str, width: usize) -> String {
     middle_cut(&text.replace('\u{1}', "<…>").replace('\u{2}', "(…)"), width)
 }
 
+/// [`clipped`], but names that are not the same stay distinct: those that would look alike get more room.
+#[must_use]
+pub fn clipped_apart(names: &[&str], width: usize) -> Vec<String> {
+    let mut shown: Vec<String> = names.iter().map(|name| clipped(name, width)).collect();
+    let mut wider = width;
+    loop {
+        let mut meant: HashMap<&str, HashSet<&str>> = HashMap::new();
+        for (shown, name) in shown.iter().zip(names) {
+            meant.entry(shown).or_default().insert(name);
+        }
+        let alike: Vec<usize> =
+            (0..names.len()).filter(|at| meant[&*shown[*at]].len() > 1).collect();
+        if alike.is_empty() {
+            return shown;
+        }
+        // Whole names are distinct.
+        wider = wider * 2 + 1;
+        for at in alike {
+            shown[at] = clipped(names[at], wider);
+        }
+    }
+}
+
 /// The first bracket that has no bracket in it.
 fn innermost(text: &str) -> Option<(usize, usize)> {
     let mut open = None;
@@ -206,5 +230,22 @@ mod tests {
         for width in 0..60 {
             assert!(clipped(name, width).chars().count() <= width.max(1), "{width}");
         }
+    }
+
+    #[test]
+    fn names_that_would_look_alike_get_more_room() {
+        let names = [
+            "<tokio::runtime::task::core::Core<F, S> as core::future::Future>::poll",
+            "<hyper::proto::h1::Dispatcher<D, B> as core::future::Future>::poll",
+            "main",
+            "main",
+        ];
+        assert_eq!(clipped(names[0], 12), clipped(names[1], 12));
+        let shown = clipped_apart(&names, 12);
+        assert_ne!(shown[0], shown[1]);
+        assert_eq!((&*shown[2], &*shown[3]), ("main", "main"), "these are the same");
+        let all: HashSet<&String> = shown.iter().collect();
+        assert_eq!(all.len(), 3);
+        assert_eq!(clipped_apart(&["a", "b"], 0).len(), 2);
     }
 }

@@ -25,6 +25,8 @@ pub struct Quality {
     /// Looks that found the frames of several machine stacks on one shadow stack: fibers that nobody
     /// announced. What is said of their calls may be wrong.
     pub mixed_stacks: u64,
+    /// Children of `fork`: a trace tells of one process.
+    pub children: u64,
     /// Times at which the scanner did not look.
     pub gaps: u64,
     /// How long these were together; gaps of several threads add up.
@@ -84,6 +86,7 @@ impl Quality {
                     LossKind::Overflow => &mut self.overflowed_frames,
                     LossKind::Threads => &mut self.lost_threads,
                     LossKind::Mixed => &mut self.mixed_stacks,
+                    LossKind::Children => &mut self.children,
                 };
                 *sum = sum.saturating_add(loss.count);
             }

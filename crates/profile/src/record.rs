@@ -246,6 +246,8 @@ pub enum LossKind {
     /// Looks at frames that no one stack can have: fibers that nobody announced. Their calls may be told with a
     /// wrong function, caller or end.
     Mixed = 5,
+    /// Children of `fork`. What each did at first is not recorded; one that lived on has a trace of its own.
+    Children = 6,
 }
 
 /// Something could not be recorded.

@@ -1,7 +1,7 @@
 //! Durations that are known to lie between two others, as people read them.
 
-use super::report::shown;
 use tailwater_profile::functions::Bounds;
+use tailwater_report::time;
 
 /// Bounds no further apart than this share of the upper one are shown as the number between them, which is then
 /// known to 5 % either way. The third digit that is shown may be wrong by as much.
@@ -17,6 +17,11 @@ pub(super) fn bounded(bounds: Bounds) -> String {
         return shown(u64::midpoint(low, high));
     }
     between(&shown(low), &shown(high))
+}
+
+/// A length of time with its unit.
+pub(super) fn shown(ns: u64) -> String {
+    time(ns as f64 / 1e3)
 }
 
 /// Two lengths of time with their units; one that is shown as nothing bounds nothing.

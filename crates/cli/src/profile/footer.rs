@@ -42,6 +42,13 @@ pub(super) fn footer(records: u64, rate: Rate, quality: &Quality) -> String {
             count(quality.mixed_stacks)
         ));
     }
+    if quality.children > 0 {
+        lines.push(format!(
+            "{} processes were forked: the first 20 ms of each are not recorded. One that lived longer has a trace \
+             of its own, with its number after this one's name.",
+            count(quality.children)
+        ));
+    }
     match quality.ending {
         FileEnd::Finished => {}
         FileEnd::Unfinished => {

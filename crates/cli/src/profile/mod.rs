@@ -10,6 +10,7 @@ mod reading;
 mod symbols;
 mod footer;
 mod bounds;
+mod running;
 
 use crate::failure::Failure;
 use clap::Subcommand;
@@ -28,7 +29,8 @@ pub(crate) enum ProfileVerb {
     Build(build::BuildOptions),
     /// Run a program that was built so, and record it: calls, waits for locks, marked requests.
     ///
-    /// Passes signals on, and ends with the program's own exit code (128 and the number after a signal).
+    /// Passes signals on, and ends with the program's own exit code (128 and the number after a signal); with 1
+    /// where that is 0 and there is no trace.
     Record(record::RecordOptions),
     /// How long the calls of each function took, and which locks held them up.
     Report(report::ReportOptions),

@@ -1,8 +1,8 @@
 //! `tailwater profile requests`: the slowest requests, and where their time went.
 
+use super::bounds::shown;
 use super::footer::footer;
 use super::reading::{Trace, near};
-use super::report::shown;
 use super::symbols::Symbols;
 use crate::failure::{Failure, say};
 use clap::Args;
@@ -19,6 +19,7 @@ const WAITS_MAX: usize = 3;
 #[derive(Args, Debug)]
 pub(crate) struct RequestsOptions {
     /// What `tailwater profile record` wrote.
+    #[arg(default_value = "tailwater.trace")]
     trace: PathBuf,
     /// How many requests, at most 1000.
     #[arg(long, value_name = "N", default_value_t = 10)]

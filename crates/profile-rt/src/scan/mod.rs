@@ -2,6 +2,7 @@
 //!
 //! Start with [`ThreadScan`]. Nothing here reads shared memory or a clock: a [`Probe`] does.
 
+mod duty;
 mod gaps;
 mod looks;
 mod pace;
@@ -11,6 +12,7 @@ mod watch;
 #[cfg(test)]
 mod simulated;
 
+pub(crate) use duty::Duty;
 pub(crate) use gaps::Gaps;
 pub(crate) use pace::{Costs, Pace, WHOLE};
 pub(crate) use thread::ThreadScan;

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/ioctl.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -154,6 +155,19 @@ int tw_shim_ask_for_mapping(int maps, uint64_t address, uint64_t bounds[2]) {
     bounds[0] = query.start;
     bounds[1] = query.end;
     return failed;
+}
+
+#ifndef CLOSE_RANGE_UNSHARE
+#define CLOSE_RANGE_UNSHARE (1u << 1)
+#endif
+/* Where the kernel does not know it, all stays as it is. */
+void tw_shim_keep_open(int number) {
+#ifdef SYS_close_range
+    if (!syscall(SYS_close_range, (unsigned)number + 1, ~0u, CLOSE_RANGE_UNSHARE) && number > 0)
+        syscall(SYS_close_range, 0u, (unsigned)number - 1, 0u);
+#else
+    (void)number;
+#endif
 }
 
 uint64_t tw_shim_thread_pointer(void) { return (uint64_t)__builtin_thread_pointer(); }

@@ -27,6 +27,7 @@ struct tw_rt_place tw_rt_slow_on_stack(const struct tw_context *left, uint64_t s
 void tw_rt_back(const struct tw_context *left, const struct tw_context *context);
 void tw_rt_load(void);
 void tw_rt_exit(void);
+void tw_rt_cut_short(void);
 void tw_rt_forks(void);
 void tw_rt_has_forked(void);
 void tw_rt_forked(void);

@@ -5,9 +5,10 @@
 mod interval;
 mod spread;
 mod locks;
+mod contended;
 mod report;
 
-pub use report::{Bounds, CallerRow, Durations, FunctionRow, LockRow, Report};
+pub use report::{Bounds, CallerRow, ContendedRow, Durations, FunctionRow, LockRow, Report};
 
 pub(crate) use report::wait_name;
 
@@ -17,6 +18,7 @@ use crate::names::Names;
 use crate::quality::Quality;
 use crate::record::{Call, CallFlags, FunctionId, Record, Ticks};
 use crate::trace::{Ending, Header, TraceError};
+use contended::Contended;
 use interval::{Interval, within_recording};
 use locks::Locks;
 use spread::Spread;
@@ -32,6 +34,7 @@ pub struct Functions {
     slots: Map<(FunctionId, Option<FunctionId>), u32>,
     pairs: Vec<Pair>,
     locks: Locks,
+    contended: Contended,
     records: u64,
     beyond: u64,
     began: Ticks,
@@ -71,6 +74,7 @@ impl Functions {
             slots: Map::default(),
             pairs: Vec::new(),
             locks: Locks::default(),
+            contended: Contended::default(),
             records: 0,
             beyond: 0,
             began: header.clock.ticks,
@@ -83,7 +87,10 @@ impl Functions {
         self.records += 1;
         match record {
             Record::Call(call) => self.call(call),
-            Record::Wait(wait) => self.locks.wait(wait),
+            Record::Wait(wait) => {
+                self.locks.wait(wait);
+                self.contended.add(wait);
+            }
             Record::Clock(clock) => self.clocks.add(clock),
             Record::Gap(_) | Record::Loss(_) | Record::Looks(_) => self.quality.add(record),
             Record::Function(_) | Record::Thread(_) | Record::Module(_) => self.names.add(record),
@@ -100,10 +107,21 @@ impl Functions {
     #[must_use]
     pub fn finish(mut self, ending: &Ending) -> Report {
         let rate = self.clocks.rate();
-        self.quality.beyond_bounds = self.beyond + self.names.forgotten() + self.locks.beyond();
+        self.quality.beyond_bounds =
+            self.beyond + self.names.forgotten() + self.locks.beyond() + self.contended.beyond();
         self.quality.end(ending, rate);
         let length = self.until - self.began;
-        report::build(self.pairs, self.locks, self.names, rate, length, self.quality, self.records)
+        let locks = self.contended.rows(&self.names, rate);
+        let report = report::build(
+            self.pairs,
+            self.locks,
+            self.names,
+            rate,
+            length,
+            self.quality,
+            self.records,
+        );
+        Report { locks, ..report }
     }
 
     fn call(&mut self, call: &Call) {

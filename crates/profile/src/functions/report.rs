@@ -27,6 +27,8 @@ pub struct Report {
     pub left_out_max_ns: u64,
     /// In the order of their numbers; sorting is the reader's choice.
     pub functions: Vec<FunctionRow>,
+    /// All locks that were waited for, the most time first.
+    pub locks: Vec<ContendedRow>,
     /// The tables, for whoever wants addresses and lines.
     #[serde(skip)]
     pub names: Names,
@@ -129,6 +131,31 @@ pub struct LockRow {
     pub line: Option<String>,
 }
 
+/// Waits for one lock, whoever waited.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct ContendedRow {
+    /// `mutex`, `read` or `write`: what the longest was.
+    pub kind: &'static str,
+    /// The lock's address.
+    pub object: u64,
+    /// How many.
+    pub waits: u64,
+    /// How long in all, in nanoseconds: waits of several threads add up.
+    pub total_ns: u64,
+    /// The longest, in nanoseconds.
+    pub max_ns: u64,
+    /// The innermost function that waited the longest, where known.
+    pub function: Option<String>,
+    /// The innermost function of whoever held it then when it took it, where known.
+    pub holder: Option<String>,
+    /// Return address of the longest; zero when unknown.
+    pub site: u64,
+    /// The lock's variable, filled in by whoever has the program's symbols.
+    pub lock: Option<String>,
+    /// File and line of the site, filled in by whoever has its debug information.
+    pub line: Option<String>,
+}
+
 /// Puts the result together.
 pub(super) fn build(
     pairs: Vec<Pair>,
@@ -158,7 +185,8 @@ pub(super) fn build(
         .collect();
     let (left_out, left_out_max_ns) = (left_out.count, rate.ns(left_out.longest));
     let length_ns = rate.ns(length);
-    Report { records, rate, length_ns, quality, left_out, left_out_max_ns, functions, names }
+    let locks = Vec::new();
+    Report { records, rate, length_ns, quality, left_out, left_out_max_ns, functions, locks, names }
 }
 
 fn row(

@@ -145,6 +145,7 @@ fn loss(cursor: &mut Cursor<'_>) -> Result<Loss> {
         3 => LossKind::Overflow,
         4 => LossKind::Threads,
         5 => LossKind::Mixed,
+        6 => LossKind::Children,
         other => return Err(Trouble::Kind(other)),
     };
     Ok(Loss { thread, kind, count: cursor.number()? })

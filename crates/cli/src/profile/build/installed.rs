@@ -120,6 +120,14 @@ impl Compilers {
         self.folder.join("tailwater-c++")
     }
 
+    /// For builds that are told a compiler by its name alone, as in `make CC=tailwater-cc`.
+    fn first_on_path(&self) -> OsString {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let folders = [self.folder.clone()].into_iter().chain(std::env::split_paths(&path));
+        // A folder with a colon in its name can be on no path.
+        std::env::join_paths(folders).unwrap_or(path)
+    }
+
     /// What make, configure, cmake, meson and the `cc` crate read. `ar` and its kin understand the
     /// compiler's intermediate code, which archives of a build with `-flto` are made of.
     pub(super) fn variables(&self) -> Vec<(&'static str, OsString)> {
@@ -129,6 +137,7 @@ impl Compilers {
             ("AR", format!("llvm-ar-{LLVM}").into()),
             ("RANLIB", format!("llvm-ranlib-{LLVM}").into()),
             ("NM", format!("llvm-nm-{LLVM}").into()),
+            ("PATH", self.first_on_path()),
         ]
     }
 }

@@ -7,7 +7,9 @@
 mod installed;
 mod rust;
 mod wrapper;
+mod tally;
 
+use super::running::{exit_code, run};
 use crate::failure::Failure;
 use clap::{Args, ValueEnum};
 use installed::Installed;
@@ -16,6 +18,7 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
+use tally::Tally;
 
 /// What clang's tools are called: the plugin fits one major version only.
 const LLVM: u32 = 22;
@@ -38,6 +41,11 @@ pub(crate) struct BuildOptions {
     /// build all anew; cargo does by itself.
     #[arg(long)]
     fibers: bool,
+    /// Keep a function's frame while what it calls last runs. Without this, a function that ends in a tail call is
+    /// gone by then, and in no table if it does nothing else. Calls that are no loops any more take stack: a
+    /// program that recurses by them may run out of it. After a change, build all anew; cargo does by itself.
+    #[arg(long)]
+    keep_tail_callers: bool,
     /// How the plugin gets at Rust code; without it, by `lto` where CMD is cargo.
     #[arg(long, value_enum)]
     rust_route: Option<RustRoute>,
@@ -55,7 +63,7 @@ pub(crate) enum RustRoute {
     Bootstrap,
 }
 
-/// Becomes the build.
+/// Runs the build, and ends with its exit code.
 pub(crate) fn build(options: &BuildOptions) -> Result<(), Failure> {
     let installed = Installed::find()?;
     installed.check()?;
@@ -70,15 +78,17 @@ pub(crate) fn build(options: &BuildOptions) -> Result<(), Failure> {
     for part in [installed.plugin(), installed.object()] {
         read(&part)?.hash(&mut decides);
     }
-    (options.whole, options.fibers).hash(&mut decides);
+    (options.whole, options.fibers, options.keep_tail_callers).hash(&mut decides);
     if let Some(filter) = &options.filter {
         read(filter)?.hash(&mut decides);
         let path = std::path::absolute(filter).map_err(|error| unreadable(filter, &error))?;
         command.env("TAILWATER_PROFILE_FILTER", path);
     }
-    for (wanted, name) in
-        [(options.whole, "TAILWATER_PROFILE_WHOLE"), (options.fibers, "TAILWATER_PROFILE_FIBERS")]
-    {
+    for (wanted, name) in [
+        (options.whole, "TAILWATER_PROFILE_WHOLE"),
+        (options.fibers, "TAILWATER_PROFILE_FIBERS"),
+        (options.keep_tail_callers, "TAILWATER_PROFILE_KEEP_TAIL_CALLERS"),
+    ] {
         if wanted {
             command.env(name, "1");
         }
@@ -87,8 +97,23 @@ pub(crate) fn build(options: &BuildOptions) -> Result<(), Failure> {
     if let Some(route) = options.rust_route.or(is_cargo.then_some(RustRoute::Lto)) {
         command.envs(rust::variables(route, &installed, &compilers, decides.finish())?);
     }
-    let error = command.exec();
-    Err(Failure::usage(format!("could not start {}: {error}", program.display())))
+    let tally = Tally::begin()?;
+    let (name, path) = tally.variable();
+    let status = run(command.env(name, path))?;
+    let verdict = tally.verdict(program);
+    drop(tally);
+    match (exit_code(status), verdict) {
+        (0, Some(verdict)) => tell(&verdict),
+        (0, None) => {}
+        (code, _) => std::process::exit(code),
+    }
+    Ok(())
+}
+
+/// On standard error: the build's own output belongs to the build.
+#[expect(clippy::print_stderr, reason = "programs may")]
+fn tell(text: &str) {
+    eprintln!("{text}");
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, Failure> {
@@ -112,6 +137,7 @@ pub(crate) fn as_compiler() -> Option<ExitCode> {
 
 fn compile(language: wrapper::Language, arguments: &[OsString]) -> Result<(), Failure> {
     let installed = Installed::find()?;
+    tally::count(arguments);
     let clang = language.clang();
     let error = Command::new(&clang).args(wrapper::extend(arguments, &installed)).exec();
     Err(installed::missing(&clang, "clang-22", &error))

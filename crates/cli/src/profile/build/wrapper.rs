@@ -250,7 +250,8 @@ fn stops(word: &OsStr) -> bool {
     word.to_str().is_some_and(|word| STOPS.contains(&word) || word.starts_with("-print-"))
 }
 
-fn has_input(arguments: &[OsString]) -> bool {
+/// Whether anything is compiled or linked.
+pub(super) fn has_input(arguments: &[OsString]) -> bool {
     let mut words = arguments.iter().map(|word| word.to_string_lossy());
     while let Some(word) = words.next() {
         if TAKE_VALUE.contains(&word.as_ref()) {

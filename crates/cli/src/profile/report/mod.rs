@@ -1,27 +1,30 @@
 //! `tailwater profile report`: per function, how long its calls took and what held them up.
 
-use super::bounds::bounded;
+mod glob;
+mod locks;
+
+use super::bounds::{bounded, shown};
 use super::footer::footer;
 use super::reading::{Trace, near};
-use super::symbols::Symbols;
 use crate::failure::{Failure, say};
 use clap::{Args, ValueEnum};
+use glob::matches;
+use locks::{locks_tables, name_locks};
 use std::cmp::Reverse;
 use std::path::PathBuf;
-use tailwater_profile::functions::{Durations, Functions, LockRow, Report};
-use tailwater_profile::names::clipped;
-use tailwater_report::{count, grid, time};
+use tailwater_profile::functions::{Durations, FunctionRow, Functions, Report};
+use tailwater_profile::names::{clipped, clipped_apart};
+use tailwater_report::{count, grid};
 
 /// Characters of a name.
 const NAME_MAX: usize = 56;
-/// Locks listed for a function.
-const LOCKS_MAX: usize = 5;
 /// Callers listed for a function.
 const CALLERS_MAX: usize = 5;
 
 #[derive(Args, Debug)]
 pub(crate) struct ReportOptions {
     /// What `tailwater profile record` wrote.
+    #[arg(default_value = "tailwater.trace")]
     trace: PathBuf,
     /// What of a function's calls to sort by: its lower bound, where it is known by bounds.
     #[arg(long, value_enum, default_value_t = Sort::P9999)]
@@ -125,21 +128,6 @@ impl Sort {
     }
 }
 
-/// Fills in variables and lines; tells which files could not serve.
-fn name_locks(report: &mut Report, options: &ReportOptions) -> Vec<String> {
-    let mut symbols = Symbols::new(&report.names);
-    if !(options.locks || options.json) {
-        return Vec::new();
-    }
-    for lock in report.functions.iter_mut().flat_map(|row| row.locks.iter_mut()) {
-        lock.lock = symbols.variable(lock.object);
-        if options.by_line {
-            lock.line = symbols.line(lock.site);
-        }
-    }
-    symbols.changed().to_vec()
-}
-
 /// `seen`: functions before any were left out.
 fn text(report: &Report, program: &str, seen: usize, options: &ReportOptions) -> String {
     let mut out = format!("{}: functions by {}\n\n", near(program), options.sort.name());
@@ -156,7 +144,7 @@ fn text(report: &Report, program: &str, seen: usize, options: &ReportOptions) ->
         out.push('\n');
     }
     if options.locks {
-        out.push_str(&locks_table(report, options));
+        out.push_str(&locks_tables(report, options));
     }
     let footer = footer(report.records, report.rate, &report.quality);
     out.push_str(&format!("\n{}\n{footer}", meaning(report)));
@@ -187,8 +175,8 @@ fn calls_table(report: &Report, options: &ReportOptions) -> String {
     let left = heads.len();
     heads.extend(["calls", "p50", "p99", "p99.9", "p99.99", "max", "open"]);
     let mut rows = Vec::new();
-    for row in &report.functions {
-        let mut cells = vec![clipped(&row.name, NAME_MAX)];
+    for (name, row) in shown_names(&report.functions).into_iter().zip(&report.functions) {
+        let mut cells = vec![name];
         if options.by_line {
             cells.push(format!("{}:{}", row.file, row.line));
         }
@@ -205,6 +193,12 @@ fn calls_table(report: &Report, options: &ReportOptions) -> String {
     grid(&heads, left, &rows)
 }
 
+/// What functions are called in a table: no two look alike that are not.
+fn shown_names(rows: &[FunctionRow]) -> Vec<String> {
+    let names: Vec<&str> = rows.iter().map(|row| row.name.as_str()).collect();
+    clipped_apart(&names, NAME_MAX)
+}
+
 fn numbers(calls: &Durations) -> Vec<String> {
     let mut cells = vec![count(calls.count)];
     let quantiles = [calls.p50, calls.p99, calls.p999, calls.p9999, calls.max];
@@ -213,39 +207,6 @@ fn numbers(calls: &Durations) -> Vec<String> {
     );
     cells.push(count(calls.partial));
     cells
-}
-
-fn locks_table(report: &Report, options: &ReportOptions) -> String {
-    let mut rows = Vec::new();
-    for row in &report.functions {
-        for (at, lock) in row.locks.iter().take(LOCKS_MAX).enumerate() {
-            let name = if at == 0 { clipped(&row.name, NAME_MAX) } else { String::new() };
-            rows.push(lock_cells(name, lock, options.by_line));
-        }
-    }
-    if rows.is_empty() {
-        return "\nNo wait above the recorder's threshold lay within these calls.\n".to_owned();
-    }
-    let heads = ["function", "waited for", "held in", "at", "waits", "in all", "longest"];
-    format!("\n{}\n", grid(&heads, 4, &rows))
-}
-
-fn lock_cells(function: String, lock: &LockRow, by_line: bool) -> Vec<String> {
-    let what = lock.lock.clone().unwrap_or_else(|| format!("{:#x}", lock.object));
-    let site = match &lock.line {
-        Some(line) => near(line).to_owned(),
-        None if by_line && lock.site != 0 => format!("{:#x}", lock.site),
-        None => String::new(),
-    };
-    vec![
-        function,
-        format!("{} {}", lock.kind, clipped(&what, NAME_MAX / 2)),
-        lock.holder.as_ref().map_or_else(|| "?".to_owned(), |name| clipped(name, NAME_MAX)),
-        site,
-        count(lock.waits),
-        shown(lock.total_ns),
-        shown(lock.max_ns),
-    ]
 }
 
 impl Sort {
@@ -257,56 +218,6 @@ impl Sort {
             Self::Max => "their longest call",
             Self::Count => "number of calls",
             Self::Total => "time in all",
-        }
-    }
-}
-
-/// A length of time with its unit.
-pub(super) fn shown(ns: u64) -> String {
-    time(ns as f64 / 1e3)
-}
-
-/// Whether a pattern with `*` and `?` stands for the whole text.
-fn matches(glob: &str, text: &str) -> bool {
-    let (glob, text): (Vec<char>, Vec<char>) = (glob.chars().collect(), text.chars().collect());
-    let (mut g, mut t) = (0, 0);
-    // Where the last star stood, and how much of the text it has taken.
-    let mut star: Option<(usize, usize)> = None;
-    while t < text.len() {
-        match glob.get(g) {
-            Some('*') => {
-                star = Some((g, t));
-                g += 1;
-            }
-            Some(&c) if c == '?' || c == text[t] => (g, t) = (g + 1, t + 1),
-            _ => {
-                let Some((at, taken)) = star else { return false };
-                star = Some((at, taken + 1));
-                (g, t) = (at + 1, taken + 1);
-            }
-        }
-    }
-    glob[g..].iter().all(|&c| c == '*')
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn globs_match_whole_names() {
-        for (glob, text, is) in [
-            ("*", "", true),
-            ("do_*", "do_item_get", true),
-            ("*get", "do_item_get", true),
-            ("*item*", "do_item_get", true),
-            ("item", "do_item_get", false),
-            ("do?item*t", "do_item_get", true),
-            ("a*b*c", "aXbXbXc", true),
-            ("a*b*c", "aXbXbX", false),
-            ("?", "", false),
-        ] {
-            assert_eq!(matches(glob, text), is, "{glob} {text}");
         }
     }
 }

@@ -1,24 +1,24 @@
 //! `tailwater profile record`: runs a program, has its runtime record, and says what came of it.
 
+mod place;
+mod values;
+
 use super::footer::footer;
 use super::reading::Trace;
+use super::running::{exit_code, run};
 use crate::failure::Failure;
 use clap::Args;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGWINCH};
-use signal_hook::iterator::Signals;
+use place::{beside, make_room};
 use std::ffi::{OsStr, OsString};
-use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus};
-use std::time::{Duration, Instant};
-use tailwater_core::duration::parse_duration;
+use std::process::Command;
+use std::time::{Duration, Instant, SystemTime};
 use tailwater_profile::clock::Clocks;
 use tailwater_profile::quality::Quality;
 use tailwater_profile::record::Record;
 use tailwater_report::{count, time};
+use values::{core_share, duration, processor, share};
 
-/// Signals that someone else sends to this program go to the one that is recorded.
-const FORWARDED: [i32; 7] = [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGWINCH];
 /// The section that the pass fills; any program that was built with it has the name in its file.
 const SECTION: &[u8] = b"\0tw_desc\0";
 
@@ -32,6 +32,14 @@ pub(crate) struct RecordOptions {
     /// fewer calls, more slows the program down.
     #[arg(long, default_value = "5%", value_parser = share)]
     budget: f64,
+    /// The share of a core that the scanner itself may take, such as 25%: less leaves more to a program that has
+    /// as many threads as there are cores, and makes the bounds of times wider.
+    #[arg(long, default_value = "100%", value_parser = core_share)]
+    cpu: f64,
+    /// The processor that the scanner runs on, by its number, as in `taskset -c`: one that the program does not
+    /// use. Without it, any that the program may use.
+    #[arg(long, value_name = "CPU", value_parser = processor)]
+    scanner_cpu: Option<usize>,
     /// The shortest wait for a lock that is recorded.
     #[arg(long, value_name = "TIME", default_value = "1us", value_parser = duration)]
     lock_threshold: Duration,
@@ -51,14 +59,17 @@ pub(crate) struct RecordOptions {
 
 /// Ends with the program's own exit code, where that is not zero.
 pub(super) fn record(options: &RecordOptions) -> Result<(), Failure> {
-    remove_old(&options.output)?;
+    make_room(&options.output)?;
     let trace = std::path::absolute(&options.output).map_err(Failure::usage)?;
-    let began = Instant::now();
+    let (began, since) = (Instant::now(), SystemTime::now());
     let status = run(&mut command(options, &trace))?;
-    tell(&conclude(options, began.elapsed())?);
-    match exit_code(status) {
-        0 => Ok(()),
-        code => std::process::exit(code),
+    let concluded = conclude(options, began.elapsed(), since);
+    match (exit_code(status), concluded) {
+        (0, concluded) => concluded.map(|text| tell(&text)),
+        (code, concluded) => {
+            tell(&concluded.unwrap_or_else(|failure| format!("tailwater: {failure}")));
+            std::process::exit(code)
+        }
     }
 }
 
@@ -68,60 +79,18 @@ fn command(options: &RecordOptions, trace: &Path) -> Command {
     command.args(arguments).env("TAILWATER_PROFILE_OUT", trace);
     command.env("TAILWATER_PROFILE_BUDGET", options.budget.to_string());
     command.env("TAILWATER_PROFILE_LOCK_NS", options.lock_threshold.as_nanos().to_string());
+    command.env("TAILWATER_PROFILE_CPU", options.cpu.to_string());
+    if let Some(cpu) = options.scanner_cpu {
+        command.env("TAILWATER_PROFILE_SCANNER_CPU", cpu.to_string());
+    }
     if let Some(filter) = &options.filter {
         command.env("TAILWATER_PROFILE_FUNCTIONS", filter);
     }
     command
 }
 
-/// The runtime takes what exists for another process's.
-fn remove_old(trace: &Path) -> Result<(), Failure> {
-    match std::fs::remove_file(trace) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(Failure::usage(format!("{}: {error}", trace.display())))
-        }
-        _ => Ok(()),
-    }
-}
-
-/// Waits for the program, and hands it the signals that come meanwhile.
-fn run(command: &mut Command) -> Result<ExitStatus, Failure> {
-    let mut signals = Signals::new(FORWARDED).map_err(Failure::work)?;
-    let handle = signals.handle();
-    let mut child = command
-        .spawn()
-        .map_err(|error| Failure::usage(format!("{}: {error}", command.get_program().display())))?;
-    let forward = forwarder(&child);
-    let forwarding = std::thread::spawn(move || signals.forever().for_each(forward));
-    let status = wait(&mut child);
-    handle.close();
-    let _ = forwarding.join();
-    status
-}
-
-fn wait(child: &mut Child) -> Result<ExitStatus, Failure> {
-    child.wait().map_err(Failure::work)
-}
-
-/// What is typed at a terminal reaches the program anyway: it shares this one's process group.
-fn forwarder(child: &Child) -> impl Fn(i32) + Send + 'static {
-    use rustix::process::{Pid, Signal, kill_process};
-    use std::io::IsTerminal as _;
-    let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-    let typed = std::io::stdin().is_terminal();
-    move |number| {
-        let sent_by_terminal = typed && matches!(number, SIGINT | SIGQUIT | SIGWINCH);
-        if let (Some(pid), Some(signal), false) =
-            (pid, Signal::from_named_raw(number), sent_by_terminal)
-        {
-            // The program may be gone by now.
-            let _ = kill_process(pid, signal);
-        }
-    }
-}
-
 /// What was recorded, in words.
-fn conclude(options: &RecordOptions, took: Duration) -> Result<String, Failure> {
+fn conclude(options: &RecordOptions, took: Duration, since: SystemTime) -> Result<String, Failure> {
     let program = options.command.first().map(OsString::as_os_str).unwrap_or_default();
     if !options.output.exists() {
         return Err(Failure::work(nothing(program)));
@@ -136,7 +105,7 @@ fn conclude(options: &RecordOptions, took: Duration) -> Result<String, Failure> 
     let Tally { clocks, mut quality, records, calls, waits, threads } = tally;
     quality.end(&ending, clocks.rate());
     Ok(format!(
-        "{}: {} calls, {} waits and {} threads in {}; {} bytes ({:.1} MB/s).\n{}",
+        "{}: {} calls, {} waits and {} threads in {}; {} bytes ({:.1} MB/s).\n{}{}",
         options.output.display(),
         count(calls),
         count(waits),
@@ -145,6 +114,7 @@ fn conclude(options: &RecordOptions, took: Duration) -> Result<String, Failure> 
         count(size),
         size as f64 / 1e6 / took.as_secs_f64().max(1e-9),
         footer(records, clocks.rate(), &quality),
+        beside(&options.output, since),
     ))
 }
 
@@ -206,30 +176,10 @@ impl Tally {
     }
 }
 
-/// As shells tell it: the code, or 128 and the signal.
-fn exit_code(status: ExitStatus) -> i32 {
-    status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0))
-}
-
 /// On standard error: the program's own output belongs to the program.
 #[expect(clippy::print_stderr, reason = "programs may")]
 fn tell(text: &str) {
     eprintln!("{text}");
-}
-
-fn duration(text: &str) -> Result<Duration, String> {
-    parse_duration(text).map_err(|error| error.to_string())
-}
-
-fn share(text: &str) -> Result<f64, String> {
-    let number = |digits: &str| digits.trim().parse::<f64>().ok();
-    let share = match text.strip_suffix('%') {
-        Some(percent) => number(percent).map(|percent| percent / 100.0),
-        None => number(text),
-    };
-    share
-        .filter(|share| (0.001..=1.0).contains(share))
-        .ok_or_else(|| format!("'{text}' found; a share from 0.1% to 100% is needed"))
 }
 
 #[cfg(test)]
@@ -237,22 +187,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn budgets_are_percentages_or_fractions() {
-        assert_eq!(share("5%"), Ok(0.05));
-        assert_eq!(share("0.2"), Ok(0.2));
-        for text in ["", "%", "0", "200%", "NaN", "-5%"] {
-            assert!(share(text).is_err(), "{text}");
-        }
-    }
-
-    #[test]
     fn a_program_without_the_pass_is_told_how_to_get_it() {
         assert!(nothing(OsStr::new("sh")).contains("tailwater profile build"));
-    }
-
-    #[test]
-    fn deaths_by_signal_are_told_as_shells_do() {
-        assert_eq!(exit_code(ExitStatus::from_raw(9)), 137);
-        assert_eq!(exit_code(ExitStatus::from_raw(3 << 8)), 3);
     }
 }

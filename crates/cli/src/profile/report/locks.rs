@@ -1,0 +1,118 @@
+//! What was waited for, and who held it.
+
+use super::{NAME_MAX, ReportOptions, shown_names};
+use crate::profile::bounds::shown;
+use crate::profile::reading::near;
+use crate::profile::symbols::Symbols;
+use tailwater_profile::functions::{ContendedRow, LockRow, Report};
+use tailwater_profile::names::clipped;
+use tailwater_report::{count, grid};
+
+/// Locks listed for a function.
+const LOCKS_MAX: usize = 5;
+/// Locks listed of the program.
+const CONTENDED_MAX: usize = 10;
+
+/// Fills in variables and lines; tells which files could not serve.
+pub(super) fn name_locks(report: &mut Report, options: &ReportOptions) -> Vec<String> {
+    let mut symbols = Symbols::new(&report.names);
+    if !(options.locks || options.json) {
+        return Vec::new();
+    }
+    for lock in report.functions.iter_mut().flat_map(|row| row.locks.iter_mut()) {
+        lock.lock = symbols.variable(lock.object);
+        if options.by_line {
+            lock.line = symbols.line(lock.site);
+        }
+    }
+    for lock in &mut report.locks {
+        lock.lock = symbols.variable(lock.object);
+        if options.by_line {
+            lock.line = symbols.line(lock.site);
+        }
+    }
+    symbols.changed().to_vec()
+}
+
+/// The locks of the program, and below them those that each function waited for.
+pub(super) fn locks_tables(report: &Report, options: &ReportOptions) -> String {
+    let none = if report.locks.is_empty() { NO_LOCK } else { "" };
+    format!("{none}{}{}", contended_table(report, options), locks_table(report, options))
+}
+
+/// Said where a table without rows could be taken for a program that does not wait.
+const NO_LOCK: &str = "
+No wait for a lock of pthreads is in the trace. Only those are known (and only waits beyond the recorder's threshold): a
+wait for a lock of another kind, as Rust's own and those of parking_lot and tokio are, is time of the function that waits.
+";
+
+fn contended_table(report: &Report, options: &ReportOptions) -> String {
+    if report.locks.is_empty() {
+        return String::new();
+    }
+    let shown_locks = &report.locks[..report.locks.len().min(CONTENDED_MAX)];
+    let row = |lock: &ContendedRow| {
+        let name = |name: &Option<String>| {
+            name.as_ref().map_or_else(|| "?".to_owned(), |name| clipped(name, NAME_MAX))
+        };
+        vec![
+            what(lock.kind, lock.lock.as_deref(), lock.object),
+            name(&lock.function),
+            name(&lock.holder),
+            place(lock.line.as_deref(), lock.site, options.by_line),
+            count(lock.waits),
+            shown(lock.total_ns),
+            shown(lock.max_ns),
+        ]
+    };
+    let rows: Vec<Vec<String>> = shown_locks.iter().map(row).collect();
+    let heads = ["lock", "longest in", "held in", "at", "waits", "in all", "longest"];
+    let more = match report.locks.len() - shown_locks.len() {
+        0 => String::new(),
+        more => format!("and {} more locks; --json lists them\n", count(more as u64)),
+    };
+    format!("\n{}\n{more}", grid(&heads, 4, &rows))
+}
+
+fn locks_table(report: &Report, options: &ReportOptions) -> String {
+    let mut rows = Vec::new();
+    for (name, row) in shown_names(&report.functions).iter().zip(&report.functions) {
+        for (at, lock) in row.locks.iter().take(LOCKS_MAX).enumerate() {
+            let name = if at == 0 { name.clone() } else { String::new() };
+            rows.push(lock_cells(name, lock, options.by_line));
+        }
+    }
+    if rows.is_empty() {
+        return "\nNo wait above the recorder's threshold lay within these calls.\n".to_owned();
+    }
+    let heads = ["function", "waited for", "held in", "at", "waits", "in all", "longest"];
+    format!("\n{}\n", grid(&heads, 4, &rows))
+}
+
+fn lock_cells(function: String, lock: &LockRow, by_line: bool) -> Vec<String> {
+    vec![
+        function,
+        what(lock.kind, lock.lock.as_deref(), lock.object),
+        lock.holder.as_ref().map_or_else(|| "?".to_owned(), |name| clipped(name, NAME_MAX)),
+        place(lock.line.as_deref(), lock.site, by_line),
+        count(lock.waits),
+        shown(lock.total_ns),
+        shown(lock.max_ns),
+    ]
+}
+
+/// A lock by its variable, or by its address.
+fn what(kind: &str, lock: Option<&str>, object: u64) -> String {
+    match lock {
+        Some(lock) => format!("{kind} {}", clipped(lock, NAME_MAX / 2)),
+        None => format!("{kind} {object:#x}"),
+    }
+}
+
+fn place(line: Option<&str>, site: u64, by_line: bool) -> String {
+    match line {
+        Some(line) => near(line).to_owned(),
+        None if by_line && site != 0 => format!("{site:#x}"),
+        None => String::new(),
+    }
+}

@@ -1,0 +1,55 @@
+//! Processes that a recorded program forks: each that lives on has a trace of its own.
+
+mod profiled;
+
+use profiled::{Recorded, alone, folder, record_program, succeeds, text, tools};
+use std::path::Path;
+use std::process::Output;
+use tailwater_profile::record::{CallFlags, LossKind};
+use tailwater_profile::trace::Ending;
+
+fn ends(name: &str, word: &str) -> (std::path::PathBuf, Output) {
+    let folder = folder(name);
+    let program = tools().compiled("CC", "", "ends.c", &folder.join("ends"));
+    let done = succeeds(record_program(&folder, &program).arg(word));
+    (folder, done)
+}
+
+/// The traces beside `x.trace`.
+fn beside(folder: &Path) -> Vec<Recorded> {
+    let files = std::fs::read_dir(folder).expect("the folder").flatten();
+    let named = files.filter(|file| file.file_name().to_string_lossy().starts_with("x.trace."));
+    named.map(|file| Recorded::read(&file.path())).collect()
+}
+
+/// All of it is there, from some time after the fork to the last call.
+fn assert_is_whole(child: &Recorded) {
+    assert!(matches!(child.ending, Ending::Finished(_)));
+    let main: Vec<_> = child.calls("main").collect();
+    assert_eq!(main.len(), 1);
+    assert!(main[0].flags.has(CallFlags::STARTED_BEFORE), "it began in the parent");
+    assert!(child.calls("last_child_work").next().is_some());
+}
+
+#[test]
+fn workers_have_traces_beside_their_parents() {
+    let _alone = alone();
+    let (folder, done) = ends("workers", "workers");
+    let parent = Recorded::read(&folder.join("x.trace"));
+    assert!(matches!(parent.ending, Ending::Finished(_)));
+    assert_eq!(parent.lost(LossKind::Children), 2);
+    assert_eq!(parent.calls("child_work").count(), 0, "a trace is of one process");
+    let children = beside(&folder);
+    assert_eq!(children.len(), 2);
+    children.iter().for_each(assert_is_whole);
+    assert!(text(&done.stderr).contains("Beside it"), "{}", text(&done.stderr));
+}
+
+#[test]
+fn a_daemon_is_recorded_after_its_parent_has_gone() {
+    let _alone = alone();
+    let (folder, _) = ends("daemon", "daemon");
+    let daemon = beside(&folder);
+    assert_eq!(daemon.len(), 1);
+    assert_is_whole(&daemon[0]);
+}

@@ -1,0 +1,161 @@
+//! Programs that end otherwise than by a return from main: they end so when they are recorded too, and their last
+//! calls are in the trace. The programs lie in `crates/profile-rt/tests/programs`.
+
+mod profiled;
+
+use profiled::{
+    Recorded, alone, folder, in_time, on_one_core, record_program, record_with, succeeds, text,
+    tools,
+};
+use rustix::thread::{CpuSet, sched_getaffinity};
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::OnceLock;
+use tailwater_profile::record::CallFlags;
+use tailwater_profile::trace::Ending;
+
+fn ends() -> &'static Path {
+    static ENDS: OnceLock<PathBuf> = OnceLock::new();
+    ENDS.get_or_init(|| tools().compiled("CC", "", "ends.c", &folder("ends").join("ends")))
+}
+
+/// The same in a static program.
+fn ends_static() -> &'static Path {
+    static ENDS: OnceLock<PathBuf> = OnceLock::new();
+    ENDS.get_or_init(|| {
+        tools().compiled("CC", "-static", "ends.c", &folder("ends-static").join("ends"))
+    })
+}
+
+/// As shells tell it.
+fn code(done: &Output) -> i32 {
+    done.status.code().unwrap_or_else(|| 128 + done.status.signal().unwrap_or(0))
+}
+
+/// Runs it to its end, or for so long that it has none.
+fn bounded(command: &Command) -> Output {
+    let mut bounded = Command::new("timeout");
+    bounded
+        .current_dir(env!("CARGO_TARGET_TMPDIR"))
+        .args(["-k", "1", "100"])
+        .arg(command.get_program())
+        .args(command.get_args());
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => bounded.env(name, value),
+            None => bounded.env_remove(name),
+        };
+    }
+    bounded.output().expect("timeout is there")
+}
+
+#[test]
+fn each_end_is_the_programs_own_and_its_last_calls_are_told() {
+    let _alone = alone();
+    let ways = [
+        "_exit",
+        "_Exit",
+        "quick_exit",
+        "abort",
+        "fault",
+        "trap",
+        "killed",
+        "handled",
+        "default",
+        "return",
+    ];
+    for program in [ends(), ends_static()] {
+        for way in ways {
+            let plain = code(&bounded(Command::new(program).arg(way)));
+            let folder = folder("end");
+            let mut record = record_program(&folder, program);
+            let done = bounded(record.arg(way));
+            assert_eq!(code(&done), plain, "{way}: {}", text(&done.stderr));
+            let recorded = Recorded::read(&folder.join("x.trace"));
+            assert!(matches!(recorded.ending, Ending::Finished(_)), "{way}");
+            let is_open =
+                |name| recorded.calls(name).any(|call| call.flags.has(CallFlags::UNFINISHED));
+            assert!(way == "return" || (is_open("main") && is_open("last_words")), "{way}");
+        }
+    }
+}
+
+#[test]
+fn a_program_whose_main_thread_leaves_ends_with_its_last_thread() {
+    let _alone = alone();
+    for program in [ends(), ends_static()] {
+        let folder = folder("leaves");
+        let done = bounded(record_program(&folder, program).arg("pthread_exit"));
+        assert_eq!(
+            (code(&done), text(&done.stdout)),
+            (0, "left\n".into()),
+            "{}",
+            text(&done.stderr)
+        );
+        assert!(matches!(Recorded::read(&folder.join("x.trace")).ending, Ending::Finished(_)));
+    }
+}
+
+#[test]
+fn a_program_that_closes_all_files_writes_to_its_own_alone() {
+    let _alone = alone();
+    let folder = folder("closes");
+    let own = folder.join("own");
+    succeeds(record_program(&folder, ends()).arg("closes").arg(&own));
+    assert_eq!(std::fs::metadata(&own).expect("it was made").len(), 0, "the program wrote nothing");
+    let recorded = Recorded::read(&folder.join("x.trace"));
+    assert!(matches!(recorded.ending, Ending::Finished(_)));
+    assert!(recorded.calls("main").next().is_some());
+}
+
+#[test]
+fn a_trace_that_cannot_be_written_is_told_before_the_program_starts() {
+    let _alone = alone();
+    let folder = folder("nowhere");
+    let ran = folder.join("ran");
+    for place in ["nowhere/x.trace", "."] {
+        let mut record = Command::new(&tools().tailwater);
+        record.args(["profile", "record", "-o"]).arg(folder.join(place));
+        let done = record.args(["--", "touch"]).arg(&ran).output().expect("it starts");
+        assert_eq!(code(&done), 2, "{}", text(&done.stderr));
+        assert!(!ran.exists(), "it was started");
+    }
+    let mut record = record_program(&folder, Path::new("sh"));
+    let done = record.args(["-c", "exit 7"]).output().expect("it starts");
+    assert_eq!(code(&done), 7, "a program that cannot be recorded keeps its code");
+    assert!(text(&done.stderr).contains("profile build"), "{}", text(&done.stderr));
+}
+
+#[test]
+fn the_scanner_runs_where_it_is_told() {
+    let _alone = alone();
+    let allowed = sched_getaffinity(None).expect("the cores of this process");
+    let cpus: Vec<String> = (0..CpuSet::MAX_CPU)
+        .filter(|cpu| allowed.is_set(*cpu))
+        .map(|cpu| cpu.to_string())
+        .collect();
+    let last = cpus.last().expect("a core");
+    let folder = folder("placed");
+    let mut record = record_with(&folder, &["--scanner-cpu", last, "--cpu", "25%"], ends());
+    let done = on_one_core(|| bounded(record.args(["place", last])));
+    assert_eq!(code(&done), 0, "{}", text(&done.stderr));
+    let done =
+        record_with(&folder, &["--scanner-cpu", "9999"], ends()).output().expect("it starts");
+    assert_eq!(code(&done), 2);
+}
+
+#[test]
+fn callers_stay_during_their_tail_calls_where_that_is_asked_for() {
+    let _alone = alone();
+    let built = folder("tails").join("ends");
+    let line = "$CC -O2 -o $0 $1";
+    let mut build = tools().build(&["--keep-tail-callers"], &["sh", "-c", line]);
+    succeeds(build.arg(&built).arg(tools().sources().join("ends.c")));
+    in_time(1000, |rounds| {
+        let folder = folder("tail");
+        succeeds(record_program(&folder, &built).args(["tails", rounds]));
+        let recorded = Recorded::read(&folder.join("x.trace"));
+        recorded.calls("tail_caller").next().is_some().then_some(())
+    });
+}

@@ -169,6 +169,19 @@ mod tests {
     }
 
     #[test]
+    fn soon_is_less_than_sixteen_intervals() {
+        let last = at(10_000);
+        let law = Law { count: 9, count_at_entry: 2, last_shed_next: last, ..Law::new() };
+        let entered = |after: Duration| {
+            let mut law = law;
+            law.enter(&CONFIG, last + after);
+            law.count
+        };
+        let limit = 16 * CONFIG.interval;
+        assert_eq!((entered(limit - Duration::from_nanos(1)), entered(limit)), (7, 1));
+    }
+
+    #[test]
     fn the_ceiling_sheds_at_once_but_only_under_overload() {
         let config = Config { ceiling: Some(LONG), ..CONFIG };
         let mut law = Law::new();

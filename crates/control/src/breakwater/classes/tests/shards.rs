@@ -130,3 +130,17 @@ fn a_cold_start_does_not_starve_a_method_that_lacks_its_share() {
     }
     assert!(served > 50, "{served}");
 }
+
+#[test]
+fn what_comes_behind_too_long_a_queue_is_refused_for_its_delay() {
+    let mut node = Node::new(1);
+    let short = Work { class: SHORT, service: us(50), spins: true };
+    for _ in 0..1_000 {
+        node.advance(node.now + us(100));
+        node.ask(short, None);
+        node.ask(short, None);
+    }
+    let verdicts: Vec<Verdict> = (0..1_000).map(|_| node.ask(short, None)).collect();
+    assert_eq!(verdicts[0], Verdict::Admit);
+    assert_eq!(verdicts[999], Verdict::Shed(Reason::Delay));
+}

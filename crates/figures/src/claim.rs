@@ -69,7 +69,7 @@ impl Unit {
         }
     }
 
-    /// A value in this unit, of one as [`Quantity`] has it.
+    /// A value in this unit, of one as [`Quantity`](crate::quantity::Quantity) has it.
     #[must_use]
     pub fn from_quantity(self, value: f64) -> f64 {
         if self == Self::Millis { value / 1e3 } else { value }

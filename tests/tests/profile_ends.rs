@@ -63,6 +63,7 @@ fn each_end_is_the_programs_own_and_its_last_calls_are_told() {
         "killed",
         "handled",
         "default",
+        "restored",
         "return",
     ];
     for program in [ends(), ends_static()] {

@@ -247,6 +247,8 @@ fn file(length: usize) -> Option<std::os::fd::OwnedFd> {
         return None;
     }
     let file = memfd_create(c"tailwater-profile", MemfdFlags::CLOEXEC).ok()?;
+    // A program that was started without standard input is not to read from it.
+    let file = rustix::io::fcntl_dupfd_cloexec(&file, 3).ok()?;
     ftruncate(&file, length as u64).ok()?;
     Some(file)
 }

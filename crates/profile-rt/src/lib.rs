@@ -35,6 +35,7 @@ mod filter;
 mod settings;
 mod clock;
 mod calibrate;
+mod complaint;
 mod threads;
 mod session;
 mod trace_file;

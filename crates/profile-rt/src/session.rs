@@ -3,6 +3,7 @@
 use crate::arena::Arena;
 use crate::calibrate::Rig;
 use crate::clock;
+use crate::complaint::{self, complain};
 use crate::forked::Kept;
 use crate::output::{self, Output};
 use crate::scan::Costs;
@@ -88,6 +89,7 @@ impl Drop for AtWork {
 
 /// The process has begun.
 pub(crate) fn load() {
+    complaint::remember();
     let _ = arena();
     let settings = Settings::read(|name| std::env::var_os(name));
     if let Some(path) = settings.out.clone()
@@ -295,7 +297,9 @@ fn launch(arena: Arena, path: &Path, settings: &Settings, pid: u32) -> io::Resul
     let scanner = start_scanner(arena, settings, header.clock.ticks, to, emptied)?;
     RECORDING.store(true, Relaxed);
     shim::set_lock_threshold((settings.lock_ns.saturating_mul(us) / 1000).min(u64::MAX - 1));
-    let asked = (path.to_owned(), settings.clone());
+    // A child may have gone to another folder by the time it begins: daemons go to the root.
+    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let asked = (absolute, settings.clone());
     Ok(Running { pid, asked, programs, scanner, output })
 }
 
@@ -347,9 +351,4 @@ fn start_scanner(
 
 fn incomplete(error: &io::Error) {
     complain(&format!("the trace is incomplete: {error}"));
-}
-
-#[expect(clippy::print_stderr, reason = "there is nobody else to tell")]
-fn complain(what: &str) {
-    eprintln!("tailwater: {what}");
 }

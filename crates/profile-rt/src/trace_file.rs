@@ -6,6 +6,7 @@
 
 use crate::shim;
 use rustix::fs::fstat;
+use rustix::io::fcntl_dupfd_cloexec;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::{AsRawFd as _, BorrowedFd, FromRawFd as _, OwnedFd, RawFd};
@@ -13,6 +14,9 @@ use std::path::Path;
 
 /// Traces beside each other, of processes that were one after another of the same number.
 const BESIDE_MAX: u32 = 100;
+
+/// The first number that is not a standard stream's: what a program without one writes there must not go to the trace.
+const NUMBER_MIN: RawFd = 3;
 
 /// A new file: what is there already is another process's recording.
 pub(crate) fn create(path: &Path, pid: u32) -> io::Result<File> {
@@ -34,7 +38,7 @@ pub(crate) fn create(path: &Path, pid: u32) -> io::Result<File> {
             _ => break,
         }
     }
-    result
+    Ok(File::from(fcntl_dupfd_cloexec(result?, NUMBER_MIN)?))
 }
 
 /// The program's own descriptor of a trace.

@@ -11,7 +11,8 @@ const FORWARDED: [i32; 7] = [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2,
 
 /// Waits for the program, and hands it the signals that come meanwhile.
 pub(super) fn run(command: &mut Command) -> Result<ExitStatus, Failure> {
-    let mut signals = Signals::new(FORWARDED).map_err(Failure::work)?;
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mut signals = Signals::new(handled(&status)).map_err(Failure::work)?;
     let handle = signals.handle();
     let mut child = command
         .spawn()
@@ -22,6 +23,14 @@ pub(super) fn run(command: &mut Command) -> Result<ExitStatus, Failure> {
     handle.close();
     let _ = forwarding.join();
     status
+}
+
+/// What is ignored here is so in the program too, as `nohup` wants it: were it handled here, it would be at its default
+/// there. `status` is the kernel's of this process.
+fn handled(status: &str) -> Vec<i32> {
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
+    FORWARDED.into_iter().filter(|number| (ignored >> (number - 1)) & 1 == 0).collect()
 }
 
 fn wait(child: &mut Child) -> Result<ExitStatus, Failure> {
@@ -53,6 +62,14 @@ pub(super) fn exit_code(status: ExitStatus) -> i32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_ignored_is_not_handled() {
+        let status = "Name:\tx\nSigBlk:\t0000000000000001\nSigIgn:\t0000000000000003\n";
+        let expected = [SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGWINCH];
+        assert_eq!(handled(status), expected, "SIGHUP and SIGINT are the first two numbers");
+        assert_eq!(handled(""), FORWARDED);
+    }
 
     #[test]
     fn deaths_by_signal_are_told_as_shells_do() {

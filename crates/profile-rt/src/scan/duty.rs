@@ -6,6 +6,9 @@ use tailwater_profile::record::Ticks;
 /// It looks for this long between two rests: long enough to find most calls that are longer, and short against what
 /// a thread of the program may have to wait for the core.
 const STINT_US: u64 = 50;
+/// The longest rest. A stint that earns a longer one was spent without the core for the most part: the scanner had to
+/// wait for it, or the process was stopped. Who ends the process waits for the scanner, a second at most (`session`).
+const REST_MAX_US: u64 = 100_000;
 
 /// Its turns of looking and resting.
 #[derive(Clone, Copy, Debug)]
@@ -27,8 +30,10 @@ impl Duty {
     pub(crate) fn rest_us(&self, now: Ticks) -> Option<u64> {
         let worked = now.saturating_sub(self.awake);
         let is_due = self.cpu < WHOLE && worked >= self.us * STINT_US;
-        // A stint of hours is one in which it did not run.
-        is_due.then(|| (worked.min(1 << 40) * (WHOLE - self.cpu) / self.cpu).div_ceil(self.us))
+        // A longer stint, too, ends in the longest rest.
+        let worked = worked.min(1 << 40);
+        let rest = || (worked * (WHOLE - self.cpu) / self.cpu).div_ceil(self.us).min(REST_MAX_US);
+        is_due.then(rest)
     }
 
     /// It goes on.
@@ -58,6 +63,13 @@ mod tests {
             assert!(worked * WHOLE <= now * cpu + 200_000 * WHOLE, "{worked} of {now}");
             assert!(worked * WHOLE > now * cpu / 2, "{worked} of {now}");
         }
+    }
+
+    #[test]
+    fn a_stint_in_which_the_process_was_stopped_is_not_rested_from_as_long() {
+        let minute = 60_000_000 * 2_000;
+        assert_eq!(Duty::new(WHOLE / 100, 2_000, 0).rest_us(minute), Some(REST_MAX_US));
+        assert_eq!(Duty::new(1, 1, 0).rest_us(u64::MAX), Some(REST_MAX_US));
     }
 
     #[test]

@@ -12,6 +12,7 @@
 /* Sanitizers have these; what the program calls is to go by them still. */
 extern __typeof__(_exit) __interceptor__exit __attribute__((weak));
 extern __typeof__(sigaction) __interceptor_sigaction __attribute__((weak));
+extern __typeof__(signal) __interceptor_signal __attribute__((weak));
 /* The C library's other name for the real one, in static programs too. */
 extern __typeof__(sigaction) __sigaction;
 
@@ -28,6 +29,10 @@ static void cut_short(void) {
 }
 
 void _exit(int status) {
+    /* Handlers that come while the trace is completed: without the recorder this thread were gone by now. */
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, NULL);
     cut_short();
     if (__interceptor__exit)
         __interceptor__exit(status);
@@ -38,8 +43,8 @@ void _exit(int status) {
 void _Exit(int status) __attribute__((alias("_exit")));
 
 /* Faults, and what programs are ended by. Of the others that end a process few come unless it asks for them. */
-static const int deadly[] = {SIGABRT, SIGBUS, SIGFPE, SIGHUP,  SIGILL, SIGINT,
-                             SIGQUIT, SIGSEGV, SIGSYS, SIGTERM, SIGTRAP};
+static const int deadly[] = {SIGABRT, SIGBUS,  SIGFPE,  SIGHUP, SIGILL,  SIGINT,
+                             SIGPIPE, SIGQUIT, SIGSEGV, SIGSYS, SIGTERM, SIGTRAP};
 #define DEADLY (sizeof deadly / sizeof *deadly)
 /* Set once a recording has begun. */
 static int watching;
@@ -89,6 +94,17 @@ int sigaction(int number, const struct sigaction *wanted, struct sigaction *befo
     if (!result && before && before->sa_flags & SA_SIGINFO && before->sa_sigaction == dying)
         *before = (struct sigaction){.sa_handler = SIG_DFL};
     return result;
+}
+
+/* The same by its older name: who is told a handler may call it, or set it again without SA_SIGINFO. `ssignal` is
+ * the C library's other name for the real one. */
+sighandler_t signal(int number, sighandler_t wanted) {
+    if (wanted == SIG_DFL) {
+        struct sigaction as_ever = {.sa_handler = SIG_DFL}, before;
+        return sigaction(number, &as_ever, &before) ? SIG_ERR : before.sa_handler;
+    }
+    sighandler_t before = (__interceptor_signal ? __interceptor_signal : ssignal)(number, wanted);
+    return before == ours().sa_handler ? SIG_DFL : before;
 }
 
 /* What the program handles or ignores stays as it is. */

@@ -256,6 +256,10 @@ void tw_shim_load(void) {
         return;
     loaded = 1;
     has_key = pthread_key_create(&thread_end, end_of_thread) == 0;
+    /* An allocator that asks for forks too, as jemalloc does when it is first used, is to do so before us: then its
+     * locks are free when we copy before a fork, and free again when we start a thread in the child. */
+    void *volatile first = malloc(1);
+    free(first);
     pthread_atfork(tw_rt_forks, tw_rt_has_forked, tw_rt_forked);
     tw_rt_load();
     atexit(tw_rt_exit);

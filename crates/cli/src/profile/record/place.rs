@@ -26,6 +26,14 @@ pub(super) fn make_room(trace: &Path) -> Result<(), Failure> {
             "{trace}: found no folder {folder}; type: mkdir -p {folder}"
         )));
     }
+    let is_other = |found: std::fs::Metadata| !found.is_file() && !found.is_symlink();
+    if std::fs::symlink_metadata(trace).is_ok_and(is_other) {
+        // Such as /dev/null, which root could replace.
+        let trace = trace.display();
+        return Err(Failure::usage(format!(
+            "{trace}: found a folder or a device; the name of a file is needed: -o x.trace"
+        )));
+    }
     if let Err(error) = std::fs::remove_file(trace)
         && error.kind() != std::io::ErrorKind::NotFound
     {
@@ -64,5 +72,19 @@ pub(super) fn beside(trace: &Path, since: SystemTime) -> String {
             names.join(", "),
             count(more as u64)
         ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_file_is_not_replaced() {
+        let socket = std::env::temp_dir().join(format!("tailwater-place-{}", std::process::id()));
+        let _open = std::os::unix::net::UnixListener::bind(&socket).expect("a socket");
+        assert!(make_room(&socket).is_err());
+        assert!(socket.exists());
+        std::fs::remove_file(&socket).expect("it was made");
     }
 }

@@ -25,8 +25,9 @@ impl<'a> Bounds<'a> {
         Self { scenario, known: Vec::new() }
     }
 
-    /// The bound of a configuration whose demand is in shares of `capacity`, at what requests cost. Over steps it is the mean by their length: a server that does nothing
-    /// in a pause cannot do it later, so the mean demand would allow more than anyone can serve in time.
+    /// The bound of a configuration whose demand is in shares of `capacity`, at what requests cost. Over steps
+    /// it is the mean by their length: a server that does nothing in a pause cannot do it later, so the mean
+    /// demand would allow more than anyone can serve in time.
     pub(crate) fn of(&mut self, configuration: &Configuration, capacity: Rate, cost: Cost) -> Rate {
         match &configuration.course {
             Course::Steady(amount) => self.at(configuration.slo, amount.rate(capacity), cost),

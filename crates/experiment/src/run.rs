@@ -128,10 +128,12 @@ impl<'a, D: Driver> Conductor<'a, D> {
     fn with_clients(&mut self, clients: u32) -> Result<(), D::Failure> {
         let first = self.capacity(clients, 0)?;
         let mut before = first;
+        // Where nothing drifts no run has to be held until the next measurement.
+        let size = if self.driver.drifts() { every(self.scenario) } else { 1 };
         for repetition in 0..self.scenario.repetitions {
             let mut rest = &*self.repetition(clients, repetition);
             while !rest.is_empty() {
-                let (block, later) = rest.split_at(rest.len().min(every(self.scenario)));
+                let (block, later) = rest.split_at(rest.len().min(size));
                 rest = later;
                 let mut made = Vec::new();
                 let result = self.block(block, repetition, Capacity { before, first }, &mut made);

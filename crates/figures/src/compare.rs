@@ -172,10 +172,12 @@ fn number(value: f64) -> String {
         _ => 2,
     };
     let text = format!("{value:.decimals$}");
-    if !text.contains('.') {
-        return text;
-    }
-    text.trim_end_matches('0').trim_end_matches('.').into()
+    let shortest = if text.contains('.') {
+        text.trim_end_matches('0').trim_end_matches('.')
+    } else {
+        text.as_str()
+    };
+    if shortest == "-0" { "0".into() } else { shortest.into() }
 }
 
 #[cfg(test)]
@@ -192,6 +194,7 @@ mod tests {
             profile: profile.into(),
             repetition,
             goodput_rps: krps * 1e3,
+            valid: true,
             ..Run::default()
         };
         let mut runs: Vec<Run> = (0..).zip(of_a).map(|(seed, krps)| run("a", seed, krps)).collect();
@@ -230,7 +233,7 @@ mod tests {
 
     #[test]
     fn numbers_have_three_digits() {
-        let shown = [0.0, 0.666, 5.7, 17.53, 801.4, 1_580.0].map(number);
-        assert_eq!(shown, ["0", "0.67", "5.7", "17.5", "801", "1580"]);
+        let shown = [0.0, -0.001, 0.666, 5.7, 17.53, 801.4, 1_580.0].map(number);
+        assert_eq!(shown, ["0", "0", "0.67", "5.7", "17.5", "801", "1580"]);
     }
 }

@@ -124,15 +124,19 @@ impl Measure {
         name.strip_prefix(label).is_some_and(|rest| rest.is_empty() || rest.starts_with(" · "))
     }
 
-    /// The value of one repetition; nothing where a run or its number is missing.
+    /// The value of one repetition; nothing where a run is missing or invalid, or its number is. Where the largest
+    /// or smallest of several counts, none of them may lack it.
     pub(crate) fn value(&self, results: &Results, subject: &str, repetition: u32) -> Option<f64> {
         let runs = Runs { results, scenario: &self.scenario, repetition };
         let label = Self::named(&self.label, subject);
         let mut chosen = runs.of(&label).filter(|run| self.at.takes(run));
-        let value = |run: &Run| self.of_run(run, &runs, subject).filter(|value| value.is_finite());
+        let value = |run: &Run| {
+            let value = self.of_run(run, &runs, subject).filter(|value| value.is_finite());
+            value.filter(|_| run.valid)
+        };
         match self.at {
-            At::Most | At::MostFromKrps(_) => chosen.filter_map(value).reduce(f64::max),
-            At::Least => chosen.filter_map(value).reduce(f64::min),
+            At::Most | At::MostFromKrps(_) => extreme(chosen.map(value), f64::max),
+            At::Least => extreme(chosen.map(value), f64::min),
             At::Only | At::DemandRatio(_) | At::DemandKrps(_) => chosen.next().and_then(value),
         }
     }
@@ -159,6 +163,15 @@ impl Measure {
         let at = self.against_at.unwrap_or(At::DemandKrps(run.asked_rps / 1e3));
         runs.of(&label).find(|other| at.takes(other))
     }
+}
+
+/// The largest or smallest of values that are all there.
+fn extreme(
+    values: impl Iterator<Item = Option<f64>>,
+    of_two: impl Fn(f64, f64) -> f64,
+) -> Option<f64> {
+    let values: Option<Vec<f64>> = values.collect();
+    values?.into_iter().reduce(of_two)
 }
 
 /// The runs of one scenario and repetition.
@@ -214,6 +227,7 @@ mod tests {
             goodput_rps: goodput_krps * 1e3,
             slo_us: 200.0,
             p99_us: 300.0,
+            valid: true,
             ..Run::default()
         }
     }
@@ -227,6 +241,11 @@ mod tests {
             run("ours", 1, 200.0, 120.0),
             run("theirs", 1, 200.0, 0.0),
             run("ours · tuned", 1, 400.0, 500.0),
+            run("ours", 2, 100.0, 90.0),
+            run("ours", 2, 200.0, 120.0),
+            run("theirs", 2, 100.0, 45.0),
+            run("theirs", 2, 200.0, 0.0),
+            Run { valid: false, ..run("ours", 3, 100.0, 90.0) },
         ];
         Results::of("s", runs)
     }
@@ -245,6 +264,7 @@ mod tests {
         assert_eq!(value("at = \"least\"", 0), Some(90.0));
         assert_eq!(value("at = { most_from_krps = 150 }", 0), Some(150.0));
         assert_eq!(value("at = \"most\"", 1), Some(500.0), "variants are of the label too");
+        assert_eq!(value("at = \"most\"", 3), None, "an invalid run is no result");
     }
 
     #[test]
@@ -255,6 +275,7 @@ mod tests {
         assert_eq!(most("times", 0), Some(1.5));
         assert_eq!(most("gain", 0), Some(50.0));
         assert_eq!(most("times", 1), None, "nothing is left to compare with");
+        assert_eq!(most("times", 2), None, "nor at one demand of two");
         let loss = "against = \"ours\"\nas = \"loss\"\nat = { demand_krps = 100 }";
         assert_eq!(value(&format!("{loss}\nagainst_at = {{ demand_krps = 200 }}"), 0), Some(40.0));
     }

@@ -11,7 +11,6 @@ use tailwater_experiment::{Piece, Watch};
 use tailwater_sim::{Failure, Simulator};
 use tailwater_stats::result::Run;
 use tailwater_workload::Scenario;
-use tailwater_workload::scenario::{Amount, Course};
 
 /// Hears of each run.
 struct Each<'a>(&'a (dyn Fn() + Sync));
@@ -154,23 +153,13 @@ impl Part {
                     scenario.demand.courses = vec![course.clone()];
                     scenario.controllers = vec![controller.clone()];
                     scenario.capacity.fixed = Some(capacity);
-                    let cost = scenario.length().as_secs_f64() * mean(course, capacity);
+                    let demand = scenario.configurations()[0].mean_demand(capacity).0;
+                    let cost = scenario.length().as_secs_f64() * demand;
                     parts.push(Self { of, scenario, cost });
                 }
             }
         }
         parts
-    }
-}
-
-fn mean(course: &Course, capacity: Rate) -> f64 {
-    match course {
-        Course::Steady(amount) => amount.rate(capacity).0,
-        Course::Cycle(cycle) => {
-            let rate = |amount: Amount| amount.rate(capacity).0;
-            let requests = cycle.steps.iter().map(|s| rate(s.amount) * s.length.as_secs_f64());
-            requests.sum::<f64>() / cycle.period().as_secs_f64()
-        }
     }
 }
 

@@ -49,6 +49,7 @@ pub fn asked(unit: Unit, bound: Option<Bound>) -> String {
 }
 
 /// Whether a system without the effect would fail: a share of so few points that none would do is no claim.
+/// A limit is taken as it is stated, also where a system that does nothing keeps it.
 #[must_use]
 pub fn can_fail(unit: Unit, bound: Option<Bound>, theirs: f64) -> bool {
     match unit.dimension() {

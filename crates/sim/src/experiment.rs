@@ -194,6 +194,7 @@ fn open_run(scenario: &Scenario, ask: &OpenRun<'_>) -> Result<Played, Failure> {
     let world = world_of(scenario, configuration, seed);
     let mut world = tiers::with_deadlines(world, scenario, controller);
     world.node.enforce_deadlines = ask.enforces_deadlines;
+    world.drain = ask.drain;
     if let Some(policy) = controller.locks {
         world = tiers::with_locks(world, policy);
     }

@@ -138,7 +138,7 @@ impl Node {
 
     pub(crate) fn on_core_done(&mut self, now: Instant, core: u16, life: u16, space: &mut Space) {
         let core = core - self.place.first_core;
-        if life != self.life || self.is_held_up(now, core, space) {
+        if life != self.life || self.hold_up(now, core, space) {
             return;
         }
         let Some(work) = self.cores[usize::from(core)].work.take() else {

@@ -67,7 +67,7 @@ pub struct CostOfControl {
 pub struct CapacityReading {
     /// Logical clients.
     pub clients: u32,
-    /// Before which repetition; the last is after all.
+    /// Before which repetition, or between runs of which; the last is after all.
     pub repetition: u32,
     /// Requests in flight and answers per second of each point of the sweep.
     pub points: Vec<(u32, f64)>,

@@ -59,8 +59,8 @@ pub enum First {
     LeastLoaded,
 }
 
-/// What one client has at a replica. Those that are paused come after all others: a call that goes there waits
-/// for the time that the server has asked for, and lengthens the queue that it asked for it.
+/// What one client has at a replica. For [`First::LeastLoaded`] those that are paused come after all others: a call
+/// that goes there waits for the time that the server has asked for, and lengthens the queue that it asked for it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub struct Load {
     /// The server has asked this client for silence, and the time is not over.

@@ -131,9 +131,9 @@ impl Node {
         self.assign(now, space);
     }
 
-    /// Whether a stall or pause, or an earlier message of the connection, keeps the core busy for longer than
-    /// was thought; then it is asked again.
-    pub(super) fn is_held_up(&mut self, now: Instant, index: u16, space: &mut Space) -> bool {
+    /// Whether a stall or pause keeps the core busy for longer than was thought, or an earlier message of the
+    /// connection, which is waited for; then it is asked again.
+    pub(super) fn hold_up(&mut self, now: Instant, index: u16, space: &mut Space) -> bool {
         let heard_at = self.heard_at(index, space);
         let core = &mut self.cores[usize::from(index)];
         core.ends = core.ends.max(heard_at.unwrap_or(core.ends));

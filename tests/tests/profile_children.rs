@@ -2,7 +2,7 @@
 
 mod profiled;
 
-use profiled::{Recorded, alone, folder, record_program, succeeds, text, tools};
+use profiled::{Recorded, alone, bounded, folder, record_program, text, tools};
 use std::path::Path;
 use std::process::Output;
 use tailwater_profile::record::{CallFlags, LossKind};
@@ -11,7 +11,8 @@ use tailwater_profile::trace::Ending;
 fn ends(name: &str, word: &str) -> (std::path::PathBuf, Output) {
     let folder = folder(name);
     let program = tools().compiled("CC", "", "ends.c", &folder.join("ends"));
-    let done = succeeds(record_program(&folder, &program).arg(word));
+    let done = bounded(record_program(&folder, &program).arg(word));
+    assert!(done.status.success(), "{}", text(&done.stderr));
     (folder, done)
 }
 

@@ -4,8 +4,8 @@
 mod profiled;
 
 use profiled::{
-    Recorded, alone, folder, in_time, on_one_core, record_program, record_with, succeeds, text,
-    tools,
+    Recorded, alone, bounded, folder, in_time, on_one_core, record_program, record_with, succeeds,
+    text, tools,
 };
 use rustix::thread::{CpuSet, sched_getaffinity};
 use std::os::unix::process::ExitStatusExt as _;
@@ -31,23 +31,6 @@ fn ends_static() -> &'static Path {
 /// As shells tell it.
 fn code(done: &Output) -> i32 {
     done.status.code().unwrap_or_else(|| 128 + done.status.signal().unwrap_or(0))
-}
-
-/// Runs it to its end, or for so long that it has none.
-fn bounded(command: &Command) -> Output {
-    let mut bounded = Command::new("timeout");
-    bounded
-        .current_dir(env!("CARGO_TARGET_TMPDIR"))
-        .args(["-k", "1", "100"])
-        .arg(command.get_program())
-        .args(command.get_args());
-    for (name, value) in command.get_envs() {
-        match value {
-            Some(value) => bounded.env(name, value),
-            None => bounded.env_remove(name),
-        };
-    }
-    bounded.output().expect("timeout is there")
 }
 
 #[test]

@@ -77,12 +77,12 @@ struct Task<'a> {
     place: Place,
     configuration: &'a Configuration,
     controller: &'a ControllerSpec,
-    capacity: Capacity,
+    measured: Measured,
 }
 
-/// What demand follows.
+/// The capacity that demand follows.
 #[derive(Clone, Copy)]
-struct Capacity {
+struct Measured {
     /// As measured before the run: what is asked for is a share of it.
     before: Rate,
     /// What demands are called by: see [`label::demand_ratio`].
@@ -136,7 +136,7 @@ impl<'a, D: Driver> Conductor<'a, D> {
                 let (block, later) = rest.split_at(rest.len().min(size));
                 rest = later;
                 let mut made = Vec::new();
-                let result = self.block(block, repetition, Capacity { before, first }, &mut made);
+                let result = self.block(block, repetition, Measured { before, first }, &mut made);
                 let after = if result.is_ok() && self.driver.drifts() && !self.watch.stops() {
                     self.capacity(clients, repetition + u32::from(rest.is_empty()))
                 } else {
@@ -159,7 +159,7 @@ impl<'a, D: Driver> Conductor<'a, D> {
         &mut self,
         block: &[(usize, usize)],
         repetition: u32,
-        capacity: Capacity,
+        measured: Measured,
         made: &mut Vec<Made>,
     ) -> Result<(), D::Failure> {
         for &(configuration, controller) in block {
@@ -168,7 +168,7 @@ impl<'a, D: Driver> Conductor<'a, D> {
                 place: (configuration, controller, repetition),
                 configuration: &configurations,
                 controller: &self.scenario.controllers[controller],
-                capacity,
+                measured,
             })?);
             if self.watch.stops() {
                 break;
@@ -230,7 +230,7 @@ impl<'a, D: Driver> Conductor<'a, D> {
         format!(
             "{} at {:.2} ×, {} clients, SLO {}, repetition {}",
             task.controller.title(),
-            label::demand_ratio(task.configuration, task.capacity.first),
+            label::demand_ratio(task.configuration, task.measured.first),
             task.configuration.clients,
             format_duration(task.configuration.slo),
             task.place.2,
@@ -238,13 +238,13 @@ impl<'a, D: Driver> Conductor<'a, D> {
     }
 
     fn attempt(&mut self, task: &Task<'_>) -> Result<Played, D::Failure> {
-        let Task { configuration, controller, capacity, .. } = *task;
+        let Task { configuration, controller, measured, .. } = *task;
         let enforces_deadlines = self.scenario.server.enforces_deadlines(controller);
         let mut played = self.driver.open_run(&OpenRun {
             configuration,
             controller,
             spec: label::spec(controller),
-            demand: configuration.demand_plan(capacity.before),
+            demand: configuration.demand_plan(measured.before),
             drain: drain(configuration.slo),
             enforces_deadlines,
             seed: self.scenario.seed_of_repetition(task.place.2),
@@ -254,8 +254,8 @@ impl<'a, D: Driver> Conductor<'a, D> {
         run.profile = label::profile(controller);
         run.deadlines_enforced = enforces_deadlines;
         run.repetition = task.place.2;
-        run.demand_ratio = label::demand_ratio(configuration, capacity.first);
-        run.asked_rps = configuration.mean_demand(capacity.before).0;
+        run.demand_ratio = label::demand_ratio(configuration, measured.first);
+        run.asked_rps = configuration.mean_demand(measured.before).0;
         self.name_classes(run);
         Ok(played)
     }

@@ -34,16 +34,6 @@ fn a_thousand_random_worlds_break_no_rule() {
     assert!(behind > 30, "{behind} tiers or nodes of them restarted or paused");
 }
 
-/// Beyond the thousand. 7862: a core that was stalled heard a connection's message after the next one.
-const BROKE_ONCE: [u64; 1] = [7_862];
-
-#[test]
-fn worlds_in_which_a_rule_broke_once_break_none() {
-    for seed in BROKE_ONCE {
-        Case::drawn(seed).run().unwrap_or_else(|broken| panic!("{broken}"));
-    }
-}
-
 #[test]
 fn a_seed_decides_every_byte_whatever_goes_wrong() {
     let json = |seed| {

@@ -1,7 +1,7 @@
 //! A machine that takes cores away, each for itself, now and then.
 
 use std::time::Duration;
-use tailwater_sim::World;
+use tailwater_sim::{Costs, World};
 use tailwater_stats::result::Experiment;
 use tailwater_workload::scenario::{StallKind, Stalls};
 
@@ -80,4 +80,19 @@ fn stalls_come_by_the_seed() {
     assert_eq!(run(1, &often), run(1, &often));
     assert_ne!(run(1, &often), run(2, &often));
     assert_ne!(run(1, &often), run(1, &Stalls::default()));
+}
+
+/// A core that was taken away while it parsed a DEREGISTER heard it after the request behind it, which another
+/// core had parsed: an honest client was refused, and the run ended with a broken rule.
+#[test]
+fn a_connections_messages_are_heard_in_order_also_where_a_core_stalls() {
+    let briefly = ["deregister_after=50us", "queue_max=4"];
+    let artifact = spec("breakwater", "artifact", &briefly);
+    for seed in 1..=20 {
+        let mut world = World { clients: 8, warm_up: ms(0), measure: ms(20), seed, ..small() };
+        world.node.cores = 2;
+        world.node.costs = Costs { receive: us(3), send: us(0), shed: us(0) };
+        world.node.stalls = stalls(1_000.0, us(250));
+        steady(&world, 60_000.0, &artifact);
+    }
 }

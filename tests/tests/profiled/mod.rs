@@ -207,3 +207,20 @@ impl Recorded {
         self.records.iter().filter(|record| matches!(record, Record::Thread(_))).count()
     }
 }
+
+/// Runs it to its end, or for so long that it has none.
+pub(crate) fn bounded(command: &Command) -> Output {
+    let mut bounded = Command::new("timeout");
+    bounded
+        .current_dir(env!("CARGO_TARGET_TMPDIR"))
+        .args(["-k", "1", "100"])
+        .arg(command.get_program())
+        .args(command.get_args());
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => bounded.env(name, value),
+            None => bounded.env_remove(name),
+        };
+    }
+    bounded.output().expect("timeout is there")
+}

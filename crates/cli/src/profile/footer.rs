@@ -43,10 +43,13 @@ pub(super) fn footer(records: u64, rate: Rate, quality: &Quality) -> String {
         ));
     }
     if quality.children > 0 {
+        let forked = match quality.children {
+            1 => "1 process was".to_owned(),
+            more => format!("{} processes were", count(more)),
+        };
         lines.push(format!(
-            "{} processes were forked: the first 20 ms of each are not recorded. One that lived longer has a trace \
-             of its own, with its number after this one's name.",
-            count(quality.children)
+            "{forked} forked: the first 20 ms of each are not recorded. One that lived longer has a trace of its \
+             own, with its number after this one's name."
         ));
     }
     match quality.ending {

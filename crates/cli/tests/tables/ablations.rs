@@ -1,6 +1,6 @@
 //! What constants of a law are worth: `scenarios/ablations/calm.toml` and its twin with stalls.
 
-use super::{head, line};
+use super::{head, line, variants};
 use tailwater_stats::result::{Experiment, Run};
 
 const CLIENTS: [(u32, &str); 2] = [(1_000, "1,000 clients: "), (100, "100 clients: ")];
@@ -15,13 +15,7 @@ pub(super) fn table(result: &str) -> String {
         heads.extend([format!("{clients}0.9 ×"), "1.0 to 2.0 ×".into(), "dropped there".into()]);
     }
     let mut text = head(&heads);
-    let mut variants: Vec<&str> = Vec::new();
-    for run in &result.runs {
-        if !variants.contains(&&*run.profile) {
-            variants.push(&run.profile);
-        }
-    }
-    for variant in variants {
+    for (_, variant) in variants(&result) {
         let mut cells = vec![variant.to_owned()];
         for (clients, _) in CLIENTS {
             let runs = |overloaded: bool| -> Vec<&Run> {

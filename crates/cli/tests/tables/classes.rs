@@ -1,6 +1,6 @@
 //! Blind and by class side by side: `scenarios/classes.toml`.
 
-use super::{head, line};
+use super::{head, line, variants};
 use tailwater_report::percent;
 use tailwater_stats::result::{Experiment, Run, Spread};
 
@@ -16,14 +16,7 @@ pub(super) fn table(result: &str) -> String {
     heads.extend(DEMANDS.map(|demand| format!("{demand:.1} ×")));
     heads.extend(["short at 2.0 ×", "long at 2.0 ×", "long in its worst second"].map(Into::into));
     let mut text = head(&heads);
-    let mut seen: Vec<(&str, &str)> = Vec::new();
-    for run in &result.runs {
-        let name = (&*run.controller, &*run.profile);
-        if !seen.contains(&name) {
-            seen.push(name);
-        }
-    }
-    for (controller, profile) in seen {
+    for (controller, profile) in variants(&result) {
         let runs = |demand: f64| -> Vec<&Run> {
             let ours = |run: &&Run| {
                 run.controller == controller

@@ -7,7 +7,7 @@ mod hostile;
 mod side_by_side;
 mod tls;
 
-use tailwater_stats::result::Spread;
+use tailwater_stats::result::{Experiment, Spread};
 
 /// The table of this name, from the text of its result file; it ends with a line break.
 pub(crate) fn draw(name: &str, result: &str) -> String {
@@ -28,6 +28,18 @@ pub(crate) fn draw(name: &str, result: &str) -> String {
 fn with_range(values: &[f64]) -> String {
     let Spread { min, median, max } = Spread::of(values);
     format!("{median:.2} [{min:.2}–{max:.2}]")
+}
+
+/// Controller and profile of its runs, each once, in the order of the file.
+fn variants(result: &Experiment) -> Vec<(&str, &str)> {
+    let mut seen = Vec::new();
+    for run in &result.runs {
+        let variant = (&*run.controller, &*run.profile);
+        if !seen.contains(&variant) {
+            seen.push(variant);
+        }
+    }
+    seen
 }
 
 /// One line of a table.

@@ -97,10 +97,10 @@ pub(crate) fn build(options: &BuildOptions) -> Result<(), Failure> {
     if let Some(route) = options.rust_route.or(is_cargo.then_some(RustRoute::Lto)) {
         command.envs(rust::variables(route, &installed, &compilers, decides.finish())?);
     }
-    let tally = Tally::begin()?;
-    let (name, path) = tally.variable();
-    let status = run(command.env(name, path))?;
-    let verdict = tally.verdict(program);
+    let tally = Tally::begin();
+    command.envs(tally.iter().map(Tally::variable));
+    let status = run(&mut command)?;
+    let verdict = tally.as_ref().and_then(|tally| tally.verdict(program));
     drop(tally);
     match (exit_code(status), verdict) {
         (0, Some(verdict)) => tell(&verdict),

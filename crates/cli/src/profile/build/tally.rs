@@ -1,7 +1,6 @@
 //! Whether a build has called our compilers at all: one that names its own goes by them unnoticed.
 
 use super::wrapper::has_input;
-use crate::failure::Failure;
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, OpenOptions};
 use std::io::Write as _;
@@ -17,13 +16,13 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    pub(super) fn begin() -> Result<Self, Failure> {
+    /// None where it cannot be made, as beside another user's leftover: the build goes on all the same.
+    pub(super) fn begin() -> Option<Self> {
         let path = std::env::temp_dir().join(format!("tailwater-build-{}", std::process::id()));
-        let trouble = |error| Failure::work(format!("{}: {error}", path.display()));
         // Of a build that was killed, and whose number has come round.
         let _ = std::fs::remove_file(&path);
-        File::create_new(&path).map_err(trouble)?;
-        Ok(Self { path })
+        File::create_new(&path).ok()?;
+        Some(Self { path })
     }
 
     pub(super) fn variable(&self) -> (&'static str, &Path) {

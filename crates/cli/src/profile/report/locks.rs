@@ -19,16 +19,14 @@ pub(super) fn name_locks(report: &mut Report, options: &ReportOptions) -> Vec<St
     if !(options.locks || options.json) {
         return Vec::new();
     }
-    for lock in report.functions.iter_mut().flat_map(|row| row.locks.iter_mut()) {
-        lock.lock = symbols.variable(lock.object);
+    let of_functions = report.functions.iter_mut().flat_map(|row| row.locks.iter_mut());
+    let of_functions = of_functions.map(|it| (it.object, it.site, &mut it.lock, &mut it.line));
+    let of_all = report.locks.iter_mut();
+    let of_all = of_all.map(|it| (it.object, it.site, &mut it.lock, &mut it.line));
+    for (object, site, lock, line) in of_functions.chain(of_all) {
+        *lock = symbols.variable(object);
         if options.by_line {
-            lock.line = symbols.line(lock.site);
-        }
-    }
-    for lock in &mut report.locks {
-        lock.lock = symbols.variable(lock.object);
-        if options.by_line {
-            lock.line = symbols.line(lock.site);
+            *line = symbols.line(site);
         }
     }
     symbols.changed().to_vec()

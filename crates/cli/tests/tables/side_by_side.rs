@@ -45,22 +45,25 @@ pub(super) fn by_controller(result: &str) -> String {
     text
 }
 
-/// A column for each controller: 1,000 clients, 100 in brackets.
-pub(super) fn by_demand(result: &str) -> String {
+/// The first table of README: what an outsider compares, at 100 clients.
+pub(super) fn first(result: &str) -> String {
     let result = parse(result);
-    let mut heads = vec![String::new()];
-    heads.extend(CONTROLLERS.map(Into::into));
-    let mut text = head(&heads);
-    for demand in [1.0, 2.0] {
-        let both = |controller| {
-            let [few, many] =
-                CLIENTS.map(|clients| goodput(find(&result, controller, clients, demand)));
-            format!("{many} ({few})")
-        };
-        text += &line(&[vec![format!("{demand:.1} ×")], CONTROLLERS.map(both).into()].concat());
+    let heads = ["load", "controller", "in time, % of capacity", "p99 of answers", "refused by the server, %"];
+    let mut text = head(&heads.map(Into::into));
+    for demand in [0.5, 1.0, 1.5, 2.0] {
+        for controller in ["none", "aqm-only", "breakwater"] {
+            let found = find(&result, controller, 100, demand);
+            let refused = found.map(|summary| percent(summary.of["fates.shed"].median));
+            text += &line(&[
+                format!("{demand:.1} ×"),
+                controller.to_owned(),
+                goodput(found),
+                p99(found),
+                refused.unwrap_or(NONE_VALID.into()),
+            ]);
+        }
     }
-    let tail = |controller| p99(find(&result, controller, 1_000, 2.0));
-    text + &line(&[vec!["p99 at 2.0 ×".to_owned()], CONTROLLERS.map(tail).into()].concat())
+    text
 }
 
 fn parse(result: &str) -> Experiment {

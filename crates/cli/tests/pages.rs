@@ -1,6 +1,6 @@
 //! The tables of the pages that have a result file: redrawn from it and compared, so that no number stands
 //! in a page that the file does not hold. Below the words `<!-- drawn: FILE NAME -->` stands a table that
-//! `tables` draws; the other tables of BENCHMARKING.md say that they have no file.
+//! `tables` draws. The other tables of BENCHMARKING.md and docs/claims/ say that they have no file.
 
 mod tables;
 
@@ -13,14 +13,10 @@ const MEND: &str = "TAILWATER_PAGES=write cargo test -p tailwater-cli --test pag
 const DRAWN: &str = "<!-- drawn: ";
 /// Stands above a table that nothing can redraw.
 const TYPED: &str = "*Without a result file:*";
-/// The pages with drawn tables.
-const PAGES: [&str; 5] = [
-    "README.md",
-    "BENCHMARKING.md",
-    "docs/breakwater.md",
-    "docs/figures.md",
-    "docs/figures-protego.md",
-];
+/// The page of all measurements. Its explanations are in [`CLAIMS`].
+const MEASURED: &str = "BENCHMARKING.md";
+/// A page for each claim.
+const CLAIMS: &str = "docs/claims";
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -30,16 +26,36 @@ fn read(path: &str) -> String {
     std::fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
+/// The pages of a folder, by their paths from the root.
+fn pages_in(folder: &str) -> Vec<String> {
+    let entries = std::fs::read_dir(root().join(folder)).expect("a folder of pages");
+    let names = entries.map(|entry| entry.expect("an entry").file_name());
+    let mut pages: Vec<String> = names
+        .filter_map(|name| name.into_string().ok())
+        .filter(|name| name.ends_with(".md"))
+        .map(|name| format!("{folder}/{name}"))
+        .collect();
+    pages.sort();
+    assert!(!pages.is_empty(), "{folder} has no pages");
+    pages
+}
+
+/// The pages in which a table may be drawn.
+fn pages() -> Vec<String> {
+    let top = ["README.md", MEASURED].map(str::to_owned).to_vec();
+    [top, pages_in("docs"), pages_in(CLAIMS)].concat()
+}
+
 #[test]
 fn drawn_tables_are_what_their_files_say() {
     let write = std::env::var_os("TAILWATER_PAGES").is_some_and(|value| value == "write");
     let mut drawn = 0;
-    for page in PAGES {
-        let found = read(page);
+    for page in pages() {
+        let found = read(&page);
         let (redrawn, tables) = redraw(&found);
         drawn += tables;
         if write {
-            std::fs::write(root().join(page), &redrawn).expect("the page is written");
+            std::fs::write(root().join(&page), &redrawn).expect("the page is written");
             continue;
         }
         let differing =
@@ -52,26 +68,34 @@ fn drawn_tables_are_what_their_files_say() {
 
 #[test]
 fn tables_that_nothing_can_redraw_say_so() {
-    let page = read("BENCHMARKING.md");
-    let lines: Vec<&str> = page.lines().collect();
-    for at in heads(&lines) {
-        let above = lines[..at].iter().rev().find(|line| !line.is_empty()).unwrap_or(&"");
-        if above.starts_with(DRAWN) {
-            continue;
-        }
+    for page in [vec![MEASURED.to_owned()], pages_in(CLAIMS)].concat() {
+        let unsourced = without_source(&read(&page));
         let say = format!("write {TYPED} above it, or draw it from a file");
-        assert!(
-            above.ends_with(TYPED),
-            "BENCHMARKING.md:{}: a table without source: {say}",
-            at + 1
-        );
+        assert!(unsourced.is_empty(), "{page}: tables without source in lines {unsourced:?}: {say}");
     }
 }
 
-/// The first lines of tables, from 0. Those in blocks of code are none.
+/// The lines, from 1, in which tables begin that are neither drawn nor say that they have no file.
+fn without_source(page: &str) -> Vec<usize> {
+    let lines: Vec<&str> = page.lines().collect();
+    let has_source = |at: usize| {
+        let above = lines[..at].iter().rev().find(|line| !line.is_empty()).unwrap_or(&"");
+        above.starts_with(DRAWN) || above.ends_with(TYPED)
+    };
+    heads(&lines).into_iter().filter(|&at| !has_source(at)).map(|at| at + 1).collect()
+}
+
+#[test]
+fn a_table_without_source_is_found_in_a_list_too() {
+    let page = format!("{TYPED}\n\n| a |\n|---|\n| 7 |\n\n- item\n\n  | b |\n  |---|\n  | 8 |\n");
+    assert_eq!(without_source(&page), [9]);
+}
+
+/// The first lines of tables, from 0. Those in blocks of code have no line of dashes.
 fn heads(lines: &[&str]) -> Vec<usize> {
     let is_head = |at: usize| {
-        lines[at].starts_with('|') && lines.get(at + 1).is_some_and(|line| line.starts_with("|--"))
+        let dashes = lines.get(at + 1).is_some_and(|line| line.trim_start().starts_with("|--"));
+        dashes && lines[at].trim_start().starts_with('|')
     };
     (0..lines.len()).filter(|&at| is_head(at)).collect()
 }

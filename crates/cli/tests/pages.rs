@@ -71,7 +71,10 @@ fn tables_that_nothing_can_redraw_say_so() {
     for page in [vec![MEASURED.to_owned()], pages_in(CLAIMS)].concat() {
         let unsourced = without_source(&read(&page));
         let say = format!("write {TYPED} above it, or draw it from a file");
-        assert!(unsourced.is_empty(), "{page}: tables without source in lines {unsourced:?}: {say}");
+        assert!(
+            unsourced.is_empty(),
+            "{page}: tables without source in lines {unsourced:?}: {say}"
+        );
     }
 }
 

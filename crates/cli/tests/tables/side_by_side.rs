@@ -48,7 +48,13 @@ pub(super) fn by_controller(result: &str) -> String {
 /// The first table of README: what an outsider compares, at 100 clients.
 pub(super) fn first(result: &str) -> String {
     let result = parse(result);
-    let heads = ["load", "controller", "in time, % of capacity", "p99 of answers", "refused by the server, %"];
+    let heads = [
+        "load",
+        "controller",
+        "in time, % of capacity",
+        "p99 of answers",
+        "refused by the server, %",
+    ];
     let mut text = head(&heads.map(Into::into));
     for demand in [0.5, 1.0, 1.5, 2.0] {
         for controller in ["none", "aqm-only", "breakwater"] {

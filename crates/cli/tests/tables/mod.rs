@@ -1,9 +1,11 @@
 //! Tables as pages have them, from results.
 
 mod ablations;
+mod by_demand;
 mod classes;
 mod figures;
 mod hostile;
+mod last_credit;
 mod side_by_side;
 mod tls;
 
@@ -13,12 +15,14 @@ use tailwater_stats::result::{Experiment, Spread};
 pub(crate) fn draw(name: &str, result: &str) -> String {
     match name {
         "ablations" => ablations::table(result),
+        "by-demand" => by_demand::table(result),
         "classes" => classes::table(result),
         "controllers" => side_by_side::by_controller(result),
         "figures" => figures::table(result),
         "figures-count" => figures::counts(result),
         "first" => side_by_side::first(result),
         "hostile" => hostile::table(result),
+        "last-credit" => last_credit::table(result),
         "tls" => tls::table(result),
         _ => panic!("no table is called {name}"),
     }

@@ -9,6 +9,7 @@
 mod bench;
 mod ci;
 mod examples;
+mod fresh;
 mod fuzz;
 mod markdown;
 mod pass;
@@ -40,6 +41,7 @@ const VERBS: &[Verb] = &[
         run: readme::main,
     },
     Verb { name: "examples", help: "run the examples of the façade crate", run: examples::main },
+    Verb { name: "fresh", help: "COMMAND…: run it in a new Debian root", run: fresh::main },
     Verb { name: "pass", help: "build the profiler's plugin and runtime", run: pass::main },
     Verb { name: "source", help: "PACKAGE: fetch a Debian source package", run: source::main },
     Verb { name: "bench", help: "[--list] [--short] [NAME…]: run benches", run: bench::main },

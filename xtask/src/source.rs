@@ -47,7 +47,7 @@ fn fetch(folder: &Path, package: &str) -> Result {
     let lists = folder.join("lists/partial");
     fs::create_dir_all(&lists).map_err(|error| failed(&lists, &error))?;
     let list = folder.join("sources.list");
-    let mirror = std::env::var(MIRROR.0).unwrap_or_else(|_| MIRROR.1.to_owned());
+    let mirror = mirror();
     let release = fs::read_to_string("/etc/os-release").unwrap_or_default();
     let text = format!("deb-src {mirror} {} main\n", codename(&release));
     fs::write(&list, text).map_err(|error| failed(&list, &error))?;
@@ -74,8 +74,13 @@ fn apt(folder: &Path) -> Command {
     command
 }
 
+/// Where Debian's packages come from.
+pub(crate) fn mirror() -> String {
+    std::env::var(MIRROR.0).unwrap_or_else(|_| MIRROR.1.to_owned())
+}
+
 /// The release's name in `/etc/os-release`; `stable` where it is not Debian's.
-fn codename(release: &str) -> &str {
+pub(crate) fn codename(release: &str) -> &str {
     let is_debian = release.lines().any(|line| line == "ID=debian");
     let name = release.lines().find_map(|line| line.strip_prefix("VERSION_CODENAME="));
     name.filter(|_| is_debian).unwrap_or("stable")

@@ -1,0 +1,258 @@
+//! The new root: what is in it, what of this machine is seen from it, and what runs in it.
+
+use crate::process::{self, built};
+use crate::{Result, source};
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// All that is installed. Certificates are what cargo and git speak TLS with.
+const PACKAGES: &str = "make,git,ca-certificates";
+/// The names under which rustup's one program is known.
+const RUST: [&str; 7] =
+    ["cargo", "cargo-clippy", "cargo-fmt", "clippy-driver", "rustc", "rustdoc", "rustfmt"];
+/// What of our environment the command sees: how to reach the network, and how much to do.
+const PASSED: [&str; 11] = [
+    "TERM",
+    "TAILWATER_SHORT",
+    "CARGO_BUILD_JOBS",
+    "DEBIAN_MIRROR",
+    "http_proxy",
+    "https_proxy",
+    "no_proxy",
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "NO_PROXY",
+    "RUSTUP_DIST_SERVER",
+];
+/// Files of this machine that a Debian installer or a company would have written there, too.
+const COPIED: [&str; 2] = ["etc/hosts", "etc/ssl/certs/ca-certificates.crt"];
+
+/// Run by `sh` in namespaces of its own: `ROOT [FROM TO]… -- COMMAND…`, each FROM mounted at ROOT/TO. The
+/// shell stays as the namespace's first process, which takes what its children leave behind with it.
+const ENTER: &str = r#"
+root=$1; shift
+mount -t proc proc "$root/proc"
+mount --rbind /sys "$root/sys"
+mount --rbind /dev "$root/dev"
+while [ "$1" != -- ]; do mount --bind "$1" "$root/$2"; shift 2; done
+shift
+chroot "$root" "$@" || exit $?
+"#;
+
+/// Where the parts of it lie.
+pub(super) struct Fresh {
+    checkout: PathBuf,
+    /// The new root.
+    root: PathBuf,
+    /// What is built, between runs.
+    kept: PathBuf,
+    cargo_home: PathBuf,
+    rustup_home: PathBuf,
+}
+
+impl Fresh {
+    pub(super) fn new(checkout: &Path) -> Result<Self> {
+        let folder = built(checkout, "fresh");
+        let home = std::env::var_os("HOME").map(PathBuf::from).ok_or("found no HOME")?;
+        let place = |variable: &str, name: &str| {
+            std::env::var_os(variable).map_or_else(|| home.join(name), PathBuf::from)
+        };
+        Ok(Self {
+            checkout: absolute(checkout)?,
+            root: absolute(&folder.join("root"))?,
+            kept: absolute(&folder.join("kept"))?,
+            cargo_home: absolute(&place("CARGO_HOME", ".cargo"))?,
+            rustup_home: absolute(&place("RUSTUP_HOME", ".rustup"))?,
+        })
+    }
+
+    /// Removes the root, and what an earlier run that was killed left of one.
+    pub(super) fn clear(&self) -> Result {
+        if !self.root.exists() {
+            return Ok(());
+        }
+        let mut command = Command::new("rm");
+        process::run_quietly(command.args(["-rf", "--one-file-system"]).arg(&self.root))
+    }
+
+    /// Installs Debian, of this machine's release where that is Debian's.
+    pub(super) fn install(&self) -> Result {
+        let results = self.kept.join("out");
+        if results.exists() {
+            fs::remove_dir_all(&results).map_err(|error| failed(&results, &error))?;
+        }
+        let release = fs::read_to_string("/etc/os-release").unwrap_or_default();
+        let (mirror, codename) = (source::mirror(), source::codename(&release));
+        println!("fresh: installs Debian {codename} from {mirror}, which takes a minute or two");
+        make_folder(&self.kept)?;
+        let mut command = Command::new("mmdebstrap");
+        command.args(["--quiet", "--mode=root", "--variant=minbase"]);
+        command.arg(format!("--include={PACKAGES}"));
+        command.args(how_apt_reaches_the_network());
+        command.arg(codename).arg(&self.root).args(lists(&mirror, codename));
+        process::run_quietly(&mut command)?;
+        for file in COPIED {
+            let from = Path::new("/").join(file);
+            if from.exists() {
+                fs::copy(&from, self.root.join(file)).map_err(|error| failed(&from, &error))?;
+            }
+        }
+        self.install_rust()
+    }
+
+    /// A folder of Rust's programs alone, which will hide cargo's own one: that has what was installed by hand.
+    fn install_rust(&self) -> Result {
+        let (bin, rustup) = (self.programs(), self.cargo_home.join("bin/rustup"));
+        make_folder(&bin)?;
+        fs::copy(&rustup, bin.join("rustup")).map_err(|error| {
+            format!("{}: {error}; Rust must come from rustup (https://rustup.rs)", rustup.display())
+        })?;
+        for name in RUST {
+            let link = bin.join(name);
+            symlink("rustup", &link).map_err(|error| failed(&link, &error))?;
+        }
+        Ok(())
+    }
+
+    fn programs(&self) -> PathBuf {
+        self.root.join("opt/rust")
+    }
+
+    /// Runs the command in the root, to its end and that of all that it started.
+    pub(super) fn enter(&self, command: &[String]) -> Result {
+        // When this program is killed, `unshare` is, and when that ends, everything in the root.
+        let mut enter = Command::new("setpriv");
+        enter.args(["--pdeathsig", "KILL", "unshare", "--mount", "--pid", "--fork"]);
+        enter.args(["--kill-child", "--propagation", "private", "sh", "-euc", ENTER, "fresh"]);
+        enter.arg(&self.root);
+        for (from, to) in self.mounts()? {
+            make_folder(&from)?;
+            make_folder(&self.root.join(below_root(&to)))?;
+            enter.arg(&from).arg(below_root(&to));
+        }
+        enter.args(["--", "env", "-i", "--chdir"]).arg(&self.checkout);
+        enter.args(self.environment()).args(command);
+        process::run_quietly(&mut enter)
+            .map_err(|_| format!("fresh: `{}` failed", command.join(" ")))
+    }
+
+    /// From outside to inside; what lies in another comes after it.
+    fn mounts(&self) -> Result<Vec<(PathBuf, PathBuf)>> {
+        let same = |path: &Path| (path.to_owned(), path.to_owned());
+        let mut mounts =
+            vec![same(&self.checkout), same(&self.cargo_home), same(&self.rustup_home)];
+        mounts.push((self.programs(), self.cargo_home.join("bin")));
+        for name in made_in(&self.checkout)? {
+            let place = self.checkout.join(&name);
+            make_folder(&place)?;
+            mounts.push((self.kept.join(&name), place));
+        }
+        Ok(mounts)
+    }
+
+    fn environment(&self) -> Vec<String> {
+        let bin = self.cargo_home.join("bin");
+        let path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+        let mut all = vec![
+            "HOME=/root".to_owned(),
+            format!("PATH={}:{path}", bin.display()),
+            format!("CARGO_HOME={}", self.cargo_home.display()),
+            format!("RUSTUP_HOME={}", self.rustup_home.display()),
+            "DEBIAN_FRONTEND=noninteractive".to_owned(),
+            // The checkout belongs to the user outside, which git would refuse.
+            "GIT_CONFIG_COUNT=1".to_owned(),
+            "GIT_CONFIG_KEY_0=safe.directory".to_owned(),
+            format!("GIT_CONFIG_VALUE_0={}", self.checkout.display()),
+        ];
+        let passed = PASSED.iter().filter_map(|name| Some((name, std::env::var(name).ok()?)));
+        all.extend(passed.map(|(name, value)| format!("{name}={value}")));
+        all
+    }
+}
+
+/// The folders of a checkout that git ignores: what is built, and what is measured.
+fn made_in(checkout: &Path) -> Result<Vec<PathBuf>> {
+    let mut made: Vec<PathBuf> = ["target", "out", "fuzz/target"].map(PathBuf::from).into();
+    let benches = checkout.join("benches");
+    for entry in fs::read_dir(&benches).map_err(|error| failed(&benches, &error))?.flatten() {
+        if entry.path().join("Cargo.toml").exists() {
+            made.push(Path::new("benches").join(entry.file_name()).join("target"));
+        }
+    }
+    Ok(made)
+}
+
+/// Debian's own lists; security updates lie beside the release on every mirror that has them.
+fn lists(mirror: &str, codename: &str) -> [String; 3] {
+    [
+        format!("deb {mirror} {codename} main"),
+        format!("deb {mirror} {codename}-updates main"),
+        format!("deb {mirror}-security {codename}-security main"),
+    ]
+}
+
+/// Proxies and the like, as options of mmdebstrap.
+fn how_apt_reaches_the_network() -> Vec<String> {
+    let dump = Command::new("apt-config").arg("dump").output();
+    let text = dump.map(|done| String::from_utf8_lossy(&done.stdout).into_owned());
+    network_options(&text.unwrap_or_default())
+}
+
+fn network_options(dump: &str) -> Vec<String> {
+    let starts = ["Acquire::http::", "Acquire::https::", "Acquire::Check-"];
+    let lines = dump.lines().filter(|line| starts.iter().any(|start| line.starts_with(start)));
+    lines.map(|line| format!("--aptopt={}", line.trim_end_matches(';'))).collect()
+}
+
+fn absolute(path: &Path) -> Result<PathBuf> {
+    std::path::absolute(path).map_err(|error| failed(path, &error))
+}
+
+/// As seen from a root.
+fn below_root(path: &Path) -> &Path {
+    path.strip_prefix("/").unwrap_or(path)
+}
+
+fn make_folder(folder: &Path) -> Result {
+    fs::create_dir_all(folder).map_err(|error| failed(folder, &error))
+}
+
+fn failed(path: &Path, error: &std::io::Error) -> String {
+    format!("{}: {error}", path.display())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_leads_to_the_network_is_taken_from_apt() {
+        let dump =
+            "Acquire::Languages \"de\";\nAcquire::http::Proxy \"http://p:3128\";\nAPT::X \"1\";\n";
+        assert_eq!(network_options(dump), ["--aptopt=Acquire::http::Proxy \"http://p:3128\""]);
+    }
+
+    #[test]
+    fn what_is_built_outside_is_hidden() {
+        let fresh = Fresh {
+            checkout: crate::root().unwrap(),
+            root: "/r".into(),
+            kept: "/k".into(),
+            cargo_home: "/c".into(),
+            rustup_home: "/u".into(),
+        };
+        let ignored = fs::read_to_string(fresh.checkout.join(".gitignore")).unwrap();
+        let made = made_in(&fresh.checkout).unwrap();
+        for line in ignored.lines().filter_map(|line| line.strip_prefix('/')) {
+            let (head, tail) = line.split_once('*').unwrap_or((line, ""));
+            let hides = |path: &PathBuf| {
+                path.starts_with(head) && path.ends_with(tail.trim_start_matches('/'))
+            };
+            assert!(made.iter().any(hides), "{line} is seen in a fresh root");
+        }
+        let environment = fresh.environment().join("\n");
+        assert!(environment.contains("PATH=/c/bin:") && !environment.contains("CARGO_TARGET_DIR"));
+    }
+}

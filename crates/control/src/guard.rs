@@ -113,6 +113,7 @@ struct Amnesty {
     ends: Instant,
 }
 
+/// Our choice: five times Linux' shortest time until a lost segment is sent again, 200 ms.
 const AMNESTY: Duration = Duration::from_secs(1);
 
 impl GuardedShard {

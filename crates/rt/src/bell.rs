@@ -35,6 +35,7 @@ impl Doorbell {
 
     /// Work was made visible. True if the thread slept and was woken.
     pub(crate) fn notify(&self) -> bool {
+        // Rule 2: one order with the publishing of work before it, and with `lie_down`.
         // The load spares a busy thread's cache line; the exchange lets one of many wakers ring.
         let slept = self.asleep.load(SeqCst)
             && self.asleep.compare_exchange(true, false, SeqCst, SeqCst).is_ok();
@@ -46,11 +47,14 @@ impl Doorbell {
 
     /// The thread is about to sleep; it must look for work after this.
     pub(crate) fn lie_down(&self) {
+        // Rule 1: one order with the look for work that follows, and with `notify`.
         self.asleep.store(true, SeqCst);
     }
 
     /// The thread is up, whatever woke it.
     pub(crate) fn get_up(&self) {
+        // Rule 3. A ring that comes late ends the next sleep, which is harmless; so no other step relies on
+        // the order of this one.
         self.asleep.store(false, SeqCst);
     }
 }

@@ -27,15 +27,19 @@ macro_rules! counters {
         impl Published {
             /// Only the owning loop stores, so plain stores suffice.
             pub(crate) fn store(&self, totals: &Totals) {
+                // Relaxed: each count is read for itself.
                 $(self.$name.store(totals.$name, Relaxed);)*
                 for (published, count) in self.shed.iter().zip(totals.shed) {
+                    // Relaxed: as above.
                     published.store(count, Relaxed);
                 }
             }
 
             pub(crate) fn add_to(&self, totals: &mut Totals) {
+                // Relaxed: as they are stored.
                 $(totals.$name += self.$name.load(Relaxed);)*
                 for (published, count) in self.shed.iter().zip(&mut totals.shed) {
+                    // Relaxed: as they are stored.
                     *count += published.load(Relaxed);
                 }
             }

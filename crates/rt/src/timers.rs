@@ -26,6 +26,7 @@ impl Default for Timers {
         // Each thread has numbers of its own: 2^40 timers take a million a second twelve days, and then
         // must meet another thread's of the same nanosecond.
         static THREADS: AtomicU64 = AtomicU64::new(0);
+        // Relaxed: an addition gives each thread a number of its own, in whatever order.
         let first = THREADS.fetch_add(1, Relaxed) << 40;
         Self { waiting: RefCell::default(), next_number: Cell::new(first) }
     }

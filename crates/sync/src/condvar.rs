@@ -67,7 +67,7 @@ impl Condvar {
     }
 
     fn notify(&self, most: usize) {
-        // Who waits joined under the mutex that the notifier held since: it is seen here.
+        // A waiter joined under the mutex that the notifier held since: it is seen here.
         if !self.is_waited_at() {
             return;
         }
@@ -83,6 +83,7 @@ impl Condvar {
     }
 
     pub(crate) fn is_waited_at(&self) -> bool {
+        // Relaxed: `notify` says what orders this behind the store of a waiter that must be seen.
         self.oldest_ns.load(Ordering::Relaxed) != NOBODY
     }
 
@@ -136,6 +137,8 @@ impl Condvar {
 
     fn first_changed(&self, queue: &Queue) {
         let oldest_ns = queue.first().map_or(NOBODY, |key| queue.get(key).since_ns);
+        // Relaxed: written under the mutex of the queue alone. A waiter writes it before it unlocks the mutex
+        // of the condition, which orders it before the look of a notifier that has locked that since.
         self.oldest_ns.store(oldest_ns, Ordering::Relaxed);
     }
 }

@@ -7,8 +7,8 @@
 //!
 //! `state` is `permits × 8 + POKED × 4 + BARRED × 2 + QUEUED × 1`.
 //!
-//! 1. *Taking* n permits is one compare-and-swap (acquire) that subtracts them. Whoever is not in the
-//!    queue takes only while BARRED is clear.
+//! 1. *Taking* n permits is one compare-and-swap (acquire) that subtracts them. A caller outside
+//!    the queue takes only while BARRED is clear.
 //! 2. *Releasing* n is one addition (release). If it found QUEUED set and POKED clear, the releaser then
 //!    locks the queue and *serves* it.
 //! 3. QUEUED is set if and only if the list is not empty. The flags change under the queue's mutex only.
@@ -18,12 +18,12 @@
 //! 5. *Serving*, under the queue's mutex: while BARRED is set, permits are taken in the name of the
 //!    first waiter, which is taken off the list as *granted* (hand-over). While it is clear, as many of
 //!    the first as the permits suffice for are woken to take for themselves, each once; POKED says that
-//!    one of them has still to look. Releases need not serve meanwhile: whoever looks clears POKED,
-//!    and only then tries to take, so that it sees their permits. POKED and BARRED never stand
+//!    one of them has still to look. Releases need not serve meanwhile: a waiter that looks clears
+//!    POKED, and only then tries to take, so that it sees their permits. POKED and BARRED never stand
 //!    together when the queue is unlocked.
-//! 6. A waiter leaves only under the queue's mutex: granted, having taken for itself, or giving up. Who
-//!    gave up and was granted meanwhile releases again. Whoever leaves the list serves it afterwards, so
-//!    a wake-up that went to him passes on.
+//! 6. A waiter leaves only under the queue's mutex: granted, having taken for itself, or giving up. One
+//!    that gave up and was granted meanwhile releases again. After a waiter has left, the list is served,
+//!    so a wake-up that went to it passes on.
 //! 7. In a *strict* gate (tasks) BARRED is set whenever QUEUED is: first in, first out. In one for
 //!    threads it is set once the first waiter has been passed over for [`BARGE_NS`], and cleared when
 //!    that one leaves.
@@ -31,6 +31,10 @@
 //! What a lock protects is touched only between taking and releasing. The release of one holder happens
 //! before the taking of the next: by the compare-and-swap, or, after a hand-over, by that of the
 //! releaser and then the queue's mutex.
+//!
+//! Every change of `state` is a read-modify-write. So each goes on with the release sequences of all
+//! releases before it, and a taking sees those whichever change it reads from. Therefore changes of flags
+//! are relaxed.
 
 mod queue;
 mod task;
@@ -114,6 +118,7 @@ impl Gate {
     /// Takes the only permit there is, if it is there and nobody waits: a mutex's fast path.
     #[inline]
     pub(crate) fn try_take_only(&self) -> bool {
+        // Acquire: pairs with `release`. Relaxed on failure: nothing is read because of it.
         self.state.compare_exchange(ONE, 0, Ordering::Acquire, Ordering::Relaxed).is_ok()
     }
 
@@ -130,6 +135,7 @@ impl Gate {
     /// If there would be more than [`PERMITS_MAX`]; only `Semaphore::add` can make so many.
     #[inline]
     pub(crate) fn release(&self, permits: usize) {
+        // Release: what the holder did comes before the next taking.
         let before = self.state.fetch_add(permits * ONE, Ordering::Release);
         debug_assert!(before / ONE + permits <= PERMITS_MAX, "more permits than a gate can hold");
         if before & (QUEUED | POKED) == QUEUED {
@@ -138,20 +144,24 @@ impl Gate {
     }
 
     pub(crate) fn permits(&self) -> usize {
+        // Relaxed: a number for display, and past as soon as it is read.
         self.state.load(Ordering::Relaxed) / ONE
     }
 
     /// Nobody waits, as far as one can know.
     pub(crate) fn is_quiet(&self) -> bool {
+        // Relaxed: past as soon as it is read.
         self.state.load(Ordering::Relaxed) & QUEUED == 0
     }
 
     /// Rule 1, and for those in the queue the same without regard to `bar`.
     #[inline]
     fn take_unless(&self, bar: usize, need: usize) -> bool {
+        // Relaxed: a guess, which the exchange checks.
         let mut state = self.state.load(Ordering::Relaxed);
         while state & bar == 0 && state / ONE >= need {
             let next = state - need * ONE;
+            // Acquire: pairs with `release`. Relaxed on failure: what is seen then is the next guess.
             match self.state.compare_exchange_weak(
                 state,
                 next,
@@ -187,9 +197,11 @@ impl Gate {
         let key = queue.join(Waiter::new(need, now.as_nanos(), wakeup));
         let is_first = queue.first() == Some(key);
         if is_first {
+            // Relaxed: an age, by which a budget is asked; nothing else is read because of it.
             self.oldest_ns.store(now.as_nanos(), Ordering::Relaxed);
         }
         let bits = if self.hand_over == HandOver::Strict { QUEUED | BARRED } else { QUEUED };
+        // Relaxed: rule 4 needs the order of changes of `state` alone, which every ordering has.
         self.state.fetch_or(bits, Ordering::Relaxed);
         let bar = if is_first { 0 } else { BARRED };
         if !self.take_unless(bar, need) {
@@ -202,7 +214,7 @@ impl Gate {
     }
 
     /// A waiter looks how it stands: whether it was granted or can take for itself, or else leaves if it
-    /// is `over`. Who stays is to be woken by `wakeup` from now on, where one is given.
+    /// is `over`. One that stays is to be woken by `wakeup` from now on, where one is given.
     fn look(&self, key: Key, over: bool, mut wakeup: Option<Wakeup>) -> Step {
         let mut queue = hold(&self.queue);
         if queue.get(key).granted {
@@ -253,6 +265,8 @@ impl Gate {
     /// Rule 5: from here on releases serve again. Tasks are granted, never poked.
     fn unpoke(&self) {
         if self.hand_over == HandOver::Barging {
+            // Relaxed: only the order of changes of `state` counts. A release before this is seen by the try
+            // that follows, one after it finds POKED clear.
             self.state.fetch_and(!POKED, Ordering::Relaxed);
         }
     }
@@ -272,10 +286,13 @@ impl Gate {
     /// Rules 3 and 7, after the first has left the list.
     fn first_changed(&self, queue: &mut Queue) {
         let oldest_ns = queue.first().map_or(NOBODY, |key| queue.get(key).since_ns);
+        // Relaxed: as in `join`. Flags are relaxed since they change under the mutex of the queue alone.
         self.oldest_ns.store(oldest_ns, Ordering::Relaxed);
         if oldest_ns == NOBODY {
+            // A release that found QUEUED before waits for the mutex, and then finds an empty list.
             self.state.fetch_and(!(QUEUED | BARRED | POKED), Ordering::Relaxed);
         } else if queue.barred {
+            // Those that spin may take from here on.
             self.state.fetch_and(!BARRED, Ordering::Relaxed);
         }
         queue.barred = false;
@@ -289,8 +306,10 @@ impl Gate {
             self.unpoke();
             let hands_over = self.hand_over == HandOver::Strict || queue.barred;
             if !hands_over {
+                // Relaxed: a release that this misses comes after `unpoke`, finds POKED clear, and serves.
                 let state = self.state.load(Ordering::Relaxed);
                 if Self::wake_as_many_as(state / ONE, queue, &mut wakes) {
+                    // Relaxed: under the mutex of the queue. A release before this has served or will.
                     self.state.fetch_or(POKED, Ordering::Relaxed);
                 }
                 if !self.bar_if_overdue(queue, first) {
@@ -335,6 +354,7 @@ impl Gate {
             return false;
         }
         queue.barred = true;
+        // Relaxed: under the mutex of the queue. A thread that takes before this has passed once more.
         self.state.fetch_or(BARRED, Ordering::Relaxed);
         true
     }
@@ -364,6 +384,7 @@ pub(crate) fn budget_at_queue(
     stats: Option<&'static Stats>,
     now: Instant,
 ) -> Result<Option<Duration>, Refused> {
+    // Relaxed: an age, which may be a moment old; nothing else is read because of it.
     let oldest_ns = oldest_ns.load(Ordering::Relaxed);
     let waits = oldest_ns != NOBODY;
     let oldest_wait =

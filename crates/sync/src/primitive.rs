@@ -124,6 +124,7 @@ mod watched {
         }
 
         pub(crate) fn lock(&self) -> LockResult<MutexGuard<'_, T>> {
+            // Pairs with the store when the guard goes: what one holder wrote, the next one sees.
             while self.0.swap(true, Ordering::Acquire) {
                 std::thread::yield_now();
             }
@@ -133,6 +134,7 @@ mod watched {
 
     impl<T> Drop for MutexGuard<'_, T> {
         fn drop(&mut self) {
+            // Pairs with the swap in `lock`.
             self.0.0.store(false, Ordering::Release);
         }
     }

@@ -88,12 +88,14 @@ impl Stats {
     }
 
     pub(crate) fn refused(&self) {
+        // Relaxed: a count, read for display alone.
         self.refused.fetch_add(1, Ordering::Relaxed);
     }
 
     pub(crate) fn waited(&self, waited_ns: u64, acquired: bool) {
         self.waits.record(waited_ns);
         if !acquired {
+            // Relaxed: a count, read for display alone.
             self.gave_up.fetch_add(1, Ordering::Relaxed);
         }
     }
@@ -103,6 +105,7 @@ impl Stats {
         LockStats {
             name: self.name,
             contended: waits.count,
+            // Relaxed: a wait that ends meanwhile may be in one count and not yet in the next.
             refused: self.refused.load(Ordering::Relaxed),
             gave_up: self.gave_up.load(Ordering::Relaxed),
             wait_total: Duration::from_nanos(waits.total_ns),

@@ -8,6 +8,7 @@ mod files;
 mod layers;
 mod map;
 mod names;
+mod reasons;
 mod safety;
 
 use crate::Result;
@@ -38,6 +39,8 @@ const CHECKS: &[(&str, Check)] = &[
     ("source files stay readable", files::short_enough),
     ("the changelog has an Unreleased section", documents::changelog_is_open),
     ("controllers are named in their folders alone", names::stay_in_their_folders),
+    ("orderings say why", reasons::orderings_say_why),
+    ("constants of controllers say whence", reasons::constants_say_whence),
     ("scenarios say what they show", documents::scenarios_say_why),
     ("scenarios are mentioned to users", documents::scenarios_are_mentioned),
 ];

@@ -68,8 +68,11 @@ pub struct Quantile {
 
 /// Buckets of an octave, as a power of two.
 const FINE_BITS: u32 = 4;
+/// Buckets of an octave: each is a sixteenth wide, so a reading is at most 6 % high.
 const FINE: u64 = 1 << FINE_BITS;
+/// 137 s, which longer waits count as: far beyond what a request may wait for a lock.
 const LARGEST_NS: u64 = (1 << 37) - 1;
+/// All buckets, four bytes each.
 const BUCKETS: usize = bucket(LARGEST_NS) + 1;
 /// The past weighs this many samples; some 160 of them lie beyond the 99th percentile.
 const WEIGHT_MAX: u32 = 16_384;

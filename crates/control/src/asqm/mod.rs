@@ -145,6 +145,7 @@ impl Policy {
     /// outside of any request, or cleaning up behind one (§4); it always waits.
     #[must_use]
     pub fn enter(&self, budget: Option<&Budget>, found: Found) -> Entry {
+        // What must not be refused must not give up either (§4).
         const FOR_EVER: Entry = Entry::Join { give_up_after: None };
         match (found, budget) {
             (Found::Free, Some(budget)) => self.enter_free(budget),

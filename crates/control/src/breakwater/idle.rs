@@ -20,8 +20,9 @@ pub(super) struct Idle {
     seen: bool,
 }
 
-/// Sessions are looked at so often, and so many at once: all of 10,000 within a sixth of a second.
+/// Sessions are looked at so often.
 const LOOK: Duration = Duration::from_millis(1);
+/// So many at once: with a look each [`LOOK`], all of 10,000 within a sixth of a second.
 const BATCH: usize = 64;
 /// Windows that are cut at a look. Each costs a message, a fifth of a 10 µs request.
 const REVOKED: usize = 8;

@@ -20,6 +20,7 @@ struct Slot {
     at: Instant,
 }
 
+/// The median of 64 lies between the 38th and the 62nd percentile of all sessions, 19 times in 20. 1 KiB a loop.
 const SLOTS: usize = 64;
 /// A session that has been silent for so long has no voice.
 const FRESH: Duration = Duration::from_secs(1);

@@ -12,6 +12,7 @@ pub(super) struct Budget {
     max: u64,
 }
 
+/// A whole token: a share of calls is exact to a thousandth.
 const TOKEN: u64 = 1_000;
 
 impl Budget {

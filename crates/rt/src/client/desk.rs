@@ -77,6 +77,7 @@ impl Desk {
 
     pub(super) fn next_order(&self) -> Option<Order> {
         let order = self.orders.pop()?;
+        // Relaxed: as where it is counted.
         self.count.fetch_sub(1, Relaxed);
         Some(order)
     }
@@ -119,6 +120,7 @@ impl Desk {
 
     /// No order is taken any more; those that wait end, and so does the reactor's sleep.
     pub(super) fn close(&self) {
+        // Pairs with the load in `is_closed`, which says how.
         self.is_closed.store(true, SeqCst);
         self.bell.ring();
     }

@@ -86,6 +86,7 @@ impl SlotWaker {
     /// meanwhile or before it was this task's.
     pub(super) fn polled(&self) {
         if self.ready.stamps {
+            // Relaxed: the owner reads it by itself, in `taken`.
             self.woken_ns.fetch_max(now().as_nanos(), Relaxed);
         }
     }
@@ -97,6 +98,7 @@ impl SlotWaker {
         let clones = Arc::strong_count(self) - 2;
         // Pairs with the release by which a reference count falls: the flag was set before that.
         fence(Acquire);
+        // Pairs with the exchange in `wake_by_ref`.
         (!self.queued.load(Acquire)).then_some(clones)
     }
 }

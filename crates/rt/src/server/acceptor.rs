@@ -116,8 +116,10 @@ impl Acceptor {
     }
 
     fn admit(&self, shared: &Shared) -> bool {
+        // Relaxed: a bound on a number; nothing else is read because of it.
         let before = shared.connections.fetch_add(1, Relaxed);
         if before >= shared.config.connections_max {
+            // Relaxed: as above.
             shared.connections.fetch_sub(1, Relaxed);
             return false;
         }

@@ -117,6 +117,7 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
         if let Some(connection) = self.connections.remove(key) {
             self.egress.forget(&connection);
             self.liveness.forget(&connection);
+            // Relaxed: a bound on a number; nothing else is read because of it.
             self.shared.connections.fetch_sub(1, Relaxed);
             self.totals.closed += 1;
             self.connections.shrink();

@@ -77,6 +77,7 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
             unsent += u64::from(connection.output.unsent() > 0);
             self.say_last_goodbye(key);
         }
+        // Relaxed: counts. `Server::drain` reads them once it has joined the loops, which orders them.
         self.shared.unanswered.fetch_add(unanswered, Relaxed);
         self.shared.unsent.fetch_add(unsent, Relaxed);
         // A server that is dropped ends at once.

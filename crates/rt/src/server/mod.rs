@@ -208,6 +208,7 @@ impl Server {
             self.threads.join();
         }
         Drained {
+            // Relaxed: the loops have been joined. Where they could not be, this is what they have counted so far.
             unanswered: self.shared.unanswered.load(Relaxed),
             unsent: self.shared.unsent.load(Relaxed),
             failure: self.failure().map(Into::into),

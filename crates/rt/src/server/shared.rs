@@ -81,6 +81,7 @@ impl Shared {
     /// A loop publishes what it counted and what it has left to do.
     pub(super) fn publish(&self, index: usize, totals: &Totals, left: Remaining) {
         self.counters[index].store(totals);
+        // Relaxed: numbers to look at, each for itself.
         self.left[index].connections.store(left.connections, Relaxed);
         self.left[index].unanswered.store(left.unanswered, Relaxed);
     }
@@ -93,6 +94,7 @@ impl Shared {
     }
 
     pub(super) fn remaining(&self) -> Remaining {
+        // Relaxed: as they are published.
         let sum =
             |of: fn(&Left) -> &AtomicU64| self.left.iter().map(|it| of(it).load(Relaxed)).sum();
         Remaining { connections: sum(|it| &it.connections), unanswered: sum(|it| &it.unanswered) }
@@ -100,6 +102,8 @@ impl Shared {
 
     /// Begins to drain, until then at most. Of several times the earliest counts.
     pub(super) fn begin_drain(&self, until: Instant) {
+        // The time before the flag: `draining_until` reads it once it has seen the flag. The flag before the
+        // doorbells are looked at: the publishing of rule 2 in `bell.rs`.
         self.drain_until_ns.fetch_min(until.as_nanos(), SeqCst);
         self.draining.store(true, SeqCst);
         for inbox in &*self.inboxes {
@@ -111,11 +115,13 @@ impl Shared {
 
     /// New requests are refused from the moment in which draining begins.
     pub(super) fn is_draining(&self) -> bool {
+        // Pairs with `begin_drain`.
         self.draining.load(SeqCst)
     }
 
     /// When to give up draining, if the server drains.
     pub(super) fn draining_until(&self) -> Option<Instant> {
+        // Relaxed: the flag was seen, which is stored after the time.
         self.is_draining().then(|| Instant::from_nanos(self.drain_until_ns.load(Relaxed)))
     }
 
@@ -189,6 +195,7 @@ impl Inbox {
 
     /// The loop ends: clients that are left to it from now on are turned away.
     pub(super) fn close(&self) {
+        // Pairs with the load in `give`, which says how.
         self.closed.store(true, SeqCst);
         self.turn_away_all();
     }

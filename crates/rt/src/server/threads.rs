@@ -76,10 +76,12 @@ impl Threads {
             check_core(core)?;
         }
         let (shared, pool) = (start.shared.clone(), start.pool.clone());
+        // Counted before there is a thread whose end could subtract it.
         shared.running.fetch_add(1, SeqCst);
         let life = move || {
             let name = format!("loop {index}");
             shared.guard(&name, || EventLoop::new(start, observer).live(&*service));
+            // One order of all ends: exactly one is the last, and comes after what the others did.
             if shared.running.fetch_sub(1, SeqCst) == 1
                 && let Some(pool) = pool
             {

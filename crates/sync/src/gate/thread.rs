@@ -35,6 +35,7 @@ impl Gate {
             if self.try_take(need) {
                 return true;
             }
+            // Relaxed: a hint. A late look costs a few pauses more, and nothing is taken by it.
             if self.state.load(Ordering::Relaxed) & QUEUED != 0 {
                 return false;
             }
@@ -50,6 +51,7 @@ impl Gate {
     /// save the next. Not who was granted, or woke for another reason: POKED is clear then.
     fn spin_awake(&self, need: usize) -> bool {
         for _ in 0..=SPINS {
+            // Relaxed: a hint. `look` decides, under the mutex of the queue.
             if self.state.load(Ordering::Relaxed) & POKED == 0 {
                 return false;
             }

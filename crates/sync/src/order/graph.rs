@@ -23,10 +23,13 @@ impl Tag {
     pub(super) fn named(&self) -> Named {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         let name = self.stats.map_or("(unnamed)", Stats::name);
+        // Relaxed: the number is all there is to know, and it never changes once it is set.
         let known = self.number.load(Ordering::Relaxed);
         if known != 0 {
             return (known, name);
         }
+        // Relaxed: an addition gives each a number of its own, in whatever order. Of two threads that number
+        // the same lock, the exchange lets one win.
         let fresh = NEXT.fetch_add(1, Ordering::Relaxed);
         let set = self.number.compare_exchange(0, fresh, Ordering::Relaxed, Ordering::Relaxed);
         (set.map_or_else(|known| known, |_| fresh), name)

@@ -30,6 +30,7 @@ impl Hist {
     }
 
     pub(super) fn record(&self, waited_ns: u64) {
+        // Relaxed: each is read for itself, for display; a reader may see one of the three before the others.
         self.bins[bin_of(waited_ns)].fetch_add(1, Ordering::Relaxed);
         self.total_ns.fetch_add(waited_ns, Ordering::Relaxed);
         self.max_ns.fetch_max(waited_ns, Ordering::Relaxed);
@@ -37,14 +38,17 @@ impl Hist {
 
     /// Of all waits together.
     pub(super) fn total_ns(&self) -> u64 {
+        // Relaxed: as it is recorded.
         self.total_ns.load(Ordering::Relaxed)
     }
 
     pub(super) fn read(&self) -> Waits {
+        // Relaxed: as it is recorded.
         let bins: Vec<u64> = self.bins.iter().map(|bin| bin.load(Ordering::Relaxed)).collect();
         Waits {
             count: bins.iter().sum(),
             total_ns: self.total_ns(),
+            // Relaxed: as it is recorded; so it may be of a wait that no bin has yet.
             max_ns: self.max_ns.load(Ordering::Relaxed),
             bins,
         }

@@ -16,11 +16,14 @@ const TAKEN: u32 = 2;
 impl Handover {
     /// A worker begins the request. False if it was cancelled: then it must not.
     pub(crate) fn take(&self, worker: u32) -> bool {
+        // The word alone decides, and the job came through the ring. What the first did before is seen by
+        // the second, on which nothing relies so far.
         self.0.compare_exchange(WAITS, TAKEN + worker, AcqRel, Acquire).is_ok()
     }
 
     /// The loop cancels the request. The worker that has it, if one does, is to be told.
     pub(crate) fn cancel(&self) -> Option<u32> {
+        // Pairs with `take`.
         let found = self.0.compare_exchange(WAITS, CANCELLED, AcqRel, Acquire);
         found.err().and_then(|found| found.checked_sub(TAKEN))
     }

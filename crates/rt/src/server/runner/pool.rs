@@ -102,12 +102,14 @@ impl Pool {
 
     /// Reserves a place in the ring. False if there is none.
     pub(super) fn reserve(&self) -> bool {
+        // Pairs with `release`: what was in the slot was taken out before, so that a push finds it free.
         self.places.fetch_update(SeqCst, SeqCst, |places| places.checked_sub(1)).is_ok()
     }
 
     /// A place is free again. True if a loop waits for one: then all loops are to be woken.
     #[must_use]
     pub(super) fn release(&self) -> bool {
+        // One order with `await_room`: it sees this place, or its wish is seen here.
         self.places.fetch_add(1, SeqCst);
         // The load spares the workers' cache line; the exchange lets one of many tell the loops.
         self.hungry.load(SeqCst) && self.hungry.swap(false, SeqCst)
@@ -133,6 +135,7 @@ impl Pool {
 
     /// The caller cannot go on before there is room. True if there is some already.
     pub(super) fn await_room(&self) -> bool {
+        // One order with `release`: it sees this wish, or its place is seen here.
         self.hungry.store(true, SeqCst);
         self.places.load(SeqCst) > 0
     }
@@ -145,10 +148,12 @@ impl Pool {
     }
 
     pub(super) fn is_stopped(&self) -> bool {
+        // A sleeper asks after it lay down: the look for work of rule 1 in `bell.rs`.
         self.stop.load(SeqCst)
     }
 
     pub(crate) fn stop(&self) {
+        // Before the doorbells are looked at: the publishing of rule 2 in `bell.rs`.
         self.stop.store(true, SeqCst);
         for desk in &self.desks {
             desk.doorbell.notify();

@@ -29,8 +29,8 @@ demo: setup ## build tailwater and run the main job: a server at twice its capac
 	$(CARGO) build --release --locked --package tailwater-cli
 	$(BINARY) demo
 
-test: setup-test ## run every test, doc tests and fuzz corpora included
-	$(CARGO) test --workspace --no-fail-fast --locked
+test: setup-test ## run every test, doc tests and fuzz corpora included; what failed is named at the end
+	@$(CARGO) xtask test
 
 bench: setup ## run benches: NAMES="overload transport" (default all), SHORT=1 for a quick pass, LIST=1 for the names
 	$(CARGO) xtask bench $(if $(LIST),--list) $(if $(SHORT),--short) $(NAMES)

@@ -99,9 +99,9 @@ impl Bench {
     fn program(&self, root: &Path, short: bool) -> Command {
         let run = ["run", "--release", "--locked", "--manifest-path", &self.path, "--"];
         let mut command = process::cargo(root, &run);
-        // A target folder of its own, whatever ours is: its workspace locks other versions.
-        // Some run what lies in ours.
-        command.env_remove("CARGO_TARGET_DIR").env("TAILWATER_TARGET", process::built(root, ""));
+        // In our target folder, so that what several of them use is built once. Some run what lies there.
+        let target = process::built(root, "");
+        command.env("CARGO_TARGET_DIR", &target).env("TAILWATER_TARGET", target);
         command.args(short.then_some("--short"));
         command
     }

@@ -5,10 +5,9 @@
 
 use crate::process::{self, cargo};
 use crate::tally::Tally;
-use crate::{Result, bench, examples, pass, readme, tidy};
-use std::io::{BufRead, BufReader};
+use crate::{Result, bench, examples, pass, readme, test, tidy};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 struct Step {
@@ -23,7 +22,7 @@ const STEPS: &[Step] = &[
     Step { name: "tidy", run: tidy::check, gate: false },
     Step { name: "clippy", run: clippy, gate: false },
     Step { name: "docs", run: docs, gate: false },
-    Step { name: "tests", run: tests, gate: false },
+    Step { name: "tests", run: test::check, gate: false },
     Step { name: "tls", run: tls, gate: false },
     Step { name: "loom models", run: models, gate: false },
     Step { name: "thread sanitizer", run: sanitized, gate: false },
@@ -44,27 +43,32 @@ pub(crate) fn main(root: &Path, _args: &[String]) -> Result {
         println!("\n== {}", step.name);
         let start = Instant::now();
         let tally = (step.run)(root).unwrap_or_else(|message| Tally::of(step.name, Err(message)));
-        table.push_str(&row(step.name, start.elapsed(), tally));
+        table.push_str(&row(step.name, start.elapsed(), &tally));
+        let is_over = step.gate && !tally.failures().is_empty();
         total.add(tally);
-        if step.gate && tally.failed > 0 {
+        if is_over {
             table.push_str("  what needs it was left out\n");
             break;
         }
     }
-    println!("\n{table}\n{total}");
-    if total.failed == 0 {
+    println!("\n{table}");
+    for failure in total.failures() {
+        println!("FAILED {failure}");
+    }
+    println!("\n{total}");
+    if total.failures().is_empty() {
         Ok(())
     } else {
-        Err("CI failed; the lines that begin with FAILED say where".into())
+        Err("CI failed; all failures stand above".into())
     }
 }
 
-fn row(name: &str, took: Duration, tally: Tally) -> String {
+fn row(name: &str, took: Duration, tally: &Tally) -> String {
     format!("{name:<18} {:>7.1} s  {tally}\n", took.as_secs_f64())
 }
 
 fn one(root: &Path, args: &[&str]) -> Result<Tally> {
-    process::run(&mut cargo(root, args)).map(|()| Tally { passed: 1, failed: 0 })
+    process::run(&mut cargo(root, args)).map(|()| Tally::passed(1))
 }
 
 fn clippy(root: &Path) -> Result<Tally> {
@@ -73,8 +77,7 @@ fn clippy(root: &Path) -> Result<Tally> {
 
 fn docs(root: &Path) -> Result<Tally> {
     let mut command = cargo(root, &["doc", "--workspace", "--no-deps", "--locked"]);
-    process::run(command.env("RUSTDOCFLAGS", "-D warnings"))
-        .map(|()| Tally { passed: 1, failed: 0 })
+    process::run(command.env("RUSTDOCFLAGS", "-D warnings")).map(|()| Tally::passed(1))
 }
 
 /// What the feature `tls` adds, which the steps before have left out.
@@ -135,11 +138,11 @@ fn sanitized(root: &Path) -> Result<Tally> {
         .env("CARGO_TARGET_DIR", process::built(root, "tsan"))
         .env("RUSTFLAGS", "--cfg tsan -Zsanitizer=thread -Cunsafe-allow-abi-mismatch=sanitizer")
         .env("TSAN_OPTIONS", format!("suppressions={}", suppressions.display()));
-    process::run(&mut command).map(|()| Tally { passed: 1, failed: 0 })
+    process::run(&mut command).map(|()| Tally::passed(1))
 }
 
 fn release(root: &Path) -> Result<Tally> {
-    process::build_release(root).map(|()| Tally { passed: 1, failed: 0 })
+    process::build_release(root).map(|()| Tally::passed(1))
 }
 
 /// memcached from Debian's sources under the profiler, for a second; passed over, with a line that says
@@ -153,45 +156,14 @@ fn profiled(root: &Path) -> Result<Tally> {
     pass::main(root, &[])?;
     let mut command = Command::new("sh");
     command.args(["examples/profiling/memcached.sh", "1"]).current_dir(root);
-    process::run(command.env("PATH", readme::path(root)?)).map(|()| Tally { passed: 1, failed: 0 })
+    process::run(command.env("PATH", readme::path(root)?)).map(|()| Tally::passed(1))
 }
 
 /// Every figure of every paper, too short to mean anything. Needs the release binary.
 fn figures(root: &Path) -> Result<Tally> {
     let mut command = Command::new(process::built(root, "release").join("tailwater"));
     command.args(["figures", "--short", "--out", "out/figures-short"]).current_dir(root);
-    process::run(&mut command).map(|()| Tally { passed: 1, failed: 0 })
-}
-
-/// Every test, counted one by one from what cargo prints.
-fn tests(root: &Path) -> Result<Tally> {
-    let mut command = cargo(root, &["test", "--workspace", "--locked", "--no-fail-fast"]);
-    let mut child = command
-        .stdout(Stdio::piped())
-        .spawn()
-        .map_err(|error| format!("could not start cargo: {error}"))?;
-    let mut tally = Tally::default();
-    for line in child.stdout.take().into_iter().flat_map(|stdout| BufReader::new(stdout).lines()) {
-        let line = line.map_err(|error| format!("could not read the tests' output: {error}"))?;
-        println!("{line}");
-        tally.add(summary(&line).unwrap_or_default());
-    }
-    let status = child.wait().map_err(|error| format!("could not wait for cargo: {error}"))?;
-    if !status.success() && tally.failed == 0 {
-        // A test binary that did not compile or crashed prints no summary.
-        tally.count("tests", Err(format!("cargo test ended with {status}")));
-    }
-    Ok(tally)
-}
-
-/// Reads `test result: ok. 12 passed; 0 failed; …`.
-fn summary(line: &str) -> Option<Tally> {
-    let counts = line.strip_prefix("test result: ")?.split_once(". ")?.1;
-    let count = |word: &str| {
-        let part = counts.split("; ").find(|part| part.ends_with(word))?;
-        part.split_whitespace().next()?.parse().ok()
-    };
-    Some(Tally { passed: count(" passed")?, failed: count(" failed")? })
+    process::run(&mut command).map(|()| Tally::passed(1))
 }
 
 #[cfg(test)]
@@ -199,18 +171,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cargos_summary_is_counted() {
-        let line =
-            "test result: FAILED. 12 passed; 3 failed; 1 ignored; 0 measured; 0 filtered out";
-        assert_eq!(summary(line), Some(Tally { passed: 12, failed: 3 }));
-        assert_eq!(summary("test result: odd"), None);
-        assert_eq!(summary("running 3 tests"), None);
-    }
-
-    #[test]
     fn rows_align() {
-        let tally = Tally { passed: 1, failed: 0 };
-        let row = row("tidy", Duration::from_millis(1250), tally);
+        let row = row("tidy", Duration::from_millis(1250), &Tally::passed(1));
         assert_eq!(row, "tidy                   1.2 s  1 passed, 0 failed\n");
     }
 }

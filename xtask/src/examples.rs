@@ -29,7 +29,7 @@ pub(crate) fn check(root: &Path) -> Result<Tally> {
     let (servers, others): (Vec<_>, Vec<_>) =
         names(&tree).into_iter().partition(|name| *name == SERVER);
     let server = servers.first().map(|name| serve(root, name)).transpose()?;
-    let mut tally = Tally { passed: servers.len() as u64, failed: 0 };
+    let mut tally = Tally::passed(servers.len() as u64);
     for name in others {
         println!("$ example {name}");
         tally.count(name, run(root, name));

@@ -17,6 +17,7 @@ mod process;
 mod readme;
 mod source;
 mod tally;
+mod test;
 mod tidy;
 mod tree;
 
@@ -34,6 +35,7 @@ struct Verb {
 
 const VERBS: &[Verb] = &[
     Verb { name: "ci", help: "everything CI runs, with a timing table", run: ci::main },
+    Verb { name: "test", help: "[FLAGS of cargo]: every test, failures last", run: test::main },
     Verb { name: "tidy", help: "check map, layers, unsafe and documents", run: tidy::main },
     Verb {
         name: "readme",

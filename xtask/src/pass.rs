@@ -33,6 +33,10 @@ pub(crate) fn main(root: &Path, args: &[String]) -> Result {
     };
     let home = built(root, "profile");
     make_folder(&home)?;
+    // Of several at a time one builds, and the others find it done. The file's end unlocks it.
+    let turn = home.join("lock");
+    let lock = fs::File::create(&turn).map_err(|error| failed(&turn, &error))?;
+    lock.lock().map_err(|error| failed(&turn, &error))?;
     plugin(root, &home)?;
     if !plugin_only {
         runtime(root, &home)?;
@@ -83,11 +87,27 @@ fn runtime(root: &Path, home: &Path) -> Result {
     process::run(&mut cargo(root, &["build", "--release", "--locked", "--package", package]))?;
     let from = built(root, "release");
     copy(&from.join(format!("lib{RUNTIME}.so")), &home.join(format!("lib{RUNTIME}.so")))?;
-    one_object(&from.join(format!("lib{RUNTIME}.a")), &home.join(format!("{RUNTIME}.o")))?;
+    let (archive, object) =
+        (from.join(format!("lib{RUNTIME}.a")), home.join(format!("{RUNTIME}.o")));
+    if !is_newer(&object, std::slice::from_ref(&archive)) {
+        one_object(&archive, &object)?;
+    }
+    library(root, &home.join("tailwater_profile_library.o"))
+}
+
+/// Compiles what goes into shared libraries, unless it is newer than its sources.
+fn library(root: &Path, object: &Path) -> Result {
+    let mut sources = files(&root.join(HEADERS))?;
+    sources.push(root.join(LIBRARY));
+    if is_newer(object, &sources) {
+        return Ok(());
+    }
     let mut compiler = Command::new(tool("clang", "clang-22")?);
     compiler.args(["-O2", "-fPIC", "-Wall", "-Wextra", "-Werror", "-I"]).arg(include(root));
     compiler.arg("-c").arg(root.join(LIBRARY)).arg("-o");
-    process::run_quietly(compiler.arg(home.join("tailwater_profile_library.o")))
+    let fresh = object.with_extension("new");
+    process::run_quietly(compiler.arg(&fresh))?;
+    fs::rename(&fresh, object).map_err(|error| failed(object, &error))
 }
 
 fn include(root: &Path) -> PathBuf {
@@ -106,13 +126,16 @@ fn one_object(archive: &Path, object: &Path) -> Result {
     }
     let mut linker = Command::new(tool("ld.lld", "lld-22")?);
     linker.arg("-r").args(exported.iter().flat_map(|name| ["-u", name]));
-    process::run_quietly(linker.arg(archive).arg("-o").arg(object))?;
+    // Moved when it is whole: others may link what is there, and a half made one would count as newer.
+    let fresh = object.with_extension("new");
+    process::run_quietly(linker.arg(archive).arg("-o").arg(&fresh))?;
     let mut hider = Command::new(tool("llvm-objcopy", "llvm-22")?);
     // Rust's own library comes with debug information and with its intermediate code.
     hider.args(["-w", "--strip-debug", "--remove-section=.llvmbc", "--remove-section=.llvmcmd"]);
     hider.args(EXPORTS.iter().map(|prefix| format!("--keep-global-symbol={prefix}*")));
     // Shared with the program's own: the linker keeps one of each.
-    process::run_quietly(hider.arg("--keep-global-symbol=DW.ref.*").arg(object))
+    process::run_quietly(hider.arg("--keep-global-symbol=DW.ref.*").arg(&fresh))?;
+    fs::rename(&fresh, object).map_err(|error| failed(object, &error))
 }
 
 fn headers(root: &Path, home: &Path) -> Result {
@@ -189,8 +212,16 @@ fn make_folder(folder: &Path) -> Result {
     fs::create_dir_all(folder).map_err(|error| failed(folder, &error))
 }
 
+/// Copies what has changed, and moves it in place: a program may be running what is there.
 fn copy(from: &Path, to: &Path) -> Result {
-    fs::copy(from, to).map(drop).map_err(|error| failed(from, &error))
+    let wanted = fs::read(from).map_err(|error| failed(from, &error))?;
+    if fs::read(to).is_ok_and(|present| present == wanted) {
+        return Ok(());
+    }
+    let fresh = to.with_extension("new");
+    fs::write(&fresh, &wanted)
+        .and_then(|()| fs::rename(&fresh, to))
+        .map_err(|error| failed(to, &error))
 }
 
 fn failed(path: &Path, error: &std::io::Error) -> String {

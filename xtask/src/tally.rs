@@ -1,24 +1,19 @@
-//! How many things passed and failed: the number CI reads from the last line.
+//! How many things passed, and which failed: the number that CI reads from the last line.
 
 use crate::Result;
 
 /// A count of checks, tests or commands.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Tally {
-    pub(crate) passed: u64,
-    pub(crate) failed: u64,
+    passed: u64,
+    /// A line for each that failed: what, and what was found.
+    failures: Vec<String>,
 }
 
 impl Tally {
-    /// Counts one outcome, and prints it when it is a failure, so that none goes unseen.
-    pub(crate) fn count(&mut self, what: &str, outcome: Result) {
-        match outcome {
-            Ok(()) => self.passed += 1,
-            Err(message) => {
-                eprintln!("FAILED {what}: {message}");
-                self.failed += 1;
-            }
-        }
+    /// So many that passed.
+    pub(crate) fn passed(passed: u64) -> Self {
+        Self { passed, failures: vec![] }
     }
 
     /// One outcome, counted.
@@ -28,27 +23,48 @@ impl Tally {
         tally
     }
 
+    /// Counts one outcome, and prints it when it is a failure, so that none goes unseen.
+    pub(crate) fn count(&mut self, what: &str, outcome: Result) {
+        match outcome {
+            Ok(()) => self.passed += 1,
+            Err(message) => {
+                let failure = format!("{what}: {message}");
+                eprintln!("FAILED {failure}");
+                self.fail(failure);
+            }
+        }
+    }
+
+    /// Counts one that failed, about which all has been said.
+    pub(crate) fn fail(&mut self, failure: String) {
+        self.failures.push(failure);
+    }
+
+    /// What failed, in order.
+    pub(crate) fn failures(&self) -> &[String] {
+        &self.failures
+    }
+
     /// Adds another count.
     pub(crate) fn add(&mut self, other: Self) {
         self.passed += other.passed;
-        self.failed += other.failed;
+        self.failures.extend(other.failures);
     }
 
     /// As a verb's answer: an error when anything failed.
-    pub(crate) fn verdict(self, what: &str) -> Result {
-        match self {
-            Self { failed: 0, passed } => {
-                println!("{what}: {passed} passed");
-                Ok(())
-            }
-            Self { failed, passed } => Err(format!("{what}: {passed} passed, {failed} failed")),
+    pub(crate) fn verdict(&self, what: &str) -> Result {
+        let Self { passed, failures } = self;
+        if failures.is_empty() {
+            println!("{what}: {passed} passed");
+            return Ok(());
         }
+        Err(format!("{what}: {passed} passed, {} failed", failures.len()))
     }
 }
 
 impl std::fmt::Display for Tally {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} passed, {} failed", self.passed, self.failed)
+        write!(f, "{} passed, {} failed", self.passed, self.failures.len())
     }
 }
 
@@ -60,9 +76,10 @@ mod tests {
     fn outcomes_add_up() {
         let mut tally = Tally::of("a", Ok(()));
         tally.count("b", Err("broken".into()));
-        tally.add(Tally { passed: 5, failed: 0 });
+        tally.add(Tally::passed(5));
         assert_eq!(tally.to_string(), "6 passed, 1 failed");
+        assert_eq!(tally.failures(), ["b: broken"]);
         assert!(tally.verdict("all").is_err());
-        assert!(Tally { passed: 1, failed: 0 }.verdict("all").is_ok());
+        assert!(Tally::passed(1).verdict("all").is_ok());
     }
 }

@@ -1,0 +1,91 @@
+//! `test`: every test of the workspace, and at the end which failed and how each is repeated.
+//!
+//! cargo builds; the test programs are started here, two at a time, since many of them wait more than they
+//! compute. What a program says is shown when it ends and failed. All programs run, whatever fails.
+
+mod output;
+mod program;
+
+use crate::Result;
+use crate::tally::Tally;
+use output::Outcome;
+use program::Program;
+use std::path::Path;
+use std::sync::{Mutex, PoisonError, mpsc};
+use std::time::{Duration, Instant};
+
+/// Programs at a time. More would share the cores of a small machine with the loads that tests offer.
+const AT_A_TIME: usize = 2;
+/// So many of the slowest programs are named at the end.
+const SLOWEST: usize = 8;
+
+/// `cargo xtask test [CARGO'S FLAGS…]`: of the whole workspace, or of what flags such as `-p` choose.
+pub(crate) fn main(root: &Path, args: &[String]) -> Result {
+    let tally = run(root, args)?;
+    for failure in tally.failures() {
+        println!("FAILED {failure}");
+    }
+    println!("{tally}");
+    if tally.failures().is_empty() { Ok(()) } else { Err("tests failed; see above".into()) }
+}
+
+/// The same for CI, which has flags of none.
+pub(crate) fn check(root: &Path) -> Result<Tally> {
+    run(root, &[])
+}
+
+fn run(root: &Path, args: &[String]) -> Result<Tally> {
+    let programs = program::build(root, args)?;
+    let mut done = perform(programs);
+    done.sort_by_key(|done| std::cmp::Reverse(done.took));
+    for done in done.iter().take(SLOWEST) {
+        println!("slow: {:>7.1} s  {}", done.took.as_secs_f64(), done.name);
+    }
+    let mut tally = Tally::default();
+    done.into_iter().for_each(|done| tally.add(done.tally));
+    Ok(tally)
+}
+
+/// What became of a program.
+struct Done {
+    name: String,
+    took: Duration,
+    tally: Tally,
+}
+
+/// Runs each program once; how it ended is told as soon as it is known.
+fn perform(programs: Vec<Program>) -> Vec<Done> {
+    let left = Mutex::new(programs.into_iter());
+    let next = || left.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let (tell, told) = mpsc::channel();
+    std::thread::scope(|scope| {
+        for _ in 0..AT_A_TIME {
+            let tell = tell.clone();
+            scope.spawn(|| {
+                let tell = tell;
+                while let Some(program) = next() {
+                    let start = Instant::now();
+                    let outcome = Outcome::of(&program.run());
+                    // The listener lives until this thread ends.
+                    let _ = tell.send((program, outcome, start.elapsed()));
+                }
+            });
+        }
+        drop(tell);
+        told.into_iter().map(|(program, outcome, took)| conclude(&program, outcome, took)).collect()
+    })
+}
+
+fn conclude(program: &Program, outcome: Outcome, took: Duration) -> Done {
+    let name = program.to_string();
+    let mut tally = Tally::passed(outcome.passed);
+    for test in &outcome.failed {
+        tally.fail(format!("{test}; to repeat it, type: {}", program.repeats(test)));
+    }
+    let word = if outcome.failed.is_empty() { "ok" } else { "FAILED" };
+    println!("{word:<6} {:>4} passed {:>7.1} s  {name}", outcome.passed, took.as_secs_f64());
+    if !outcome.failed.is_empty() {
+        println!("{}", outcome.said);
+    }
+    Done { name, took, tally }
+}

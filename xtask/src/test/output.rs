@@ -1,0 +1,77 @@
+//! What a test program says, read as counts and names.
+
+use crate::Result;
+use std::process::Output;
+
+/// How a program ended.
+#[derive(PartialEq, Eq, Debug)]
+pub(super) struct Outcome {
+    pub(super) passed: u64,
+    /// The names of tests. [`WHOLE`] stands for a program that failed otherwise.
+    pub(super) failed: Vec<String>,
+    /// Both streams, one after the other.
+    pub(super) said: String,
+}
+
+/// In the place of a test's name: the program ended badly and named no test, or has no tests to name.
+pub(super) const WHOLE: &str = "(the whole program)";
+
+impl Outcome {
+    pub(super) fn of(run: &Result<Output>) -> Self {
+        match run {
+            Ok(output) => {
+                let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+                let said = text(&output.stdout) + &text(&output.stderr);
+                Self::read(said, output.status.success(), &output.status.to_string())
+            }
+            Err(why) => Self::read(why.clone(), false, "no start"),
+        }
+    }
+
+    fn read(mut said: String, succeeded: bool, status: &str) -> Self {
+        let failed =
+            said.lines().filter_map(|line| line.strip_prefix("test ")?.strip_suffix(" ... FAILED"));
+        let mut failed: Vec<String> = failed.map(str::to_owned).collect();
+        let counts: Vec<u64> = said.lines().filter_map(passed).collect();
+        if !succeeded && failed.is_empty() {
+            failed.push(WHOLE.to_owned());
+            said.push_str(&format!("it ended with {status}\n"));
+        }
+        // A program without libtest counts as one.
+        let alone = u64::from(succeeded && counts.is_empty());
+        Self { passed: counts.iter().sum::<u64>() + alone, failed, said }
+    }
+}
+
+/// Reads `test result: ok. 12 passed; 0 failed; …`.
+fn passed(line: &str) -> Option<u64> {
+    let counts = line.strip_prefix("test result: ")?.split_once(". ")?.1;
+    counts.split_once(" passed")?.0.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SAID: &str = "running 3 tests\ntest a::b ... ok\ntest a::c ... FAILED\ntest d ... ignored\n\
+                        \nfailures:\n    a::c\n\n\
+                        test result: FAILED. 1 passed; 1 failed; 1 ignored; 0 measured; 0 filtered out\n";
+
+    #[test]
+    fn tests_are_counted_and_failures_named() {
+        let outcome = Outcome::read(SAID.to_owned(), false, "exit status: 101");
+        assert_eq!((outcome.passed, &outcome.failed[..]), (1, &["a::c".to_owned()][..]));
+        assert_eq!(outcome.said, SAID);
+    }
+
+    #[test]
+    fn what_ends_without_a_summary_is_not_passed_over() {
+        let crashed = Outcome::read("running 3 tests\n".to_owned(), false, "signal: 11");
+        assert_eq!((crashed.passed, &crashed.failed[..]), (0, &[WHOLE.to_owned()][..]));
+        assert!(crashed.said.contains("signal: 11"));
+        let other = Outcome::read("fine\n".to_owned(), true, "");
+        assert_eq!((other.passed, other.failed.len()), (1, 0));
+        let empty = "running 0 tests\n\ntest result: ok. 0 passed; 0 failed; 0 ignored\n";
+        assert_eq!(Outcome::read(empty.to_owned(), true, "").passed, 0);
+    }
+}

@@ -1,0 +1,149 @@
+//! Test programs: what cargo has built, and how each is started.
+
+use super::output::WHOLE;
+use crate::Result;
+use crate::process::cargo;
+use serde_json::Value;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
+
+/// What runs for so long hangs: the longest takes two minutes on two busy cores.
+const LIMIT: Duration = Duration::from_mins(15);
+
+/// Something that runs tests.
+#[derive(PartialEq, Eq, Debug)]
+pub(super) enum Program {
+    /// One of cargo's test programs.
+    Built {
+        package: String,
+        /// As cargo's flag chooses it: `--lib`, `--test calls`.
+        target: String,
+        file: PathBuf,
+        /// Where cargo would start it.
+        folder: PathBuf,
+    },
+    /// The examples in the documentation of the workspace, which cargo builds and runs.
+    Docs(PathBuf),
+}
+
+/// Builds the test programs that these flags choose; without flags all, and the documentation's examples.
+pub(super) fn build(root: &Path, flags: &[String]) -> Result<Vec<Program>> {
+    let mut command = cargo(root, &["test", "--no-run", "--locked"]);
+    command.arg("--message-format=json-render-diagnostics").stderr(Stdio::inherit());
+    match flags {
+        [] => command.arg("--workspace"),
+        flags => command.args(flags),
+    };
+    let output = command.output().map_err(|error| format!("could not start cargo: {error}"))?;
+    if !output.status.success() {
+        return Err("could not build the tests; cargo says above why".into());
+    }
+    let text = String::from_utf8_lossy(&output.stdout);
+    let mut programs: Vec<Program> = text.lines().filter_map(built).collect();
+    if flags.is_empty() {
+        // First, since cargo compiles for most of its time.
+        programs.insert(0, Program::Docs(root.to_owned()));
+    }
+    Ok(programs)
+}
+
+/// A message of cargo about a test program.
+fn built(line: &str) -> Option<Program> {
+    let message: Value = serde_json::from_str(line).ok()?;
+    let is_test = message["profile"]["test"].as_bool()?;
+    let file = message["executable"].as_str().filter(|_| is_test)?;
+    let (kind, name) =
+        (message["target"]["kind"][0].as_str()?, message["target"]["name"].as_str()?);
+    let target = match kind {
+        "test" | "bin" | "example" | "bench" => format!("--{kind} {name}"),
+        _ => "--lib".to_owned(),
+    };
+    let folder = Path::new(message["manifest_path"].as_str()?).parent()?;
+    let package = package_name(message["package_id"].as_str()?)?;
+    Some(Program::Built { package, target, file: file.into(), folder: folder.into() })
+}
+
+/// `NAME` of `path+file:///FOLDER#NAME@VERSION`; of `path+file:///FOLDER/NAME#VERSION` where they are the same.
+fn package_name(id: &str) -> Option<String> {
+    let (place, end) = id.rsplit_once('#')?;
+    let name = match end.split_once('@') {
+        Some((name, _)) => name,
+        None => place.rsplit('/').next()?,
+    };
+    Some(name.to_owned())
+}
+
+impl Program {
+    /// Runs it to its end.
+    pub(super) fn run(&self) -> Result<Output> {
+        let mut command = match self {
+            Self::Built { file, folder, .. } => {
+                // In our process group, so that Ctrl-C ends it.
+                let mut command = Command::new("timeout");
+                command.args(["--foreground", "--kill-after=5", &LIMIT.as_secs().to_string()]);
+                command.arg(file).current_dir(folder).env("CARGO_MANIFEST_DIR", folder);
+                command
+            }
+            Self::Docs(root) => {
+                cargo(root, &["test", "--workspace", "--locked", "--doc", "--no-fail-fast"])
+            }
+        };
+        let output = command.stdin(Stdio::null()).output();
+        output.map_err(|error| format!("could not start {self}: {error}\n"))
+    }
+
+    /// What to type for one test of it.
+    pub(super) fn repeats(&self, test: &str) -> String {
+        match self {
+            Self::Built { .. } if test == WHOLE => format!("cargo test {self}"),
+            Self::Built { .. } => format!("cargo test {self} -- --exact {test}"),
+            Self::Docs(_) => "cargo test --workspace --doc".to_owned(),
+        }
+    }
+}
+
+impl fmt::Display for Program {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Built { package, target, .. } => write!(f, "-p {package} {target}"),
+            Self::Docs(_) => f.write_str("documentation"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_test_program_is_known_by_cargos_message() {
+        let line = r#"{"reason":"compiler-artifact","package_id":"path+file:///x/crates/rt#tailwater-rt@0.1.0",
+            "manifest_path":"/x/crates/rt/Cargo.toml","target":{"kind":["test"],"name":"calls"},
+            "profile":{"test":true},"executable":"/x/target/debug/deps/calls-1"}"#;
+        let program = built(line).expect("it is one");
+        assert_eq!(program.to_string(), "-p tailwater-rt --test calls");
+        assert_eq!(
+            program.repeats("a::b"),
+            "cargo test -p tailwater-rt --test calls -- --exact a::b"
+        );
+        let library = line.replace(r#"["test"]"#, r#"["lib"]"#);
+        assert_eq!(
+            built(&library).map(|program| program.to_string()),
+            Some("-p tailwater-rt --lib".into())
+        );
+        let ordinary = line.replace(r#""test":true"#, r#""test":false"#);
+        assert_eq!(built(&ordinary), None);
+        assert_eq!(built(r#"{"reason":"build-finished","success":true}"#), None);
+    }
+
+    #[test]
+    fn a_package_is_named_by_its_folder_where_both_are_the_same() {
+        assert_eq!(package_name("path+file:///x/xtask#0.1.0").as_deref(), Some("xtask"));
+        assert_eq!(
+            package_name("path+file:///x/tests#tailwater-tests@0.1.0").as_deref(),
+            Some("tailwater-tests")
+        );
+    }
+}

@@ -13,7 +13,7 @@ cd "$(dirname "$0")/../.."
 echo '#include <event.h>' | cc -E -o /dev/null - 2>/dev/null ||
     { echo "memcached.sh: found no event.h; type: apt-get install libevent-dev" >&2; exit 1; }
 sources=$(cargo xtask source memcached | tail -n 1)
-bench="env -u CARGO_TARGET_DIR cargo run --quiet --release --locked --manifest-path benches/profile/Cargo.toml --"
+bench="env CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-target} cargo run --quiet --release --locked --manifest-path benches/profile/Cargo.toml --"
 $bench --version >/dev/null
 
 [ -e "$sources/Makefile" ] || (cd "$sources" && tailwater profile build -- ./configure --quiet)

@@ -12,18 +12,43 @@ fn rejects(heard: &[Heard]) -> usize {
     heard.iter().filter(refused).count()
 }
 
-/// The answer to one call, which must be served.
+/// Makes a call, which must be served, and waits until another may be made.
 fn answered(peer: &mut Peer, call: &Call<'_>) -> Grant {
     peer.call(call);
+    hears_answer(peer, call)
+}
+
+fn hears_answer(peer: &mut Peer, call: &Call<'_>) -> Grant {
     loop {
         match peer.hear() {
             Heard::Response(id, payload, grant) => {
                 assert_eq!((id, &payload[..]), (call.id, call.payload));
-                return grant;
+                return with_credit(peer, grant);
             }
             Heard::Credit(_) => {}
             other => panic!("an answer was due, {other:?} came"),
         }
+    }
+}
+
+/// Waits for the credit that follows a window of zero: on a busy machine the pool may shrink so far, and a
+/// call without credit is refused by right.
+fn with_credit(peer: &mut Peer, mut grant: Grant) -> Grant {
+    while grant.window == 0 {
+        match peer.hear() {
+            Heard::Credit(newer) => grant = newer,
+            other => panic!("a credit was due, {other:?} came"),
+        }
+    }
+    grant
+}
+
+fn grant_of(heard: &Heard) -> Option<Grant> {
+    match heard {
+        Heard::Response(_, _, grant) | Heard::Reject(_, _, grant) | Heard::Credit(grant) => {
+            Some(*grant)
+        }
+        _ => None,
     }
 }
 
@@ -72,6 +97,8 @@ fn who_oversteps_once_in_a_while_is_refused_and_stays() {
             let served_or_refused =
                 |heard: &Heard| matches!(heard, Heard::Response(..) | Heard::Reject(..));
             assert!(heard.iter().all(served_or_refused), "{heard:?}");
+            let newest = heard.iter().filter_map(grant_of).max_by_key(|grant| grant.seq);
+            seq = with_credit(&mut peer, newest.expect("each answer has one")).seq;
         }
         seq = answered(&mut peer, &Call { acked: seq, ..Call::new(round, ECHO, b"x") }).seq;
     }
@@ -112,7 +139,7 @@ fn who_claims_to_know_windows_that_were_never_sent_gains_nothing() {
         let heard: Vec<Heard> = (0..9).map(|_| peer.hear()).collect();
         assert_eq!(rejects(&heard), 9, "acked {acked}: {heard:?}");
         served.gate.open();
-        assert!(matches!(peer.hear(), Heard::Response(0, ..)), "acked {acked}");
+        hears_answer(&mut peer, &Call::new(0, WAIT, b""));
         // A liar who sends one call at a time is served all the same.
         for id in 10..20 {
             answered(&mut peer, &Call { acked, ..Call::new(id, ECHO, b"one") });

@@ -2,9 +2,10 @@
 //! answer that it was promised.
 
 use crate::link::{Came, Link};
-use crate::service::{HANG, Handlers, LARGE};
+use crate::service::{HANG, Handlers, LARGE, PATIENCE};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
+use std::time::Instant;
 use tailwater_control::Reason;
 use tailwater_core::{MethodId, Pause, RequestId, Stamp};
 use tailwater_wire::{
@@ -32,6 +33,8 @@ pub(crate) struct Peer {
     stalled: bool,
     /// It has kept the server waiting so long that it may be sent away without its answers.
     suspect: bool,
+    /// When it was last looked after.
+    touched: Instant,
 }
 
 /// Whether a peer goes on.
@@ -61,6 +64,7 @@ impl Peer {
             registered: false,
             stalled: false,
             suspect: drips,
+            touched: Instant::now(),
         })
     }
 
@@ -149,6 +153,9 @@ impl Peer {
 
     /// Writes and reads what can be. The error says what the server has done wrong.
     pub(crate) fn touch(&mut self, handlers: &Handlers, drains: bool) -> Result<Life, String> {
+        // Where the machine is so busy that a round of all takes so long, a PING may have waited in vain.
+        self.suspect |= self.touched.elapsed() > PATIENCE / 2;
+        self.touched = Instant::now();
         self.link.flush();
         while !self.stalled {
             match self.link.read() {

@@ -18,6 +18,8 @@ pub(crate) const LARGE: u16 = 4;
 
 /// Of each server.
 const LOOPS: usize = 2;
+/// The server's: short, so that what drips and what stalls is sent away within the test.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(3);
 const LARGE_ANSWER: usize = 256 << 10;
 /// Numbers of calls come round again after so many: far more than are under way at once.
 const NUMBERS: usize = 1 << 18;
@@ -105,8 +107,7 @@ impl Handlers {
             listen,
             placement,
             loops: LOOPS,
-            // Short, so that what drips and what stalls is sent away within the test.
-            patience: Duration::from_secs(3),
+            patience: PATIENCE,
             ..ServerConfig::default()
         };
         let breakwater = controller("breakwater", &[]);

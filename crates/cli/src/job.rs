@@ -3,11 +3,13 @@
 use crate::applications;
 use crate::failure::{Failure, say};
 use crate::reader;
+use crate::scenarios::Said;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::time::Duration;
 use tailwater_control::Site;
 use tailwater_control::catalog::{Controller, Spec};
+use tailwater_core::duration::format_duration;
 use tailwater_core::{Nanos, Rate, Rng};
 use tailwater_load::closed::ClosedPlan;
 use tailwater_load::counts::reading;
@@ -18,9 +20,7 @@ use tailwater_rt::Address;
 use tailwater_rt::time::now;
 use tailwater_stats::result::Run;
 use tailwater_stats::{AuditSpec, audit};
-use tailwater_workload::{
-    Arrivals, DemandPlan, Distribution, Scenario, Schedule, Service, Step, Work,
-};
+use tailwater_workload::{Arrivals, DemandPlan, Distribution, Schedule, Service, Step, Work};
 
 /// What the generator is to do. Times are in nanoseconds.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -44,13 +44,14 @@ pub(crate) struct Job {
 pub(crate) enum Asks {
     /// A service time, as flags say.
     Service(ServiceJob),
-    /// What the application of this scenario is asked: file and text.
-    Scenario(String, String),
+    /// What the application of this scenario is asked.
+    Scenario(Said),
 }
 
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct ServiceJob {
-    pub(crate) distribution: Distribution,
+    /// As a word.
+    pub(crate) distribution: String,
     pub(crate) mean_ns: u64,
     pub(crate) sleeps: bool,
 }
@@ -95,12 +96,22 @@ pub(crate) struct OpenOutcome {
 }
 
 impl ServiceJob {
-    const fn service(&self) -> Service {
-        let distribution = self.distribution;
-        Service { distribution, mean: Duration::from_nanos(self.mean_ns) }
+    /// No mean may be so long that requests are cut off.
+    fn service(&self) -> Result<Service, Failure> {
+        let distribution: Distribution = self.distribution.parse().map_err(Failure::usage)?;
+        let (mean, most) = (Duration::from_nanos(self.mean_ns), distribution.mean_max());
+        if mean > most {
+            return Err(Failure::usage(format!(
+                "--mean is {}; at most {} is needed with --distribution {distribution}, or too much of the work \
+                 would lie in requests that none may be",
+                format_duration(mean),
+                format_duration(Duration::from_micros(most.as_micros() as u64))
+            )));
+        }
+        Ok(Service { distribution, mean })
     }
 
-    const fn application(self) -> ServiceTime {
+    const fn application(&self) -> ServiceTime {
         ServiceTime { work: if self.sleeps { Work::Sleep } else { Work::Spin }, modes: None }
     }
 }
@@ -109,9 +120,9 @@ impl Asks {
     /// Whose requests they are, and how long these take if nothing else decides.
     fn application(&self) -> Result<(Arc<dyn Application>, Service), Failure> {
         match self {
-            Self::Service(service) => Ok((Arc::new(service.application()), service.service())),
-            Self::Scenario(file, text) => {
-                let scenario = Scenario::parse(file, text).map_err(Failure::usage)?;
+            Self::Service(service) => Ok((Arc::new(service.application()), service.service()?)),
+            Self::Scenario(said) => {
+                let scenario = said.parse().map_err(Failure::usage)?;
                 let application = applications::of(&scenario).map_err(Failure::usage)?;
                 Ok((application, scenario.server.service))
             }

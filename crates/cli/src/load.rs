@@ -1,15 +1,14 @@
 //! `tailwater load`: load on any server, from flags.
 
-use crate::applications::read_scenario;
 use crate::args::LoadOptions;
 use crate::failure::{Failure, say};
 use crate::job::{Asks, Job, Kind, OpenJob, Outcome, ServiceJob};
+use crate::scenarios::{self, Said};
 use tailwater_control::catalog::Spec;
 use tailwater_core::Nanos;
 use tailwater_experiment::{capacity, drain};
 use tailwater_report::{TableStyle, table};
 use tailwater_stats::result::{Experiment, Run};
-use tailwater_workload::Scenario;
 use tailwater_workload::scenario::Capacity;
 
 pub(crate) fn load(options: &LoadOptions) -> Result<(), Failure> {
@@ -66,21 +65,19 @@ fn job(options: &LoadOptions) -> Result<Job, Failure> {
 fn asks(options: &LoadOptions) -> Result<Asks, Failure> {
     let Some(file) = &options.scenario else {
         return Ok(Asks::Service(ServiceJob {
-            distribution: options.distribution,
+            distribution: options.distribution.to_string(),
             mean_ns: options.mean.nanos(),
             sleeps: options.sleep,
         }));
     };
-    Ok(Asks::Scenario(file.display().to_string(), read_scenario(file)?))
+    Ok(Asks::Scenario(Said::of(&scenarios::parse(file, &scenarios::read(file)?)?)))
 }
 
 /// How `run` would sweep: as the scenario says, where there is one.
 fn said_capacity(asks: &Asks) -> Result<Capacity, Failure> {
     match asks {
         Asks::Service(_) => Ok(Capacity::default()),
-        Asks::Scenario(file, text) => {
-            Ok(Scenario::parse(file, text).map_err(Failure::usage)?.capacity)
-        }
+        Asks::Scenario(said) => Ok(said.parse().map_err(Failure::usage)?.capacity),
     }
 }
 

@@ -20,7 +20,7 @@ use tailwater_control::retry::First;
 use tailwater_core::{Nanos, Rate, Ratio, Rng};
 use tailwater_stats::result::Run;
 use tailwater_workload::scenario::{Claim, Fault, FaultKind, StallKind, Stalls, Struck};
-use tailwater_workload::{Arrivals, DemandPlan, Distribution, Service, Step, Stream};
+use tailwater_workload::{Arrivals, DemandPlan, Distribution, Pareto, Service, Step, Stream};
 
 /// A world, its load and its controller.
 #[derive(Clone, Debug)]
@@ -40,8 +40,11 @@ impl Case {
     #[must_use]
     pub fn drawn(seed: u64) -> Self {
         let mut dice = Dice(Rng::from_seed(seed).split("swarm"));
-        let service = draw_service(&mut dice);
-        let (mut node, tiers) = draw_nodes(&mut dice, service);
+        let mut service = draw_service(&mut dice);
+        if let Some(shape) = draw_shape(seed) {
+            service.distribution = shape;
+        }
+        let (mut node, tiers) = draw_nodes(&mut dice, &service);
         // A generator of its own: what a seed drew before there was this choice it still draws.
         node.enforce_deadlines = Dice(Rng::from_seed(seed).split("swarm of deadlines")).chance(0.5);
         node.stalls = draw_stalls(seed);
@@ -61,7 +64,7 @@ impl Case {
         let queue_max = dice.one_of([1, 4, 64, 4_096]);
         let (mut spec, starved_max) = draw_spec(&mut dice, queue_max as u32, &faults);
         if spec.name == DEFAULT && draw_classes(seed) {
-            node.modes = Some(service);
+            node.modes = Some(service.clone());
             spec.overrides.push(("classes".into(), "0.3".into()));
         }
         let world = World {
@@ -123,12 +126,26 @@ impl Case {
 }
 
 fn draw_service(dice: &mut Dice) -> Service {
-    let shapes = [Distribution::Constant, Distribution::Exponential, Distribution::Bimodal];
-    Service { distribution: dice.one_of(shapes), mean: dice.time(1, 100) }
+    let distribution = match dice.below(3) {
+        0 => Distribution::Constant,
+        1 => Distribution::Exponential,
+        _ => Distribution::Bimodal,
+    };
+    Service { distribution, mean: dice.time(1, 100) }
+}
+
+/// A shape with a long tail in its place, one time in four; a generator of its own.
+fn draw_shape(seed: u64) -> Option<Distribution> {
+    let mut dice = Dice(Rng::from_seed(seed).split("swarm of shapes"));
+    dice.chance(0.25).then(|| match dice.below(3) {
+        0 => Distribution::LogNormal { sigma: dice.spread(0.1, 2.0) },
+        1 => Distribution::Gamma { shape: dice.spread(0.1, 10.0) },
+        _ => Distribution::Pareto(Pareto::new(dice.spread(1.1, 3.0), dice.spread(10.0, 1_000.0))),
+    })
 }
 
 /// The front, and the tiers that its paths call, where it has paths that call any.
-fn draw_nodes(dice: &mut Dice, service: Service) -> (NodeSpec, Vec<TierSpec>) {
+fn draw_nodes(dice: &mut Dice, service: &Service) -> (NodeSpec, Vec<TierSpec>) {
     let front = draw_node(dice);
     if !dice.chance(0.35) {
         return (front, Vec::new());

@@ -108,7 +108,7 @@ impl Stream {
             gaps: Gaps::new(plan.arrivals, root.split("arrivals")),
             client_rng: root.split("clients"),
             service_rng: root.split("service"),
-            service: *service,
+            service: service.clone(),
             clients,
             next_ns: 0,
         })

@@ -1,5 +1,5 @@
 use super::*;
-use crate::service::Distribution;
+use crate::distribution::Distribution;
 use std::time::Duration;
 use tailwater_core::Rate;
 

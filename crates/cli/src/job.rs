@@ -64,8 +64,8 @@ pub(crate) enum Kind {
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct OpenJob {
-    /// Requests per second and length, warm-up included.
-    pub(crate) steps: Vec<(f64, u64)>,
+    /// Requests per second at the beginning and at the end, and length; warm-up included.
+    pub(crate) steps: Vec<(f64, f64, u64)>,
     pub(crate) periodic: bool,
     pub(crate) warm_up_ns: u64,
     pub(crate) measure_ns: u64,
@@ -225,10 +225,12 @@ impl Job {
     }
 
     fn schedule(&self, job: &OpenJob, service: &Service) -> Result<Schedule, Failure> {
-        let steps = job
-            .steps
-            .iter()
-            .map(|&(rate, length)| Step { rate: Rate(rate), length: Duration::from_nanos(length) });
+        let step = |&(rate, end, length)| Step {
+            rate: Rate(rate),
+            end: Rate(end),
+            length: Duration::from_nanos(length),
+        };
+        let steps = job.steps.iter().map(step);
         let arrivals = if job.periodic { Arrivals::Periodic } else { Arrivals::Poisson };
         let plan = DemandPlan { steps: steps.collect(), arrivals };
         Schedule::build(&plan, self.clients, service, self.seed).map_err(Failure::usage)

@@ -32,7 +32,7 @@ fn job(options: &LoadOptions) -> Result<Job, Failure> {
             }
         }
         Some(rate) if rate > 0.0 && rate.is_finite() => Kind::Open(OpenJob {
-            steps: vec![(rate, (options.warm_up + options.duration).nanos())],
+            steps: vec![(rate, rate, (options.warm_up + options.duration).nanos())],
             periodic: false,
             warm_up_ns: options.warm_up.nanos(),
             measure_ns: options.duration.nanos(),

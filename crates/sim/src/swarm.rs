@@ -54,7 +54,7 @@ impl Case {
         let slo = (10 * (service.mean + 2 * link.delay)).max(100.us());
         let capacity_rps =
             f64::from(node.cores) / (service.mean + node.costs.per_request()).as_secs_f64();
-        let (plan, measure) = draw_plan(&mut dice, capacity_rps);
+        let (plan, measure) = draw_plan(&mut dice, capacity_rps, seed);
         let (replicas, retry, mut more) = draw_replicas(seed, slo);
         let faults = draw_faults(&mut dice, measure);
         let faults: Vec<Fault> = faults
@@ -187,7 +187,7 @@ fn draw_node(dice: &mut Dice) -> NodeSpec {
 }
 
 /// Up to four steps of up to three times the capacity, and how long they last in all.
-fn draw_plan(dice: &mut Dice, capacity_rps: f64) -> (DemandPlan, Duration) {
+fn draw_plan(dice: &mut Dice, capacity_rps: f64, seed: u64) -> (DemandPlan, Duration) {
     let requests = dice.spread(300.0, 6_000.0);
     let length = Duration::from_secs_f64((requests / capacity_rps).clamp(0.005, 0.2));
     let count = dice.number(1, 4) as u32;
@@ -195,8 +195,20 @@ fn draw_plan(dice: &mut Dice, capacity_rps: f64) -> (DemandPlan, Duration) {
     // A quiet time shows who was left stranded by the busy one before it.
     let mut ratio =
         || if dice.chance(0.2) { dice.spread(0.001, 0.1) } else { dice.spread(0.1, 3.0) };
-    let step = |_| Step { rate: Rate(capacity_rps * ratio()), length: length / count };
-    (DemandPlan { steps: (0..count).map(step).collect(), arrivals }, length)
+    let step = |_| Step::steady(Rate(capacity_rps * ratio()), length / count);
+    let mut steps: Vec<Step> = (0..count).map(step).collect();
+    draw_ramps(seed, &mut steps);
+    (DemandPlan { steps, arrivals }, length)
+}
+
+/// Steps that go straight to the demand of the next, one time in four; a generator of its own.
+fn draw_ramps(seed: u64, steps: &mut [Step]) {
+    let mut dice = Dice(Rng::from_seed(seed).split("swarm of ramps"));
+    if dice.chance(0.25) {
+        for index in 1..steps.len() {
+            steps[index - 1].end = steps[index].rate;
+        }
+    }
 }
 
 /// Loops with queues of their own in every second world, stealing or not.

@@ -126,7 +126,8 @@ impl Driver for Loopback<'_> {
         let mut rules: Vec<&str> = locks.iter().flat_map(|policy| ["--locks", policy]).collect();
         rules.extend((!ask.enforces_deadlines).then_some("--serve-late"));
         let server = self.start_server(&ask.spec, configuration.slo, &rules)?;
-        let steps = ask.demand.steps.iter().map(|step| (step.rate.0, step.length.nanos()));
+        let steps = ask.demand.steps.iter();
+        let steps = steps.map(|step| (step.rate.0, step.end.0, step.length.nanos()));
         let kind = Kind::Open(OpenJob {
             steps: steps.collect(),
             periodic: configuration.arrivals == Arrivals::Periodic,

@@ -19,7 +19,9 @@ use tailwater_control::catalog::{CONTROLLERS, Controller, DEFAULT, Spec, profile
 use tailwater_control::retry::First;
 use tailwater_core::{Nanos, Rate, Ratio, Rng};
 use tailwater_stats::result::Run;
-use tailwater_workload::scenario::{Claim, Fault, FaultKind, StallKind, Stalls, Struck};
+use tailwater_workload::scenario::{
+    Chosen, Claim, Direction, Fault, FaultKind, StallKind, Stalls, Struck,
+};
 use tailwater_workload::{Arrivals, DemandPlan, Distribution, Pareto, Service, Step, Stream};
 
 /// A world, its load and its controller.
@@ -57,10 +59,13 @@ impl Case {
         let (plan, measure) = draw_plan(&mut dice, capacity_rps, seed);
         let (replicas, retry, mut more) = draw_replicas(seed, slo);
         let faults = draw_faults(&mut dice, measure);
-        let faults: Vec<Fault> = faults
-            .into_iter()
-            .map(|fault| Fault { nodes: draw_struck(&mut more, replicas, tiers.len()), ..fault })
-            .collect();
+        let faults = faults.into_iter().map(|fault| {
+            let nodes = draw_struck(&mut more, replicas, tiers.len());
+            let of_server = matches!(fault.kind, FaultKind::ServerRestart | FaultKind::ServerPause);
+            Fault { nodes: if of_server { nodes } else { fault.nodes }, ..fault }
+        });
+        let further = draw_further_fault(seed, measure, replicas, tiers.len());
+        let faults: Vec<Fault> = faults.chain(further).collect();
         let queue_max = dice.one_of([1, 4, 64, 4_096]);
         let (mut spec, starved_max) = draw_spec(&mut dice, queue_max as u32, &faults);
         if spec.name == DEFAULT && draw_classes(seed) {
@@ -134,10 +139,10 @@ fn draw_service(dice: &mut Dice) -> Service {
     Service { distribution, mean: dice.time(1, 100) }
 }
 
-/// A shape with a long tail in its place, one time in four; a generator of its own.
+/// A shape with a long tail in its place, one time in eight; a generator of its own.
 fn draw_shape(seed: u64) -> Option<Distribution> {
     let mut dice = Dice(Rng::from_seed(seed).split("swarm of shapes"));
-    dice.chance(0.25).then(|| match dice.below(3) {
+    dice.chance(0.125).then(|| match dice.below(3) {
         0 => Distribution::LogNormal { sigma: dice.spread(0.1, 2.0) },
         1 => Distribution::Gamma { shape: dice.spread(0.1, 10.0) },
         _ => Distribution::Pareto(Pareto::new(dice.spread(1.1, 3.0), dice.spread(10.0, 1_000.0))),
@@ -201,10 +206,11 @@ fn draw_plan(dice: &mut Dice, capacity_rps: f64, seed: u64) -> (DemandPlan, Dura
     (DemandPlan { steps, arrivals }, length)
 }
 
-/// Steps that go straight to the demand of the next, one time in four; a generator of its own.
+/// Steps that go straight to the demand of the next, one time in ten; a generator of its own. Sharp steps find
+/// more: a quiet time right after a busy one shows what was forgotten.
 fn draw_ramps(seed: u64, steps: &mut [Step]) {
     let mut dice = Dice(Rng::from_seed(seed).split("swarm of ramps"));
-    if dice.chance(0.25) {
+    if dice.chance(0.1) {
         for index in 1..steps.len() {
             steps[index - 1].end = steps[index].rate;
         }
@@ -285,10 +291,36 @@ fn draw_fault(dice: &mut Dice, measure: Duration) -> Fault {
     Fault {
         at: measure.mul_f64(0.8 * dice.unit()),
         length: dice.time(100, longest_us),
-        share: Ratio(dice.spread(0.05, 1.0)),
+        clients: Chosen::Share(Ratio(dice.spread(0.05, 1.0))),
         nodes: Struck::default(),
+        way: None,
         kind,
     }
+}
+
+/// Slow nodes, partitions, links between nodes and one way only, one time in five; a generator of its own.
+fn draw_further_fault(seed: u64, measure: Duration, replicas: u32, tiers: usize) -> Option<Fault> {
+    let mut dice = Dice(Rng::from_seed(seed).split("swarm of further faults"));
+    if !dice.chance(0.2) {
+        return None;
+    }
+    let kind = match dice.below(4) {
+        0 => FaultKind::ServerSlow { speed: dice.spread(0.05, 1.0) },
+        1 => FaultKind::Partition { timeout: dice.time(50, 5_000) },
+        2 => FaultKind::SlowLink { factor: dice.spread(1.0, 50.0), extra: Duration::ZERO },
+        _ => FaultKind::LossyLink { loss: dice.spread(0.001, 0.5), timeout: dice.time(50, 2_000) },
+    };
+    let first = dice.below(8);
+    Some(Fault {
+        way: dice.one_of([None, Some(Direction::Requests), Some(Direction::Answers)]),
+        nodes: draw_struck(&mut dice, replicas, tiers),
+        clients: match dice.below(2) {
+            0 => Chosen::Share(Ratio(dice.spread(0.05, 1.0))),
+            _ => Chosen::Numbers { first, last: first + dice.below(8) },
+        },
+        kind,
+        ..draw_fault(&mut dice, measure)
+    })
 }
 
 /// The controller, and how soon it promises credit where it promises anything. Every second one is
@@ -334,11 +366,17 @@ fn draw_spec(dice: &mut Dice, queue_max: u32, faults: &[Fault]) -> (Spec, Option
 
 /// `default` gives a credit after its starvation limit, here half a millisecond, and an update more;
 /// over a bad link updates may be 10 ms apart and messages late by as much. The others promise
-/// nothing while somebody takes more than his share, and else that the pool grows in time.
+/// nothing while somebody takes more than his share, and else that the pool grows in time. Nothing is
+/// promised to what cannot be reached.
 fn promise(profile: &str, faults: &[Fault]) -> Option<Duration> {
     let any = |wanted: fn(&FaultKind) -> bool| faults.iter().any(|fault| wanted(&fault.kind));
-    let bad_link =
-        any(|kind| matches!(kind, FaultKind::SlowLink { .. } | FaultKind::LossyLink { .. }));
+    let bad_link = any(|kind| {
+        use FaultKind::{LossyLink, ServerSlow, SlowLink};
+        matches!(kind, SlowLink { .. } | LossyLink { .. } | ServerSlow { .. })
+    });
+    if any(|kind| matches!(kind, FaultKind::Partition { .. })) {
+        return None;
+    }
     let greed = any(|kind| matches!(kind, FaultKind::Lie(_) | FaultKind::Flood));
     match profile {
         "default" if !bad_link => Some(3_000.us()),

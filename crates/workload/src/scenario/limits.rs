@@ -64,6 +64,8 @@ pub const OF_CAPACITY_MAX: f64 = 100.0;
 pub const PER_SECOND_MAX: f64 = 1e9;
 /// How long a fault lasts, and the longest delay, timeout or clock offset that one brings.
 pub const FAULT_TIME_MAX: Duration = Duration::from_secs(60);
+/// What is left of a slow node's speed.
+pub const SPEED: RangeInclusive<f64> = 0.001..=1.0;
 /// How many times slower a link may become.
 pub const FAULT_FACTOR_MAX: f64 = 1_000_000.0;
 /// The fastest drift of a clock; quartz has tens.

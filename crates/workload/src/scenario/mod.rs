@@ -38,7 +38,7 @@ pub use configuration::Configuration;
 pub use controller::{ControllerSpec, Override, PresetUse};
 pub use demand::{Amount, Course, Cycle, CycleStep, Demand};
 pub use error::{Place, Problem, ReadFile, ScenarioError};
-pub use fault::{Claim, Fault, FaultKind, Struck};
+pub use fault::{Chosen, Claim, Direction, Fault, FaultKind, Struck};
 pub use locks::Locks;
 pub use path::{CallStep, Hot, LockStep, Path, PathStep};
 pub use retry::{FirstReplica, Retry};
@@ -295,14 +295,25 @@ impl Scenario {
             simulator_only: simulator_only(top, &in_server, &server),
             sim: Sim::read(&section_of(top, "sim", sim::KEYS), server.loops),
             server,
+            faults: fault::read(top, &stage(duration, &clients, replicas, &callees)),
             clients,
             demand,
             capacity: Capacity::read(&section_of(top, "capacity", capacity::KEYS)),
             validity: Validity::read(&section_of(top, "validity", validity::KEYS)),
             controllers: controller::read(top),
-            faults: fault::read(top, &fault::Stage { window: duration, replicas, tiers: &callees }),
         }
     }
+}
+
+/// What faults may befall.
+fn stage<'a>(
+    window: Duration,
+    clients: &Clients,
+    replicas: u32,
+    tiers: &'a [path::Callee],
+) -> fault::Stage<'a> {
+    let clients = clients.counts.iter().copied().min().unwrap_or(1);
+    fault::Stage { window, clients, replicas, tiers }
 }
 
 fn simulator_only(

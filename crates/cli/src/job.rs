@@ -15,7 +15,7 @@ use tailwater_load::closed::ClosedPlan;
 use tailwater_load::counts::reading;
 use tailwater_load::open::Seeds;
 use tailwater_load::work::ServiceTime;
-use tailwater_load::{Application, Fleet, OpenPlan, closed, open};
+use tailwater_load::{Application, Connections, Fleet, OpenPlan, closed, open};
 use tailwater_rt::Address;
 use tailwater_rt::time::now;
 use tailwater_stats::result::Run;
@@ -93,6 +93,7 @@ pub(crate) struct OpenOutcome {
     pub(crate) run: Run,
     /// Offset and latency in µs (negative: none) of each request of a stepped run.
     pub(crate) points: Vec<(f32, f32)>,
+    pub(crate) connections: Connections,
 }
 
 impl ServiceJob {
@@ -216,7 +217,9 @@ impl Job {
             }
         });
         let findings: Vec<open::Findings> = findings.into_iter().collect::<Result<_, _>>()?;
-        self.conclude(job, findings)
+        let connections =
+            fleets.iter().map(Fleet::connections).fold(Connections::default(), Connections::plus);
+        self.conclude(job, findings, connections)
     }
 
     /// As the simulator's front has it.
@@ -257,7 +260,12 @@ impl Job {
     }
 
     #[expect(clippy::cast_precision_loss, reason = "counts of a few seconds")]
-    fn conclude(&self, job: &OpenJob, findings: Vec<open::Findings>) -> Result<Outcome, Failure> {
+    fn conclude(
+        &self,
+        job: &OpenJob,
+        findings: Vec<open::Findings>,
+        connections: Connections,
+    ) -> Result<Outcome, Failure> {
         let wrong: u64 = findings.iter().map(|part| part.wrong_answers).sum();
         if wrong > 0 {
             return Err(Failure::work(format!("{wrong} answers of the server were wrong")));
@@ -297,7 +305,7 @@ impl Job {
             let asked = Rate(first.intended as f64 * 1e9 / job.measure_ns as f64);
             audit(&sent, &self.audit_spec(job, asked))
         });
-        Ok(Outcome::Open(Box::new(OpenOutcome { run, points })))
+        Ok(Outcome::Open(Box::new(OpenOutcome { run, points, connections })))
     }
 
     fn audit_spec(&self, job: &OpenJob, asked: Rate) -> AuditSpec {

@@ -65,7 +65,7 @@ mod tests {
         let all_stand = Connections { all: 4, up: 4, lost: 0, goodbyes: 0 };
         assert_eq!(fleet.connections(), all_stand);
         assert_eq!(all_stand.trouble(), None);
-        server.drain(Duration::ZERO);
+        let _ = server.drain(Duration::ZERO);
         while fleet.connections().up > 0 {
             fleet.turn(Duration::from_millis(10));
         }
@@ -79,7 +79,7 @@ mod tests {
     fn where_nothing_listens_the_clients_are_counted_without_the_one_for_counts() {
         let server = start();
         let address = server.address().clone();
-        server.drain(Duration::ZERO);
+        let _ = server.drain(Duration::ZERO);
         match Fleet::connect(&address, 2, &none()) {
             Err(error @ FleetError::Unconnected { up: 0, wanted: 2, .. }) => {
                 let told = error.to_string();

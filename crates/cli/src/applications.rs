@@ -1,7 +1,5 @@
 //! What scenarios can serve: the one list of applications.
 
-use crate::failure::Failure;
-use std::path::Path;
 use std::sync::Arc;
 use tailwater_load::application::Kind;
 use tailwater_load::{Application, paths, work};
@@ -15,16 +13,6 @@ pub(crate) const KINDS: &[Kind] = &[
     tailwater_keyvalue::application::KIND,
     tailwater_search::application::KIND,
 ];
-
-/// The text of a scenario file; `-` is standard input.
-pub(crate) fn read_scenario(file: &Path) -> Result<String, Failure> {
-    let text = if file == Path::new("-") {
-        std::io::read_to_string(std::io::stdin())
-    } else {
-        std::fs::read_to_string(file)
-    };
-    text.map_err(|error| Failure::usage(format!("{}: {error}", file.display())))
-}
 
 /// The application of a scenario.
 ///
@@ -55,7 +43,7 @@ fn make(
 ) -> Result<Arc<dyn Application>, ScenarioError> {
     let server = &scenario.server;
     let work = (server.work, server.classes);
-    kind.make(settings, server.service, work, &server.paths).map_err(|error| {
+    kind.make(settings, server.service.clone(), work, &server.paths).map_err(|error| {
         let message = format!("server.settings of {}: {error}", kind.name);
         scenario.error_at(place_of(&error.key), message)
     })

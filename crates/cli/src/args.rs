@@ -2,7 +2,6 @@
 
 use crate::failure::Failure;
 use crate::profile::ProfileVerb;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -211,11 +210,14 @@ pub(crate) struct ServeOptions {
     pub(crate) service: Offered,
     /// Serve what the server section of this scenario describes instead: its application or paths, with its
     /// rules for locks; "-" reads standard input. Everything else is said by flags.
-    #[arg(long, value_name = "FILE", conflicts_with = "service")]
+    #[arg(long, value_name = "FILE", conflicts_with = "service", group = "described")]
     pub(crate) scenario: Option<PathBuf>,
+    /// The same as `run` says it, on standard input.
+    #[arg(long, hide = true, conflicts_with = "service", group = "described")]
+    pub(crate) said: bool,
     /// What requests do at a taken lock, instead of what the scenario says: off (no budgets), plain, try,
     /// timed:50us, asqm, asqm:paper or asqm:artifact.
-    #[arg(long, value_name = "POLICY", requires = "scenario")]
+    #[arg(long, value_name = "POLICY", requires = "described")]
     pub(crate) locks: Option<LockPolicy>,
     /// End at once when nothing reads standard output any more: for programs that start servers, whose
     /// servers then end with them, however they end.
@@ -283,8 +285,9 @@ pub(crate) struct LoadOptions {
     /// Mean service time.
     #[arg(long, default_value = "10us", value_parser = duration)]
     pub(crate) mean: Duration,
-    /// Distribution of service times.
-    #[arg(long, default_value = "exponential", value_parser = distributions())]
+    /// Distribution of service times: constant, exponential, bimodal, lognormal:1.5 (standard deviation of
+    /// the logarithm), gamma:0.5 (shape), pareto:1.5 (shape; requests of up to a thousand means).
+    #[arg(long, default_value = "exponential")]
     pub(crate) distribution: Distribution,
     /// The server sleeps instead of computing.
     #[arg(long)]
@@ -310,14 +313,6 @@ pub(crate) struct LoadOptions {
     /// Print the result as one JSON object.
     #[arg(long)]
     pub(crate) json: bool,
-}
-
-/// Distributions by the names that scenario files use.
-fn distributions() -> impl TypedValueParser<Value = Distribution> {
-    PossibleValuesParser::new(Distribution::NAMES.iter().map(|(name, _)| *name)).map(|said| {
-        let named = Distribution::NAMES.iter().find(|(name, _)| *name == said);
-        named.expect("the parser takes these names alone").1
-    })
 }
 
 fn duration(text: &str) -> Result<Duration, String> {

@@ -3,24 +3,24 @@
 use crate::applications;
 use crate::failure::{Failure, say};
 use crate::reader;
+use crate::scenarios::Said;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::time::Duration;
 use tailwater_control::Site;
 use tailwater_control::catalog::{Controller, Spec};
+use tailwater_core::duration::format_duration;
 use tailwater_core::{Nanos, Rate, Rng};
 use tailwater_load::closed::ClosedPlan;
 use tailwater_load::counts::reading;
 use tailwater_load::open::Seeds;
 use tailwater_load::work::ServiceTime;
-use tailwater_load::{Application, Fleet, OpenPlan, closed, open};
+use tailwater_load::{Application, Connections, Fleet, OpenPlan, closed, open};
 use tailwater_rt::Address;
 use tailwater_rt::time::now;
 use tailwater_stats::result::Run;
 use tailwater_stats::{AuditSpec, audit};
-use tailwater_workload::{
-    Arrivals, DemandPlan, Distribution, Scenario, Schedule, Service, Step, Work,
-};
+use tailwater_workload::{Arrivals, DemandPlan, Distribution, Schedule, Service, Step, Work};
 
 /// What the generator is to do. Times are in nanoseconds.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -44,13 +44,14 @@ pub(crate) struct Job {
 pub(crate) enum Asks {
     /// A service time, as flags say.
     Service(ServiceJob),
-    /// What the application of this scenario is asked: file and text.
-    Scenario(String, String),
+    /// What the application of this scenario is asked.
+    Scenario(Said),
 }
 
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct ServiceJob {
-    pub(crate) distribution: Distribution,
+    /// As a word.
+    pub(crate) distribution: String,
     pub(crate) mean_ns: u64,
     pub(crate) sleeps: bool,
 }
@@ -63,8 +64,8 @@ pub(crate) enum Kind {
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct OpenJob {
-    /// Requests per second and length, warm-up included.
-    pub(crate) steps: Vec<(f64, u64)>,
+    /// Requests per second at the beginning and at the end, and length; warm-up included.
+    pub(crate) steps: Vec<(f64, f64, u64)>,
     pub(crate) periodic: bool,
     pub(crate) warm_up_ns: u64,
     pub(crate) measure_ns: u64,
@@ -92,15 +93,26 @@ pub(crate) struct OpenOutcome {
     pub(crate) run: Run,
     /// Offset and latency in µs (negative: none) of each request of a stepped run.
     pub(crate) points: Vec<(f32, f32)>,
+    pub(crate) connections: Connections,
 }
 
 impl ServiceJob {
-    const fn service(&self) -> Service {
-        let distribution = self.distribution;
-        Service { distribution, mean: Duration::from_nanos(self.mean_ns) }
+    /// No mean may be so long that requests are cut off.
+    fn service(&self) -> Result<Service, Failure> {
+        let distribution: Distribution = self.distribution.parse().map_err(Failure::usage)?;
+        let (mean, most) = (Duration::from_nanos(self.mean_ns), distribution.mean_max());
+        if mean > most {
+            return Err(Failure::usage(format!(
+                "--mean is {}; at most {} is needed with --distribution {distribution}, or too much of the work \
+                 would lie in requests that none may be",
+                format_duration(mean),
+                format_duration(Duration::from_micros(most.as_micros() as u64))
+            )));
+        }
+        Ok(Service { distribution, mean })
     }
 
-    const fn application(self) -> ServiceTime {
+    const fn application(&self) -> ServiceTime {
         ServiceTime { work: if self.sleeps { Work::Sleep } else { Work::Spin }, modes: None }
     }
 }
@@ -109,9 +121,9 @@ impl Asks {
     /// Whose requests they are, and how long these take if nothing else decides.
     fn application(&self) -> Result<(Arc<dyn Application>, Service), Failure> {
         match self {
-            Self::Service(service) => Ok((Arc::new(service.application()), service.service())),
-            Self::Scenario(file, text) => {
-                let scenario = Scenario::parse(file, text).map_err(Failure::usage)?;
+            Self::Service(service) => Ok((Arc::new(service.application()), service.service()?)),
+            Self::Scenario(said) => {
+                let scenario = said.parse().map_err(Failure::usage)?;
                 let application = applications::of(&scenario).map_err(Failure::usage)?;
                 Ok((application, scenario.server.service))
             }
@@ -205,7 +217,9 @@ impl Job {
             }
         });
         let findings: Vec<open::Findings> = findings.into_iter().collect::<Result<_, _>>()?;
-        self.conclude(job, findings)
+        let connections =
+            fleets.iter().map(Fleet::connections).fold(Connections::default(), Connections::plus);
+        self.conclude(job, findings, connections)
     }
 
     /// As the simulator's front has it.
@@ -214,10 +228,12 @@ impl Job {
     }
 
     fn schedule(&self, job: &OpenJob, service: &Service) -> Result<Schedule, Failure> {
-        let steps = job
-            .steps
-            .iter()
-            .map(|&(rate, length)| Step { rate: Rate(rate), length: Duration::from_nanos(length) });
+        let step = |&(rate, end, length)| Step {
+            rate: Rate(rate),
+            end: Rate(end),
+            length: Duration::from_nanos(length),
+        };
+        let steps = job.steps.iter().map(step);
         let arrivals = if job.periodic { Arrivals::Periodic } else { Arrivals::Poisson };
         let plan = DemandPlan { steps: steps.collect(), arrivals };
         Schedule::build(&plan, self.clients, service, self.seed).map_err(Failure::usage)
@@ -244,7 +260,12 @@ impl Job {
     }
 
     #[expect(clippy::cast_precision_loss, reason = "counts of a few seconds")]
-    fn conclude(&self, job: &OpenJob, findings: Vec<open::Findings>) -> Result<Outcome, Failure> {
+    fn conclude(
+        &self,
+        job: &OpenJob,
+        findings: Vec<open::Findings>,
+        connections: Connections,
+    ) -> Result<Outcome, Failure> {
         let wrong: u64 = findings.iter().map(|part| part.wrong_answers).sum();
         if wrong > 0 {
             return Err(Failure::work(format!("{wrong} answers of the server were wrong")));
@@ -284,7 +305,7 @@ impl Job {
             let asked = Rate(first.intended as f64 * 1e9 / job.measure_ns as f64);
             audit(&sent, &self.audit_spec(job, asked))
         });
-        Ok(Outcome::Open(Box::new(OpenOutcome { run, points })))
+        Ok(Outcome::Open(Box::new(OpenOutcome { run, points, connections })))
     }
 
     fn audit_spec(&self, job: &OpenJob, asked: Rate) -> AuditSpec {

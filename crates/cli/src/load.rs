@@ -1,21 +1,21 @@
 //! `tailwater load`: load on any server, from flags.
 
-use crate::applications::read_scenario;
 use crate::args::LoadOptions;
 use crate::failure::{Failure, say};
-use crate::job::{Asks, Job, Kind, OpenJob, Outcome, ServiceJob};
+use crate::job::{Asks, Job, Kind, OpenJob, OpenOutcome, Outcome, ServiceJob};
+use crate::scenarios::{self, Said};
 use tailwater_control::catalog::Spec;
 use tailwater_core::Nanos;
 use tailwater_experiment::{capacity, drain};
 use tailwater_report::{TableStyle, table};
-use tailwater_stats::result::{Experiment, Run};
-use tailwater_workload::Scenario;
+use tailwater_stats::result::Experiment;
+use tailwater_stats::{Rules, discard, judge};
 use tailwater_workload::scenario::Capacity;
 
 pub(crate) fn load(options: &LoadOptions) -> Result<(), Failure> {
     match job(options)?.perform()? {
         Outcome::Closed { points } => report_capacity(options, &points),
-        Outcome::Open(outcome) => report(options, outcome.run),
+        Outcome::Open(outcome) => report(options, *outcome),
         Outcome::Failed { why, .. } => Err(Failure::work(why)),
     }
 }
@@ -33,7 +33,7 @@ fn job(options: &LoadOptions) -> Result<Job, Failure> {
             }
         }
         Some(rate) if rate > 0.0 && rate.is_finite() => Kind::Open(OpenJob {
-            steps: vec![(rate, (options.warm_up + options.duration).nanos())],
+            steps: vec![(rate, rate, (options.warm_up + options.duration).nanos())],
             periodic: false,
             warm_up_ns: options.warm_up.nanos(),
             measure_ns: options.duration.nanos(),
@@ -66,21 +66,19 @@ fn job(options: &LoadOptions) -> Result<Job, Failure> {
 fn asks(options: &LoadOptions) -> Result<Asks, Failure> {
     let Some(file) = &options.scenario else {
         return Ok(Asks::Service(ServiceJob {
-            distribution: options.distribution,
+            distribution: options.distribution.to_string(),
             mean_ns: options.mean.nanos(),
             sleeps: options.sleep,
         }));
     };
-    Ok(Asks::Scenario(file.display().to_string(), read_scenario(file)?))
+    Ok(Asks::Scenario(Said::of(&scenarios::parse(file, &scenarios::read(file)?)?)))
 }
 
 /// How `run` would sweep: as the scenario says, where there is one.
 fn said_capacity(asks: &Asks) -> Result<Capacity, Failure> {
     match asks {
         Asks::Service(_) => Ok(Capacity::default()),
-        Asks::Scenario(file, text) => {
-            Ok(Scenario::parse(file, text).map_err(Failure::usage)?.capacity)
-        }
+        Asks::Scenario(said) => Ok(said.parse().map_err(Failure::usage)?.capacity),
     }
 }
 
@@ -95,11 +93,19 @@ fn report_capacity(options: &LoadOptions, points: &[(u32, f64)]) -> Result<(), F
     say(&format!("{:>6} {:>19.1} k requests/s", "plateau", plateau / 1e3))
 }
 
-fn report(options: &LoadOptions, mut run: Run) -> Result<(), Failure> {
+/// By the rules of `run`. A server that did not stay fails the work, after what was measured is told.
+fn report(options: &LoadOptions, outcome: OpenOutcome) -> Result<(), Failure> {
+    let OpenOutcome { mut run, connections, .. } = outcome;
+    let trouble = connections.trouble();
     let spec = options.controller.spec();
     run.controller.clone_from(&spec.name);
     run.profile = spec.profile;
-    run.valid = true;
+    run.asked_rps = options.rate.unwrap_or(0.0);
+    let rules = Rules::default();
+    run.invalid_because = judge(&run, &rules);
+    run.invalid_because.extend(discard(&run.noise, &rules));
+    run.invalid_because.extend(trouble.clone());
+    run.valid = run.invalid_because.is_empty();
     let experiment = Experiment {
         scenario: "load".into(),
         driver: "loopback".into(),
@@ -109,7 +115,9 @@ fn report(options: &LoadOptions, mut run: Run) -> Result<(), Failure> {
         ..Experiment::default()
     };
     if options.json {
-        return say(&serde_json::to_string_pretty(&experiment).map_err(Failure::work)?);
+        say(&serde_json::to_string_pretty(&experiment).map_err(Failure::work)?)?;
+    } else {
+        say(table(&experiment, TableStyle::default()).trim_end())?;
     }
-    say(table(&experiment, TableStyle::default()).trim_end())
+    trouble.map_or(Ok(()), |why| Err(Failure::work(why)))
 }

@@ -8,6 +8,7 @@
 mod args;
 mod failure;
 mod reader;
+mod scenarios;
 mod applications;
 mod job;
 mod serve;

@@ -6,6 +6,7 @@ use crate::args::{Offered, ServeOptions};
 use crate::failure::Failure;
 use crate::job::allow_many_descriptors;
 use crate::reader;
+use crate::scenarios::{self, Said};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::io::{ErrorKind, Write as _};
@@ -139,11 +140,16 @@ fn spinner(options: &ServeOptions) -> Result<Spinner, Failure> {
 }
 
 fn scenario(options: &ServeOptions) -> Result<Option<Scenario>, Failure> {
-    let Some(file) = &options.scenario else {
-        return Ok(None);
+    let scenario = match &options.scenario {
+        Some(file) => scenarios::parse(file, &scenarios::read(file)?)?,
+        None if options.said => {
+            let said: Said = serde_json::from_reader(std::io::stdin()).map_err(|error| {
+                Failure::usage(format!("the scenario on standard input: {error}"))
+            })?;
+            said.parse().map_err(Failure::usage)?
+        }
+        None => return Ok(None),
     };
-    let text = applications::read_scenario(file)?;
-    let scenario = Scenario::parse(&file.display().to_string(), &text).map_err(Failure::usage)?;
     scenario.needs_simulator().map_or(Ok(Some(scenario)), |why| Err(Failure::usage(why)))
 }
 

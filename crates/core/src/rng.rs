@@ -3,8 +3,9 @@
 //! Splitting by name keeps components independent: adding a draw in one does not shift the draws of
 //! another, so a run stays comparable with yesterday's.
 
-use rand_core::{Rng as _, SeedableRng};
+use rand_core::{Rng as _, SeedableRng, TryRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
+use std::convert::Infallible;
 
 /// A deterministic source of chance (xoshiro256++).
 #[derive(Clone, Debug)]
@@ -60,6 +61,23 @@ impl Rng {
     /// Exponentially distributed with the given mean.
     pub fn exponential(&mut self, mean: f64) -> f64 {
         -mean * (1.0 - self.unit()).ln()
+    }
+}
+
+/// For the distributions of other crates.
+impl TryRng for Rng {
+    type Error = Infallible;
+
+    fn try_next_u32(&mut self) -> Result<u32, Infallible> {
+        self.generator.try_next_u32()
+    }
+
+    fn try_next_u64(&mut self) -> Result<u64, Infallible> {
+        self.generator.try_next_u64()
+    }
+
+    fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Infallible> {
+        self.generator.try_fill_bytes(bytes)
     }
 }
 

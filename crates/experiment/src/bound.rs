@@ -4,11 +4,19 @@ use crate::driver::Cost;
 use std::time::Duration;
 use tailwater_core::{Rate, Rng};
 use tailwater_stats::{BoundSpec, Knowledge, bound};
-use tailwater_workload::scenario::{Configuration, Course};
+use tailwater_workload::scenario::{Configuration, Course, Cycle, CycleStep};
 use tailwater_workload::{Scenario, Ways, most_served};
 
+/// Parts of a ramp, each with the bound of its middle. The bound bends where demand passes capacity; eight
+/// parts miss less than half a per cent of it.
+const PARTS: u32 = 8;
 /// Requests that are played for a bound; three digits.
 const REQUESTS: u32 = 200_000;
+/// So often more are played where service times spread far. The error of their mean is then half a per cent,
+/// as long as their squared coefficient of variation is below 40.
+const MORE_MAX: f64 = 10.0;
+/// The squared coefficient of variation from which more are played: bimodal ones have 2.25.
+const VARIATION: f64 = 4.0;
 
 /// Bounds of a scenario, each computed once.
 #[derive(Clone, Debug)]
@@ -27,16 +35,12 @@ impl<'a> Bounds<'a> {
 
     /// The bound of a configuration whose demand is in shares of `capacity`, at what requests cost. Over steps
     /// it is the mean by their length: a server that does nothing in a pause cannot do it later, so the mean
-    /// demand would allow more than anyone can serve in time.
+    /// demand would allow more than anyone can serve in time. A ramp counts as eight short steps.
     pub(crate) fn of(&mut self, configuration: &Configuration, capacity: Rate, cost: Cost) -> Rate {
         match &configuration.course {
             Course::Steady(amount) => self.at(configuration.slo, amount.rate(capacity), cost),
             Course::Cycle(cycle) => {
-                let goodput = cycle.steps.iter().map(|step| {
-                    let rate = self.at(configuration.slo, step.amount.rate(capacity), cost);
-                    rate.0 * step.length.as_secs_f64()
-                });
-                Rate(goodput.sum::<f64>() / cycle.period().as_secs_f64())
+                over(cycle, capacity, |demand| self.at(configuration.slo, demand, cost))
             }
         }
     }
@@ -65,17 +69,11 @@ impl<'a> Bounds<'a> {
         let mut needs: Vec<(f64, f64)> =
             modes.iter().map(|mode| (mode.share, seconds(mode.mean))).collect();
         let cores = f64::from(cost.cores * cost.replicas);
-        let mut most = |demand| most_served(&mut needs, cores, demand).0;
-        Some(Rate(match &configuration.course {
+        let mut most = |demand| most_served(&mut needs, cores, demand);
+        Some(match &configuration.course {
             Course::Steady(amount) => most(amount.rate(capacity)),
-            Course::Cycle(cycle) => {
-                let served = cycle
-                    .steps
-                    .iter()
-                    .map(|step| most(step.amount.rate(capacity)) * step.length.as_secs_f64());
-                served.sum::<f64>() / cycle.period().as_secs_f64()
-            }
-        }))
+            Course::Cycle(cycle) => over(cycle, capacity, most),
+        })
     }
 
     fn compute(&self, slo: Duration, demand: Rate, cost: Cost) -> Rate {
@@ -96,11 +94,27 @@ impl<'a> Bounds<'a> {
             demand: Rate(demand.0 / f64::from(cost.queues)),
             slo,
             base: cost.base,
-            requests: REQUESTS,
+            requests: requests(server.service.distribution.variation()),
             seed: self.scenario.seed,
         });
         Rate(of_one.0 * f64::from(cost.queues))
     }
+}
+
+/// The mean over a cycle of what can be served at each demand.
+fn over(cycle: &Cycle, capacity: Rate, mut served: impl FnMut(Rate) -> Rate) -> Rate {
+    let of_step = |step: &CycleStep| {
+        let step = step.at(capacity);
+        let parts = if step.end == step.rate { 1 } else { PARTS };
+        let middle = |part| step.length.mul_f64((f64::from(part) + 0.5) / f64::from(parts));
+        let sum: f64 = (0..parts).map(|part| served(step.rate_at(middle(part))).0).sum();
+        sum / f64::from(parts) * step.length.as_secs_f64()
+    };
+    Rate(cycle.steps.iter().map(of_step).sum::<f64>() / cycle.period().as_secs_f64())
+}
+
+fn requests(variation: f64) -> u32 {
+    (f64::from(REQUESTS) * (variation / VARIATION).clamp(1.0, MORE_MAX)) as u32
 }
 
 #[cfg(test)]
@@ -116,6 +130,38 @@ server.service = { distribution = "exponential", mean = "10us" }
 "#;
 
     /// Half of the loops' clients may wait while the cores of the other half have nothing to do.
+    #[test]
+    fn the_bound_of_a_ramp_lies_between_those_of_its_ends_and_steps_of_it_agree() {
+        let of = |steps: &str| {
+            let demand = "demand.requests_per_second = 360_000";
+            let text = TEXT.replace(demand, &format!("demand.steps = [{steps}]"));
+            let scenario = Scenario::parse("x.toml", &text).unwrap();
+            let configuration = scenario.configurations().remove(0);
+            let cost = Cost {
+                cores: 1,
+                queues: 1,
+                replicas: 1,
+                overhead_ns: 0.0,
+                path_overhead_ns: 0.0,
+                base: Duration::ZERO,
+            };
+            Bounds::new(&scenario).of(&configuration, Rate(100e3), cost).0
+        };
+        let ramp = of("{ of_capacity = 0.5, to = 1.5, for = \"1s\" }");
+        let [low, high] =
+            ["0.5", "1.5"].map(|ratio| of(&format!("{{ of_capacity = {ratio}, for = \"1s\" }}")));
+        assert!(low < ramp && ramp < high, "{low} {ramp} {high}");
+        // Forty steps of the middle of each part.
+        let fine: Vec<String> = (0..40)
+            .map(|part| 0.5 + (f64::from(part) + 0.5) / 40.0)
+            .map(|ratio| format!("{{ of_capacity = {ratio}, for = \"25ms\" }}"))
+            .collect();
+        let fine = of(&fine.join(", "));
+        assert!((ramp / fine - 1.0).abs() < 0.005, "{ramp} of eight parts, {fine} of forty");
+        // Demand that is 1 in the mean would allow more than the ramp does.
+        assert!(ramp < 0.97 * of("{ of_capacity = 1.0, for = \"1s\" }"), "{ramp}");
+    }
+
     #[test]
     fn queues_of_their_own_have_the_bound_of_each() {
         let scenario = Scenario::parse("x.toml", TEXT).unwrap();

@@ -1,11 +1,12 @@
 //! How results call a controller's variant and a demand, and whether the catalog knows the controllers.
 
+use std::time::Duration;
 use tailwater_control::Site;
 use tailwater_control::catalog::{Spec, SpecError};
 use tailwater_core::Rate;
 use tailwater_workload::Scenario;
 use tailwater_workload::scenario::{
-    Configuration, ControllerSpec, Cycle, CycleStep, Place, ScenarioError,
+    Amount, Configuration, ControllerSpec, Cycle, Place, ScenarioError,
 };
 
 /// A scenario's controller as the catalog takes it.
@@ -33,20 +34,22 @@ pub(crate) fn demand_ratio(configuration: &Configuration, capacity: Rate) -> f64
     (configuration.demand_ratio(capacity).0 * 1e6).round() / 1e6
 }
 
-/// The same for a step, in hundredths of a per cent.
-pub(crate) fn step_ratio(step: &CycleStep, capacity: Rate) -> u64 {
-    (step.amount.rate(capacity).0 / capacity.0.max(1.0) * 1e4).round() as u64
+/// The same at one end of a step, in hundredths of a per cent.
+pub(crate) fn step_ratio(amount: Amount, capacity: Rate) -> u64 {
+    (amount.rate(capacity).0 / capacity.0.max(1.0) * 1e4).round() as u64
 }
 
-/// The step that is asked for at an offset from the first, in µs; the cycle repeats.
-pub(crate) fn step_at(cycle: &Cycle, offset_us: f64) -> Option<&CycleStep> {
+/// What is asked for at an offset from the first step, in µs; the cycle repeats.
+pub(crate) fn demand_at(cycle: &Cycle, offset_us: f64, capacity: Rate) -> Option<Rate> {
     let mut offset = offset_us % (cycle.period().as_secs_f64() * 1e6);
-    cycle.steps.iter().find(|step| {
+    for step in &cycle.steps {
         let length = step.length.as_secs_f64() * 1e6;
-        let inside = offset < length;
+        if offset < length {
+            return Some(step.at(capacity).rate_at(Duration::from_secs_f64(offset / 1e6)));
+        }
         offset -= length;
-        inside
-    })
+    }
+    None
 }
 
 /// Builds each controller for the server and the tiers, once and for nothing.

@@ -1,12 +1,12 @@
 //! Stepped scenarios: the same step out of many cycles and repetitions, laid over one another.
 
-use crate::label::{step_at, step_ratio};
+use crate::label::{demand_at, step_ratio};
 use std::collections::BTreeMap;
 use std::time::Duration;
 use tailwater_core::Rate;
 use tailwater_stats::result::{Run, Series, StepRecovery};
 use tailwater_stats::{Overlay, RecoverySpec};
-use tailwater_workload::scenario::{Configuration, Course};
+use tailwater_workload::scenario::{Configuration, Course, CycleStep};
 
 /// Overlays by controller, profile, objective, clients and step.
 #[derive(Debug, Default)]
@@ -40,7 +40,8 @@ impl Steps {
         let Course::Cycle(cycle) = &configuration.course else {
             return;
         };
-        let ratios: Vec<u64> = cycle.steps.iter().map(|step| step_ratio(step, capacity)).collect();
+        let ends = |step: &CycleStep| [step.amount, step.end].map(|it| step_ratio(it, capacity));
+        let ratios: Vec<[u64; 2]> = cycle.steps.iter().map(ends).collect();
         let mut begin = Duration::ZERO;
         let mut rest = points;
         for round in 0..cycle.repeat as usize {
@@ -49,17 +50,19 @@ impl Steps {
                 let count = rest.partition_point(|point| micros(point.0) < end);
                 let (of_step, later) = rest.split_at(count);
                 rest = later;
-                // The first step of all follows the warm-up at its own demand: no step at all.
-                if round + index > 0 {
-                    let before = (index + cycle.steps.len() - 1) % cycle.steps.len();
+                let before = (index + cycle.steps.len() - 1) % cycle.steps.len();
+                let (from, to) = (ratios[before][1], ratios[index][0]);
+                // The first step of all follows the warm-up at its own demand. There, at the seam of equal
+                // steps and where a ramp begins or ends, nothing changes at once.
+                if round + index > 0 && from != to {
                     let key = Key {
                         slo_ns: configuration.slo.as_nanos(),
                         clients: configuration.clients,
                         step: index,
                         controller: run.controller.clone(),
                         profile: run.profile.clone(),
-                        from: ratios[before],
-                        to: ratios[index],
+                        from,
+                        to,
                     };
                     let spec = RecoverySpec {
                         bin: cycle.bin,
@@ -100,8 +103,8 @@ pub(crate) fn note_demand(series: &mut Series, configuration: &Configuration, ca
         return;
     };
     for (bin, ratio) in series.demand_ratio.iter_mut().enumerate() {
-        if let Some(step) = step_at(cycle, (bin as f64 + 0.5) * series.bin_us) {
-            *ratio = step.amount.rate(capacity).0 / capacity.0.max(1.0);
+        if let Some(demand) = demand_at(cycle, (bin as f64 + 0.5) * series.bin_us, capacity) {
+            *ratio = demand.0 / capacity.0.max(1.0);
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Thousands of logical clients on one thread: connections, control state, and their timers.
 
 use crate::application::Ask;
+use crate::connections::Connections;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::fmt;
@@ -9,7 +10,7 @@ use tailwater_control::Site;
 use tailwater_control::catalog::Controller;
 use tailwater_core::{Instant, MethodId};
 use tailwater_rt::Address;
-use tailwater_rt::client::{Channel, ChannelConfig, Event, NewCall};
+use tailwater_rt::client::{Channel, ChannelConfig, Event, Losses, NewCall};
 use tailwater_rt::poll::{Poller, Readiness};
 use tailwater_rt::time::now;
 
@@ -25,6 +26,8 @@ pub struct Fleet {
     scratch: Vec<u8>,
     /// Calls that have ended, with the number of their client: one for each that was submitted at most.
     events: VecDeque<(usize, Event)>,
+    /// Attempts that had failed when all were connected.
+    before: Losses,
 }
 
 /// Why a fleet cannot set sail.
@@ -62,6 +65,8 @@ impl fmt::Display for FleetError {
 
 impl std::error::Error for FleetError {}
 
+/// Where nothing at all could be connected to, and attempts have failed, no more is waited for.
+const NOTHING_LISTENS_AFTER: Duration = Duration::from_secs(2);
 /// How long connecting all clients may take.
 const CONNECT_LIMIT: Duration = Duration::from_secs(20);
 /// Connections begun per round: below the server's backlog, so that no SYN is dropped and retried
@@ -72,7 +77,8 @@ impl Fleet {
     /// Connects `clients` clients of `controller`.
     ///
     /// # Errors
-    /// When descriptors run out or the server does not answer in 20 s.
+    /// When descriptors run out or the server does not answer in 20 s; in 2 s, where connections are refused
+    /// and none stands.
     pub fn connect(
         address: &Address,
         clients: u32,
@@ -99,13 +105,15 @@ impl Fleet {
             ready: Vec::new(),
             scratch: vec![0; 64 << 10],
             events: VecDeque::new(),
+            before: Losses::default(),
         };
         fleet.bring_up(address)?;
+        fleet.before = fleet.losses();
         Ok(fleet)
     }
 
     fn bring_up(&mut self, address: &Address) -> Result<(), FleetError> {
-        let limit = now() + CONNECT_LIMIT;
+        let start = now();
         let mut begun = 0;
         loop {
             let time = now();
@@ -113,9 +121,12 @@ impl Fleet {
             if up == self.channels.len() {
                 return Ok(());
             }
-            if time >= limit {
-                let wanted = self.channels.len();
-                let why = self.channels.iter().find_map(Channel::failure).map(ToString::to_string);
+            let patience = time.since(start);
+            let why = self.channels.iter().find_map(Channel::failure);
+            let nothing_listens = up == 0 && why.is_some() && patience >= NOTHING_LISTENS_AFTER;
+            if nothing_listens || patience >= CONNECT_LIMIT {
+                let wanted = self.clients();
+                let (up, why) = (up.min(wanted), why.map(ToString::to_string));
                 return Err(FleetError::Unconnected { up, wanted, address: address.clone(), why });
             }
             if begun - up.min(begun) < CONNECT_BURST {
@@ -167,6 +178,28 @@ impl Fleet {
         self.poller.wait(Some(patience), &mut self.ready);
         self.take_ready();
         self.fire(now());
+    }
+
+    /// What became of the connections since all stood.
+    #[must_use]
+    pub fn connections(&self) -> Connections {
+        let (before, now) = (self.before, self.losses());
+        let lost = |of: &Losses| of.closed + of.silent + of.broken;
+        Connections {
+            all: self.channels.len() as u64,
+            up: self.channels.iter().filter(|channel| channel.is_up()).count() as u64,
+            lost: lost(&now) - lost(&before),
+            goodbyes: now.goodbyes - before.goodbyes,
+        }
+    }
+
+    fn losses(&self) -> Losses {
+        self.channels.iter().map(Channel::losses).fold(Losses::default(), |sum, of| Losses {
+            closed: sum.closed + of.closed,
+            goodbyes: sum.goodbyes + of.goodbyes,
+            silent: sum.silent + of.silent,
+            broken: sum.broken + of.broken,
+        })
     }
 
     /// Calls that have not ended.

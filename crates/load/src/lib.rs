@@ -12,11 +12,13 @@ pub mod application;
 pub mod open;
 pub mod counts;
 pub mod closed;
+pub mod connections;
 pub mod fleet;
 pub mod meter;
 pub mod work;
 pub mod paths;
 
 pub use application::Application;
+pub use connections::Connections;
 pub use fleet::{Fleet, FleetError};
 pub use open::{Findings, OpenPlan};

@@ -120,7 +120,7 @@ async fn walk(walker: Arc<Walker>, request: Request) -> Reply {
             },
             Op::Release { undo } => {
                 let number = held.pop().map(|(number, _)| number);
-                done.extend(number.zip(*undo));
+                done.extend(number.zip(undo.clone()));
             }
             // Scenarios with calls are refused before anything is started.
             Op::Prepare { .. } | Op::Call { .. } => return Reply::Shed(Reason::Limit),
@@ -175,7 +175,7 @@ steps = [{ lock = "A", steps = [{ lock = "B", steps = [{ wait = "20ms" }] }] },
     fn application() -> Arc<dyn Application> {
         let scenario = Scenario::parse("x.toml", TEXT).unwrap();
         let server = &scenario.server;
-        KIND.make(&[], server.service, (server.work, false), &server.paths).unwrap()
+        KIND.make(&[], server.service.clone(), (server.work, false), &server.paths).unwrap()
     }
 
     /// Twenty requests at once, then one alone: served, and refused for a lock.

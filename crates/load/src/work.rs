@@ -15,13 +15,13 @@ pub const KIND: Kind = Kind {
     about: "takes as long as server.service says",
     settings: &[],
     build: |given| {
-        let modes = given.classes.then_some(given.service);
+        let modes = given.classes.then(|| given.service.clone());
         Ok(Arc::new(ServiceTime { work: given.work, modes }))
     },
 };
 
 /// Requests say how long they take.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct ServiceTime {
     /// How the server spends that time.
     pub work: Work,
@@ -31,7 +31,7 @@ pub struct ServiceTime {
 
 impl ServiceTime {
     fn mode_of(&self, service: Duration) -> u16 {
-        self.modes.map_or(0, |modes| modes.mode_of(service))
+        self.modes.as_ref().map_or(0, |modes| modes.mode_of(service))
     }
 }
 
@@ -50,7 +50,7 @@ impl Application for ServiceTime {
     }
 
     fn class_of(&self, order: &Order) -> Option<usize> {
-        self.modes.map(|modes| modes.mode_of(order.service).into())
+        self.modes.as_ref().map(|modes| modes.mode_of(order.service).into())
     }
 
     fn is_answer(&self, status: u16, payload: &[u8], tag: u32) -> bool {

@@ -32,7 +32,7 @@ pub(crate) const TERMS: [(&str, &str); 14] = [
          server), lost (sent and never answered, or never sent because the generator could not). \
          The five add up to every intended request.",
     ),
-    ("drops", "Requests shed ÷ requests received by the server."),
+    ("drops", "Requests shed ÷ requests received by the server; never above 100 %."),
     ("reject delay", "From sending a request to receiving its reject, median."),
     (
         "lag (lateness)",

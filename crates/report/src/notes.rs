@@ -2,11 +2,12 @@
 
 use crate::format;
 use crate::model::{Group, label};
+use tailwater_stats::doubt;
 use tailwater_stats::result::{Experiment, Run};
 
 /// A remark on runs that do not count.
 pub(crate) struct Note {
-    /// `invalid` or `discarded`.
+    /// `invalid`, `doubtful` or `discarded`.
     pub(crate) kind: &'static str,
     /// Which run.
     pub(crate) what: String,
@@ -18,7 +19,7 @@ pub(crate) struct Note {
 pub(crate) const NO_VALID: &str =
     "! no valid repetition: these numbers come from invalid runs and are no result";
 
-/// Every invalid run, then every discarded one.
+/// Every invalid run, then valid ones whose shares are in doubt, then every discarded one.
 pub(crate) fn notes(experiment: &Experiment) -> Vec<Note> {
     let invalid = experiment.runs.iter().filter(|run| !run.valid).map(|run| Note {
         kind: "invalid",
@@ -30,7 +31,10 @@ pub(crate) fn notes(experiment: &Experiment) -> Vec<Note> {
         what: discard.what.clone(),
         why: discard.why.clone(),
     });
-    invalid.chain(discarded).collect()
+    let valid = experiment.runs.iter().filter(|run| run.valid);
+    let doubtful =
+        valid.filter_map(|run| Some(Note { kind: "doubtful", what: name(run), why: doubt(run)? }));
+    invalid.chain(doubtful).chain(discarded).collect()
 }
 
 /// Whether some number of the group comes from invalid runs.

@@ -69,7 +69,7 @@ impl<'a> Clients<'a> {
             make,
             clocks,
             rng: rng.split("reconnect"),
-            modes: world.node.modes,
+            modes: world.node.modes.clone(),
             slo: world.slo,
             tally,
             intended: 0,
@@ -108,7 +108,7 @@ impl<'a> Clients<'a> {
 
     /// The number of the class that a request of this time belongs to, where there are several.
     fn class_of(&self, service: Duration) -> Option<usize> {
-        self.modes.map(|modes| modes.mode_of(service).into())
+        self.modes.as_ref().map(|modes| modes.mode_of(service).into())
     }
 
     /// A response or reject is here; returns whose it was.

@@ -145,7 +145,7 @@ fn closed_loop(scenario: &Scenario, ask: &ClosedLoop, in_flight: u32) -> Result<
         ..world_of(scenario, &configuration, ask.seed)
     };
     let mut rng = Rng::from_seed(ask.seed).split("closed loop");
-    let distribution = scenario.server.service;
+    let distribution = &scenario.server.service;
     let mut service = || distribution.draw(&mut rng);
     let load = Load::Closed { in_flight, service: &mut service };
     let world = tiers::with_locks(world, LockPolicy::Plain);

@@ -1,9 +1,10 @@
 //! The network: delay, jitter, and order within each connection.
 
-use crate::faults::Weather;
+use crate::faults::{Departure, Weather};
 use crate::world::Link;
 use std::time::Duration;
 use tailwater_core::{Instant, Nanos, Rng};
+use tailwater_workload::scenario::Direction;
 
 /// All connections between the clients and the node.
 #[derive(Debug)]
@@ -13,13 +14,6 @@ pub(crate) struct Fabric {
     /// Per client: when the last message to the server, and from it, arrives.
     last: Vec<[Instant; 2]>,
     pub(crate) weather: Weather,
-}
-
-/// Which way a message goes.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Way {
-    Up,
-    Down,
 }
 
 impl Fabric {
@@ -34,13 +28,14 @@ impl Fabric {
 
     /// When a message that leaves now arrives: never before one that left earlier on the same
     /// connection, as over TCP.
-    pub(crate) fn deliver(&mut self, now: Instant, client: u32, way: Way) -> Instant {
+    pub(crate) fn deliver(&mut self, now: Instant, client: u32, way: Direction) -> Instant {
         let mut delay_ns = self.link.delay.nanos();
         let jitter_ns = self.link.jitter.nanos();
         if jitter_ns > 0 {
             delay_ns += self.rng.exponential(jitter_ns as f64) as u64;
         }
-        delay_ns = self.weather.delay(client, delay_ns, &mut self.rng);
+        let message = Departure { now, connection: client, way };
+        delay_ns = self.weather.delay(message, delay_ns, &mut self.rng);
         let last = &mut self.last[client as usize][way as usize];
         *last = (now + Duration::from_nanos(delay_ns)).max(*last);
         *last
@@ -58,7 +53,7 @@ mod tests {
         let mut fabric = Fabric::new(link, 2, &Rng::from_seed(1));
         let mut last = Instant::ZERO;
         for sent in 0..1_000 {
-            let arrives = fabric.deliver(Instant::ZERO + us(sent), 0, Way::Up);
+            let arrives = fabric.deliver(Instant::ZERO + us(sent), 0, Direction::Requests);
             assert!(arrives >= last && arrives >= Instant::ZERO + us(sent + 5));
             last = arrives;
         }
@@ -66,7 +61,7 @@ mod tests {
         let total: u64 = (1..=10_000_u64)
             .map(|n| {
                 let now = Instant::ZERO + us(10_000 * n);
-                fabric.deliver(now, 1, Way::Down).nanos_since(now)
+                fabric.deliver(now, 1, Direction::Answers).nanos_since(now)
             })
             .sum();
         assert!((24_000..26_000).contains(&(total / 10_000)));

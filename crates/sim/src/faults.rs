@@ -1,10 +1,11 @@
 //! Whom a fault strikes, and what it does to links and clocks.
 
+use std::ops::Range;
 use std::time::Duration;
 use tailwater_core::{Instant, Nanos, Rng};
-use tailwater_workload::scenario::{Fault, FaultKind};
+use tailwater_workload::scenario::{Chosen, Direction, Fault, FaultKind};
 
-/// A chosen share of the clients. Holds no list: with a multiplier that has no divisor in common with
+/// Some of the clients. A share holds no list: with a multiplier that has no divisor in common with
 /// their number, `client × multiplier + offset` visits every remainder once, and the smallest are
 /// chosen.
 #[derive(Clone, Copy, Debug)]
@@ -13,6 +14,8 @@ pub(crate) struct Members {
     /// Connections below this number are clients': one to each replica, the clients in turn.
     links: u64,
     chosen: u64,
+    /// Those that are named instead.
+    named: Option<(u64, u64)>,
     multiplier: u64,
     offset: u64,
 }
@@ -28,15 +31,32 @@ impl Members {
         while gcd(multiplier, clients) != 1 {
             multiplier += 1;
         }
-        let chosen = (fault.share.0.clamp(0.0, 1.0) * clients as f64).ceil() as u64;
-        Self { clients, links, chosen, multiplier, offset: rng.u64() >> 32 }
+        let (share, named) = match fault.clients {
+            Chosen::Share(share) => (share.0, None),
+            Chosen::Numbers { first, last } => (0.0, Some((first.into(), last.into()))),
+        };
+        let chosen = (share.clamp(0.0, 1.0) * clients as f64).ceil() as u64;
+        Self { clients, links, chosen, named, multiplier, offset: rng.u64() >> 32 }
     }
 
-    /// Whether a client's connection of this number is struck. What is numbered beyond those is one
-    /// between nodes, which is spared.
+    /// Whether a client's connection of this number is struck; not if it is one between nodes.
     pub(crate) const fn contain(&self, connection: u32) -> bool {
+        self.know(connection)
+            && match self.named {
+                Some((first, last)) => {
+                    let client = connection as u64 % self.clients;
+                    first <= client && client <= last
+                }
+                None => {
+                    let place = connection as u64 * self.multiplier + self.offset;
+                    place % self.clients < self.chosen
+                }
+            }
+    }
+
+    /// Whether the connection is a client's. What is numbered beyond those is one between nodes.
+    const fn know(&self, connection: u32) -> bool {
         (connection as u64) < self.links
-            && (connection as u64 * self.multiplier + self.offset) % self.clients < self.chosen
     }
 }
 
@@ -47,24 +67,55 @@ const fn gcd(a: u64, b: u64) -> u64 {
 /// What the faults of the moment add to a message's way.
 #[derive(Debug, Default)]
 pub(crate) struct Weather {
-    /// By number of the fault.
-    fronts: Vec<(u16, Members, FaultKind)>,
+    fronts: Vec<Front>,
+}
+
+/// A fault of links.
+#[derive(Clone, Debug)]
+pub(crate) struct Front {
+    /// The number of the fault.
+    pub(crate) index: u16,
+    /// The connections that lead to the nodes that are meant; of those that are clients', some are struck.
+    pub(crate) links: Range<u32>,
+    pub(crate) members: Members,
+    /// `None`: both.
+    pub(crate) way: Option<Direction>,
+    pub(crate) kind: FaultKind,
+    /// When it ends.
+    pub(crate) until: Instant,
+}
+
+/// A message that sets out.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Departure {
+    pub(crate) now: Instant,
+    pub(crate) connection: u32,
+    pub(crate) way: Direction,
+}
+
+impl Front {
+    fn strikes(&self, message: Departure) -> bool {
+        let Departure { connection, way, .. } = message;
+        self.way.is_none_or(|struck| struck == way)
+            && self.links.contains(&connection)
+            && (!self.members.know(connection) || self.members.contain(connection))
+    }
 }
 
 impl Weather {
-    pub(crate) fn begin(&mut self, index: u16, members: Members, kind: FaultKind) {
-        self.fronts.push((index, members, kind));
+    pub(crate) fn begin(&mut self, front: Front) {
+        self.fronts.push(front);
     }
 
     pub(crate) fn end(&mut self, index: u16) {
-        self.fronts.retain(|front| front.0 != index);
+        self.fronts.retain(|front| front.index != index);
     }
 
     /// The delay of a message that would take `delay_ns` in calm weather.
-    pub(crate) fn delay(&self, client: u32, delay_ns: u64, rng: &mut Rng) -> u64 {
+    pub(crate) fn delay(&self, message: Departure, delay_ns: u64, rng: &mut Rng) -> u64 {
         let mut total_ns = delay_ns;
-        for (_, _, kind) in self.fronts.iter().filter(|front| front.1.contain(client)) {
-            match *kind {
+        for front in self.fronts.iter().filter(|front| front.strikes(message)) {
+            match front.kind {
                 FaultKind::SlowLink { factor, extra } => {
                     total_ns = (total_ns as f64 * factor) as u64 + extra.nanos();
                 }
@@ -73,11 +124,27 @@ impl Weather {
                         total_ns = total_ns.saturating_add(timeout.nanos());
                     }
                 }
+                FaultKind::Partition { timeout } => {
+                    let left = front.until.since(message.now);
+                    total_ns = total_ns.saturating_add(waits_for_link(left, timeout).nanos());
+                }
                 _ => {}
             }
         }
         total_ns
     }
+}
+
+/// How long after it was sent for the first time a message is sent that gets through, if the link is back
+/// after `left`: the transport waits twice as long each time.
+fn waits_for_link(left: Duration, timeout: Duration) -> Duration {
+    let mut pause = timeout.max(Duration::from_nanos(1));
+    let mut at = Duration::ZERO;
+    while at < left {
+        at = at.saturating_add(pause);
+        pause = pause.saturating_mul(2);
+    }
+    at
 }
 
 /// The clients' clocks, as far from the server's as the world says; the same when it says nothing.
@@ -150,8 +217,62 @@ mod tests {
     use tailwater_workload::scenario::Struck;
 
     fn fault(share: f64, kind: FaultKind) -> Fault {
-        let nodes = Struck::default();
-        Fault { at: Duration::ZERO, length: Duration::ZERO, share: Ratio(share), nodes, kind }
+        Fault {
+            at: Duration::ZERO,
+            length: Duration::ZERO,
+            clients: Chosen::Share(Ratio(share)),
+            nodes: Struck::default(),
+            way: None,
+            kind,
+        }
+    }
+
+    /// Of two clients of one server.
+    fn front(index: u16, fault: &Fault, rng: &Rng) -> Front {
+        let members = Members::of(fault, index.into(), (2, 1), rng);
+        let until = Instant::ZERO + Duration::from_millis(10);
+        Front { index, links: 0..2, members, way: fault.way, kind: fault.kind, until }
+    }
+
+    fn up(connection: u32) -> Departure {
+        Departure { now: Instant::ZERO, connection, way: Direction::Requests }
+    }
+
+    #[test]
+    fn named_clients_are_struck_with_all_their_connections_and_no_others() {
+        let clients = Chosen::Numbers { first: 2, last: 4 };
+        let named = Fault { clients, ..fault(1.0, FaultKind::Flood) };
+        let members = Members::of(&named, 0, (10, 2), &Rng::from_seed(1));
+        let struck: Vec<u32> = (0..25).filter(|&it| members.contain(it)).collect();
+        assert_eq!(struck, [2, 3, 4, 12, 13, 14]);
+    }
+
+    #[test]
+    fn a_partition_holds_messages_until_a_retransmission_finds_the_link_back() {
+        let ms = Duration::from_millis;
+        // Sent again after 1, 3, 7 and 15 ms.
+        for (left, waited) in [(0, 0), (1, 1), (2, 3), (3, 3), (7, 7), (8, 15)] {
+            assert_eq!(waits_for_link(ms(left), ms(1)), ms(waited), "{left}");
+        }
+        let rng = Rng::from_seed(1);
+        let kind = FaultKind::Partition { timeout: ms(4) };
+        let mut weather = Weather::default();
+        let one_way = Fault { way: Some(Direction::Answers), ..fault(1.0, kind) };
+        weather.begin(front(0, &one_way, &rng));
+        let delay = |message| weather.delay(message, 5, &mut Rng::from_seed(1));
+        assert_eq!(delay(up(1)), 5, "requests are spared");
+        assert_eq!(delay(Departure { way: Direction::Answers, ..up(1) }), 12_000_005);
+        assert_eq!(delay(Departure { way: Direction::Answers, ..up(2) }), 5, "between nodes");
+    }
+
+    #[test]
+    fn links_between_nodes_are_struck_where_a_tier_is_meant() {
+        let rng = Rng::from_seed(1);
+        let kind = FaultKind::SlowLink { factor: 2.0, extra: Duration::ZERO };
+        let mut weather = Weather::default();
+        weather.begin(Front { links: 4..6, ..front(0, &fault(1.0, kind), &rng) });
+        let mut delay = |connection| weather.delay(up(connection), 5, &mut Rng::from_seed(1));
+        assert_eq!([0, 3, 4, 5, 6].map(&mut delay), [5, 5, 10, 10, 5]);
     }
 
     #[test]
@@ -199,11 +320,11 @@ mod tests {
         let mut weather = Weather::default();
         let mut rng = Rng::from_seed(1);
         let kind = FaultKind::SlowLink { factor: 3.0, extra: Duration::from_nanos(5) };
-        weather.begin(0, Members::of(&fault(0.5, kind), 0, (2, 1), &rng), kind);
+        weather.begin(front(0, &fault(0.5, kind), &rng));
         let loss = FaultKind::LossyLink { loss: 0.5, timeout: Duration::from_nanos(1_000) };
-        weather.begin(1, Members::of(&fault(1.0, loss), 1, (2, 1), &rng), loss);
+        weather.begin(front(1, &fault(1.0, loss), &rng));
         let mut total = |weather: &Weather, client| -> u64 {
-            (0..10_000).map(|_| weather.delay(client, 10, &mut rng)).sum()
+            (0..10_000).map(|_| weather.delay(up(client), 10, &mut rng)).sum()
         };
         // Half of the messages are lost once, half of those again: once each in the mean.
         let both = [total(&weather, 0), total(&weather, 1)];

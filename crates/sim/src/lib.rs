@@ -47,6 +47,6 @@ pub use experiment::{Failure, Simulator, capacity, run, world_of};
 pub use locks::LockReport;
 pub use paths::Paths;
 pub use simulate::{Broken, simulate, simulate_with};
-pub use tailwater_workload::scenario::{Claim, Fault, FaultKind, Struck};
+pub use tailwater_workload::scenario::{Chosen, Claim, Direction, Fault, FaultKind, Struck};
 pub use trace::{Sample, Trace};
 pub use world::{Costs, Intended, Link, Load, NodeSpec, TierSpec, World};

@@ -6,7 +6,7 @@
 use crate::clients::{Books, Clients};
 use crate::fabric::Fabric;
 use crate::facts::{Standing, Thing};
-use crate::faults::Members;
+use crate::faults::{Front, Members};
 use crate::locks::LockReport;
 use crate::node::{Counts, Node};
 use crate::space::{Event, Packet, Space};
@@ -243,6 +243,11 @@ impl<'a> Mechanics<'a> {
         match fault.kind {
             FaultKind::ClientCrash if begins => self.clients.crash(now, &members, space),
             FaultKind::ClientCrash => self.clients.revive(now, &members, space),
+            FaultKind::ServerSlow { speed } => {
+                for number in topology.struck(fault.nodes) {
+                    topology.nodes[number].slow_down(index, begins.then_some(speed));
+                }
+            }
             FaultKind::ServerRestart | FaultKind::ServerPause => {
                 for number in topology.struck(fault.nodes) {
                     let node = &mut topology.nodes[number];
@@ -256,11 +261,18 @@ impl<'a> Mechanics<'a> {
                     }
                 }
             }
-            FaultKind::SlowLink { .. } | FaultKind::LossyLink { .. } if begins => {
-                space.fabric.weather.begin(index, members, fault.kind);
-            }
-            FaultKind::SlowLink { .. } | FaultKind::LossyLink { .. } => {
-                space.fabric.weather.end(index);
+            FaultKind::SlowLink { .. }
+            | FaultKind::LossyLink { .. }
+            | FaultKind::Partition { .. } => {
+                if begins {
+                    let links = topology.links_to(fault.nodes);
+                    let Fault { way, kind, length, .. } = fault;
+                    let until = now + length;
+                    let front = Front { index, links, members, way, kind, until };
+                    space.fabric.weather.begin(front);
+                } else {
+                    space.fabric.weather.end(index);
+                }
             }
             FaultKind::Clock { .. } => {}
             FaultKind::Lie(claim) => struck.for_each(|client| {

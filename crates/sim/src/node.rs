@@ -48,6 +48,8 @@ pub(crate) struct Node {
     bereft: bool,
     /// Nothing moves before this.
     frozen_until: Instant,
+    /// What slows its cores down: number of the fault, and the speed that it leaves.
+    slow: Vec<(u16, f64)>,
     /// A core has nothing to do, as was told last.
     spare: bool,
     pub(crate) counts: Counts,
@@ -101,6 +103,7 @@ impl Node {
             down: false,
             bereft: false,
             frozen_until: Instant::ZERO,
+            slow: Vec::new(),
             spare: false,
             spec,
             place,
@@ -204,6 +207,7 @@ impl Node {
                 service + self.send_cost(at, client.unwrap_or(0))
             }
         };
+        let cost = cost + self.lag(work, at, cost, space);
         self.counts.busy_ns += cost.nanos();
         let ends = now + cost;
         self.begun += 1;

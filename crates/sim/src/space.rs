@@ -2,7 +2,7 @@
 //! happens, which is for others to read.
 
 use crate::calendar::Calendar;
-use crate::fabric::{Fabric, Way};
+use crate::fabric::Fabric;
 use crate::facts::{Fact, Thing};
 use crate::slab::{Key, Slab};
 use crate::task::Task;
@@ -10,6 +10,7 @@ use std::time::Duration;
 use tailwater_control::retry::Tries;
 use tailwater_control::{Dispatch, Offer, Outcome};
 use tailwater_core::{Instant, Stamp};
+use tailwater_workload::scenario::Direction;
 
 /// What can happen. Small and without pointers: millions of them pass through the calendar.
 #[derive(Clone, Copy, Debug)]
@@ -197,13 +198,13 @@ impl Space {
 
     /// Sends a message from `client` to the node.
     pub(crate) fn send_up(&mut self, now: Instant, client: u32, packet: Packet) {
-        let arrives = self.fabric.deliver(now, client, Way::Up);
+        let arrives = self.fabric.deliver(now, client, Direction::Requests);
         self.calendar.at(arrives, Event::Packet(packet));
     }
 
     /// Sends a message from the node to `client`.
     pub(crate) fn send_down(&mut self, now: Instant, client: u32, event: Event) {
-        let arrives = self.fabric.deliver(now, client, Way::Down);
+        let arrives = self.fabric.deliver(now, client, Direction::Answers);
         self.calendar.at(arrives, event);
     }
 

@@ -19,8 +19,10 @@ use tailwater_control::catalog::{CONTROLLERS, Controller, DEFAULT, Spec, profile
 use tailwater_control::retry::First;
 use tailwater_core::{Nanos, Rate, Ratio, Rng};
 use tailwater_stats::result::Run;
-use tailwater_workload::scenario::{Claim, Fault, FaultKind, StallKind, Stalls, Struck};
-use tailwater_workload::{Arrivals, DemandPlan, Distribution, Service, Step, Stream};
+use tailwater_workload::scenario::{
+    Chosen, Claim, Direction, Fault, FaultKind, StallKind, Stalls, Struck,
+};
+use tailwater_workload::{Arrivals, DemandPlan, Distribution, Pareto, Service, Step, Stream};
 
 /// A world, its load and its controller.
 #[derive(Clone, Debug)]
@@ -40,8 +42,11 @@ impl Case {
     #[must_use]
     pub fn drawn(seed: u64) -> Self {
         let mut dice = Dice(Rng::from_seed(seed).split("swarm"));
-        let service = draw_service(&mut dice);
-        let (mut node, tiers) = draw_nodes(&mut dice, service);
+        let mut service = draw_service(&mut dice);
+        if let Some(shape) = draw_shape(seed) {
+            service.distribution = shape;
+        }
+        let (mut node, tiers) = draw_nodes(&mut dice, &service);
         // A generator of its own: what a seed drew before there was this choice it still draws.
         node.enforce_deadlines = Dice(Rng::from_seed(seed).split("swarm of deadlines")).chance(0.5);
         node.stalls = draw_stalls(seed);
@@ -51,17 +56,20 @@ impl Case {
         let slo = (10 * (service.mean + 2 * link.delay)).max(100.us());
         let capacity_rps =
             f64::from(node.cores) / (service.mean + node.costs.per_request()).as_secs_f64();
-        let (plan, measure) = draw_plan(&mut dice, capacity_rps);
+        let (plan, measure) = draw_plan(&mut dice, capacity_rps, seed);
         let (replicas, retry, mut more) = draw_replicas(seed, slo);
         let faults = draw_faults(&mut dice, measure);
-        let faults: Vec<Fault> = faults
-            .into_iter()
-            .map(|fault| Fault { nodes: draw_struck(&mut more, replicas, tiers.len()), ..fault })
-            .collect();
+        let faults = faults.into_iter().map(|fault| {
+            let nodes = draw_struck(&mut more, replicas, tiers.len());
+            let of_server = matches!(fault.kind, FaultKind::ServerRestart | FaultKind::ServerPause);
+            Fault { nodes: if of_server { nodes } else { fault.nodes }, ..fault }
+        });
+        let further = draw_further_fault(seed, measure, replicas, tiers.len());
+        let faults: Vec<Fault> = faults.chain(further).collect();
         let queue_max = dice.one_of([1, 4, 64, 4_096]);
         let (mut spec, starved_max) = draw_spec(&mut dice, queue_max as u32, &faults);
         if spec.name == DEFAULT && draw_classes(seed) {
-            node.modes = Some(service);
+            node.modes = Some(service.clone());
             spec.overrides.push(("classes".into(), "0.3".into()));
         }
         let world = World {
@@ -123,12 +131,26 @@ impl Case {
 }
 
 fn draw_service(dice: &mut Dice) -> Service {
-    let shapes = [Distribution::Constant, Distribution::Exponential, Distribution::Bimodal];
-    Service { distribution: dice.one_of(shapes), mean: dice.time(1, 100) }
+    let distribution = match dice.below(3) {
+        0 => Distribution::Constant,
+        1 => Distribution::Exponential,
+        _ => Distribution::Bimodal,
+    };
+    Service { distribution, mean: dice.time(1, 100) }
+}
+
+/// A shape with a long tail in its place, one time in eight; a generator of its own.
+fn draw_shape(seed: u64) -> Option<Distribution> {
+    let mut dice = Dice(Rng::from_seed(seed).split("swarm of shapes"));
+    dice.chance(0.125).then(|| match dice.below(3) {
+        0 => Distribution::LogNormal { sigma: dice.spread(0.1, 2.0) },
+        1 => Distribution::Gamma { shape: dice.spread(0.1, 10.0) },
+        _ => Distribution::Pareto(Pareto::new(dice.spread(1.1, 3.0), dice.spread(10.0, 1_000.0))),
+    })
 }
 
 /// The front, and the tiers that its paths call, where it has paths that call any.
-fn draw_nodes(dice: &mut Dice, service: Service) -> (NodeSpec, Vec<TierSpec>) {
+fn draw_nodes(dice: &mut Dice, service: &Service) -> (NodeSpec, Vec<TierSpec>) {
     let front = draw_node(dice);
     if !dice.chance(0.35) {
         return (front, Vec::new());
@@ -170,7 +192,7 @@ fn draw_node(dice: &mut Dice) -> NodeSpec {
 }
 
 /// Up to four steps of up to three times the capacity, and how long they last in all.
-fn draw_plan(dice: &mut Dice, capacity_rps: f64) -> (DemandPlan, Duration) {
+fn draw_plan(dice: &mut Dice, capacity_rps: f64, seed: u64) -> (DemandPlan, Duration) {
     let requests = dice.spread(300.0, 6_000.0);
     let length = Duration::from_secs_f64((requests / capacity_rps).clamp(0.005, 0.2));
     let count = dice.number(1, 4) as u32;
@@ -178,8 +200,21 @@ fn draw_plan(dice: &mut Dice, capacity_rps: f64) -> (DemandPlan, Duration) {
     // A quiet time shows who was left stranded by the busy one before it.
     let mut ratio =
         || if dice.chance(0.2) { dice.spread(0.001, 0.1) } else { dice.spread(0.1, 3.0) };
-    let step = |_| Step { rate: Rate(capacity_rps * ratio()), length: length / count };
-    (DemandPlan { steps: (0..count).map(step).collect(), arrivals }, length)
+    let step = |_| Step::steady(Rate(capacity_rps * ratio()), length / count);
+    let mut steps: Vec<Step> = (0..count).map(step).collect();
+    draw_ramps(seed, &mut steps);
+    (DemandPlan { steps, arrivals }, length)
+}
+
+/// Steps that go straight to the demand of the next, one time in ten; a generator of its own. Sharp steps find
+/// more: a quiet time right after a busy one shows what was forgotten.
+fn draw_ramps(seed: u64, steps: &mut [Step]) {
+    let mut dice = Dice(Rng::from_seed(seed).split("swarm of ramps"));
+    if dice.chance(0.1) {
+        for index in 1..steps.len() {
+            steps[index - 1].end = steps[index].rate;
+        }
+    }
 }
 
 /// Loops with queues of their own in every second world, stealing or not.
@@ -256,10 +291,36 @@ fn draw_fault(dice: &mut Dice, measure: Duration) -> Fault {
     Fault {
         at: measure.mul_f64(0.8 * dice.unit()),
         length: dice.time(100, longest_us),
-        share: Ratio(dice.spread(0.05, 1.0)),
+        clients: Chosen::Share(Ratio(dice.spread(0.05, 1.0))),
         nodes: Struck::default(),
+        way: None,
         kind,
     }
+}
+
+/// Slow nodes, partitions, links between nodes and one way only, one time in five; a generator of its own.
+fn draw_further_fault(seed: u64, measure: Duration, replicas: u32, tiers: usize) -> Option<Fault> {
+    let mut dice = Dice(Rng::from_seed(seed).split("swarm of further faults"));
+    if !dice.chance(0.2) {
+        return None;
+    }
+    let kind = match dice.below(4) {
+        0 => FaultKind::ServerSlow { speed: dice.spread(0.05, 1.0) },
+        1 => FaultKind::Partition { timeout: dice.time(50, 5_000) },
+        2 => FaultKind::SlowLink { factor: dice.spread(1.0, 50.0), extra: Duration::ZERO },
+        _ => FaultKind::LossyLink { loss: dice.spread(0.001, 0.5), timeout: dice.time(50, 2_000) },
+    };
+    let first = dice.below(8);
+    Some(Fault {
+        way: dice.one_of([None, Some(Direction::Requests), Some(Direction::Answers)]),
+        nodes: draw_struck(&mut dice, replicas, tiers),
+        clients: match dice.below(2) {
+            0 => Chosen::Share(Ratio(dice.spread(0.05, 1.0))),
+            _ => Chosen::Numbers { first, last: first + dice.below(8) },
+        },
+        kind,
+        ..draw_fault(&mut dice, measure)
+    })
 }
 
 /// The controller, and how soon it promises credit where it promises anything. Every second one is
@@ -305,11 +366,17 @@ fn draw_spec(dice: &mut Dice, queue_max: u32, faults: &[Fault]) -> (Spec, Option
 
 /// `default` gives a credit after its starvation limit, here half a millisecond, and an update more;
 /// over a bad link updates may be 10 ms apart and messages late by as much. The others promise
-/// nothing while somebody takes more than his share, and else that the pool grows in time.
+/// nothing while somebody takes more than his share, and else that the pool grows in time. Nothing is
+/// promised to what cannot be reached.
 fn promise(profile: &str, faults: &[Fault]) -> Option<Duration> {
     let any = |wanted: fn(&FaultKind) -> bool| faults.iter().any(|fault| wanted(&fault.kind));
-    let bad_link =
-        any(|kind| matches!(kind, FaultKind::SlowLink { .. } | FaultKind::LossyLink { .. }));
+    let bad_link = any(|kind| {
+        use FaultKind::{LossyLink, ServerSlow, SlowLink};
+        matches!(kind, SlowLink { .. } | LossyLink { .. } | ServerSlow { .. })
+    });
+    if any(|kind| matches!(kind, FaultKind::Partition { .. })) {
+        return None;
+    }
     let greed = any(|kind| matches!(kind, FaultKind::Lie(_) | FaultKind::Flood));
     match profile {
         "default" if !bad_link => Some(3_000.us()),

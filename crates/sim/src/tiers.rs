@@ -20,7 +20,7 @@ pub(crate) fn front(scenario: &Scenario, slo: Duration) -> NodeSpec {
     let target = scenario.target(slo);
     let (loops, cores) = (scenario.server.loops, scenario.sim.cores);
     let one_loop = node(scenario, cores, &scenario.server.paths, &scenario.server.locks, target);
-    let modes = scenario.server.classes.then_some(scenario.server.service);
+    let modes = scenario.server.classes.then(|| scenario.server.service.clone());
     NodeSpec { loops, stealing: scenario.sim.stealing, modes, ..one_loop }
 }
 

@@ -20,6 +20,8 @@ pub(crate) struct Topology {
     links: u32,
     /// The nodes of the front, then of each tier.
     groups: Vec<Range<usize>>,
+    /// The connections that lead to each node; those of neighbours are neighbours.
+    leading: Vec<Range<u32>>,
     /// Those between nodes, by number.
     between: Vec<Between>,
     /// The node of each core.
@@ -152,8 +154,8 @@ impl Topology {
             node.expect_stalls(&stalls, space);
             nodes.push(node);
         }
-        let Plan { links, groups, between, .. } = plan;
-        Self { nodes, clients: world.clients, links, groups, between, cores }
+        let Plan { links, groups, between, to: leading, .. } = plan;
+        Self { nodes, clients: world.clients, links, groups, leading, between, cores }
     }
 
     /// The node that a connection leads to.
@@ -195,6 +197,15 @@ impl Topology {
                 let one = group.start + node as usize;
                 one.min(group.end)..(one + 1).min(group.end)
             }
+        }
+    }
+
+    /// The connections that lead to those nodes.
+    pub(crate) fn links_to(&self, nodes: Struck) -> Range<u32> {
+        match &self.leading[self.struck(nodes)] {
+            [] => 0..0,
+            [first, .., last] => first.start..last.end,
+            [only] => only.clone(),
         }
     }
 

@@ -3,7 +3,9 @@
 use std::time::Duration;
 use tailwater_control::catalog::Spec;
 use tailwater_core::{Instant, Rate, Ratio};
-use tailwater_sim::{Claim, Fault, FaultKind, Intended, Load, Struck, Trace, World, simulate_with};
+use tailwater_sim::{
+    Chosen, Claim, Direction, Fault, FaultKind, Intended, Load, Struck, Trace, World, simulate_with,
+};
 use tailwater_stats::result::Run;
 use tailwater_workload::{Arrivals, DemandPlan, Stream};
 
@@ -11,7 +13,8 @@ mod common;
 use common::{SERVICE, SMALL_RPS, ms, small, us};
 
 fn fault(at: Duration, length: Duration, share: f64, kind: FaultKind) -> Fault {
-    Fault { at, length, share: Ratio(share), nodes: Struck::default(), kind }
+    let clients = Chosen::Share(Ratio(share));
+    Fault { at, length, clients, nodes: Struck::default(), way: None, kind }
 }
 
 /// Half a second at a share of the capacity with these faults, measured from the beginning.
@@ -128,4 +131,51 @@ fn a_flood_is_refused_and_does_not_stop_the_others() {
     assert!(refused > 0 && !calm.shed_by_reason.contains_key("no-credit"));
     let ratio = run.goodput_rps / calm.goodput_rps;
     assert!(ratio > 0.85, "{ratio} of the goodput");
+}
+
+#[test]
+fn a_partition_cuts_named_clients_off_and_loses_none_of_their_requests() {
+    let kind = FaultKind::Partition { timeout: ms(5) };
+    let cut = Fault {
+        clients: Chosen::Numbers { first: 0, last: 19 },
+        ..fault(ms(200), ms(50), 1.0, kind)
+    };
+    let (run, trace) = play(0.5, "default", &[cut]);
+    assert_eq!(run.fates.lost, 0, "what was sent is sent again");
+    // A fifth of the clients for a tenth of the time, until the retransmission after 75 ms finds the link back.
+    assert!((0.955..0.985).contains(&share_in_time(&run)), "{}", share_in_time(&run));
+    assert!((ms(75)..ms(110)).contains(&trace.longest_unserved), "{:?}", trace.longest_unserved);
+}
+
+#[test]
+fn one_way_is_enough_to_be_cut_off() {
+    for way in [Direction::Requests, Direction::Answers] {
+        let kind = FaultKind::Partition { timeout: ms(5) };
+        let cut = Fault { way: Some(way), ..fault(ms(200), ms(50), 1.0, kind) };
+        let (run, _) = play(0.5, "default", &[cut]);
+        assert_eq!(run.fates.lost, 0, "{way:?}");
+        assert!((0.75..0.91).contains(&share_in_time(&run)), "{way:?}: {}", share_in_time(&run));
+    }
+}
+
+#[test]
+fn answers_that_are_lost_hold_up_no_requests() {
+    let kind = FaultKind::LossyLink { loss: 0.05, timeout: ms(2) };
+    let lossy = |way| Fault { way, ..fault(ms(100), ms(300), 1.0, kind) };
+    let in_time = |way| share_in_time(&play(0.5, "default", &[lossy(way)]).0);
+    let (both, answers) = (in_time(None), in_time(Some(Direction::Answers)));
+    assert!(both < answers && answers < 0.99, "{both} with both lossy, {answers} with one");
+}
+
+#[test]
+fn a_slow_server_serves_what_its_speed_allows_and_is_as_fast_as_before_afterwards() {
+    let slow = fault(ms(100), ms(200), 1.0, FaultKind::ServerSlow { speed: 0.5 });
+    let (run, _) = play(0.8, "default", &[slow]);
+    // Of 500 ms, 200 serve five eighths of what is asked for.
+    let most = 1.0 - 0.4 * 3.0 / 8.0;
+    let found = share_in_time(&run);
+    assert!((most - 0.06..most + 0.01).contains(&found), "{found} of {most}");
+    assert_eq!(run.fates.lost, 0);
+    let (half, _) = play(0.4, "default", &[slow]);
+    assert!(share_in_time(&half) > 0.97, "half the speed is enough: {}", share_in_time(&half));
 }

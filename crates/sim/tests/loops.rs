@@ -21,7 +21,7 @@ fn loops(count: u32, each: u32) -> World {
 fn uneven(world: &World, rps: f64, name: &str) -> Run {
     let length = world.warm_up + world.measure;
     let plan =
-        DemandPlan { steps: vec![Step { rate: Rate(rps), length }], arrivals: Arrivals::Poisson };
+        DemandPlan { steps: vec![Step::steady(Rate(rps), length)], arrivals: Arrivals::Poisson };
     let schedule = Schedule::build(&plan, world.clients, &SERVICE, SEED).unwrap();
     let to_first = |intended: Intended| Intended {
         client: intended.client / world.node.loops * world.node.loops,
@@ -134,7 +134,7 @@ fn a_loop_that_falls_idle_says_so() {
             spec("none", "default", &[]).build(&world.node.site(world.slo, seed)).unwrap();
         controller.admission = Arc::new(Listening(Arc::clone(&told)));
         let plan = DemandPlan {
-            steps: vec![Step { rate: Rate(12.0 * SMALL_RPS), length: world.measure }],
+            steps: vec![Step::steady(Rate(12.0 * SMALL_RPS), world.measure)],
             arrivals: Arrivals::Poisson,
         };
         let schedule = Schedule::build(&plan, world.clients, &SERVICE, seed).unwrap();

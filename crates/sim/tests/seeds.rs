@@ -26,7 +26,7 @@ fn a_thousand_random_worlds_break_no_rule() {
             panic!("{broken}");
         }
     }
-    assert_eq!(kinds.len(), 8, "every kind of fault was played: {kinds:?}");
+    assert_eq!(kinds.len(), 10, "every kind of fault was played: {kinds:?}");
     let all = CONTROLLERS.iter().flat_map(|(name, _)| profiles_of(name));
     assert_eq!(controllers.len(), all.count(), "so was every controller: {controllers:?}");
     assert!(paths > 200 && tiers > 100, "{paths} with paths, {tiers} with tiers");

@@ -281,7 +281,8 @@ impl Findings {
     /// already says about those. All else is left alone.
     ///
     /// `received` is the server's own count of requests in the window. Without it the drop ratio is
-    /// shed ÷ (served + shed), which differs by the requests that are lost.
+    /// shed ÷ (served + shed), which differs by the requests that are lost. The same where the count is lower:
+    /// what was intended in the window and answered after it was received, too.
     pub fn fill(self, run: &mut Run, received: Option<u64>) {
         let Fates { ok, late, shed, .. } = self.fates;
         run.slo_us = micros(self.slo);
@@ -290,7 +291,8 @@ impl Findings {
         run.goodput_rps = self.per_second(ok);
         run.goodput_of_capacity = share(run.goodput_rps, run.capacity_rps);
         run.goodput_of_bound = share(run.goodput_rps, run.bound_rps);
-        run.drop_ratio = Ratio::of(shed, received.unwrap_or(ok + late + shed)).0;
+        let answered = ok + late + shed;
+        run.drop_ratio = Ratio::of(shed, received.unwrap_or(answered).max(answered)).0;
         run.p50_us = micros(self.latency.quantile(0.5));
         run.p99_us = micros(self.latency.quantile(0.99));
         run.p999_us = micros(self.latency.quantile(0.999));

@@ -19,12 +19,17 @@ pub mod demand;
 pub mod schedule;
 pub mod service;
 
+pub mod distribution;
+pub mod empirical;
+
 pub mod ways;
 
 mod words;
 
 pub use demand::{Arrivals, DemandPlan, Step};
+pub use distribution::{Distribution, Pareto};
+pub use empirical::Empirical;
 pub use scenario::{Configuration, ControllerSpec, Scenario, ScenarioError};
 pub use schedule::{Entry, Schedule, ScheduleError, Stream, request_seed};
-pub use service::{Distribution, Mode, Service, Work};
+pub use service::{Mode, Service, Work};
 pub use ways::{Ways, most_served};

@@ -108,7 +108,7 @@ impl Stream {
             gaps: Gaps::new(plan.arrivals, root.split("arrivals")),
             client_rng: root.split("clients"),
             service_rng: root.split("service"),
-            service: *service,
+            service: service.clone(),
             clients,
             next_ns: 0,
         })
@@ -178,9 +178,11 @@ fn check(plan: &DemandPlan, clients: u32) -> Result<(), ScheduleError> {
     if clients == 0 {
         return Err(ScheduleError::NoClients);
     }
-    for (step, Step { rate, .. }) in plan.steps.iter().enumerate() {
-        if !rate.0.is_finite() || rate.0 < 0.0 {
-            return Err(ScheduleError::BadRate { step, rate: rate.0 });
+    for (number, step) in plan.steps.iter().enumerate() {
+        for rate in [step.rate.0, step.end.0] {
+            if !rate.is_finite() || rate < 0.0 {
+                return Err(ScheduleError::BadRate { step: number, rate });
+            }
         }
     }
     Ok(())
@@ -212,31 +214,51 @@ impl Gaps {
 /// The arrivals within a step.
 struct StepTimes {
     start_ns: u64,
+    /// Requests per nanosecond at the beginning, and how much that grows in each.
     per_ns: f64,
+    growth: f64,
     length_ns: f64,
     at_ns: f64,
 }
 
 impl StepTimes {
     fn new(step: &Step, start_ns: u64) -> Self {
-        Self {
-            start_ns,
-            per_ns: step.rate.0 / 1e9,
-            length_ns: step.length.nanos() as f64,
-            at_ns: 0.0,
+        let (per_ns, length_ns) = (step.rate.0 / 1e9, step.length.nanos() as f64);
+        let growth = if step.end == step.rate || length_ns == 0.0 {
+            0.0
+        } else {
+            (step.end.0 / 1e9 - per_ns) / length_ns
+        };
+        Self { start_ns, per_ns, growth, length_ns, at_ns: 0.0 }
+    }
+
+    /// Requests to be expected in the rest of the step.
+    fn room(&self) -> f64 {
+        let middle_ns = f64::midpoint(self.at_ns, self.length_ns);
+        (self.length_ns - self.at_ns) * (self.per_ns + self.growth * middle_ns)
+    }
+
+    /// How long it takes from now until so many requests are expected: the inverse of the integral of the rate.
+    /// The root is written so that nothing cancels, however flat the ramp.
+    fn wait_ns(&self, requests: f64) -> f64 {
+        if self.growth == 0.0 {
+            return requests / self.per_ns;
         }
+        let rate = self.per_ns + self.growth * self.at_ns;
+        let root = (rate * rate + 2.0 * self.growth * requests).max(0.0).sqrt();
+        2.0 * requests / (rate + root).max(f64::MIN_POSITIVE)
     }
 
     /// The next arrival, or nothing when it lies beyond the step's end.
     fn next_ns(&mut self, gaps: &mut Gaps) -> Option<u64> {
-        let room = (self.length_ns - self.at_ns) * self.per_ns;
+        let room = self.room();
         if gaps.left >= room {
             gaps.left -= room;
             // Whoever asks again finds the step over, and no gap is shortened twice.
             self.at_ns = self.length_ns;
             return None;
         }
-        self.at_ns += gaps.left / self.per_ns;
+        self.at_ns = (self.at_ns + self.wait_ns(gaps.left)).min(self.length_ns);
         gaps.draw();
         Some(self.start_ns.saturating_add(self.at_ns as u64))
     }

@@ -1,29 +1,18 @@
 //! How long requests take at the server, and how the server spends that time.
 
-use serde::{Deserialize, Serialize};
+use crate::distribution::{Distribution, LONG, LONG_SHARE, SHORT};
+use crate::scenario::limits::REQUEST_MAX;
 use std::time::Duration;
 use tailwater_core::{Nanos, Rng};
 
 /// Service times: a distribution and its mean.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Service {
     /// Shape.
     pub distribution: Distribution,
-    /// Mean; scenarios allow up to 100 ms, so that even the largest exponential draw is kept whole.
-    /// Zero draws a nanosecond: an echo, where only the transport costs.
+    /// Mean; scenarios allow up to 100 ms, and less where the shape has long requests: see
+    /// [`Distribution::mean_max`]. Zero draws a nanosecond: an echo, where only the transport costs.
     pub mean: Duration,
-}
-
-/// The shapes of Breakwater §5.2.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub enum Distribution {
-    /// Every request takes the mean.
-    Constant,
-    /// Exponential: a shared resource that is waited for.
-    Exponential,
-    /// A fifth of the requests take four times the mean, the others a quarter of it: a cache with
-    /// misses.
-    Bimodal,
 }
 
 /// Requests of a distribution that take about the same.
@@ -46,29 +35,11 @@ pub enum Work {
     Sleep,
 }
 
-impl Distribution {
-    /// Each by the name that scenario files use.
-    pub const NAMES: &'static [(&'static str, Self)] = &[
-        ("constant", Self::Constant),
-        ("exponential", Self::Exponential),
-        ("bimodal", Self::Bimodal),
-    ];
-}
-
 impl Work {
     /// Each by the name that scenario files use.
     pub const NAMES: &'static [(&'static str, Self)] =
         &[("spin", Self::Spin), ("sleep", Self::Sleep)];
 }
-
-/// The two modes of [`Distribution::Bimodal`], as multiples of the mean.
-const SHORT: f64 = 0.25;
-const LONG: f64 = 4.0;
-/// How many requests are of the longer one.
-const LONG_SHARE: f64 = 0.2;
-
-/// No draw is longer, so that it fits the 32 bits of a schedule entry.
-const LONGEST_NS: f64 = 4e9;
 
 impl Service {
     /// One service time.
@@ -84,13 +55,8 @@ impl Service {
         reason = "clamped to what fits"
     )]
     pub fn draw_ns(&self, rng: &mut Rng) -> u32 {
-        let mean = self.mean.nanos() as f64;
-        let time = match self.distribution {
-            Distribution::Constant => mean,
-            Distribution::Exponential => rng.exponential(mean),
-            Distribution::Bimodal => mean * if rng.chance(LONG_SHARE) { LONG } else { SHORT },
-        };
-        time.clamp(1.0, LONGEST_NS).round() as u32
+        let time_ns = self.mean.nanos() as f64 * self.distribution.draw(rng);
+        time_ns.clamp(1.0, REQUEST_MAX.nanos() as f64).round() as u32
     }
 
     /// What its requests divide into, the shortest first; one for shapes without modes.
@@ -101,7 +67,7 @@ impl Service {
             Distribution::Bimodal => {
                 vec![mode("short", 1.0 - LONG_SHARE, SHORT), mode("long", LONG_SHARE, LONG)]
             }
-            Distribution::Constant | Distribution::Exponential => vec![mode("all", 1.0, 1.0)],
+            _ => vec![mode("all", 1.0, 1.0)],
         }
     }
 
@@ -125,7 +91,7 @@ mod tests {
             let mut rng = Rng::from_seed(1);
             let sum: u64 = (0..200_000).map(|_| u64::from(service.draw_ns(&mut rng))).sum();
             let mean = sum / 200_000;
-            assert!((9_850..=10_150).contains(&mean), "{distribution:?} {mean}");
+            assert!((9_850..=10_150).contains(&mean), "{:?} {mean}", service.distribution);
         }
     }
 
@@ -151,7 +117,7 @@ mod tests {
             let service = Service { distribution, mean: Duration::from_micros(100) };
             let modes = service.modes();
             let mean: f64 = modes.iter().map(|it| it.share * it.mean.as_secs_f64()).sum();
-            assert!((mean - 100e-6).abs() < 1e-12, "{distribution:?}: {mean}");
+            assert!((mean - 100e-6).abs() < 1e-12, "{:?}: {mean}", service.distribution);
             let mut rng = Rng::from_seed(4);
             let mut seen = vec![0.0; modes.len()];
             (0..50_000)

@@ -34,7 +34,7 @@ pub struct LockSet {
 }
 
 /// What a request does next.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub enum Op {
     /// It holds a core for a time that it draws.
     Compute(Service),
@@ -155,8 +155,8 @@ impl Ways {
     fn compile(&mut self, steps: &[PathStep], ops: &mut Vec<Op>) {
         for step in steps {
             match step {
-                PathStep::Compute(service) => ops.push(Op::Compute(*service)),
-                PathStep::Wait(time) => ops.push(Op::Pause(*time)),
+                PathStep::Compute(service) => ops.push(Op::Compute(service.clone())),
+                PathStep::Wait(time) => ops.push(Op::Pause(time.clone())),
                 PathStep::Lock(lock) => self.compile_lock(lock, ops),
                 PathStep::Call(call) => {
                     ops.push(Op::Prepare { messages: call.fan_out });
@@ -173,10 +173,10 @@ impl Ways {
             self.sets.push(LockSet { name: lock.name.clone(), first, among });
             self.sets.len() - 1
         });
-        let LockStep { hot, must, undo, .. } = *lock;
+        let LockStep { hot, must, ref undo, .. } = *lock;
         ops.push(Op::Acquire(Acquire { set, hot, must }));
         self.compile(&lock.steps, ops);
-        ops.push(Op::Release { undo });
+        ops.push(Op::Release { undo: undo.clone() });
     }
 }
 

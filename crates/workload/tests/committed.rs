@@ -72,7 +72,7 @@ fn overload_says_what_its_file_says() {
     assert_eq!(scenario.server.placement, Placement::Inline);
     assert_eq!(scenario.server.transport, Transport::Tcp);
     assert_eq!(scenario.server.work, Work::Spin);
-    let service = scenario.server.service;
+    let service = &scenario.server.service;
     assert_eq!(service.distribution, Distribution::Exponential);
     assert_eq!(service.mean, Duration::from_micros(10));
     let names: Vec<&str> = scenario.controllers.iter().map(|c| c.name.as_str()).collect();

@@ -31,11 +31,11 @@ pub(super) fn of(
         ("--reception", server.reception.to_string()),
         ("--placement", server.placement.to_string()),
         ("--calibration", calibration.to_string()),
-        ("--scenario", "-".into()),
     ]
     .into_iter()
     .flat_map(|(flag, value)| [flag.to_owned(), value])
     .collect();
+    flags.push("--said".into());
     for (key, value) in &spec.overrides {
         flags.extend(["--set".into(), format!("{key}={value}")]);
     }

@@ -6,6 +6,7 @@ use super::machine::manifest;
 use super::process::{ServerProcess, perform};
 use crate::failure::Failure;
 use crate::job::{Asks, Job, Kind, OpenJob, Outcome};
+use crate::scenarios::Said;
 use std::time::Duration;
 use tailwater_control::catalog::Spec;
 use tailwater_core::{Nanos, Rate};
@@ -18,6 +19,8 @@ use tailwater_workload::{Arrivals, Scenario};
 /// Plays a scenario's pieces on this machine.
 pub(super) struct Loopback<'a> {
     scenario: &'a Scenario,
+    /// The same for servers and generators.
+    said: Said,
     interrupt: &'a Interrupt,
     /// The spinning speed, the same for all servers that are compared.
     calibration: f64,
@@ -28,7 +31,7 @@ pub(super) struct Loopback<'a> {
 impl<'a> Loopback<'a> {
     pub(super) fn new(scenario: &'a Scenario, interrupt: &'a Interrupt) -> Self {
         let calibration = Spinner::calibrate().speed();
-        Self { scenario, interrupt, calibration, servers: 0 }
+        Self { scenario, said: Said::of(scenario), interrupt, calibration, servers: 0 }
     }
 
     fn start_server(
@@ -40,7 +43,7 @@ impl<'a> Loopback<'a> {
         self.servers += 1;
         let mut flags = flags::of(self.scenario, spec, slo, self.calibration, self.servers);
         flags.extend(rules.iter().map(|&rule| rule.to_owned()));
-        ServerProcess::start(&flags, &self.scenario.text, self.interrupt)
+        ServerProcess::start(&flags, &self.said, self.interrupt)
     }
 
     fn job(&self, server: &ServerProcess, of: Of, kind: Kind) -> Job {
@@ -53,7 +56,7 @@ impl<'a> Loopback<'a> {
             controller: of.spec,
             slo_ns: of.slo.nanos(),
             seed: of.seed,
-            asks: Asks::Scenario(self.scenario.file.clone(), self.scenario.text.clone()),
+            asks: Asks::Scenario(self.said.clone()),
             server_pid: server.pid(),
             server_spins: self.scenario.server.reception != Reception::Block,
             kind,
@@ -123,7 +126,8 @@ impl Driver for Loopback<'_> {
         let mut rules: Vec<&str> = locks.iter().flat_map(|policy| ["--locks", policy]).collect();
         rules.extend((!ask.enforces_deadlines).then_some("--serve-late"));
         let server = self.start_server(&ask.spec, configuration.slo, &rules)?;
-        let steps = ask.demand.steps.iter().map(|step| (step.rate.0, step.length.nanos()));
+        let steps = ask.demand.steps.iter();
+        let steps = steps.map(|step| (step.rate.0, step.end.0, step.length.nanos()));
         let kind = Kind::Open(OpenJob {
             steps: steps.collect(),
             periodic: configuration.arrivals == Arrivals::Periodic,

@@ -10,9 +10,9 @@ mod process;
 pub(crate) mod progress;
 mod watch;
 
-use crate::applications;
 use crate::args::{Driver, RunOptions};
 use crate::failure::Failure;
+use crate::{applications, scenarios};
 use interrupt::Interrupt;
 use loopback::Loopback;
 use tailwater_experiment::{check, pieces};
@@ -22,16 +22,12 @@ use tailwater_workload::Scenario;
 use watch::Watcher;
 
 pub(crate) fn run(options: &RunOptions) -> Result<(), Failure> {
-    let file = options.file.display();
-    let text = std::fs::read_to_string(&options.file)
-        .map_err(|error| Failure::usage(format!("{file}: {error}")))?;
-    run_text(options, &text)
+    run_text(options, &scenarios::read(&options.file)?)
 }
 
 /// Runs a scenario whose text is at hand.
 pub(crate) fn run_text(options: &RunOptions, text: &str) -> Result<(), Failure> {
-    let file = options.file.display().to_string();
-    let mut scenario = Scenario::parse(&file, text).map_err(Failure::usage)?;
+    let mut scenario = scenarios::parse(&options.file, text)?;
     check(&scenario).map_err(Failure::usage)?;
     if options.short || std::env::var_os("TAILWATER_SHORT").is_some_and(|value| value == "1") {
         scenario = scenario.shorten();

@@ -4,6 +4,7 @@
 use super::interrupt::Interrupt;
 use crate::failure::Failure;
 use crate::job::{Job, Outcome};
+use crate::scenarios::Said;
 use serde::Deserialize;
 use std::io::{BufRead as _, BufReader, ErrorKind, Read as _, Write as _};
 use std::path::PathBuf;
@@ -46,15 +47,16 @@ struct Greeting {
 }
 
 impl ServerProcess {
-    /// Starts `tailwater serve` with these flags and waits until it listens. `scenario` is what it reads
-    /// on standard input.
+    /// Starts `tailwater serve` with these flags and waits until it listens. `said` is what it reads on
+    /// standard input.
     pub(super) fn start(
         flags: &[String],
-        scenario: &str,
+        said: &Said,
         interrupt: &Interrupt,
     ) -> Result<Self, Failure> {
+        let input = serde_json::to_vec(said).map_err(Failure::work)?;
         let arguments = [&["serve".into(), "--while-read".into()], flags].concat();
-        let (child, stdout) = start("the server", &arguments, scenario.as_bytes())?;
+        let (child, stdout) = start("the server", &arguments, &input)?;
         let mut reader = BufReader::new(stdout);
         let waited = interrupt.wait_beside(reader.get_ref());
         let mut line = String::new();

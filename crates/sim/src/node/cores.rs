@@ -4,7 +4,8 @@ use super::{Node, Work};
 use crate::slab::Key;
 use crate::space::{Event, Packet, Space};
 use std::collections::VecDeque;
-use tailwater_core::{Instant, Rng};
+use std::time::Duration;
+use tailwater_core::{Instant, Nanos, Rng};
 
 /// One core.
 pub(super) struct Core {
@@ -129,6 +130,34 @@ impl Node {
             self.drive_callers(now, space);
         }
         self.assign(now, space);
+    }
+
+    /// A fault leaves its cores this part of their speed, or none any more. What was begun keeps its pace.
+    pub(crate) fn slow_down(&mut self, index: u16, speed: Option<f64>) {
+        self.slow.retain(|(known, _)| *known != index);
+        self.slow.extend(speed.map(|speed| (index, speed)));
+    }
+
+    /// How much longer slow cores take for work of this cost.
+    pub(super) fn lag(
+        &mut self,
+        work: Work,
+        at: usize,
+        cost: Duration,
+        space: &mut Space,
+    ) -> Duration {
+        if self.slow.is_empty() {
+            return Duration::ZERO;
+        }
+        let speed: f64 = self.slow.iter().map(|(_, speed)| speed).product();
+        let lag = cost.div_f64(speed).saturating_sub(cost);
+        if let Work::Run(..) | Work::Serve(_) = work {
+            self.loops[at].handled_ns += lag.nanos();
+        }
+        if let Some(task) = work.key().and_then(|key| space.requests.get_mut(key)?.task.as_mut()) {
+            task.worked(lag);
+        }
+        lag
     }
 
     /// Whether a stall or pause keeps the core busy for longer than was thought, or an earlier message of the

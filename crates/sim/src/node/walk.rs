@@ -292,7 +292,7 @@ impl Node {
         let Some(walk) = &mut self.walk else {
             return Next::Wait;
         };
-        let Some(op) = walk.paths.ways.all[task.way].ops.get(task.at).copied() else {
+        let Some(op) = walk.paths.ways.all[task.way].ops.get(task.at) else {
             return Next::Work(Work::Answer(key));
         };
         task.at += 1;
@@ -303,14 +303,18 @@ impl Node {
                 space.calendar.at(now + service.draw(&mut task.rng), Event::Resume(key));
                 Next::Wait
             }
-            Op::Acquire(acquire) => self.acquire(now, key, task, &acquire, space),
+            Op::Acquire(acquire) => {
+                let acquire = *acquire;
+                self.acquire(now, key, task, &acquire, space)
+            }
             Op::Release { undo } => {
+                let undo = undo.clone();
                 let lock = self.release(now, key, task, space);
                 task.undo.extend(lock.zip(undo));
                 Next::Step
             }
-            Op::Prepare { messages } => Next::Work(Work::Run(key, task.compute(send * messages))),
-            Op::Call { tier, fan_out } => {
+            Op::Prepare { messages } => Next::Work(Work::Run(key, task.compute(send * *messages))),
+            &Op::Call { tier, fan_out } => {
                 task.stage = Stage::Calling { since: now, left: fan_out };
                 let dispatch = space.request(key, "at calling").and_then(|request| {
                     request.dispatch.map(|dispatch| (request.arrived, dispatch))
@@ -328,7 +332,7 @@ impl Node {
     fn step_back(&mut self, now: Instant, key: Key, task: &mut Task, space: &mut Space) -> Next {
         if !task.held.is_empty() {
             if let Some(service) = task.undoing.take() {
-                return run(key, task, service);
+                return run(key, task, &service);
             }
             self.release(now, key, task, space);
             return Next::Step;
@@ -451,7 +455,7 @@ impl Node {
 }
 
 /// The core computes for a time that the request draws.
-fn run(key: Key, task: &mut Task, service: Service) -> Next {
+fn run(key: Key, task: &mut Task, service: &Service) -> Next {
     let time = Duration::from_nanos(service.draw_ns(&mut task.rng).into());
     Next::Work(Work::Run(key, task.compute(time)))
 }

@@ -30,7 +30,7 @@ pub(super) fn draw_locks(dice: &mut Dice) -> (Locks, Wake) {
 /// One to three ways of about the length of `service`; the first calls every tier.
 pub(super) fn draw_paths(
     dice: &mut Dice,
-    service: Service,
+    service: &Service,
     locks: &(Locks, Wake),
     tiers: usize,
 ) -> Paths {
@@ -49,9 +49,11 @@ pub(super) fn draw_paths(
     Paths { wake: *wake, ..Paths::new(&paths, locks, (10 * service.mean).max(100.us())) }
 }
 
-fn draw_steps(dice: &mut Dice, service: Service, first: usize) -> Vec<PathStep> {
-    let part =
-        |dice: &mut Dice| Service { mean: service.mean.mul_f64(0.5 * dice.unit()), ..service };
+fn draw_steps(dice: &mut Dice, service: &Service, first: usize) -> Vec<PathStep> {
+    let part = |dice: &mut Dice| Service {
+        mean: service.mean.mul_f64(0.5 * dice.unit()),
+        ..service.clone()
+    };
     let mut steps = vec![PathStep::Compute(part(dice))];
     for (letter, name) in LETTERS.iter().enumerate().skip(first) {
         let within = match dice.below(4) {
@@ -61,7 +63,7 @@ fn draw_steps(dice: &mut Dice, service: Service, first: usize) -> Vec<PathStep> 
             _ => continue,
         };
         let undo = Service { distribution: Distribution::Constant, mean: 1.us() };
-        let (must, undo) = dice.one_of([(false, None), (true, None), (false, Some(undo))]);
+        let (must, undoes) = dice.one_of([(false, false), (true, false), (false, true)]);
         steps.push(PathStep::Lock(LockStep {
             name: (*name).into(),
             // The same number wherever the lock is taken.
@@ -69,7 +71,7 @@ fn draw_steps(dice: &mut Dice, service: Service, first: usize) -> Vec<PathStep> 
             hot: None,
             steps: within,
             must,
-            undo,
+            undo: undoes.then_some(undo),
         }));
     }
     steps

@@ -65,7 +65,7 @@ pub(crate) fn steady(world: &World, rps: f64, spec: &Spec) -> (Run, Trace) {
 
 /// Demand in steps of so many requests per second, warm-up included.
 pub(crate) fn stepped(world: &World, steps: &[(f64, Duration)], spec: &Spec) -> (Run, Trace) {
-    let steps = steps.iter().map(|&(rps, length)| Step { rate: Rate(rps), length });
+    let steps = steps.iter().map(|&(rps, length)| Step::steady(Rate(rps), length));
     let plan = DemandPlan { steps: steps.collect(), arrivals: Arrivals::Poisson };
     let schedule = Schedule::build(&plan, world.clients, &SERVICE, world.seed).unwrap();
     let controller = spec.build(&world.node.site(world.slo, SEED)).unwrap();

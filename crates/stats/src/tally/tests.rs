@@ -83,6 +83,19 @@ fn without_the_servers_count_the_drop_ratio_is_the_clients() {
     assert_eq!(run.goodput_of_capacity, 0.0);
 }
 
+/// A backlog of the window is shed after it: the server's count of the window lacks it.
+#[test]
+fn no_more_is_dropped_than_was_received() {
+    let mut tally = Tally::new(spec());
+    (0..6).for_each(|_| tally.shed(at(1100), US, "delay"));
+    (0..2).for_each(|_| tally.served(at(1100), US));
+    let mut run = Run::default();
+    tally.clone().finish().fill(&mut run, Some(5));
+    assert_eq!(run.drop_ratio, 0.75);
+    tally.finish().fill(&mut run, Some(12));
+    assert_eq!(run.drop_ratio, 0.5, "four were received, and lost");
+}
+
 #[test]
 fn only_intended_times_in_the_half_open_window_count() {
     let mut tally = Tally::new(spec());

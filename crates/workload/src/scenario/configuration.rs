@@ -43,10 +43,7 @@ impl Configuration {
         match &self.course {
             Course::Steady(amount) => amount.rate(capacity),
             Course::Cycle(cycle) => {
-                let requests = |step: &super::CycleStep| {
-                    step.amount.rate(capacity).0 * step.length.as_secs_f64()
-                };
-                let all: f64 = cycle.steps.iter().map(requests).sum();
+                let all: f64 = cycle.steps.iter().map(|step| step.at(capacity).requests()).sum();
                 Rate(all / cycle.period().as_secs_f64())
             }
         }
@@ -69,15 +66,12 @@ impl Configuration {
     }
 
     fn cycle_steps(&self, cycle: &Cycle, capacity: Rate) -> Vec<Step> {
-        let step = |step: &super::CycleStep| Step {
-            rate: step.amount.rate(capacity),
-            length: step.length,
-        };
         let warm_up = cycle
             .steps
             .first()
-            .map(|first| Step { rate: first.amount.rate(capacity), length: self.warm_up });
-        let cycles = (0..cycle.repeat).flat_map(|_| cycle.steps.iter().map(step));
+            .map(|first| Step::steady(first.amount.rate(capacity), self.warm_up));
+        let cycles =
+            (0..cycle.repeat).flat_map(|_| cycle.steps.iter().map(|step| step.at(capacity)));
         warm_up.into_iter().chain(cycles).collect()
     }
 }

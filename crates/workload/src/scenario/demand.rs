@@ -3,7 +3,7 @@
 use super::item::Item;
 use super::limits;
 use super::section::Section;
-use crate::demand::Arrivals;
+use crate::demand::{Arrivals, Step};
 use std::time::Duration;
 use tailwater_core::duration::format_duration;
 use tailwater_core::{Nanos, Rate, Ratio};
@@ -52,8 +52,10 @@ pub struct Cycle {
 /// One step of a cycle.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct CycleStep {
-    /// How much is asked for.
+    /// How much is asked for when it begins.
     pub amount: Amount,
+    /// How much when it ends, straight from the one to the other; the same where demand is constant.
+    pub end: Amount,
     /// For how long.
     pub length: Duration,
 }
@@ -77,6 +79,15 @@ impl Amount {
     }
 }
 
+impl CycleStep {
+    /// In requests per second, for a measured capacity.
+    #[must_use]
+    pub fn at(&self, capacity: Rate) -> Step {
+        let (rate, end) = (self.amount.rate(capacity), self.end.rate(capacity));
+        Step { rate, end, length: self.length }
+    }
+}
+
 impl Cycle {
     /// How long one cycle lasts.
     #[must_use]
@@ -94,7 +105,7 @@ impl Cycle {
 pub(super) const KEYS: &[&str] =
     &["of_capacity", "requests_per_second", "steps", "repeat", "bin", "arrivals"];
 const KINDS: [&str; 3] = ["of_capacity", "requests_per_second", "steps"];
-const STEP_KEYS: &[&str] = &["of_capacity", "requests_per_second", "for"];
+const STEP_KEYS: &[&str] = &["of_capacity", "requests_per_second", "to", "for"];
 
 impl Demand {
     /// The cycle, when demand changes within the run.
@@ -157,7 +168,11 @@ fn cycle(section: &Section<'_>, item: &Item<'_>) -> Cycle {
 fn step(item: &Item<'_>, bin: Duration) -> Option<CycleStep> {
     let section = item.section(STEP_KEYS)?;
     let (kind, asked) = section.only_one(&KINDS[..2])?;
-    let amount = amount(&asked, kind, true)?;
+    let begin = amount(&asked, kind, true)?;
+    let end = match section.item("to") {
+        Some(item) => amount(&item, kind, true)?,
+        None => begin,
+    };
     let length = section.needed("for", "for = \"250ms\"", |item| {
         let length = item.duration(limits::DURATION_MIN..=limits::DURATION_MAX)?;
         if length.nanos().is_multiple_of(bin.nanos()) {
@@ -165,7 +180,7 @@ fn step(item: &Item<'_>, bin: Duration) -> Option<CycleStep> {
         }
         item.wrong(format_args!("a multiple of demand.bin, which is {},", format_duration(bin)))
     })?;
-    Some(CycleStep { amount, length })
+    Some(CycleStep { amount: begin, end, length })
 }
 
 fn check(cycle: &Cycle, item: &Item<'_>) {
@@ -186,7 +201,8 @@ fn check(cycle: &Cycle, item: &Item<'_>) {
             limits::BINS_MAX
         ));
     }
-    if !cycle.steps.is_empty() && cycle.steps.iter().all(|step| step.amount.number() == 0.0) {
+    let is_pause = |step: &CycleStep| step.amount.number() == 0.0 && step.end.number() == 0.0;
+    if !cycle.steps.is_empty() && cycle.steps.iter().all(is_pause) {
         item.problem(format!("{} ask for nothing; at least one above 0 is needed", item.name));
     }
 }

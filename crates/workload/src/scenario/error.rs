@@ -70,8 +70,15 @@ impl std::error::Error for ScenarioError {}
 /// that one attempt finds everything; a scenario leaves the parser only when nothing was reported.
 pub(super) struct Report<'t> {
     text: &'t str,
+    read: ReadFile<'t>,
+    /// Names and texts of the files that were read along with it.
+    files: RefCell<Vec<(String, String)>>,
     found: RefCell<Found>,
 }
+
+/// Gives the text of a file that a scenario names, or says why not. Names are relative to the scenario's
+/// folder.
+pub type ReadFile<'r> = &'r dyn Fn(&str) -> Result<String, String>;
 
 #[derive(Default)]
 struct Found {
@@ -84,8 +91,23 @@ impl<'t> Report<'t> {
     /// Problems that are kept until they are sorted; later ones are only counted.
     const KEPT_MAX: usize = 1_000;
 
-    pub(super) fn new(text: &'t str) -> Self {
-        Self { text, found: RefCell::default() }
+    pub(super) fn new(text: &'t str, read: ReadFile<'t>) -> Self {
+        Self { text, read, files: RefCell::default(), found: RefCell::default() }
+    }
+
+    /// The text of another file; each is read once.
+    pub(super) fn read(&self, name: &str) -> Result<String, String> {
+        if let Some((_, text)) = self.files.borrow().iter().find(|(known, _)| known == name) {
+            return Ok(text.clone());
+        }
+        let text = (self.read)(name)?;
+        self.files.borrow_mut().push((name.into(), text.clone()));
+        Ok(text)
+    }
+
+    /// Names and texts of what was read.
+    pub(super) fn files(&self) -> Vec<(String, String)> {
+        self.files.take()
     }
 
     /// Notes a problem at a byte offset.

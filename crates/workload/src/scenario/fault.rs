@@ -1,7 +1,7 @@
 //! `[[fault]]`: what goes wrong, when, and for whom. The simulator alone can play it.
 //!
-//! Faults strike clients, the links to them, and nodes: the server that clients ask, its replicas, and
-//! those of the tiers. Links between nodes are spared.
+//! Faults strike clients, nodes, and the links that lead to nodes: to the server that clients ask, to its
+//! replicas, and to those of the tiers.
 
 use super::item::Item;
 use super::limits;
@@ -19,17 +19,41 @@ pub struct Fault {
     pub at: Duration,
     /// How long it lasts. A wrong clock ignores it.
     pub length: Duration,
-    /// The share of the clients that it strikes, rounded up to whole clients; the seed decides which.
-    /// Default all. What befalls the server befalls everybody.
-    pub share: Ratio,
-    /// Which nodes a fault of the server strikes; means nothing to the others.
+    /// The clients that it strikes. Default all. What befalls the server befalls everybody.
+    pub clients: Chosen,
+    /// Which nodes a fault of the server strikes, or where the links lead that one strikes; means nothing to
+    /// the others.
     pub nodes: Struck,
+    /// Which messages a fault of links strikes. Default both ways.
+    pub way: Option<Direction>,
     /// What goes wrong.
     pub kind: FaultKind,
 }
 
-/// The nodes that a restart or pause strikes. Default: the server that clients ask, with all its
-/// replicas.
+/// Some of the clients.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Chosen {
+    /// So many of them, rounded up to whole clients; the seed decides which.
+    Share(Ratio),
+    /// Those with these numbers, from 0 (in a file from 1); the last one is struck too.
+    Numbers {
+        /// The first.
+        first: u32,
+        /// The last.
+        last: u32,
+    },
+}
+
+/// Which way a message goes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Direction {
+    /// To the node that is asked.
+    Requests,
+    /// From it.
+    Answers,
+}
+
+/// Nodes, or what leads to them. Default: the server that clients ask, with all its replicas.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Struck {
     /// A tier, by its number in the file from 0; `None`: the server that clients ask.
@@ -49,6 +73,17 @@ pub enum FaultKind {
     ServerRestart,
     /// Nodes stand still and so does whatever runs there; messages pile up.
     ServerPause,
+    /// The cores of nodes compute at a part of their speed; what a core has begun keeps its pace.
+    ServerSlow {
+        /// From 0.001 to 1.
+        speed: f64,
+    },
+    /// Nothing gets through. What is sent meanwhile is sent again after `timeout`, then after twice as long
+    /// and so on, until it arrives; connections stand.
+    Partition {
+        /// The transport's first retransmission timeout.
+        timeout: Duration,
+    },
     /// Every message takes `factor` times its delay and `extra` more.
     SlowLink {
         /// From 1; default 1.
@@ -92,8 +127,11 @@ const KEYS: &[&str] = &[
     "for",
     "kind",
     "share",
+    "client",
     "tier",
     "node",
+    "way",
+    "speed",
     "factor",
     "extra",
     "loss",
@@ -104,15 +142,19 @@ const KEYS: &[&str] = &[
 ];
 /// Every kind with the keys that mean something to it, beside `kind`.
 const KINDS: &[(&str, &[&str])] = &[
-    ("client-crash", &["at", "for", "share"]),
+    ("client-crash", &["at", "for", "share", "client"]),
     ("server-restart", &["at", "for", "tier", "node"]),
     ("server-pause", &["at", "for", "tier", "node"]),
-    ("slow-link", &["at", "for", "share", "factor", "extra"]),
-    ("lossy-link", &["at", "for", "share", "loss", "timeout"]),
-    ("clock", &["share", "offset", "drift_ppm"]),
-    ("lie", &["at", "for", "share", "demand"]),
-    ("flood", &["at", "for", "share"]),
+    ("server-slow", &["at", "for", "tier", "node", "speed"]),
+    ("slow-link", &["at", "for", "share", "client", "tier", "node", "way", "factor", "extra"]),
+    ("lossy-link", &["at", "for", "share", "client", "tier", "node", "way", "loss", "timeout"]),
+    ("partition", &["at", "for", "share", "client", "tier", "node", "way", "timeout"]),
+    ("clock", &["share", "client", "offset", "drift_ppm"]),
+    ("lie", &["at", "for", "share", "client", "demand"]),
+    ("flood", &["at", "for", "share", "client"]),
 ];
+const WAYS: &[(&str, Direction)] =
+    &[("requests", Direction::Requests), ("answers", Direction::Answers)];
 const CLAIMS: &[(&str, Claim)] = &[("nothing", Claim::Nothing), ("everything", Claim::Everything)];
 
 impl FaultKind {
@@ -123,6 +165,8 @@ impl FaultKind {
             Self::ClientCrash => "client-crash",
             Self::ServerRestart => "server-restart",
             Self::ServerPause => "server-pause",
+            Self::ServerSlow { .. } => "server-slow",
+            Self::Partition { .. } => "partition",
             Self::SlowLink { .. } => "slow-link",
             Self::LossyLink { .. } => "lossy-link",
             Self::Clock { .. } => "clock",
@@ -136,6 +180,8 @@ impl FaultKind {
 pub(super) struct Stage<'a> {
     /// How long the measured window lasts.
     pub(super) window: Duration,
+    /// The least number of clients that any run has.
+    pub(super) clients: u32,
     /// Of the server.
     pub(super) replicas: u32,
     pub(super) tiers: &'a [Callee],
@@ -166,14 +212,49 @@ fn fault(section: &Section<'_>, stage: &Stage<'_>) -> Option<Fault> {
     }
     let kind = kind(section, name)?;
     let timed = known.contains(&"at");
-    let share = section.item("share").and_then(|item| item.number(0.0..=1.0));
     Some(Fault {
         at: if timed { at(section, stage.window)? } else { Duration::ZERO },
         length: if timed { needed_span(section, "for", "for = \"20ms\"")? } else { Duration::ZERO },
-        share: Ratio(share.unwrap_or(1.0)),
+        clients: chosen(section, stage)?,
         nodes: struck(section, stage)?,
+        way: section.choice("way", WAYS),
         kind,
     })
+}
+
+fn chosen(section: &Section<'_>, stage: &Stage<'_>) -> Option<Chosen> {
+    let (share, client) = (section.item("share"), section.item("client"));
+    for item in share.iter().chain(&client) {
+        if section.item("tier").is_some() {
+            item.problem(format!(
+                "{} contradicts {}.tier, whose links lead from other nodes; leave one of them out",
+                item.name,
+                section.name()
+            ));
+        }
+    }
+    let Some(client) = client else {
+        let share = share.map_or(Some(1.0), |item| item.number(0.0..=1.0))?;
+        return Some(Chosen::Share(Ratio(share)));
+    };
+    if let Some(share) = share {
+        share.problem(format!(
+            "{} contradicts {}; one of them is needed, leave the other out",
+            share.name, client.name
+        ));
+    }
+    let said = client.one_or_list();
+    let numbers: Option<Vec<u32>> =
+        said.iter().map(|item| item.whole(1..=stage.clients.max(1).into())).collect();
+    match numbers?[..] {
+        [only] => Some(Chosen::Numbers { first: only - 1, last: only - 1 }),
+        [first, last] if first <= last => {
+            Some(Chosen::Numbers { first: first - 1, last: last - 1 })
+        }
+        _ => {
+            client.wrong("a client's number, or the first and the last of several such as [1, 10],")
+        }
+    }
 }
 
 fn struck(section: &Section<'_>, stage: &Stage<'_>) -> Option<Struck> {
@@ -205,6 +286,12 @@ fn kind(section: &Section<'_>, name: &str) -> Option<FaultKind> {
         "client-crash" => FaultKind::ClientCrash,
         "server-restart" => FaultKind::ServerRestart,
         "server-pause" => FaultKind::ServerPause,
+        "server-slow" => FaultKind::ServerSlow {
+            speed: section.needed("speed", "speed = 0.25", |item| item.number(limits::SPEED))?,
+        },
+        "partition" => {
+            FaultKind::Partition { timeout: needed_span(section, "timeout", "timeout = \"5ms\"")? }
+        }
         "slow-link" => FaultKind::SlowLink {
             factor: number("factor", 1.0..=limits::FAULT_FACTOR_MAX).unwrap_or(1.0),
             extra: span("extra").unwrap_or_default(),
@@ -272,7 +359,9 @@ controller = [{ name = "none" }]
         let said = KINDS.iter().map(|(name, keys)| {
             let timed = if keys.contains(&"at") { "at = \"10ms\"\nfor = \"5ms\"\n" } else { "" };
             let own = match *name {
-                "lossy-link" => "loss = 0.1\ntimeout = \"2ms\"\n",
+                "lossy-link" => "loss = 0.1\ntimeout = \"2ms\"\nway = \"answers\"\n",
+                "partition" => "timeout = \"2ms\"\nclient = [3, 7]\n",
+                "server-slow" => "speed = 0.5\n",
                 "lie" => "demand = \"nothing\"\n",
                 "slow-link" => "factor = 3\nshare = 0.5\n",
                 _ => "",
@@ -282,10 +371,16 @@ controller = [{ name = "none" }]
         let found = faults(&said.collect::<String>());
         let names: Vec<&str> = found.iter().map(|fault| fault.kind.name()).collect();
         assert_eq!(names, KINDS.iter().map(|(name, _)| *name).collect::<Vec<_>>());
-        let slow = found[3];
+        assert_eq!(found[3].kind, FaultKind::ServerSlow { speed: 0.5 });
+        let slow = found[4];
         assert_eq!(slow.kind, FaultKind::SlowLink { factor: 3.0, extra: Duration::ZERO });
-        assert_eq!((slow.share, slow.at), (Ratio(0.5), Duration::from_millis(10)));
-        assert_eq!((found[0].share, found[5].length), (Ratio(1.0), Duration::ZERO));
+        assert_eq!((slow.clients, slow.at), (Chosen::Share(Ratio(0.5)), Duration::from_millis(10)));
+        assert_eq!((found[5].way, found[4].way), (Some(Direction::Answers), None));
+        assert_eq!(found[6].clients, Chosen::Numbers { first: 2, last: 6 });
+        assert_eq!(
+            (found[0].clients, found[7].length),
+            (Chosen::Share(Ratio(1.0)), Duration::ZERO)
+        );
     }
 
     #[test]
@@ -312,7 +407,8 @@ controller = [{ name = "none" }]
             (
                 "kind = \"client-crush\"",
                 "x.toml:9:8: fault.kind is \"client-crush\"; did you mean client-crash? Known are: \
-                 client-crash, server-restart, server-pause, slow-link, lossy-link, clock, lie, flood",
+                 client-crash, server-restart, server-pause, server-slow, slow-link, lossy-link, \
+                 partition, clock, lie, flood",
             ),
             (
                 "kind = \"server-pause\"\nat = \"200ms\"\nfor = \"1ms\"",
@@ -329,6 +425,24 @@ controller = [{ name = "none" }]
             (
                 "kind = \"lossy-link\"\nat = \"1ms\"\nfor = \"1ms\"\ntimeout = \"1ms\"",
                 "x.toml:8:1: fault.loss is missing; it is needed, for example loss = 0.01",
+            ),
+            (
+                "kind = \"server-slow\"\nat = \"1ms\"\nfor = \"1ms\"\nspeed = 0",
+                "x.toml:12:9: fault.speed is 0; a number from 0.001 to 1 is needed",
+            ),
+            (
+                "kind = \"partition\"\nat = \"1ms\"\nfor = \"1ms\"\nway = \"both\"",
+                "x.toml:8:1: fault.timeout is missing; it is needed, for example timeout = \"5ms\"",
+            ),
+            (
+                "kind = \"flood\"\nat = \"1ms\"\nfor = \"1ms\"\nclient = 101",
+                "x.toml:12:10: fault.client is 101; a whole number from 1 to 100 is needed",
+            ),
+            (
+                "kind = \"flood\"\nat = \"1ms\"\nfor = \"1ms\"\nclient = [7, 3]\nshare = 0.5",
+                "x.toml:12:10: fault.client is a list; a client's number, or the first and the last of several \
+                 such as [1, 10], is needed\n\
+                 x.toml:13:9: fault.share contradicts fault.client; one of them is needed, leave the other out",
             ),
             (
                 "kind = \"flood\"\nat = \"1ms\"\nfor = \"2min\"\nshare = 1.5",

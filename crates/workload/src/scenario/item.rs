@@ -46,6 +46,18 @@ impl<'a> Item<'a> {
         }
     }
 
+    /// The text of the file that is named, as it lies beside the scenario's.
+    pub(super) fn beside(&self) -> Option<String> {
+        let name = self.text()?;
+        match self.report.read(name) {
+            Ok(text) => Some(text),
+            Err(why) => {
+                self.problem(format!("{} is \"{}\": {why}", self.name, clip(name)));
+                None
+            }
+        }
+    }
+
     pub(super) fn whole<T: TryFrom<u64>>(&self, range: RangeInclusive<u64>) -> Option<T> {
         let value = match self.value {
             DeValue::Integer(whole) => u64::from_str_radix(whole.as_str(), whole.radix()).ok(),

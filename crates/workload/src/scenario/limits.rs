@@ -29,6 +29,21 @@ pub const DURATION_MAX: Duration = Duration::from_secs(3_600);
 pub const SLO: RangeInclusive<Duration> = Duration::from_micros(1)..=Duration::from_secs(60);
 /// Mean service times; even 36.7 times the longest, the largest exponential draw, fits an entry.
 pub const SERVICE_MAX: Duration = Duration::from_millis(100);
+/// The longest single request that is drawn: it fits the 32 bits of a schedule entry.
+pub const REQUEST_MAX: Duration = Duration::from_secs(4);
+/// Standard deviation of the logarithm of log-normal service times. Beyond 4 the median is a three-thousandth
+/// of the mean, and no run is long enough to see the mean.
+pub const SIGMA: RangeInclusive<f64> = 0.01..=4.0;
+/// The same as the 99th percentile over the median.
+pub const P99_OF_P50: RangeInclusive<f64> = 1.1..=10_000.0;
+/// Shapes of gamma service times.
+pub const GAMMA_SHAPE: RangeInclusive<f64> = 0.05..=1_000.0;
+/// Shapes of Pareto service times; at 1 and below the end alone would decide the mean.
+pub const PARETO_SHAPE: RangeInclusive<f64> = 1.05..=20.0;
+/// Bytes of a file of service times.
+pub const TIMES_BYTES_MAX: usize = 32 * 1024 * 1024;
+/// Values in it.
+pub const TIMES_MAX: usize = 1_000_000;
 /// The longest that a loop spins before it sleeps, and the longest cost or delay in `[sim]`.
 pub const COST_MAX: Duration = Duration::from_secs(1);
 /// Locks in one set of a path.
@@ -49,6 +64,8 @@ pub const OF_CAPACITY_MAX: f64 = 100.0;
 pub const PER_SECOND_MAX: f64 = 1e9;
 /// How long a fault lasts, and the longest delay, timeout or clock offset that one brings.
 pub const FAULT_TIME_MAX: Duration = Duration::from_secs(60);
+/// What is left of a slow node's speed.
+pub const SPEED: RangeInclusive<f64> = 0.001..=1.0;
 /// How many times slower a link may become.
 pub const FAULT_FACTOR_MAX: f64 = 1_000_000.0;
 /// The fastest drift of a clock; quartz has tens.

@@ -25,6 +25,7 @@ mod shorten;
 mod sim;
 mod stalls;
 mod tier;
+mod times;
 mod validity;
 
 #[cfg(test)]
@@ -36,8 +37,8 @@ pub use clients::Clients;
 pub use configuration::Configuration;
 pub use controller::{ControllerSpec, Override, PresetUse};
 pub use demand::{Amount, Course, Cycle, CycleStep, Demand};
-pub use error::{Place, Problem, ScenarioError};
-pub use fault::{Claim, Fault, FaultKind, Struck};
+pub use error::{Place, Problem, ReadFile, ScenarioError};
+pub use fault::{Chosen, Claim, Direction, Fault, FaultKind, Struck};
 pub use locks::Locks;
 pub use path::{CallStep, Hot, LockStep, Path, PathStep};
 pub use retry::{FirstReplica, Retry};
@@ -100,6 +101,8 @@ pub struct Scenario {
     pub tiers: Vec<Tier>,
     /// The file's text, for processes that are to read the same.
     pub text: String,
+    /// Names and texts of the files that it names, for the same.
+    pub files: Vec<(String, String)>,
     /// Where something begins that only the simulator can do, and what it is.
     simulator_only: Option<(Place, &'static str)>,
 }
@@ -123,11 +126,21 @@ const KEYS: &[&str] = &[
 ];
 
 impl Scenario {
-    /// Reads and checks `text`; `file` is what errors call it. Performs no I/O.
+    /// Reads and checks `text`; `file` is what errors call it. Performs no I/O: a scenario that names further
+    /// files is refused.
     ///
     /// # Errors
     /// Every problem found, up to [`limits::PROBLEMS_MAX`] and in order of place.
     pub fn parse(file: &str, text: &str) -> Result<Self, ScenarioError> {
+        let none = |_: &str| Err("no file can be read here; tailwater run and load can".to_owned());
+        Self::parse_with(file, text, &none)
+    }
+
+    /// The same, where `read` gives the files that it names.
+    ///
+    /// # Errors
+    /// As [`Scenario::parse`].
+    pub fn parse_with(file: &str, text: &str, read: ReadFile<'_>) -> Result<Self, ScenarioError> {
         if text.len() > limits::FILE_BYTES_MAX {
             let message = format!(
                 "the file has {} bytes; {} at most are needed",
@@ -136,7 +149,7 @@ impl Scenario {
             );
             return Err(ScenarioError::at(file, Place::START, message));
         }
-        let report = Report::new(text);
+        let report = Report::new(text, read);
         let table = match DeTable::parse(text) {
             Ok(table) => table,
             Err(error) => {
@@ -149,7 +162,8 @@ impl Scenario {
             }
         };
         let top = Section::new(&report, "", 0, table.get_ref(), KEYS);
-        let scenario = Self { text: text.into(), ..Self::read(file, &top) };
+        let scenario = Self::read(file, &top);
+        let scenario = Self { text: text.into(), files: report.files(), ..scenario };
         if report.is_empty() { Ok(scenario) } else { Err(report.into_error(file)) }
     }
 
@@ -266,6 +280,7 @@ impl Scenario {
             name: name.into(),
             file: file.into(),
             text: String::new(),
+            files: Vec::new(),
             title: top.text("title").unwrap_or_else(|| name.into()),
             seed: top.whole("seed", 0..=u64::MAX).unwrap_or(1),
             slo: top.needed("slo", "slo = \"400us\"", |item| {
@@ -280,14 +295,25 @@ impl Scenario {
             simulator_only: simulator_only(top, &in_server, &server),
             sim: Sim::read(&section_of(top, "sim", sim::KEYS), server.loops),
             server,
+            faults: fault::read(top, &stage(duration, &clients, replicas, &callees)),
             clients,
             demand,
             capacity: Capacity::read(&section_of(top, "capacity", capacity::KEYS)),
             validity: Validity::read(&section_of(top, "validity", validity::KEYS)),
             controllers: controller::read(top),
-            faults: fault::read(top, &fault::Stage { window: duration, replicas, tiers: &callees }),
         }
     }
+}
+
+/// What faults may befall.
+fn stage<'a>(
+    window: Duration,
+    clients: &Clients,
+    replicas: u32,
+    tiers: &'a [path::Callee],
+) -> fault::Stage<'a> {
+    let clients = clients.counts.iter().copied().min().unwrap_or(1);
+    fault::Stage { window, clients, replicas, tiers }
 }
 
 fn simulator_only(

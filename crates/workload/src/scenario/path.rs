@@ -4,8 +4,8 @@ use super::item::Item;
 use super::limits;
 use super::lock_order;
 use super::section::Section;
-use crate::service::{Distribution, Service};
-use std::time::Duration;
+use super::times;
+use crate::service::Service;
 use tailwater_core::Ratio;
 
 /// One way through the server.
@@ -112,7 +112,6 @@ const STEP_KEYS: &[&str] = &[
     "compute", "wait", "lock", "hold", "steps", "among", "hot", "must", "undo", "call", "fan_out",
 ];
 const KINDS: [&str; 4] = ["compute", "wait", "lock", "call"];
-const TIME_KEYS: &[&str] = &["distribution", "mean"];
 const PATH_EXAMPLE: &str = "steps = [{ compute = \"5us\" }, { lock = \"A\", hold = \"2us\" }]";
 
 /// What a server's paths may refer to.
@@ -152,20 +151,6 @@ pub(super) fn read(item: &Item<'_>, context: &Context<'_>) -> Vec<Path> {
     paths
 }
 
-/// How long something takes: a text is a constant, a table has a distribution.
-pub(super) fn time(item: &Item<'_>) -> Option<Service> {
-    let means = Duration::ZERO..=limits::SERVICE_MAX;
-    let Some(section) = item.table(TIME_KEYS) else {
-        let mean = item.duration(means)?;
-        return Some(Service { distribution: Distribution::Constant, mean });
-    };
-    let example = "distribution = \"exponential\"";
-    let distribution =
-        section.needed("distribution", example, |item| item.choice(Distribution::NAMES));
-    let mean = section.needed("mean", "mean = \"10us\"", |item| item.duration(means));
-    Some(Service { distribution: distribution?, mean: mean? })
-}
-
 struct Reader<'c> {
     context: &'c Context<'c>,
     depth: usize,
@@ -201,8 +186,8 @@ impl Reader<'_> {
             ));
         }
         match kind {
-            0 => time(&said).map(PathStep::Compute),
-            1 => time(&said).map(PathStep::Wait),
+            0 => times::read(&said).map(PathStep::Compute),
+            1 => times::read(&said).map(PathStep::Wait),
             2 => self.lock(&section, &said, order).map(PathStep::Lock),
             _ => self.call(&section, &said).map(PathStep::Call),
         }
@@ -219,7 +204,7 @@ impl Reader<'_> {
         order.enter(said, &name, among);
         let within = Self { context: self.context, depth: self.depth + 1 };
         let steps = match section.only_one(&["hold", "steps"]) {
-            Some((0, item)) => time(&item).map(PathStep::Compute).into_iter().collect(),
+            Some((0, item)) => times::read(&item).map(PathStep::Compute).into_iter().collect(),
             Some((_, item)) => within.steps(&item, order),
             None => Vec::new(),
         };
@@ -230,7 +215,7 @@ impl Reader<'_> {
             hot: section.item("hot").and_then(|item| hot(&item)),
             steps,
             must: section.item("must").and_then(|item| item.truth()).unwrap_or(false),
-            undo: section.item("undo").and_then(|item| time(&item)),
+            undo: section.item("undo").and_then(|item| times::read(&item)),
         })
     }
 

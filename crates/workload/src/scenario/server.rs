@@ -5,8 +5,9 @@ use super::item::Item;
 use super::locks::{self, Locks};
 use super::path::{self, Callee, Context, Path};
 use super::section::{Section, section_of};
-use super::{Clients, ControllerSpec, application, limits, pinning};
-use crate::service::{Distribution, Service, Work};
+use super::{Clients, ControllerSpec, application, limits, pinning, times};
+use crate::distribution::Distribution;
+use crate::service::{Service, Work};
 use std::time::Duration;
 use tailwater_core::threads::{Placement, Reception};
 
@@ -71,7 +72,6 @@ pub(super) const KEYS: &[&str] = &[
 ];
 /// What requests ask for is said in one of these ways.
 const WORK_KEYS: [&str; 3] = ["service", "path", "application"];
-const SERVICE_KEYS: &[&str] = &["distribution", "mean", "work"];
 const SERVICE_EXAMPLE: &str = "service = { distribution = \"exponential\", mean = \"10us\" }";
 const TRANSPORTS: &[(&str, Transport)] = &[("tcp", Transport::Tcp), ("unix", Transport::Unix)];
 
@@ -160,7 +160,8 @@ fn refuse_locks(section: &Section<'_>) {
 
 fn needed_service(section: &Section<'_>) -> Option<(Service, Work)> {
     section.needed("service", SERVICE_EXAMPLE, |item| {
-        item.section(SERVICE_KEYS).map(|section| service(&section))
+        let keys = [times::KEYS, &["work"]].concat();
+        item.section(&keys).map(|section| service(&section))
     })
 }
 
@@ -168,18 +169,8 @@ fn needed_service(section: &Section<'_>) -> Option<(Service, Work)> {
 const STAND_IN: Service = Service { distribution: Distribution::Constant, mean: Duration::ZERO };
 
 fn service(section: &Section<'_>) -> (Service, Work) {
-    let distribution = section.needed("distribution", "distribution = \"exponential\"", |item| {
-        item.choice(Distribution::NAMES)
-    });
-    let mean = section.needed("mean", "mean = \"10us\"", |item| {
-        item.duration(Duration::ZERO..=limits::SERVICE_MAX)
-    });
-    let service = Service {
-        distribution: distribution.unwrap_or(STAND_IN.distribution),
-        mean: mean.unwrap_or(STAND_IN.mean),
-    };
     let work = section.choice("work", Work::NAMES).unwrap_or(Work::Spin);
-    (service, work)
+    (times::of(section).unwrap_or(STAND_IN), work)
 }
 
 fn placement(item: &Item<'_>) -> Option<Placement> {

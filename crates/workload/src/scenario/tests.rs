@@ -130,6 +130,22 @@ fn steps_warm_up_at_the_first_and_repeat() {
 }
 
 #[test]
+fn a_step_with_another_end_is_a_ramp() {
+    let text = "demand.steps = [{ of_capacity = 0.5, to = 1.5, for = \"200ms\" }, \
+                { requests_per_second = 3000, to = 0, for = \"100ms\" }]";
+    let scenario = parse(&LEAST.replace("demand.of_capacity = 1.0", text));
+    for configuration in
+        [&scenario, &scenario.clone().shorten()].map(|it| it.configurations().remove(0))
+    {
+        let plan = configuration.demand_plan(Rate(2_000.0));
+        let ends: Vec<_> = plan.steps.iter().map(|step| (step.rate.0, step.end.0)).collect();
+        assert_eq!(ends, [(1e3, 1e3), (1e3, 3e3), (3e3, 0.0)], "the warm-up is flat");
+    }
+    let mean = scenario.configurations()[0].mean_demand(Rate(2_000.0)).0;
+    assert!((mean - (2_000.0 * 0.2 + 1_500.0 * 0.1) / 0.3).abs() < 1e-9, "{mean}");
+}
+
+#[test]
 fn the_short_version_keeps_the_ends_of_demand() {
     let text = LEAST
         .replace("\"400us\"", "[\"400us\", \"200us\"]")

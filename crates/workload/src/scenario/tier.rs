@@ -5,7 +5,7 @@ use super::item::Item;
 use super::locks::Locks;
 use super::path::{self, Callee, Context, Path};
 use super::section::{Section, section_of};
-use super::{Server, limits};
+use super::{Server, limits, times};
 use std::time::Duration;
 use toml::de::DeValue;
 
@@ -111,7 +111,7 @@ fn tier(section: &Section<'_>, context: &Context<'_>) -> Tier {
 /// Paths, or a service, which is a path of one step.
 fn paths(section: &Section<'_>, context: &Context<'_>) -> Vec<Path> {
     match section.only_one(&["service", "path"]) {
-        Some((0, item)) => path::time(&item).map(Path::of_service).into_iter().collect(),
+        Some((0, item)) => times::read(&item).map(Path::of_service).into_iter().collect(),
         Some((_, item)) => path::read(&item, context),
         None => Vec::new(),
     }

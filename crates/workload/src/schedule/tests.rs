@@ -1,5 +1,5 @@
 use super::*;
-use crate::service::Distribution;
+use crate::distribution::Distribution;
 use std::time::Duration;
 use tailwater_core::Rate;
 
@@ -91,7 +91,7 @@ fn scaled_demand_brings_the_same_requests_sooner() {
 #[test]
 fn steps_have_their_rates_and_their_places() {
     let ms = Duration::from_millis;
-    let step = |rate, length| Step { rate: Rate(rate), length };
+    let step = |rate, length| Step::steady(Rate(rate), length);
     let plan = DemandPlan {
         steps: vec![step(50_000.0, ms(500)), step(0.0, ms(250)), step(200_000.0, ms(500))],
         arrivals: Arrivals::Poisson,
@@ -109,7 +109,7 @@ fn steps_have_their_rates_and_their_places() {
 
 #[test]
 fn periodic_arrivals_keep_their_phase_across_steps() {
-    let step = |rate, us| Step { rate: Rate(rate), length: Duration::from_micros(us) };
+    let step = |rate, us| Step::steady(Rate(rate), Duration::from_micros(us));
     let plan = DemandPlan {
         steps: vec![step(100_000.0, 25), step(200_000.0, 20)],
         arrivals: Arrivals::Periodic,
@@ -117,6 +117,61 @@ fn periodic_arrivals_keep_their_phase_across_steps() {
     let times: Vec<u64> = build(&plan, 1, 1).iter().map(|entry| entry.at).collect();
     // Half a gap is over when the rate doubles: the rest of it takes 2.5 µs.
     assert_eq!(times, [10_000, 20_000, 27_500, 32_500, 37_500, 42_500]);
+}
+
+fn ramp(from: f64, to: f64, arrivals: Arrivals) -> DemandPlan {
+    let step = Step { rate: Rate(from), end: Rate(to), length: Duration::from_secs(2) };
+    DemandPlan { steps: vec![step], arrivals }
+}
+
+#[test]
+fn arrivals_of_a_ramp_are_the_inverse_of_its_integrated_rate() {
+    for (from, to) in
+        [(0.0, 200_000.0), (200_000.0, 0.0), (50_000.0, 150_000.0), (99_999.0, 100_000.0)]
+    {
+        let entries = build(&ramp(from, to, Arrivals::Periodic), 1, 1);
+        // The n-th of equal shares comes when from t + (to − from) t² ÷ 4 is n.
+        let slope = (to - from) / 2.0;
+        assert!(entries.len() as f64 >= from + to - 1.5, "{}", entries.len());
+        for (n, entry) in (1..).zip(&entries) {
+            let at = entry.at as f64 / 1e9;
+            let expected = from * at + slope * at * at / 2.0;
+            assert!((expected - f64::from(n)).abs() < 1e-3, "{from} to {to}: {expected}, not {n}");
+        }
+    }
+}
+
+#[test]
+fn a_ramp_of_poisson_arrivals_is_a_poisson_process_of_its_rate() {
+    let entries = build(&ramp(20_000.0, 180_000.0, Arrivals::Poisson), 16, 3);
+    assert!(entries.is_sorted_by_key(|entry| entry.at));
+    // On the scale of the integrated rate the gaps are exponential, with a mean of 1.
+    let integrated = |at: u64| {
+        let at = at as f64 / 1e9;
+        20_000.0 * at + 40_000.0 * at * at
+    };
+    let mut gaps: Vec<f64> =
+        entries.windows(2).map(|pair| integrated(pair[1].at) - integrated(pair[0].at)).collect();
+    gaps.sort_by(f64::total_cmp);
+    let count = gaps.len() as f64;
+    let distance = gaps.iter().enumerate();
+    let distance = distance
+        .map(|(rank, gap)| (1.0 - (-gap).exp() - rank as f64 / count).abs())
+        .fold(0.0, f64::max);
+    assert!(distance < 1.63 / count.sqrt(), "{distance}");
+    // A quarter of the time holds what the integral says, within five standard deviations.
+    for quarter in 0..4_u64 {
+        let (from, to) = (quarter * 500_000_000, (quarter + 1) * 500_000_000);
+        let expected = integrated(to) - integrated(from);
+        let found = entries.iter().filter(|entry| (from..to).contains(&entry.at)).count() as f64;
+        assert!((found - expected).abs() < 5.0 * expected.sqrt(), "{quarter}: {found}, {expected}");
+    }
+}
+
+#[test]
+fn a_flat_ramp_is_a_step_to_the_nanosecond() {
+    let steady = poisson(50_000.0, Duration::from_secs(2));
+    assert_eq!(build(&steady, 8, 4), build(&ramp(50_000.0, 50_000.0, Arrivals::Poisson), 8, 4));
 }
 
 #[test]

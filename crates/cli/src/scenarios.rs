@@ -1,0 +1,68 @@
+//! Scenario files and the files that these name: where they lie, and as one piece for other processes.
+
+use crate::failure::Failure;
+use serde::{Deserialize, Serialize};
+use std::fs::File;
+use std::io::Read as _;
+use std::path::Path;
+use tailwater_workload::Scenario;
+use tailwater_workload::scenario::{ScenarioError, limits};
+
+/// A scenario as one process tells it another: all that was read, so that both have the same.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Said {
+    file: String,
+    text: String,
+    /// Names and texts.
+    files: Vec<(String, String)>,
+}
+
+impl Said {
+    pub(crate) fn of(scenario: &Scenario) -> Self {
+        let Scenario { file, text, files, .. } = scenario.clone();
+        Self { file, text, files }
+    }
+
+    /// What was parsed before.
+    pub(crate) fn parse(&self) -> Result<Scenario, ScenarioError> {
+        let read = |name: &str| {
+            let known = self.files.iter().find(|(known, _)| known == name);
+            known.map(|(_, text)| text.clone()).ok_or_else(|| "it was not sent along".to_owned())
+        };
+        Scenario::parse_with(&self.file, &self.text, &read)
+    }
+}
+
+/// The text of a scenario file; `-` is standard input.
+pub(crate) fn read(file: &Path) -> Result<String, Failure> {
+    let text = if file == Path::new("-") {
+        std::io::read_to_string(std::io::stdin())
+    } else {
+        std::fs::read_to_string(file)
+    };
+    text.map_err(|error| Failure::usage(format!("{}: {error}", file.display())))
+}
+
+/// A scenario whose text is at hand; the files that it names lie beside `file`.
+pub(crate) fn parse(file: &Path, text: &str) -> Result<Scenario, Failure> {
+    let folder = file.parent().unwrap_or(Path::new(""));
+    let read = |name: &str| beside(folder, name);
+    Scenario::parse_with(&file.display().to_string(), text, &read).map_err(Failure::usage)
+}
+
+/// The text of a file in this folder, if it is neither too long nor something else than text.
+fn beside(folder: &Path, name: &str) -> Result<String, String> {
+    let path = folder.join(name);
+    let trouble = |error: std::io::Error| format!("{}: {error}", path.display());
+    let most = limits::TIMES_BYTES_MAX as u64;
+    let mut text = String::new();
+    let file = File::open(&path).map_err(trouble)?;
+    file.take(most + 1).read_to_string(&mut text).map_err(trouble)?;
+    if text.len() as u64 > most {
+        return Err(format!(
+            "{} has more than {most} bytes, the most that are read",
+            path.display()
+        ));
+    }
+    Ok(text)
+}

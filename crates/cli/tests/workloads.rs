@@ -1,0 +1,91 @@
+//! Workloads through the program: measured service times from a file beside the scenario, and what `load` says of a
+//! server that is not there or does not stay.
+
+mod common;
+
+use common::{Folder, Serving, TAILWATER, eventually};
+use serde_json::Value;
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
+
+const SCENARIO: &str = r#"
+slo = "50ms"
+warm_up = "100ms"
+duration = "300ms"
+repetitions = 1
+server.service = { distribution = "empirical", file = "times/measured.csv", work = "sleep" }
+clients.count = 10
+demand.requests_per_second = 2000
+capacity.fixed_rps = 20000
+controller = { name = "none" }
+"#;
+
+/// Nine in ten take 100 µs, the others 900: a core is busy for a third of the time.
+const TIMES: &str = "# an example\nlatency_us,count\n100,90\n900,10\n";
+
+fn tailwater(arguments: &[&str]) -> Output {
+    Command::new(TAILWATER).args(arguments).output().expect("the program starts")
+}
+
+fn text(bytes: Vec<u8>) -> String {
+    String::from_utf8(bytes).expect("text")
+}
+
+#[test]
+fn measured_times_lie_beside_the_scenario_and_both_drivers_draw_them() {
+    let folder = Folder::new("measured");
+    let file = folder.write("measured.toml", SCENARIO).display().to_string();
+    let missing = tailwater(&["run", &file, "--on", "sim"]);
+    let said = text(missing.stderr);
+    assert_eq!(missing.status.code(), Some(2), "{said}");
+    assert!(said.contains(":6:55: server.service.file is \"times/measured.csv\""), "{said}");
+    std::fs::create_dir(folder.0.join("times")).expect("a folder");
+    folder.write("times/measured.csv", "us\n12\ntwelve\n");
+    let said = text(tailwater(&["run", &file, "--on", "sim"]).stderr);
+    assert!(said.contains("times/measured.csv:3: \"twelve\""), "{said}");
+    folder.write("times/measured.csv", TIMES);
+    for driver in ["sim", "loopback"] {
+        let output = tailwater(&["run", &file, "--on", driver, "--json"]);
+        assert!(output.status.success(), "{driver}: {}", text(output.stderr));
+        let result: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        let run = &result["runs"][0];
+        let read = |key: &str| run[key].as_f64().expect("a number");
+        assert!(read("p50_us") >= 100.0 && read("p99_us") >= 900.0, "{driver}: {run}");
+        assert!(run["fates"]["ok"].as_u64() > Some(300), "{driver}: {run}");
+    }
+}
+
+#[test]
+fn load_says_where_nothing_listens_and_fails() {
+    let mut serving = Serving::start(&["--controller", "none"]);
+    let address = serving.address.clone();
+    serving.terminate();
+    serving.wait();
+    let output = tailwater(&["load", "--connect", &address, "--clients", "2", "--rate", "100"]);
+    let said = text(output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("0 of 2 clients") && said.contains("refused"), "{said}");
+}
+
+#[test]
+fn load_fails_with_its_result_when_the_server_does_not_stay() {
+    let serving = Serving::start(&["--controller", "none"]);
+    let flags =
+        ["--clients", "4", "--rate", "2000", "--mean", "100us", "--duration", "3s", "--json"];
+    let load = Command::new(TAILWATER)
+        .args(["load", "--connect", &serving.address])
+        .args(flags)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    let before = serving.cpu();
+    eventually("requests are served", || serving.cpu() > before + Duration::from_millis(50));
+    serving.terminate();
+    let output = load.wait_with_output().expect("it ends");
+    let said = text(output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("the server did not stay"), "{said}");
+    let result: Value = serde_json::from_slice(&output.stdout).expect("its result is told");
+    assert_eq!(result["runs"][0]["valid"], Value::Bool(false));
+}

@@ -32,6 +32,7 @@ fn fig1() -> Vec<Record> {
             end,
             end_slack: 500,
             flags: CallFlags::default(),
+            site: 0,
         })
     };
     let wait = Record::Wait(Wait {
@@ -44,6 +45,7 @@ fn fig1() -> Vec<Record> {
         holder: Some(ThreadId(1)),
         function: Some(FunctionId(1)),
         holder_function: Some(FunctionId(2)),
+        holder_site: 0,
         site: 0,
     });
     vec![
@@ -141,6 +143,7 @@ fn vague(function: u32, start: (u64, u32), end: (u64, u32), flags: u8) -> Call {
         end: end.0 * US,
         end_slack: end.1 * 1_000,
         flags: CallFlags(flags),
+        site: 0,
     }
 }
 

@@ -34,8 +34,33 @@ pub(crate) struct Context {
 /// One frame. Written by its thread.
 #[repr(C)]
 pub(crate) struct Entry {
-    pub(crate) desc: AtomicU64,
+    /// A descriptor and a place: see [`What`].
+    pub(crate) what: AtomicU64,
     pub(crate) generation: AtomicU64,
+}
+
+/// What a frame says beside its number, in one word.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct What {
+    /// Address of the descriptor of its function; zero for none.
+    pub(crate) desc: u64,
+    /// The low bits of the address at which its caller goes on.
+    pub(crate) site: u16,
+}
+
+/// Descriptors lie below this power of two.
+const SITE_SHIFT: u32 = 48;
+
+impl From<u64> for What {
+    fn from(word: u64) -> Self {
+        Self { desc: word & ((1 << SITE_SHIFT) - 1), site: (word >> SITE_SHIFT) as u16 }
+    }
+}
+
+impl What {
+    pub(crate) const fn to_word(self) -> u64 {
+        self.desc | (self.site as u64) << SITE_SHIFT
+    }
 }
 
 pub(crate) const ENTRY_BYTES: u64 = size_of::<Entry>() as u64;

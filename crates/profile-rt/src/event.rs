@@ -1,5 +1,6 @@
 //! What threads push into their rings, as words.
 
+use crate::abi::What;
 use crate::ring::Ring;
 use tailwater_profile::record::{MarkKind, Ticks, WaitKind};
 
@@ -17,7 +18,8 @@ pub(crate) struct Waited {
     /// The kernel's number of the thread that held the lock; zero when unknown.
     pub(crate) holder: u32,
     pub(crate) function: u64,
-    pub(crate) holder_function: u64,
+    /// The function in which the holder took the lock, and where it went on there.
+    pub(crate) held_in: What,
     pub(crate) site: u64,
 }
 
@@ -41,7 +43,7 @@ impl Event {
                 wait.end,
                 wait.released,
                 wait.function,
-                wait.holder_function,
+                wait.held_in.to_word(),
                 wait.site,
             ],
             Self::Mark { kind, request, at } => [MARK | kind as u64, request, at, 0, 0, 0, 0, 0],
@@ -61,7 +63,7 @@ impl Event {
 
     /// `None` when the words are no event.
     pub(crate) fn from_words(words: &[u64; WORDS]) -> Option<Self> {
-        let [tag, subject, at, end, released, function, holder_function, site] = *words;
+        let [tag, subject, at, end, released, function, held_in, site] = *words;
         if tag & MARK != 0 {
             return Some(Self::Mark { kind: mark_kind(tag as u8)?, request: subject, at });
         }
@@ -76,7 +78,7 @@ impl Event {
             released,
             holder,
             function,
-            holder_function,
+            held_in: What::from(held_in),
             site,
         };
         Some(Self::Wait(wait))
@@ -126,7 +128,7 @@ mod tests {
                 released: 4,
                 holder: u32::MAX,
                 function: 5,
-                holder_function: 6,
+                held_in: What { desc: 6, site: 0xfedc },
                 site: 7,
             };
             let mark = Event::Mark {

@@ -1,6 +1,6 @@
 //! The C functions: the public ones of `tailwater/profile.h`, and those that the C part calls.
 
-use crate::abi::Context;
+use crate::abi::{Context, What};
 use crate::event::{Waited, wait_kind};
 use std::ffi::{CStr, OsStr, c_char};
 use std::io;
@@ -142,7 +142,7 @@ extern "C" fn tw_rt_waited(
     end: u64,
     site: u64,
     holder: u32,
-    holder_function: u64,
+    held_in: u64,
 ) {
     let Some(kind) = wait_kind(kind as u8) else { return };
     let released = end;
@@ -155,7 +155,7 @@ extern "C" fn tw_rt_waited(
         released,
         holder,
         function,
-        holder_function,
+        held_in: What::from(held_in),
         site,
     });
 }

@@ -6,6 +6,7 @@ use crate::arena::{Arena, Slot};
 use crate::register;
 use crate::shim;
 use crate::stacks::Stack;
+use std::sync::MutexGuard;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 
 /// The stacks that go on in the child: its only thread's, and those of fibers.
@@ -15,6 +16,8 @@ pub(crate) struct Kept {
     /// The place of the thread, and of what it runs.
     own: Option<usize>,
     current: Option<usize>,
+    /// Until parent and child have gone on: the child may walk the modules.
+    _no_walk: Option<MutexGuard<'static, ()>>,
 }
 
 #[derive(Debug)]
@@ -38,7 +41,8 @@ impl Kept {
             is_fiber || Some(*index) == own
         };
         let places = (0..used).filter(goes_on).map(|index| Place::copy(arena, index)).collect();
-        Self { places, own, current: arena.index_of(shim::context()) }
+        let current = arena.index_of(shim::context());
+        Self { places, own, current, _no_walk: shim::stop_walks() }
     }
 
     /// Puts them into the same places of an empty arena.
@@ -60,7 +64,7 @@ impl Place {
         let depth = depth.min(u64::from(arena.frames_max())) as u32;
         let frame = |at| {
             let entry = arena.entry(index, at);
-            (entry.desc.load(Relaxed), entry.generation.load(Relaxed))
+            (entry.what.load(Relaxed), entry.generation.load(Relaxed))
         };
         Self {
             index,
@@ -74,9 +78,9 @@ impl Place {
 
     fn put(&self, arena: &Arena, own: Option<usize>) {
         let Slot { context, life, .. } = arena.slot(self.index);
-        for (at, (desc, generation)) in self.frames.iter().enumerate() {
+        for (at, (what, generation)) in self.frames.iter().enumerate() {
             let entry = arena.entry(self.index, at as u32);
-            entry.desc.store(*desc, Relaxed);
+            entry.what.store(*what, Relaxed);
             entry.generation.store(*generation, Relaxed);
         }
         context.generation.store(self.generation, Relaxed);
@@ -107,7 +111,7 @@ mod tests {
             arena.entry(index, 1).generation.store(39, Relaxed);
         }
         let places = [3, 5].map(|index| Place::copy(&arena, index));
-        let kept = Kept { places: places.into(), own: Some(3), current: Some(5) };
+        let kept = Kept { places: places.into(), own: Some(3), current: Some(5), _no_walk: None };
         assert!(arena.replace());
         kept.restore(&arena);
         for index in [3, 5] {

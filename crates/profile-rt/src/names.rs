@@ -69,6 +69,11 @@ impl Names {
         }
     }
 
+    /// Opens what it reads. For the thread that reads, first of all: a program that gives privileges away may not.
+    pub(crate) fn open(&self) {
+        let _ = self.memory();
+    }
+
     /// The function that the descriptor at `desc` described at the time `at`, and what to record of it
     /// when it is met for the first time. `None` for no descriptor.
     pub(crate) fn of(&mut self, desc: u64, at: Ticks) -> Option<(Known, Option<Function>)> {

@@ -77,6 +77,7 @@ impl<W: Write> Output<W> {
         from: &Receiver<Vec<Item>>,
         emptied: &SyncSender<Vec<Item>>,
     ) -> io::Result<()> {
+        self.names.open();
         self.look_for_modules();
         for nap in 1u32.. {
             let open = self.receive(from, emptied);
@@ -141,7 +142,8 @@ impl<W: Write> Output<W> {
 
     fn call(&mut self, thread: ThreadId, ended: Ended) {
         let seen_by = ended.start.to;
-        let Some(known) = self.function(ended.desc, seen_by).filter(|known| known.keeps) else {
+        let Some(known) = self.function(ended.what.desc, seen_by).filter(|known| known.keeps)
+        else {
             return;
         };
         let parent = self.function(ended.parent, seen_by).map(|known| known.id);
@@ -159,6 +161,7 @@ impl<W: Write> Output<W> {
             end: end.max(start),
             end_slack,
             flags: CallFlags(ended.flags),
+            site: ended.what.site,
         }));
     }
 
@@ -212,7 +215,7 @@ impl<W: Write> Output<W> {
 
     fn wait(&mut self, thread: ThreadId, waited: &Waited) {
         let function = self.function(waited.function, waited.start).map(|known| known.id);
-        let holder_function = self.function(waited.holder_function, waited.start);
+        let holder_function = self.function(waited.held_in.desc, waited.start);
         self.write(&Record::Wait(Wait {
             thread,
             kind: waited.kind,
@@ -223,6 +226,7 @@ impl<W: Write> Output<W> {
             holder: self.by_tid.get(&waited.holder).copied().filter(|_| waited.holder != 0),
             function,
             holder_function: holder_function.map(|known| known.id),
+            holder_site: waited.held_in.site,
             site: waited.site,
         }));
     }

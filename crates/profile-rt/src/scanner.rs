@@ -1,6 +1,6 @@
 //! The thread that looks: all the program's threads in turn, for as long as it records.
 
-use crate::abi::{ENDED, ENTRY_BYTES, LIVE};
+use crate::abi::{ENDED, ENTRY_BYTES, LIVE, What};
 use crate::arena::{Arena, Slot, THREADS_MAX};
 use crate::clock::ticks;
 use crate::scan::{
@@ -377,8 +377,8 @@ impl Probe for Eye {
 
     fn frame(&mut self, index: u32) -> Glimpse {
         let entry = self.arena.entry(self.slot, index);
-        let desc = entry.desc.load(Acquire);
-        Glimpse { desc, generation: entry.generation.load(Acquire) }
+        let what = What::from(entry.what.load(Acquire));
+        Glimpse { what, generation: entry.generation.load(Acquire) }
     }
 
     fn generation(&mut self, index: u32) -> u64 {
@@ -397,7 +397,7 @@ mod tests {
         let slot = arena.slot(0);
         for (depth, desc) in [(0, 32), (1, 64)] {
             let entry = arena.entry(0, depth);
-            entry.desc.store(desc, Relaxed);
+            entry.what.store(desc, Relaxed);
             entry.generation.store(u64::from(depth) + 1, Relaxed);
         }
         slot.context.generation.store(2, Relaxed);

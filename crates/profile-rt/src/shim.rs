@@ -3,6 +3,8 @@
 use crate::abi::Context;
 use std::ffi::{c_char, c_void};
 use std::ops::Range;
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
+use std::time::Duration;
 use tailwater_profile::record::Module;
 
 /// May this thread be registered?
@@ -191,8 +193,25 @@ pub(crate) fn keeping_errno<R>(work: impl FnOnce() -> R) -> R {
     result
 }
 
+/// Taken for each walk of the modules, in which the dynamic linker has a lock that a fork would leave taken in the child.
+static WALKING: Mutex<()> = Mutex::new(());
+
+/// No thread of ours walks the modules while this is held. `None`: one did for all of a tenth of a second, as where the
+/// calling thread itself has the dynamic linker's lock.
+pub(crate) fn stop_walks() -> Option<MutexGuard<'static, ()>> {
+    (0..1000).find_map(|_| match WALKING.try_lock() {
+        Ok(guard) => Some(guard),
+        Err(TryLockError::Poisoned(guard)) => Some(guard.into_inner()),
+        Err(TryLockError::WouldBlock) => {
+            std::thread::sleep(Duration::from_micros(100));
+            None
+        }
+    })
+}
+
 /// The program and its libraries as they are mapped now.
 pub(crate) fn modules() -> Vec<Module> {
+    let _walking = WALKING.lock().unwrap_or_else(PoisonError::into_inner);
     extern "C" fn each(to: *mut c_void, found: *const Found) {
         // SAFETY: both point at what lives during the walk, and the walk is the only user.
         let (to, found) = unsafe { (&mut *to.cast::<Vec<Module>>(), &*found) };

@@ -10,7 +10,7 @@
 //! Runs in the middle of any code, signal handlers and allocators included: it neither allocates nor waits, and
 //! the thread's context is nobody's meanwhile.
 
-use crate::abi::{Context, LIVE};
+use crate::abi::{Context, LIVE, What};
 use crate::arena::Arena;
 use crate::clock::ticks;
 use crate::unwind::{callers, function_with};
@@ -138,7 +138,7 @@ fn is_alive(arena: &Arena, index: usize, stack: u64) -> Result<(), u64> {
     }
     let is_empty = context.position.load(Relaxed) == context.base.load(Relaxed);
     // The descriptor may be of a library that was closed; then no caller is of it.
-    let desc = arena.entry(index, 0).desc.load(Relaxed);
+    let What { desc, .. } = What::from(arena.entry(index, 0).what.load(Relaxed));
     let bottom = if is_empty { None } else { shim::word_at(desc) };
     let (mut is_there, mut last) = (false, stack + 1);
     callers(stack, |low, code| {

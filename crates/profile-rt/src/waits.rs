@@ -1,6 +1,6 @@
 //! Waits for locks, as the wrappers in C report them.
 
-use crate::abi::Context;
+use crate::abi::{Context, What};
 use crate::arena::{Arena, PENDING_MAX, Slot};
 use crate::event::{Event, Waited};
 use crate::{clock, register, shim};
@@ -45,7 +45,7 @@ pub(crate) fn released(object: u64) {
 /// Functions of waits whose lock is still held, and of some that were told already.
 pub(crate) fn pending_functions(slot: &Slot) -> impl Iterator<Item = u64> {
     let waits = (0..PENDING_MAX).filter_map(|at| load(slot, at));
-    waits.flat_map(|wait| [wait.function, wait.holder_function])
+    waits.flat_map(|wait| [wait.function, wait.held_in.desc])
 }
 
 fn push(arena: &Arena, index: usize, wait: Waited) {
@@ -74,7 +74,9 @@ fn innermost(arena: &Arena, index: usize) -> u64 {
     let Context { position, base, .. } = &arena.slot(index).context;
     let depth = position.load(Relaxed).saturating_sub(base.load(Relaxed)) / crate::abi::ENTRY_BYTES;
     match u32::try_from(depth).ok().and_then(|depth| depth.checked_sub(1)) {
-        Some(top) if top <= arena.frames_max() => arena.entry(index, top).desc.load(Relaxed),
+        Some(top) if top <= arena.frames_max() => {
+            What::from(arena.entry(index, top).what.load(Relaxed)).desc
+        }
         _ => 0,
     }
 }

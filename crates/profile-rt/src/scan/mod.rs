@@ -18,6 +18,7 @@ pub(crate) use pace::{Costs, Pace, WHOLE};
 pub(crate) use thread::ThreadScan;
 pub(crate) use watch::Watch;
 
+use crate::abi::What;
 use tailwater_profile::record::Ticks;
 
 /// Frames beyond this depth are not followed; they count as lost.
@@ -47,7 +48,7 @@ pub(crate) struct Head {
 /// What stood in a frame; the two may belong to different frames.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Glimpse {
-    pub(crate) desc: u64,
+    pub(crate) what: What,
     pub(crate) generation: u64,
 }
 
@@ -74,7 +75,7 @@ impl Window {
 /// A call that is over, as the scanner knows it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Ended {
-    pub(crate) desc: u64,
+    pub(crate) what: What,
     /// The descriptor of the frame below; zero for the lowest.
     pub(crate) parent: u64,
     pub(crate) depth: u32,

@@ -3,6 +3,7 @@
 
 use super::pace::{Costs, Pace, WHOLE};
 use super::{Ended, Gaps, Glimpse, Head, Probe, Watch, Window};
+use crate::abi::What;
 use proptest::prelude::*;
 use std::collections::HashMap;
 use tailwater_profile::record::{CallFlags, Ticks};
@@ -45,6 +46,11 @@ enum Step {
     Rest {
         work: u32,
     },
+}
+
+/// Each function is called from one place here.
+fn what_of(desc: u64) -> What {
+    What { desc, site: (desc as u16).wrapping_mul(0x1234) }
 }
 
 fn step() -> impl Strategy<Value = Step> {
@@ -129,7 +135,7 @@ struct Eye<'a> {
 
 impl<'a> Eye<'a> {
     fn new(world: &'a World, delays: &'a [u16]) -> Self {
-        let frames = vec![Glimpse { desc: 0, generation: 0 }; 4096];
+        let frames = vec![Glimpse { what: What::default(), generation: 0 }; 4096];
         let delays = delays.iter().cycle();
         Self { world, next: 0, time: 900, head: Head::default(), frames, delays }
     }
@@ -142,7 +148,7 @@ impl<'a> Eye<'a> {
         {
             match *store {
                 Store::Counter(generation) => self.head.generation = generation,
-                Store::Desc(depth, desc) => self.frames[depth].desc = desc,
+                Store::Desc(depth, desc) => self.frames[depth].what = what_of(desc),
                 Store::Generation(depth, generation) => self.frames[depth].generation = generation,
                 Store::Depth(depth) => self.head.depth = depth,
             }
@@ -166,9 +172,9 @@ impl Probe for Eye<'_> {
 
     fn frame(&mut self, index: u32) -> Glimpse {
         self.load();
-        let desc = self.frames[index as usize].desc;
+        let what = self.frames[index as usize].what;
         self.load();
-        Glimpse { desc, generation: self.frames[index as usize].generation }
+        Glimpse { what, generation: self.frames[index as usize].generation }
     }
 
     fn generation(&mut self, index: u32) -> u64 {
@@ -211,7 +217,8 @@ fn check(world: &World, told: &[Ended]) {
         let truth = world.truth.get(&call.generation).expect("a call that took place");
         assert!(seen.insert(call.generation), "told twice: {call:?}");
         let fact = (truth.desc, truth.parent, truth.depth);
-        assert_eq!((call.desc, call.parent, call.depth), fact, "{call:?} was {truth:?}");
+        assert_eq!((call.what.desc, call.parent, call.depth), fact, "{call:?} was {truth:?}");
+        assert_eq!(call.what, what_of(truth.desc), "the place goes with the function");
         let Window { from, to } = call.start;
         let before = call.flags & CallFlags::STARTED_BEFORE != 0;
         let right = before || (from <= truth.start && truth.start <= to);
@@ -282,7 +289,7 @@ fn a_scanner_that_sleeps_flags_what_it_missed() {
     let told = scan(&world, &delays, &PACE, DAWN);
     check(&world, &told);
     let flags: HashMap<u64, bool> =
-        told.iter().map(|call| (call.desc, call.flags & CallFlags::GAP != 0)).collect();
+        told.iter().map(|call| (call.what.desc, call.flags & CallFlags::GAP != 0)).collect();
     assert_eq!(flags, HashMap::from([(1, false), (2, true), (3, true)]));
 }
 
@@ -297,7 +304,7 @@ fn exact_times_of_a_quiet_program() {
     let world = World::of(&script);
     let told = scan(&world, &[1], &PACE, DAWN);
     check(&world, &told);
-    let calls: Vec<_> = told.iter().map(|c| (c.desc, c.parent, c.depth, c.flags)).collect();
+    let calls: Vec<_> = told.iter().map(|c| (c.what.desc, c.parent, c.depth, c.flags)).collect();
     assert_eq!(calls, [(2, 1, 1, 0), (1, 0, 0, 0)]);
     assert!(told.iter().all(|c| c.start.to - c.start.from < 40 && c.end.to - c.end.from < 40));
 }

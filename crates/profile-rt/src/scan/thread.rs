@@ -14,6 +14,7 @@
 use super::looks::Counts;
 use super::timeline::Timeline;
 use super::{DEPTH_MAX, Ended, Gaps, Glimpse, Head, Probe, Window};
+use crate::abi::What;
 use tailwater_profile::record::{CallFlags, Looks, ThreadId, Ticks};
 
 /// Unknown frames that one walk reads, from the lowest up: a very deep stack is learnt in pieces, so
@@ -49,7 +50,7 @@ pub(crate) struct ThreadScan {
 
 #[derive(Clone, Copy, Debug)]
 struct Frame {
-    desc: u64,
+    what: What,
     generation: u64,
     start: Window,
     flags: u8,
@@ -202,7 +203,7 @@ impl ThreadScan {
 
     /// Of the calls that are under way, as far as is known: their functions.
     pub(crate) fn descs(&self) -> impl Iterator<Item = u64> {
-        self.frames.iter().map(|frame| frame.desc)
+        self.frames.iter().map(|frame| frame.what.desc)
     }
 
     /// The thread went at `at`, and left `last` behind.
@@ -286,7 +287,7 @@ impl ThreadScan {
         let mut sound = 0;
         for (index, glimpse) in self.read.iter().rev() {
             let plausible = *index < first.depth
-                && glimpse.desc != 0
+                && glimpse.what.desc != 0
                 && glimpse.generation > below
                 && glimpse.generation <= first.generation;
             let certain =
@@ -309,7 +310,7 @@ impl ThreadScan {
             0 => known.checked_sub(1).map(|top| self.frames[top].generation),
             _ => above(sound).map(|glimpse| glimpse.generation),
         };
-        next.desc != 0 && below.is_some_and(|below| next.generation <= below)
+        next.what.desc != 0 && below.is_some_and(|below| next.generation <= below)
     }
 
     /// Takes the sound entries in the place of what was above the known frames.
@@ -340,15 +341,15 @@ impl ThreadScan {
     }
 
     fn frame(&mut self, glimpse: Glimpse, seen: Ticks, gaps: &Gaps) -> Frame {
-        let Glimpse { desc, generation } = glimpse;
+        let Glimpse { what, generation } = glimpse;
         if generation <= self.first_generation {
             let flags = CallFlags::STARTED_BEFORE;
-            return Frame { desc, generation, start: self.began, flags };
+            return Frame { what, generation, start: self.began, flags };
         }
         self.found += 1;
         let start = self.timeline.start_of(generation).unwrap_or(Window::new(self.alive, seen));
         let flags = if gaps.touch(start) { CallFlags::GAP } else { 0 };
-        Frame { desc, generation, start, flags }
+        Frame { what, generation, start, flags }
     }
 
     /// Frames from `depth` up have ended after `alive` and by `by`.
@@ -361,14 +362,14 @@ impl ThreadScan {
     }
 
     fn pop(&mut self, end: Window) -> Option<Ended> {
-        let Frame { desc, generation, start, mut flags } = self.frames.pop()?;
+        let Frame { what, generation, start, mut flags } = self.frames.pop()?;
         let depth = self.frames.len();
         if depth >= self.torn_from {
             flags |= CallFlags::SALVAGED;
         }
         // Nothing ends before it starts.
         let end = Window { from: end.from.max(start.from), to: end.to.max(start.from) };
-        let parent = self.frames.last().map_or(0, |frame| frame.desc);
-        Some(Ended { desc, parent, depth: depth as u32, generation, start, end, flags })
+        let parent = self.frames.last().map_or(0, |frame| frame.what.desc);
+        Some(Ended { what, parent, depth: depth as u32, generation, start, end, flags })
     }
 }

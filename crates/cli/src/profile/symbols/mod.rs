@@ -1,10 +1,13 @@
 //! Lines and variables for addresses of the recorded process, from the files it had mapped.
 
+mod calls;
+
+use calls::Calls;
 use object::{Object as _, ObjectSymbol as _, SymbolKind};
 use std::collections::BTreeMap;
 use std::path::Path;
 use tailwater_profile::names::{Names, clipped, demangled};
-use tailwater_profile::record::Module;
+use tailwater_profile::record::{Module, Place};
 
 /// Larger files are not read.
 const FILE_MAX: u64 = 4 << 30;
@@ -24,6 +27,7 @@ struct Program {
     lines: Option<addr2line::Loader>,
     /// Address, size and name of its variables, by address.
     variables: Vec<(u64, u64, String)>,
+    calls: Calls,
 }
 
 impl<'a> Symbols<'a> {
@@ -55,6 +59,15 @@ impl<'a> Symbols<'a> {
             [] => Some(format!("{file}:{line}")),
             names => Some(format!("{file}:{line}, inlined {}", names.join(", "))),
         }
+    }
+
+    /// The same of a place in a function; `None` also where the function has no such place: the call came from other
+    /// code that it had called.
+    pub(super) fn line_in(&mut self, place: Place) -> Option<String> {
+        let (program, bias) = self.program(place.function)?;
+        let start = place.function.wrapping_sub(bias);
+        let at = program.calls.returning_to(start, place.site.wrapping_sub(bias as u16))?;
+        self.line(at.wrapping_add(bias))
     }
 
     /// The variable at an address, with the offset in it.
@@ -106,7 +119,8 @@ impl<'a> Symbols<'a> {
             })
             .collect();
         variables.sort_unstable();
-        Some(Program { lines: addr2line::Loader::new(path).ok(), variables })
+        let calls = Calls::of(path, &file);
+        Some(Program { lines: addr2line::Loader::new(path).ok(), variables, calls })
     }
 }
 

@@ -223,7 +223,12 @@ pub(crate) fn forked() {
         kept.restore(&arena);
     }
     // A fork in the middle of start or stop leaves the lock taken for ever.
-    let asked = RUNNING.try_lock().ok().and_then(|running| Some(running.as_ref()?.asked.clone()));
+    let asked = RUNNING.try_lock().ok().and_then(|running| {
+        let parents = running.as_ref()?;
+        // Or the parent's trace would count as being written for as long as this process lives.
+        parents.programs.close();
+        Some(parents.asked.clone())
+    });
     if let (true, Some((path, settings))) = (is_recorded, asked) {
         child::record_later(path, settings);
     }

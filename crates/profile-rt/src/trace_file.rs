@@ -38,7 +38,11 @@ pub(crate) fn create(path: &Path, pid: u32) -> io::Result<File> {
             _ => break,
         }
     }
-    Ok(File::from(fcntl_dupfd_cloexec(result?, NUMBER_MIN)?))
+    let file = File::from(fcntl_dupfd_cloexec(result?, NUMBER_MIN)?);
+    // For as long as this process writes it, `tailwater profile record` replaces no such file. Some file systems have
+    // no locks.
+    let _ = file.try_lock();
+    Ok(file)
 }
 
 /// The program's own descriptor of a trace.

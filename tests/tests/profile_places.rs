@@ -50,11 +50,13 @@ fn the_time_of_a_function_is_told_by_the_lines_that_call() {
     let report = in_time(40, |calls| {
         succeeds(record_program(&folder, &program).arg(calls));
         let report = json(&trace, &["report", "--callees", "--by-line", "--limit", "0"]);
+        // A machine may be too busy for the scanner to look in time; then there is more to look at.
         let has = |name| function(&report, name).is_some();
-        let all = ["handle", "sorts", "compare", "nest_outer", "waits", "maintain"];
-        let places = function(&report, "handle")
-            .map_or(0, |it| it["callees"].as_array().map_or(0, Vec::len));
-        (all.into_iter().all(has) && places == 3).then_some(report)
+        let all = ["handle", "sorts", "compare", "nest_outer", "nest_inner", "waits", "maintain"];
+        let calls = function(&report, "handle").and_then(|it| it["callees"].as_array());
+        let was_held = report["locks"].as_array().is_some_and(|locks| !locks.is_empty());
+        let is_seen = all.into_iter().all(has) && calls.is_some_and(|calls| calls.len() == 3);
+        (is_seen && was_held).then_some(report)
     });
     the_slow_line_comes_first(&report);
     what_a_library_called_has_no_line(&report);
@@ -110,19 +112,18 @@ fn requests_name_the_lines(trace: &Path) {
 /// `nest_outer` takes 30 ms, with itself and `nest_inner` within.
 fn a_set_counts_each_moment_once(trace: &Path) {
     let report = json(trace, &["report", "--function", "nest_*", "--sort", "total"]);
-    let outer = function(&report, "nest_outer").expect("it was seen");
-    assert_eq!((&outer["count"], &report["together"]["calls"]), (&2.into(), &1.into()));
-    assert_eq!(
-        (&report["together"]["functions"], &report["together"]["nested"]),
-        (&2.into(), &2.into())
-    );
-    let total = &report["together"]["total"];
-    assert!(ns(total, "high_ns") >= 30_000_000, "{total}");
-    assert!(ns(total, "low_ns") <= ns(&outer["max"], "high_ns"), "one call is around all");
-    assert!(
-        ns(&outer["total"], "low_ns") > ns(total, "low_ns"),
-        "the inner one counts twice there"
-    );
+    let [outer, inner] =
+        ["nest_outer", "nest_inner"].map(|name| function(&report, name).expect("seen"));
+    let together = &report["together"];
+    let number = |value: &Value| value.as_u64().expect("a number");
+    let (calls, nested) = (number(&together["calls"]), number(&together["nested"]));
+    let counted = |row: &Value| number(&row["count"]) + number(&row["left_out"]);
+    assert_eq!(counted(outer) + counted(inner), calls + nested, "each call once: {together}");
+    assert!(nested > 0 && number(&together["functions"]) == 2, "{together}");
+    assert!(ns(&together["total"], "high_ns") >= 30_000_000 * calls, "{together}");
+    let alone = ["low_ns", "high_ns"].map(|which| ns(&outer["total"], which));
+    let total = ["low_ns", "high_ns"].map(|which| ns(&together["total"], which));
+    assert!(total[0] <= alone[0] && total[1] < alone[1], "the inner ones count twice in {outer}");
     let table = tailwater(trace, &["report", "--function", "nest_*", "--sort", "self"]);
     assert!(table.contains("Together, 2 functions took "), "{table}");
 }

@@ -8,6 +8,7 @@ mod files;
 mod layers;
 mod map;
 mod names;
+mod rooms;
 mod safety;
 
 use crate::Result;
@@ -40,6 +41,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("controllers are named in their folders alone", names::stay_in_their_folders),
     ("scenarios say what they show", documents::scenarios_say_why),
     ("scenarios are mentioned to users", documents::scenarios_are_mentioned),
+    ("rooms use those before them", rooms::depend_upwards),
 ];
 
 /// `cargo xtask tidy`.

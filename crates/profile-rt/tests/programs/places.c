@@ -8,6 +8,8 @@
 #include <time.h>
 
 #define APART __attribute__((noinline))
+/* Or what comes before it were a tail call, in which the caller has no frame. */
+#define STAY __asm__ volatile("")
 
 static int64_t now_us(void) {
     struct timespec now;
@@ -30,6 +32,7 @@ APART static void handle(unsigned n) {
     if (n % 20 == 0)
         slow_path(); /* the slow call */
     busy(50); /* the last call */
+    STAY;
 }
 
 /* Called by the C library, on behalf of what sorts. */
@@ -42,25 +45,32 @@ APART static void sorts(void) {
     int numbers[] = {4, 1, 3, 2};
     qsort(numbers, 4, sizeof *numbers, compare);
     busy(300); /* after the sort */
+    STAY;
 }
 
 /* One in another, and both in a third: 30 ms, to be counted once. */
-APART static void nest_inner(void) { busy(10000); }
+APART static void nest_inner(void) {
+    busy(10000);
+    STAY;
+}
+
 APART static void nest_outer(int deeper) {
     busy(10000);
     if (deeper)
         nest_outer(0);
     else
         nest_inner();
-    busy(0);
+    STAY;
 }
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static atomic_int is_held;
+static atomic_int is_held, is_waiting;
 
 static inline __attribute__((always_inline)) void audit(void) {
     pthread_mutex_lock(&lock); /* the holder's lock */
     atomic_store(&is_held, 1);
+    while (!atomic_load(&is_waiting))
+        busy(10);
     busy(20000);
     pthread_mutex_unlock(&lock);
 }
@@ -68,7 +78,7 @@ static inline __attribute__((always_inline)) void audit(void) {
 APART static void maintain(void) {
     busy(100);
     audit();
-    busy(100);
+    STAY;
 }
 
 static void *maintainer(void *unused) {
@@ -77,24 +87,34 @@ static void *maintainer(void *unused) {
     return NULL;
 }
 
-APART static void waits(void) {
+APART static void waits(unsigned request) {
     while (!atomic_load(&is_held))
         busy(10);
-    tw_req_start(1);
+    tw_req_start(request);
+    atomic_store(&is_waiting, 1);
     pthread_mutex_lock(&lock);
     pthread_mutex_unlock(&lock);
     busy(5000); /* in the request */
-    tw_req_end(1);
+    tw_req_end(request);
+}
+
+static void meet(unsigned request) {
+    pthread_t thread;
+    atomic_store(&is_held, 0);
+    atomic_store(&is_waiting, 0);
+    pthread_create(&thread, NULL, maintainer, NULL);
+    waits(request);
+    pthread_join(thread, NULL);
 }
 
 int main(int count, char **words) {
-    for (unsigned n = 0, last = count > 1 ? (unsigned)atoi(words[1]) : 0; n < last; n++)
+    for (unsigned n = 1, last = count > 1 ? (unsigned)atoi(words[1]) : 0; n <= last; n++) {
         handle(n);
-    sorts();
-    nest_outer(1);
-    pthread_t thread;
-    pthread_create(&thread, NULL, maintainer, NULL);
-    waits();
-    pthread_join(thread, NULL);
+        if (n % 40 == 0) {
+            sorts();
+            nest_outer(1);
+            meet(n);
+        }
+    }
     return 0;
 }

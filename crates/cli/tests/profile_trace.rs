@@ -190,6 +190,23 @@ fn the_report_does_not_leave_out_the_tail() {
 }
 
 #[test]
+fn sums_stand_in_the_place_of_quantiles_where_it_is_sorted_by_one() {
+    let path = trace("sums.trace", &shared_core(), 0);
+    let flags = ["--sort", "total", "--function", "request", "--function", "planted*"];
+    let text = told(&profile("report", &path, &flags));
+    let heads = text.lines().find(|line| line.starts_with("function ")).expect("a table");
+    let heads: Vec<&str> = heads.split_whitespace().collect();
+    assert_eq!(heads, ["function", "calls", "mean", "in", "all", "self", "max", "open"]);
+    // 199 of 20 µs and one of 71.7 to 84.3 ms; of one more nothing is known but that it ended.
+    assert!(text.contains("75.7–88.3 ms"), "{text}");
+    assert!(
+        text.contains("Together, 2 functions took ") && text.contains("in 202 calls."),
+        "{text}"
+    );
+    assert!(!text.contains("event_loop"), "{text}");
+}
+
+#[test]
 fn what_is_no_trace_is_refused_with_what_to_do() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml");
     let output = profile("report", &path, &[]);

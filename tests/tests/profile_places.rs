@@ -65,6 +65,16 @@ fn the_time_of_a_function_is_told_by_the_lines_that_call() {
     a_set_counts_each_moment_once(&trace);
 }
 
+/// The sanitizer ends a program by 66 in which it found a race, or a thread that nobody joined.
+#[test]
+fn a_sanitizer_of_races_finds_none_in_what_is_recorded() {
+    let _alone = alone();
+    let folder = folder("places-races");
+    let program = folder.join("places");
+    tools().compiled("CC", "-g -pthread -fsanitize=thread", "places.c", &program);
+    succeeds(record_program(&folder, &program).arg("40"));
+}
+
 fn the_slow_line_comes_first(report: &Value) {
     let handle = function(report, "handle").expect("it was seen");
     let callees = handle["callees"].as_array().expect("a list");

@@ -12,7 +12,7 @@ pub(crate) fn start<T: Send + 'static>(
 ) -> io::Result<JoinHandle<T>> {
     let work = || {
         shim::set_stage(Stage::Denied);
-        work()
+        shim::hidden(work)
     };
     shim::without_signals(|| std::thread::Builder::new().name(name.into()).spawn(work))
 }

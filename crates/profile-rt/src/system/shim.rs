@@ -45,6 +45,7 @@ unsafe extern "C" {
     safe fn tw_shim_main_stack() -> u64;
     fn tw_shim_ask_for_mapping(maps: i32, address: u64, bounds: *mut u64) -> i32;
     safe fn tw_shim_watch_ends();
+    safe fn tw_shim_hide(begins: u32);
     safe fn tw_shim_keep_open(number: i32);
     fn tw_shim_switch(fiber: *const Context);
     safe fn tw_shim_own() -> *const Context;
@@ -168,6 +169,19 @@ pub(crate) fn watch_ends() {
 /// Has the calling thread keep one descriptor open, in a table of its own.
 pub(crate) fn keep_open(number: i32) {
     tw_shim_keep_open(number);
+}
+
+/// Runs `work` in the calling thread without a sanitizer that looks for races in what it allocates.
+pub(crate) fn hidden<R>(work: impl FnOnce() -> R) -> R {
+    struct Hidden;
+    impl Drop for Hidden {
+        fn drop(&mut self) {
+            tw_shim_hide(0);
+        }
+    }
+    tw_shim_hide(1);
+    let _hidden = Hidden;
+    work()
 }
 
 /// Runs `work` with every signal blocked: threads that it starts inherit that.

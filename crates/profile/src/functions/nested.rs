@@ -10,8 +10,8 @@ const ENTRIES_MAX: usize = 64;
 ///
 /// A thread's calls come when they end, so one comes after those within it. When a call ends, all that came with a
 /// later generation began and ended within it: from then on they have their callers in common, and are one entry.
-/// Calls of the same depth have them in common, too, unless the end of another between them was not told of. So
-/// beyond the bound they become one entry.
+/// A call has them in common, too, with those before it that were as deep or deeper, unless the end of another between
+/// them was not told of. So beyond the bound they become one entry, and depths grow from entry to entry.
 #[derive(Default)]
 pub(super) struct Nested {
     open: Vec<Entry>,
@@ -45,24 +45,24 @@ impl Nested {
     /// and no longer count.
     pub(super) fn ended(&mut self, call: &Call, time: Option<Interval>) -> u64 {
         let mut within = Sum::default();
-        while let Some(last) = self.open.pop_if(|last| last.depth > call.depth) {
-            if last.generation > call.generation {
-                within.add(last.sum);
-            } else {
-                // The call around it was not told of, and was over by then.
-                self.settled.add(last.sum);
-            }
+        while let Some(last) = self.open.pop_if(|last| last.generation > call.generation) {
+            within.add(last.sum);
         }
         let (sum, swallowed) = match time {
             Some(time) => (Sum { calls: 1, time }, within.calls),
             None => (within, 0),
         };
         if call.depth == 0 {
+            // What is left came before it, on an empty stack.
+            self.open.drain(..).for_each(|entry| self.settled.add(entry.sum));
             self.settled.add(sum);
         } else if sum.calls > 0 {
             let is_full = self.open.len() >= ENTRIES_MAX;
-            match self.open.last_mut().filter(|last| is_full && last.depth == call.depth) {
-                Some(last) => last.sum.add(sum),
+            match self.open.last_mut().filter(|last| is_full && last.depth >= call.depth) {
+                Some(last) => {
+                    last.depth = call.depth;
+                    last.sum.add(sum);
+                }
                 None => {
                     let (depth, generation) = (call.depth, call.generation);
                     self.open.push(Entry { depth, generation, sum });

@@ -195,7 +195,7 @@ mod tests {
         let lines: Vec<String> = sites.filter_map(|site| symbols.line(site)).collect();
         let with = lines.iter().find(|line| line.contains("tailwater_test_inlined"));
         let (place, _) = with.expect("in the debug information").split_once(", inlined ").unwrap();
-        assert!(place.contains("symbols.rs:"), "{place}");
+        assert!(place.contains("symbols/mod.rs:"), "{place}");
         assert!(lines.iter().any(|line| !line.contains("inlined ")), "{lines:?}");
     }
 

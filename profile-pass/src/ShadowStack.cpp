@@ -30,7 +30,7 @@ bool wantsFibers() { return isSet("TAILWATER_PROFILE_FIBERS"); }
 
 // Offsets in struct tw_context and struct tw_entry.
 constexpr uint64_t ContextGeneration = 8, ContextLimit = 16, ContextLow = 40, ContextExtent = 48;
-constexpr uint64_t EntryGeneration = 8, EntrySize = 16;
+constexpr uint64_t EntryGeneration = 8, EntrySize = 16, SiteShift = 48;
 
 /// Initial-exec works everywhere; local-exec saves an instruction and a load, and needs a runtime
 /// that is linked into the executable.
@@ -99,6 +99,7 @@ private:
     return B.CreatePtrToInt(Address, Word);
   }
   void push(IRBuilder<> &B, Value *Context);
+  Value *what(IRBuilder<> &B);
 
   Value *next(IRBuilder<> &B) { return B.CreateAdd(Position, B.getInt64(EntrySize)); }
   Value *loadContext(IRBuilder<> &B) {
@@ -187,9 +188,17 @@ void FrameBuilder::push(IRBuilder<> &B, Value *Context) {
   Value *Generation = B.CreateAdd(load(B, Context, ContextGeneration), B.getInt64(1));
   store(B, Generation, Context, ContextGeneration);
   Value *Entry = B.CreateIntToPtr(Position, B.getPtrTy());
-  store(B, describe(F), Entry, 0);
+  store(B, what(B), Entry, 0);
   store(B, Generation, Entry, EntryGeneration);
   store(B, next(B), Context, 0);
+}
+
+/// The descriptor, and in the bits that no address has the low ones of the place that called. One word, so that
+/// a scanner never sees one call's function with another's place.
+Value *FrameBuilder::what(IRBuilder<> &B) {
+  Value *Return = B.CreateIntrinsic(Intrinsic::returnaddress, {}, {B.getInt32(0)});
+  Value *Site = B.CreateShl(B.CreatePtrToInt(Return, Word), B.getInt64(SiteShift));
+  return B.CreateOr(Site, B.CreatePtrToInt(describe(F), Word));
 }
 
 Value *FrameBuilder::needsSlowPath(IRBuilder<> &B, Value *Context, Value *Position) {

@@ -18,7 +18,7 @@ SKIP NOINLINE inline long depth() {
 
 /// The descriptor of the frame \p above frames above the innermost one.
 SKIP NOINLINE inline const tw_desc *frame(long above) {
-    return reinterpret_cast<tw_entry *>(tw_profile_context->position)[-1 - above].desc;
+    return tw_desc_of(reinterpret_cast<tw_entry *>(tw_profile_context->position)[-1 - above].what);
 }
 
 inline long failures;

@@ -22,7 +22,8 @@ const TOOLCHAIN_FILE: &str = "profile-pass/tailwater.cmake";
 const LIBRARY: &str = "crates/profile-rt/src/shim/library.c";
 /// What the runtime offers to a program; all else of it is hidden, so that a Rust program's own
 /// standard library does not meet the runtime's.
-const EXPORTS: &[&str] = &["tw_", "pthread_", "_exit", "_Exit", "sigaction", "signal"];
+const EXPORTS: &[&str] =
+    &["tw_", "pthread_", "_exit", "_Exit", "sigaction", "signal", "__sysv_signal"];
 
 /// `cargo xtask pass [--plugin]`. With `--plugin`, the plugin alone.
 pub(crate) fn main(root: &Path, args: &[String]) -> Result {

@@ -32,6 +32,7 @@ fn fig1() -> Vec<Record> {
             end,
             end_slack: 500,
             flags: CallFlags::default(),
+            site: 0,
         })
     };
     let wait = Record::Wait(Wait {
@@ -44,6 +45,7 @@ fn fig1() -> Vec<Record> {
         holder: Some(ThreadId(1)),
         function: Some(FunctionId(1)),
         holder_function: Some(FunctionId(2)),
+        holder_site: 0,
         site: 0,
     });
     vec![
@@ -141,6 +143,7 @@ fn vague(function: u32, start: (u64, u32), end: (u64, u32), flags: u8) -> Call {
         end: end.0 * US,
         end_slack: end.1 * 1_000,
         flags: CallFlags(flags),
+        site: 0,
     }
 }
 
@@ -184,6 +187,23 @@ fn the_report_does_not_leave_out_the_tail() {
     }
     assert!(rows[1].contains("20.0 µs"), "its median:\n{text}");
     assert!(text.contains("nothing is known: 1, the longest at most 4.30 s"), "{text}");
+}
+
+#[test]
+fn sums_stand_in_the_place_of_quantiles_where_it_is_sorted_by_one() {
+    let path = trace("sums.trace", &shared_core(), 0);
+    let flags = ["--sort", "total", "--function", "request", "--function", "planted*"];
+    let text = told(&profile("report", &path, &flags));
+    let heads = text.lines().find(|line| line.starts_with("function ")).expect("a table");
+    let heads: Vec<&str> = heads.split_whitespace().collect();
+    assert_eq!(heads, ["function", "calls", "mean", "in", "all", "self", "max", "open"]);
+    // 199 of 20 µs and one of 71.7 to 84.3 ms; of one more nothing is known but that it ended.
+    assert!(text.contains("75.7–88.3 ms"), "{text}");
+    assert!(
+        text.contains("Together, 2 functions took ") && text.contains("in 202 calls."),
+        "{text}"
+    );
+    assert!(!text.contains("event_loop"), "{text}");
 }
 
 #[test]

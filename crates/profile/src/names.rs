@@ -1,7 +1,7 @@
 //! What functions and threads are called.
 
 use crate::hash::Map;
-use crate::record::{Function, FunctionId, Module, Record, Thread, ThreadId};
+use crate::record::{Function, FunctionId, Module, Place, Record, Thread, ThreadId};
 use std::collections::{HashMap, HashSet};
 
 /// Bytes of text kept in all; names beyond are forgotten.
@@ -41,6 +41,13 @@ impl Names {
     pub fn of(&self, id: FunctionId) -> String {
         self.function(id)
             .map_or_else(|| format!("function#{}", id.0), |function| demangled(&function.name))
+    }
+
+    /// The place in a function that these low bits are of; `None` where either is unknown.
+    #[must_use]
+    pub fn place(&self, id: Option<FunctionId>, site: u16) -> Option<Place> {
+        let function = self.function(id?)?.address;
+        (site != 0 && function != 0).then_some(Place { function, site })
     }
 
     /// What to call a thread: its name and the kernel's number.

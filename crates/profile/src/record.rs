@@ -111,6 +111,9 @@ pub struct Call {
     pub end_slack: u32,
     /// See [`CallFlags`].
     pub flags: CallFlags,
+    /// The low 16 bits of the return address: where `parent` goes on, unless other code lies between the two.
+    /// Zero when unknown.
+    pub site: u16,
 }
 
 /// What is special about a call, as bits.
@@ -132,6 +135,15 @@ impl CallFlags {
     pub const fn has(self, bit: u8) -> bool {
         self.0 & bit != 0
     }
+}
+
+/// Where a function goes on after a call.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Place {
+    /// Address of the function's first instruction in the recorded process.
+    pub function: u64,
+    /// The low 16 bits of the address after the call.
+    pub site: u16,
 }
 
 /// What was waited for.
@@ -171,6 +183,8 @@ pub struct Wait {
     pub function: Option<FunctionId>,
     /// The innermost instrumented function of the holder when it took the lock, where known.
     pub holder_function: Option<FunctionId>,
+    /// The low 16 bits of the address at which that function went on with the lock; zero when unknown.
+    pub holder_site: u16,
     /// Return address of the wait in the recorded process; zero when unknown.
     pub site: u64,
 }

@@ -22,6 +22,7 @@ fn records() -> Vec<Record> {
             end: 1_045_000,
             end_slack: 9,
             flags: CallFlags::default(),
+            site: 0,
         })
     };
     vec![

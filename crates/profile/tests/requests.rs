@@ -38,6 +38,7 @@ fn call(thread: u32, function: u32, depth: u32, us: (u64, u64)) -> Record {
         end: us.1 * US,
         end_slack: 0,
         flags: CallFlags::default(),
+        site: 0,
     })
 }
 
@@ -52,6 +53,7 @@ fn wait(thread: u32, holder: Option<(u32, u32)>, us: (u64, u64)) -> Record {
         holder: holder.map(|(thread, _)| ThreadId(thread)),
         function: Some(FunctionId(1)),
         holder_function: holder.map(|(_, function)| FunctionId(function)),
+        holder_site: 0,
         site: 0x40_1234,
     })
 }

@@ -81,6 +81,7 @@ fn seen(truth: &Truth, looks: &[u64]) -> Option<Call> {
         end: u64::midpoint(end.0, end.1),
         end_slack: slack(end),
         flags: CallFlags(if is_gap { CallFlags::GAP } else { 0 }),
+        site: 0,
     })
 }
 

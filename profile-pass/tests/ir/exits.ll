@@ -13,7 +13,11 @@ declare i32 @__gxx_personality_v0(...)
 ; CHECK: icmp uge i64 %[[FOUND]]
 ; CHECK: call preserve_mostcc i64 @tw_profile_slow()
 ; CHECK: %[[POS:.*]] = phi i64 [ %[[FOUND]], {{.*}} ], [ {{.*}} ]
-; CHECK: store atomic ptr @{{.*}}tw.desc{{.*}}, ptr {{.*}} release
+; CHECK: %[[RETURN:.*]] = call ptr @llvm.returnaddress(i32 0)
+; CHECK: %[[BITS:.*]] = ptrtoint ptr %[[RETURN]] to i64
+; CHECK: %[[SITE:.*]] = shl i64 %[[BITS]], 48
+; CHECK: %[[WHAT:.*]] = or i64 %[[SITE]], ptrtoint (ptr @{{.*}}tw.desc{{.*}} to i64)
+; CHECK: store atomic i64 %[[WHAT]], ptr {{.*}} release
 ; CHECK: call i32 @other(i32 %x)
 ; CHECK: store atomic i64 %[[POS]], ptr {{.*}} release
 ; CHECK-NEXT: ret i32

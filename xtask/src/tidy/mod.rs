@@ -9,6 +9,7 @@ mod layers;
 mod map;
 mod names;
 mod reasons;
+mod rooms;
 mod safety;
 
 use crate::Result;
@@ -43,6 +44,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("constants of controllers say whence", reasons::constants_say_whence),
     ("scenarios say what they show", documents::scenarios_say_why),
     ("scenarios are mentioned to users", documents::scenarios_are_mentioned),
+    ("rooms use those before them", rooms::depend_upwards),
 ];
 
 /// `cargo xtask tidy`.

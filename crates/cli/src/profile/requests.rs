@@ -45,18 +45,31 @@ pub(super) fn requests(options: &RequestsOptions) -> Result<(), Failure> {
         }
     });
     let mut report = second.finish();
-    name_locks(&mut report);
+    name_places(&mut report);
     if options.json {
         return say(&serde_json::to_string_pretty(&report).map_err(Failure::work)?);
     }
     say(&text(&report, &program))
 }
 
-fn name_locks(report: &mut Report) {
+fn name_places(report: &mut Report) {
     let mut symbols = Symbols::new(&report.names);
-    for wait in report.slowest.iter_mut().flat_map(|row| row.waits.iter_mut()) {
-        wait.lock = symbols.variable(wait.object);
-        wait.line = symbols.line(wait.site);
+    for row in &mut report.slowest {
+        for wait in &mut row.waits {
+            wait.lock = symbols.variable(wait.object);
+            wait.line = symbols.line(wait.site);
+            if let Some(held) = &mut wait.holder {
+                held.line = held.at.and_then(|at| symbols.line_in(at));
+                name_calls(&mut held.doing, &mut symbols);
+            }
+        }
+        name_calls(&mut row.running, &mut symbols);
+    }
+}
+
+fn name_calls(shares: &mut [Share], symbols: &mut Symbols<'_>) {
+    for share in shares {
+        share.line = share.at.and_then(|at| symbols.line_in(at));
     }
 }
 
@@ -159,6 +172,9 @@ fn blame(wait: &WaitRow) -> String {
         if let Some(function) = &held.function {
             out.push_str(&format!(" in {}", clipped(function, NAME_MAX)));
         }
+        if let Some(line) = &held.line {
+            out.push_str(&format!(" at {}", near(line)));
+        }
         out.push('\n');
         if !held.doing.is_empty() {
             out.push_str(&format!("    which was in {}\n", shares(&held.doing)));
@@ -168,6 +184,10 @@ fn blame(wait: &WaitRow) -> String {
 }
 
 fn shares(shares: &[Share]) -> String {
-    let named = |one: &Share| format!("{} {}", clipped(&one.function, NAME_MAX), shown(one.ns));
+    let named = |one: &Share| {
+        let called = one.line.as_ref().map(|line| format!(" (called at {})", near(line)));
+        let name = clipped(&one.function, NAME_MAX);
+        format!("{name} {}{}", shown(one.ns), called.unwrap_or_default())
+    };
     shares.iter().map(named).collect::<Vec<_>>().join(", ")
 }

@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#define TW_PROFILE_ABI 2u
+#define TW_PROFILE_ABI 3u
 /* The section that holds the descriptors, so that tools find them in the file. */
 #define TW_PROFILE_SECTION "tw_desc"
 
@@ -34,9 +34,17 @@ struct tw_desc {
 
 /* One frame of a shadow stack. Valid while it lies below `position`. */
 struct tw_entry {
-    const struct tw_desc *desc;
+    uint64_t what;          /* its tw_desc's address, and from bit TW_SITE_SHIFT up the low 16 bits of
+                               the return address: where its caller goes on */
     uint64_t generation;    /* the thread's counter when this frame was pushed */
 };
+
+/* Addresses of user space end below. With the address of the caller, 16 bits tell a place in it. */
+#define TW_SITE_SHIFT 48
+
+static inline const struct tw_desc *tw_desc_of(uint64_t what) {
+    return (const struct tw_desc *)(what & (((uint64_t)1 << TW_SITE_SHIFT) - 1));
+}
 
 /* One line of memory: what a scanner polls. Written by its thread only, save `limit` and `state`. */
 struct tw_context {
@@ -80,7 +88,7 @@ void tw_profile_library_gone(const struct tw_desc *from, const struct tw_desc *t
  *     ctx = tw_profile_context;  pos = ctx->position;
  *     if (pos >= ctx->limit) { pos = tw_profile_slow(); ctx = tw_profile_context; }
  *     gen = ctx->generation + 1;  ctx->generation = gen;
- *     ((tw_entry *)pos)->desc = desc;  ((tw_entry *)pos)->generation = gen;
+ *     ((tw_entry *)pos)->what = desc | return address << 48;  ((tw_entry *)pos)->generation = gen;
  *     ctx->position = pos + 16;
  * Where it ends (before ret, resume and tail calls, and on edges to blocks that are reached without it):
  *     tw_profile_context->position = pos;

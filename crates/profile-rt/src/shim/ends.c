@@ -107,6 +107,16 @@ sighandler_t signal(int number, sighandler_t wanted) {
     return before == ours().sa_handler ? SIG_DFL : before;
 }
 
+/* Once only, and not blocked meanwhile: what `signal` is in a program that asks for X/Open and no more. */
+sighandler_t __sysv_signal(int number, sighandler_t wanted) {
+    struct sigaction once = {.sa_handler = wanted, .sa_flags = SA_RESETHAND | SA_NODEFER}, before;
+    if (wanted == SIG_ERR) {
+        errno = EINVAL;
+        return SIG_ERR;
+    }
+    return sigaction(number, &once, &before) ? SIG_ERR : before.sa_handler;
+}
+
 /* What the program handles or ignores stays as it is. */
 void tw_shim_watch_ends(void) {
     static int asked;

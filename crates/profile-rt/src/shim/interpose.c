@@ -14,9 +14,10 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Who took a lock last, by the lock's address; where two meet, the later one wins. */
+/* Who took a lock last, by the lock's address; where two meet, the later one wins. `what` is as in a
+ * frame: in which function, and where in it. */
 struct hold {
-    uint64_t object, function;
+    uint64_t object, what;
     uint32_t tid;
 } __attribute__((aligned(32)));
 #define HOLDS 4096u
@@ -35,15 +36,16 @@ static int recording(void) { return LOAD(tw_shim_lock_threshold) != UINT64_MAX; 
 static uint64_t innermost(const struct tw_context *context) {
     uint64_t position = context->position;
     return position > context->base && context->limit
-               ? (uint64_t)((const struct tw_entry *)position)[-1].desc : 0;
+               ? (uint64_t)tw_desc_of(((const struct tw_entry *)position)[-1].what) : 0;
 }
 
-static void took(const void *lock) {
+static void took(const void *lock, const void *site) {
     const struct tw_context *context = tw_shim_settled();
     struct hold *hold = hold_of((uint64_t)lock);
     STORE(hold->object, 0);
     __atomic_thread_fence(__ATOMIC_RELEASE);
-    STORE(hold->function, innermost(context));
+    uint64_t function = innermost(context);
+    STORE(hold->what, function ? function | (uint64_t)site << TW_SITE_SHIFT : 0);
     STORE(hold->tid, context->limit ? context->tid : 0);
     __atomic_store_n(&hold->object, (uint64_t)lock, __ATOMIC_RELEASE);
 }
@@ -52,7 +54,7 @@ static void took(const void *lock) {
 static uint32_t libraries_gone;
 
 struct wait {
-    uint64_t object, start, site, function;
+    uint64_t object, start, site, held_in;
     uint32_t kind, holder, gone;
 };
 
@@ -64,12 +66,12 @@ static struct wait begin(uint32_t kind, const void *object, uint32_t owner, void
     const struct hold *hold = hold_of(wait.object);
     if (__atomic_load_n(&hold->object, __ATOMIC_ACQUIRE) == wait.object) {
         uint32_t tid = LOAD(hold->tid);
-        uint64_t function = LOAD(hold->function);
+        uint64_t what = LOAD(hold->what);
         __atomic_thread_fence(__ATOMIC_ACQUIRE);
         /* A note by another than the owner is that of the one before. */
         if (LOAD(hold->object) == wait.object && tid && (!owner || owner == tid)) {
             wait.holder = tid;
-            wait.function = function;
+            wait.held_in = what;
         }
     }
     return wait;
@@ -79,16 +81,16 @@ static struct wait begin(uint32_t kind, const void *object, uint32_t owner, void
  * not yet. */
 static void ask_again(struct wait *wait) {
     const struct hold *hold = hold_of(wait->object);
-    if (!wait->function && wait->holder && LOAD(hold->object) == wait->object &&
+    if (!wait->held_in && wait->holder && LOAD(hold->object) == wait->object &&
         LOAD(hold->tid) == wait->holder && LOAD(libraries_gone) == wait->gone)
-        wait->function = LOAD(hold->function);
+        wait->held_in = LOAD(hold->what);
 }
 
 static void over(const struct wait *wait) {
     uint64_t end = tw_shim_ticks();
     if (end - wait->start >= LOAD(tw_shim_lock_threshold))
         tw_rt_waited(wait->kind, wait->object, wait->start, end, wait->site, wait->holder,
-                     wait->function);
+                     wait->held_in);
 }
 
 /* The notes forget the functions of a library that goes: another may come to lie in its place. The
@@ -96,9 +98,9 @@ static void over(const struct wait *wait) {
 void tw_profile_library_gone(const struct tw_desc *from, const struct tw_desc *to) {
     __atomic_fetch_add(&libraries_gone, 1, __ATOMIC_RELAXED);
     for (unsigned at = 0; at < HOLDS; at++) {
-        uint64_t function = LOAD(holds[at].function);
-        if (function >= (uint64_t)from && function < (uint64_t)to)
-            __atomic_compare_exchange_n(&holds[at].function, &function, 0, 0, __ATOMIC_RELAXED,
+        uint64_t what = LOAD(holds[at].what);
+        if (tw_desc_of(what) >= from && tw_desc_of(what) < to)
+            __atomic_compare_exchange_n(&holds[at].what, &what, 0, 0, __ATOMIC_RELAXED,
                                         __ATOMIC_RELAXED);
     }
     /* It sleeps, and a thread that were cancelled in that would keep the dynamic linker's lock. */
@@ -125,14 +127,18 @@ static void *missing(const char *name) {
     abort();
 }
 
-/* `real_NAME()` is libc's NAME. Looking it up twice does no harm. */
+/* `real_NAME()` is libc's NAME, or a sanitizer's: that has to know who took a lock and which thread was joined. Looking
+ * it up twice does no harm. */
 #define REAL(name)                                                                          \
     extern __typeof__(name) ___##name __attribute__((weak));                                \
+    extern __typeof__(name) __interceptor_##name __attribute__((weak));                     \
     static __typeof__(name) *real_##name(void) {                                            \
         static __typeof__(name) *known;                                                     \
         __typeof__(name) *real = LOAD(known);                                               \
         if (__builtin_expect(!real, 0)) {                                                   \
-            real = (__typeof__(name) *)dlsym(RTLD_NEXT, #name);                             \
+            real = __interceptor_##name;                                                    \
+            if (!real)                                                                      \
+                real = (__typeof__(name) *)dlsym(RTLD_NEXT, #name);                         \
             if (!real)                                                                      \
                 real = ___##name ? ___##name : (__typeof__(name) *)missing(#name);          \
             STORE(known, real);                                                             \
@@ -171,11 +177,11 @@ static int taken(int result) { return result == 0 || result == EOWNERDEAD; }
         result = (real);                                                                    \
         if (taken(result)) {                                                                \
             ask_again(&wait);                                                               \
-            took(lock);                                                                     \
+            took(lock, SITE);                                                                     \
         }                                                                                   \
         over(&wait);                                                                        \
     } else if (taken(result)) {                                                             \
-        took(lock);                                                                         \
+        took(lock, SITE);                                                                         \
     }                                                                                       \
     return result
 
@@ -203,7 +209,7 @@ int pthread_mutex_clocklock(pthread_mutex_t *mutex, clockid_t clock, const struc
 int pthread_mutex_trylock(pthread_mutex_t *mutex) {
     int result = real_pthread_mutex_trylock()(mutex);
     if (recording() && taken(result))
-        took(mutex);
+        took(mutex, SITE);
     return result;
 }
 
@@ -259,14 +265,14 @@ int pthread_rwlock_clockwrlock(pthread_rwlock_t *lock, clockid_t clock, const st
 int pthread_rwlock_tryrdlock(pthread_rwlock_t *lock) {
     int result = real_pthread_rwlock_tryrdlock()(lock);
     if (recording() && result == 0)
-        took(lock);
+        took(lock, SITE);
     return result;
 }
 
 int pthread_rwlock_trywrlock(pthread_rwlock_t *lock) {
     int result = real_pthread_rwlock_trywrlock()(lock);
     if (recording() && result == 0)
-        took(lock);
+        took(lock, SITE);
     return result;
 }
 
@@ -284,7 +290,7 @@ int pthread_rwlock_unlock(pthread_rwlock_t *lock) {
     struct wait wait = {(uint64_t)(condition), tw_shim_ticks(), (uint64_t)SITE, 0,          \
                         TW_WAIT_CONDITION, 0, 0};                                              \
     int result = (real);                                                                    \
-    took(mutex);                                                                            \
+    took(mutex, SITE);                                                                      \
     over(&wait);                                                                            \
     return result
 

@@ -188,6 +188,19 @@ void tw_shim_block_signals(sigset_t *before) {
 
 void tw_shim_restore_signals(const sigset_t *before) { pthread_sigmask(SIG_SETMASK, before, NULL); }
 
+/* Of sanitizers; here if there is one. */
+extern void __tsan_ignore_thread_begin(void) __attribute__((weak));
+extern void __tsan_ignore_thread_end(void) __attribute__((weak));
+
+/* The calling thread's memory is none of a sanitizer's business: it sees calls of the allocator, and not the atomics by
+ * which the recorder's threads hand memory over. */
+void tw_shim_hide(uint32_t begins) {
+    if (begins && __tsan_ignore_thread_begin)
+        __tsan_ignore_thread_begin();
+    if (!begins && __tsan_ignore_thread_end)
+        __tsan_ignore_thread_end();
+}
+
 struct module {
     uint64_t start, end, bias;
     const char *path;

@@ -37,8 +37,8 @@ QUIET void look(const char *function, unsigned depth, unsigned line) {
     if (frames != depth)
         wrong(function, line, "depth", frames);
     const tw_entry *top = reinterpret_cast<const tw_entry *>(context->position) - 1;
-    if (names_are_sure && !strstr(top->desc->name, function))
-        wrong(top->desc->name, line, "on top, not what looked, at depth", frames);
+    if (names_are_sure && !strstr(tw_desc_of(top->what)->name, function))
+        wrong(tw_desc_of(top->what)->name, line, "on top, not what looked, at depth", frames);
     for (unsigned at = 1; at < depth; at++)
         if (top[-(long)at].generation >= top[1 - (long)at].generation)
             wrong(function, line, "a younger frame below", at);

@@ -1,6 +1,7 @@
 //! Which locks were waited for the longest in all, whoever waited.
 
-use super::report::{ContendedRow, wait_name};
+use super::report::wait_name;
+use super::rows::ContendedRow;
 use crate::clock::Rate;
 use crate::hash::Map;
 use crate::names::Names;
@@ -60,8 +61,10 @@ impl Contended {
             function: sum.longest.function.map(|id| names.of(id)),
             holder: sum.longest.holder_function.map(|id| names.of(id)),
             site: sum.longest.site,
+            held_at: names.place(sum.longest.holder_function, sum.longest.holder_site),
             lock: None,
             line: None,
+            holder_line: None,
         };
         locks.into_iter().map(row).collect()
     }
@@ -88,6 +91,7 @@ mod tests {
             holder: None,
             function: None,
             holder_function: None,
+            holder_site: 0,
             site: ticks,
         }
     }

@@ -3,7 +3,7 @@
 use crate::record::{Call, CallFlags, Ticks};
 
 /// A duration that is known to lie between two others, in ticks.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Interval {
     /// It is not less.
     pub(super) low: Ticks,
@@ -24,6 +24,27 @@ impl Interval {
         let low = call.end.saturating_sub(end).saturating_sub(call.start.saturating_add(start));
         let is_cut = call.flags.has(CallFlags::UNFINISHED | CallFlags::STARTED_BEFORE);
         Self { low, high: if is_cut { Ticks::MAX } else { within_recording(call) } }
+    }
+
+    /// Nothing, as a sum begins.
+    pub(super) const NONE: Self = Self { low: 0, high: 0 };
+
+    /// Adds a duration, of which the sum may be as unsure.
+    pub(super) fn add(&mut self, other: Self) {
+        self.low = self.low.saturating_add(other.low);
+        self.high = self.high.saturating_add(other.high);
+    }
+
+    /// What is left without a part of it.
+    pub(super) fn without(self, part: Self) -> Self {
+        Self { low: self.low.saturating_sub(part.high), high: self.high.saturating_sub(part.low) }
+    }
+
+    /// The mean of `count` durations whose sum this is; nothing of none.
+    pub(super) const fn divided(self, count: u64) -> Self {
+        let count = if count == 0 { 1 } else { count };
+        let high = if self.high == Ticks::MAX { Ticks::MAX } else { self.high.div_ceil(count) };
+        Self { low: self.low / count, high }
     }
 
     /// Whether neither bound says anything.
@@ -55,6 +76,7 @@ mod tests {
             end: end.0,
             end_slack: end.1,
             flags: CallFlags(flags),
+            site: 0,
         }
     }
 

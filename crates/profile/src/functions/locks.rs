@@ -40,6 +40,8 @@ pub(super) struct Sum {
     pub(super) longest: u64,
     /// Of the longest.
     pub(super) site: u64,
+    /// Where its holder went on with the lock; zero when unknown.
+    pub(super) holder_site: u16,
 }
 
 /// The recent past of one thread.
@@ -167,7 +169,7 @@ fn note<'a>(
     sum.waits += u64::from(counted == 0);
     sum.total = sum.total.saturating_add(within.saturating_sub(counted));
     if within > sum.longest {
-        (sum.longest, sum.site) = (within, wait.site);
+        (sum.longest, sum.site, sum.holder_site) = (within, wait.site, wait.holder_site);
     }
 }
 
@@ -188,6 +190,7 @@ mod tests {
             end,
             end_slack: 0,
             flags: CallFlags::default(),
+            site: 0,
         }
     }
 
@@ -202,6 +205,7 @@ mod tests {
             holder: None,
             function: None,
             holder_function: Some(FunctionId(9)),
+            holder_site: 0,
             site: end,
         }
     }

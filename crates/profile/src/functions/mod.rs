@@ -6,9 +6,14 @@ mod interval;
 mod spread;
 mod locks;
 mod contended;
+mod nested;
+mod together;
+mod rows;
 mod report;
 
-pub use report::{Bounds, CallerRow, ContendedRow, Durations, FunctionRow, LockRow, Report};
+pub use report::Report;
+pub use rows::{Bounds, CalleeRow, CallerRow, ContendedRow, Durations, FunctionRow, LockRow};
+pub use together::Together;
 
 pub(crate) use report::wait_name;
 
@@ -16,14 +21,15 @@ use crate::clock::Clocks;
 use crate::hash::Map;
 use crate::names::Names;
 use crate::quality::Quality;
-use crate::record::{Call, CallFlags, FunctionId, Record, Ticks};
+use crate::record::{Call, CallFlags, Function, FunctionId, Record, Ticks};
 use crate::trace::{Ending, Header, TraceError};
 use contended::Contended;
 use interval::{Interval, within_recording};
 use locks::Locks;
 use spread::Spread;
+use together::Set;
 
-/// Pairs of function and caller told apart; calls of further ones are counted as beyond bounds.
+/// Pairs of function and place in a caller told apart; calls of further ones are counted as beyond bounds.
 const PAIRS_MAX: usize = 16_384;
 
 /// Statistics in the making.
@@ -31,10 +37,12 @@ pub struct Functions {
     clocks: Clocks,
     names: Names,
     quality: Quality,
-    slots: Map<(FunctionId, Option<FunctionId>), u32>,
+    slots: Map<(FunctionId, Option<FunctionId>, u16), u32>,
     pairs: Vec<Pair>,
     locks: Locks,
     contended: Contended,
+    /// What is told of as one.
+    set: Option<Set>,
     records: u64,
     beyond: u64,
     began: Ticks,
@@ -42,11 +50,15 @@ pub struct Functions {
     until: Ticks,
 }
 
-/// A function as called by one caller.
+/// A function as called from one place.
 struct Pair {
     function: FunctionId,
     caller: Option<FunctionId>,
+    /// Where that goes on; zero when unknown.
+    site: u16,
     spread: Spread,
+    /// The time that its calls took of the recording, those left out and those cut included.
+    within: Interval,
     salvaged: u64,
     /// Calls of which the scanner missed the start or the end.
     gap: u64,
@@ -75,11 +87,19 @@ impl Functions {
             pairs: Vec::new(),
             locks: Locks::default(),
             contended: Contended::default(),
+            set: None,
             records: 0,
             beyond: 0,
             began: header.clock.ticks,
             until: header.clock.ticks,
         }
+    }
+
+    /// Has the functions that `includes` says yes to told of as one, too: see [`Report::together`].
+    #[must_use]
+    pub fn together(mut self, includes: impl Fn(&Function) -> bool + 'static) -> Self {
+        self.set = Some(Set::new(Box::new(includes)));
+        self
     }
 
     /// Takes the next record.
@@ -96,6 +116,9 @@ impl Functions {
             Record::Function(_) | Record::Thread(_) | Record::Module(_) => self.names.add(record),
             Record::Mark(_) => {}
         }
+        if let Some(set) = &mut self.set {
+            set.add(record);
+        }
     }
 
     /// Takes note of a damaged part.
@@ -109,9 +132,11 @@ impl Functions {
         let rate = self.clocks.rate();
         self.quality.beyond_bounds =
             self.beyond + self.names.forgotten() + self.locks.beyond() + self.contended.beyond();
+        self.quality.beyond_bounds += self.set.as_ref().map_or(0, Set::beyond);
         self.quality.end(ending, rate);
         let length = self.until - self.began;
         let locks = self.contended.rows(&self.names, rate);
+        let together = self.set.map(|set| set.finish(rate));
         let report = report::build(
             self.pairs,
             self.locks,
@@ -121,27 +146,28 @@ impl Functions {
             self.quality,
             self.records,
         );
-        Report { locks, ..report }
+        Report { locks, together, ..report }
     }
 
     fn call(&mut self, call: &Call) {
         self.locks.call(call);
         self.until = self.until.max(call.end);
-        let Some(pair) = self.pair(call.function, call.parent) else {
+        let Some(pair) = self.pair(call) else {
             self.beyond += 1;
             return;
         };
         pair.add(call);
     }
 
-    fn pair(&mut self, function: FunctionId, caller: Option<FunctionId>) -> Option<&mut Pair> {
+    fn pair(&mut self, call: &Call) -> Option<&mut Pair> {
+        let Call { function, parent, site, .. } = *call;
         let next = self.pairs.len();
-        let slot = match self.slots.get(&(function, caller)) {
+        let slot = match self.slots.get(&(function, parent, site)) {
             Some(&slot) => slot as usize,
             None if next >= PAIRS_MAX => return None,
             None => {
-                self.slots.insert((function, caller), next as u32);
-                self.pairs.push(Pair::new(function, caller));
+                self.slots.insert((function, parent, site), next as u32);
+                self.pairs.push(Pair::new(function, parent, site));
                 next
             }
         };
@@ -150,11 +176,13 @@ impl Functions {
 }
 
 impl Pair {
-    fn new(function: FunctionId, caller: Option<FunctionId>) -> Self {
+    fn new(function: FunctionId, caller: Option<FunctionId>, site: u16) -> Self {
         Self {
             function,
             caller,
+            site,
             spread: Spread::new(),
+            within: Interval::NONE,
             salvaged: 0,
             gap: 0,
             partial: 0,
@@ -164,6 +192,7 @@ impl Pair {
 
     fn add(&mut self, call: &Call) {
         let duration = Interval::of(call);
+        self.within.add(Interval { high: within_recording(call), ..duration });
         if duration.is_unknown() {
             self.left_out.add(LeftOut { count: 1, longest: within_recording(call) });
             return;
@@ -178,6 +207,7 @@ impl Pair {
     /// Adds the calls of `other`, as if they had come from the same caller.
     fn merge(&mut self, other: &Self) {
         self.spread.merge(&other.spread);
+        self.within.add(other.within);
         self.salvaged += other.salvaged;
         self.gap += other.gap;
         self.partial += other.partial;

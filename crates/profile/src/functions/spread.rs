@@ -26,8 +26,7 @@ pub(super) struct Spread {
 impl Spread {
     pub(super) fn new() -> Self {
         let empty = Histogram::new(DIGITS).expect("two digits are within the library's range");
-        let none = Interval { low: 0, high: 0 };
-        Self { low: empty.clone(), high: empty, longest: none, total: none }
+        Self { low: empty.clone(), high: empty, longest: Interval::NONE, total: Interval::NONE }
     }
 
     pub(super) fn add(&mut self, duration: Interval) {
@@ -49,8 +48,7 @@ impl Spread {
     fn sum_up(&mut self, longest: Interval, total: Interval) {
         self.longest.low = self.longest.low.max(longest.low);
         self.longest.high = self.longest.high.max(longest.high);
-        self.total.low = self.total.low.saturating_add(total.low);
-        self.total.high = self.total.high.saturating_add(total.high);
+        self.total.add(total);
     }
 
     pub(super) fn count(&self) -> u64 {

@@ -33,6 +33,8 @@ pub struct Details {
 pub(super) struct Doing {
     pub(super) function: FunctionId,
     pub(super) depth: u32,
+    /// From where it was called.
+    pub(super) from: (Option<FunctionId>, u16),
 }
 
 /// Everything kept, flattened per thread.
@@ -99,7 +101,8 @@ impl Details {
 
     fn call(&mut self, call: &Call) {
         if self.has_room(0) {
-            let what = Doing { function: call.function, depth: call.depth };
+            let from = (call.parent, call.site);
+            let what = Doing { function: call.function, depth: call.depth, from };
             let span = Span { from: call.start, to: call.end, what };
             self.calls.entry(call.thread).or_default().push(span);
         }

@@ -7,7 +7,7 @@ use crate::clock::{Clocks, Rate};
 use crate::functions::wait_name;
 use crate::names::Names;
 use crate::quality::Quality;
-use crate::record::{FunctionId, ThreadId, Wait, WaitKind};
+use crate::record::{FunctionId, Place, ThreadId, Wait, WaitKind};
 use serde::Serialize;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -99,6 +99,11 @@ pub struct Share {
     pub function: String,
     /// In nanoseconds.
     pub ns: u64,
+    /// Where it had been called from for most of that.
+    #[serde(skip)]
+    pub at: Option<Place>,
+    /// File and line of the call, filled in by whoever has the program's debug information.
+    pub line: Option<String>,
 }
 
 /// Waits of a request for one thing held by one thread.
@@ -131,6 +136,11 @@ pub struct Held {
     pub thread: String,
     /// The innermost function in which it had taken it, where known.
     pub function: Option<String>,
+    /// Where it had.
+    #[serde(skip)]
+    pub at: Option<Place>,
+    /// File and line of that, filled in by whoever has the program's debug information.
+    pub line: Option<String>,
     /// What that thread did during the wait, most time first, at most five; the innermost recorded
     /// call counts.
     pub doing: Vec<Share>,
@@ -267,28 +277,43 @@ fn step(piece: &Piece, request: &Request, view: &View<'_>) -> Step {
 
 /// The innermost recorded calls of threads in pieces of time, most time first.
 fn shares<'a>(pieces: impl Iterator<Item = (ThreadId, &'a Piece)>, view: &View<'_>) -> Vec<Share> {
-    let mut ticks: BTreeMap<FunctionId, u64> = BTreeMap::new();
+    let mut ticks: BTreeMap<FunctionId, BTreeMap<(Option<FunctionId>, u16), u64>> = BTreeMap::new();
     for (thread, piece) in pieces {
         let Some(calls) = view.scene.calls.get(&thread) else { continue };
         for span in calls.within(piece.from, piece.to) {
-            *ticks.entry(span.what.function).or_default() += span.to - span.from;
+            let places = ticks.entry(span.what.function).or_default();
+            *places.entry(span.what.from).or_default() += span.to - span.from;
         }
     }
-    let mut sorted: Vec<_> = ticks.into_iter().collect();
-    sorted.sort_by_key(|&(id, ticks)| (Reverse(ticks), id));
+    let mut sorted: Vec<_> = ticks
+        .into_iter()
+        .map(|(id, places)| {
+            let most = places.iter().max_by_key(|&(_, ticks)| *ticks).map(|(from, _)| *from);
+            (places.values().sum::<u64>(), id, most.unwrap_or_default())
+        })
+        .collect();
+    sorted.sort_by_key(|&(ticks, id, _)| (Reverse(ticks), id));
     sorted.truncate(SHARES_MAX);
     sorted
         .into_iter()
-        .map(|(id, ticks)| Share { function: view.names.of(id), ns: view.rate.ns(ticks) })
+        .map(|(ticks, id, (caller, site))| Share {
+            function: view.names.of(id),
+            ns: view.rate.ns(ticks),
+            at: view.names.place(caller, site),
+            line: None,
+        })
         .collect()
 }
 
+/// A function, and where in it.
+type HeldIn = (Option<FunctionId>, u16);
+
 /// What was waited for, joined where lock, holder and place are the same.
 fn waits(pieces: &[Piece], view: &View<'_>) -> (Vec<WaitRow>, usize) {
-    type Key = (WaitKind, u64, Option<ThreadId>, Option<FunctionId>, Option<FunctionId>, u64);
+    type Key = (WaitKind, u64, Option<ThreadId>, HeldIn, Option<FunctionId>, u64);
     let key = |wait: &Wait| -> Key {
-        let Wait { kind, object, holder, holder_function, function, site, .. } = *wait;
-        (kind, object, holder, holder_function, function, site)
+        let Wait { kind, object, holder, holder_function, holder_site, function, site, .. } = *wait;
+        (kind, object, holder, (holder_function, holder_site), function, site)
     };
     let mut joined: BTreeMap<Key, Vec<&Piece>> = BTreeMap::new();
     for piece in pieces {
@@ -301,11 +326,13 @@ fn waits(pieces: &[Piece], view: &View<'_>) -> (Vec<WaitRow>, usize) {
     sorted.sort_by_key(|(key, pieces)| (Reverse(length(pieces)), *key));
     let left_out = sorted.len().saturating_sub(WAITS_MAX);
     sorted.truncate(WAITS_MAX);
-    let rows =
-        sorted.into_iter().map(|((kind, object, holder, held_in, function, site), pieces)| {
+    let rows = sorted.into_iter().map(
+        |((kind, object, holder, (held_in, held_at), function, site), pieces)| {
             let held = holder.map(|thread| Held {
                 thread: view.names.of_thread(thread),
                 function: held_in.map(|id| view.names.of(id)),
+                at: view.names.place(held_in, held_at),
+                line: None,
                 doing: shares(pieces.iter().map(|&piece| (thread, piece)), view),
             });
             WaitRow {
@@ -319,6 +346,7 @@ fn waits(pieces: &[Piece], view: &View<'_>) -> (Vec<WaitRow>, usize) {
                 line: None,
                 holder: held,
             }
-        });
+        },
+    );
     (rows.collect(), left_out)
 }

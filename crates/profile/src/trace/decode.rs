@@ -2,7 +2,7 @@
 
 use super::error::Trouble;
 use super::header::decode_clock;
-use super::shape::{Memory, Shape, entry, event};
+use super::shape::{Memory, Shape, WITH_SITE, entry, event};
 use super::slack;
 use super::varint::Cursor;
 use crate::record::{
@@ -59,7 +59,7 @@ fn call(cursor: &mut Cursor<'_>, memory: &mut Memory, first: u8) -> Result<Call>
     }
     memory.call = (start, start_slack, end, end_slack);
     memory.last = end;
-    let Shape { thread, function, parent, depth, flags } = shape;
+    let Shape { thread, function, parent, depth, flags, site } = shape;
     let start_slack = slack::decode(start_slack).ok_or(Trouble::Slack(start_slack))?;
     let end_slack = slack::decode(end_slack).ok_or(Trouble::Slack(end_slack))?;
     Ok(Call {
@@ -73,22 +73,32 @@ fn call(cursor: &mut Cursor<'_>, memory: &mut Memory, first: u8) -> Result<Call>
         end,
         end_slack,
         flags,
+        site,
     })
 }
 
 fn shape(cursor: &mut Cursor<'_>) -> Result<Shape> {
-    Ok(Shape {
-        thread: ThreadId(cursor.small()?),
-        function: FunctionId(cursor.small()?),
-        parent: cursor.optional()?.map(FunctionId),
-        depth: cursor.small()?,
-        flags: CallFlags(cursor.byte()?),
-    })
+    let thread = ThreadId(cursor.small()?);
+    let function = FunctionId(cursor.small()?);
+    let parent = cursor.optional()?.map(FunctionId);
+    let depth = cursor.small()?;
+    let flags = cursor.byte()?;
+    let site = site(cursor, flags)?;
+    Ok(Shape { thread, function, parent, depth, flags: CallFlags(flags & !WITH_SITE), site })
+}
+
+/// The bytes that `flags` says follow; zero where none do.
+fn site(cursor: &mut Cursor<'_>, flags: u8) -> Result<u16> {
+    if flags & WITH_SITE == 0 {
+        return Ok(0);
+    }
+    Ok(u16::from_le_bytes([cursor.byte()?, cursor.byte()?]))
 }
 
 fn wait(cursor: &mut Cursor<'_>, memory: &mut Memory) -> Result<Wait> {
     let thread = ThreadId(cursor.small()?);
-    let kind = wait_kind(cursor.byte()?)?;
+    let first = cursor.byte()?;
+    let kind = wait_kind(first & !WITH_SITE)?;
     let object = cursor.delta(memory.object)?;
     let end = cursor.delta(memory.last)?;
     let start = end.wrapping_sub(cursor.number()?);
@@ -97,8 +107,21 @@ fn wait(cursor: &mut Cursor<'_>, memory: &mut Memory) -> Result<Wait> {
     let function = cursor.optional()?.map(FunctionId);
     let holder_function = cursor.optional()?.map(FunctionId);
     let site = cursor.delta(memory.site)?;
+    let holder_site = self::site(cursor, first)?;
     (memory.object, memory.last, memory.site) = (object, end, site);
-    Ok(Wait { thread, kind, object, start, end, released, holder, function, holder_function, site })
+    Ok(Wait {
+        thread,
+        kind,
+        object,
+        start,
+        end,
+        released,
+        holder,
+        function,
+        holder_function,
+        holder_site,
+        site,
+    })
 }
 
 fn wait_kind(byte: u8) -> Result<WaitKind> {

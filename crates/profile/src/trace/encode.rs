@@ -1,7 +1,7 @@
 //! Records to bytes. Twin of `decode.rs`.
 
 use super::header::encode_clock;
-use super::shape::{Memory, Shape, entry, event};
+use super::shape::{Memory, Shape, WITH_SITE, entry, event};
 use super::slack;
 use super::varint::{put, put_bytes, put_delta, put_optional, put_text};
 use crate::record::{Call, Function, Gap, Looks, Loss, Mark, Module, Record, Thread, Wait};
@@ -75,13 +75,24 @@ fn shape(out: &mut Vec<u8>, shape: &Shape) {
     put(out, u64::from(shape.function.0));
     put_optional(out, shape.parent.map(|id| id.0));
     put(out, u64::from(shape.depth));
-    out.push(shape.flags.0);
+    out.push(shape.flags.0 | with(shape.site));
+    site(out, shape.site);
+}
+
+const fn with(site: u16) -> u8 {
+    if site == 0 { 0 } else { WITH_SITE }
+}
+
+fn site(out: &mut Vec<u8>, site: u16) {
+    if site != 0 {
+        out.extend(site.to_le_bytes());
+    }
 }
 
 fn wait(out: &mut Vec<u8>, memory: &mut Memory, wait: &Wait) {
     out.push(event::WAIT);
     put(out, u64::from(wait.thread.0));
-    out.push(wait.kind as u8);
+    out.push(wait.kind as u8 | with(wait.holder_site));
     put_delta(out, wait.object, memory.object);
     put_delta(out, wait.end, memory.last);
     put(out, wait.end.wrapping_sub(wait.start));
@@ -90,6 +101,7 @@ fn wait(out: &mut Vec<u8>, memory: &mut Memory, wait: &Wait) {
     put_optional(out, wait.function.map(|id| id.0));
     put_optional(out, wait.holder_function.map(|id| id.0));
     put_delta(out, wait.site, memory.site);
+    site(out, wait.holder_site);
     (memory.object, memory.last, memory.site) = (wait.object, wait.end, wait.site);
 }
 

@@ -15,18 +15,20 @@ pub(super) struct Shape {
     pub(super) parent: Option<FunctionId>,
     pub(super) depth: u32,
     pub(super) flags: CallFlags,
+    pub(super) site: u16,
 }
 
 impl Shape {
     pub(super) const fn of(call: &Call) -> Self {
-        let Call { thread, function, parent, depth, flags, .. } = *call;
-        Self { thread, function, parent, depth, flags }
+        let Call { thread, function, parent, depth, flags, site, .. } = *call;
+        Self { thread, function, parent, depth, flags, site }
     }
 
     /// Where a writer keeps it. A reader is told, so that this may change without a new version.
     pub(super) fn slot(&self) -> u8 {
         let parent = self.parent.map_or(0, |id| id.0.wrapping_add(1));
-        let mixed = [self.thread.0, self.function.0, parent, self.depth, u32::from(self.flags.0)]
+        let rest = u32::from(self.flags.0) | u32::from(self.site) << 8;
+        let mixed = [self.thread.0, self.function.0, parent, self.depth, rest]
             .into_iter()
             .fold(0u32, |hash, field| (hash.rotate_left(5) ^ field).wrapping_mul(0x9e37_79b1));
         (mixed >> 24) as u8
@@ -87,6 +89,9 @@ pub(super) mod event {
     /// A call's end and its slack are those of the call before.
     pub(in super::super) const SAME_END: u8 = 32;
 }
+
+/// Two bytes follow a shape's flags, or a wait: the low bits of an address in the function concerned.
+pub(super) const WITH_SITE: u8 = 16;
 
 /// A record's first byte in a tables block.
 pub(super) mod entry {

@@ -62,6 +62,7 @@ pub(crate) fn call(n: u64) -> Record {
         end,
         end_slack: 1_000 + (n / 2 * 37 % 900) as u32,
         flags: CallFlags(0),
+        site: 0,
     })
 }
 
@@ -106,6 +107,7 @@ pub(crate) fn wait() -> Record {
         holder: Some(ThreadId(1)),
         function: Some(FunctionId(2)),
         holder_function: Some(FunctionId(1)),
+        holder_site: 0,
         site: 0x40_2000,
     })
 }
@@ -170,9 +172,9 @@ pub(crate) fn any_record() -> impl Strategy<Value = Record> {
 }
 
 fn any_call() -> impl Strategy<Value = Record> {
-    let who = (id(), id(), maybe_function(), id(), any::<u8>());
+    let who = (id(), id(), maybe_function(), id(), 0u8..16, any::<u16>());
     (who, any::<u64>(), (time(), any::<u32>()), (time(), any::<u32>())).prop_map(
-        |((thread, function, parent, depth, flags), generation, start, end)| {
+        |((thread, function, parent, depth, flags, site), generation, start, end)| {
             Record::Call(Call {
                 thread: ThreadId(thread),
                 function: FunctionId(function),
@@ -184,15 +186,16 @@ fn any_call() -> impl Strategy<Value = Record> {
                 end: end.0,
                 end_slack: end.1,
                 flags: CallFlags(flags),
+                site,
             })
         },
     )
 }
 
 fn any_wait() -> impl Strategy<Value = Record> {
-    let who = (id(), maybe_thread(), maybe_function(), maybe_function());
+    let who = (id(), maybe_thread(), maybe_function(), maybe_function(), any::<u16>());
     (who, 0usize..5, any::<u64>(), (time(), time(), time()), any::<u64>()).prop_map(
-        |((thread, holder, function, holder_function), kind, object, times, site)| {
+        |((thread, holder, function, holder_function, holder_site), kind, object, times, site)| {
             use WaitKind::{Condition, Join, Mutex, Read, Write};
             Record::Wait(Wait {
                 thread: ThreadId(thread),
@@ -204,6 +207,7 @@ fn any_wait() -> impl Strategy<Value = Record> {
                 holder,
                 function,
                 holder_function,
+                holder_site,
                 site,
             })
         },

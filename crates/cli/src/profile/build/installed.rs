@@ -95,9 +95,12 @@ impl Installed {
     }
 }
 
-/// Links `name` to `program`. Made aside and moved, so that a build at work always finds one.
+/// Links `name` to `program`, unless it leads to one that was built no earlier: a build folder that remembers the name
+/// keeps its compiler, whichever program is started last. Made aside and moved, so that a build at work always finds one.
 fn point(name: &Path, program: &Path) -> std::io::Result<()> {
-    if std::fs::read_link(name).is_ok_and(|target| target == program) {
+    let built = |path: &Path| std::fs::metadata(path).and_then(|file| file.modified()).ok();
+    // Follows the link; none where that leads nowhere.
+    if built(name).is_some_and(|there| built(program).is_none_or(|ours| ours <= there)) {
         return Ok(());
     }
     let fresh = name.with_added_extension(std::process::id().to_string());
@@ -147,4 +150,32 @@ pub(super) fn missing(tool: &str, package: &str, error: &impl Display) -> Failur
     Failure::usage(format!(
         "found no {tool} ({error}); the plugin needs LLVM {LLVM}: type apt-get install {package}"
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::{Duration, SystemTime};
+
+    #[test]
+    fn the_compilers_are_the_program_that_was_built_last() {
+        let folder = std::env::temp_dir().join(format!("tailwater-point-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("a folder for the test");
+        let program = |name: &str, age: u64| {
+            let path = folder.join(name);
+            let file = std::fs::File::create(&path).expect("a file");
+            file.set_modified(SystemTime::now() - Duration::from_secs(age)).expect("its time");
+            path
+        };
+        let (old, new) = (program("old", 100), program("new", 10));
+        let name = folder.join("tailwater-cc");
+        for (started, leads_to) in [(&old, &old), (&new, &new), (&old, &new), (&new, &new)] {
+            point(&name, started).expect("a link");
+            assert_eq!(&std::fs::read_link(&name).expect("a link"), leads_to);
+        }
+        std::fs::remove_file(&new).expect("it was made");
+        point(&name, &old).expect("a link that leads somewhere again");
+        assert_eq!(std::fs::read_link(&name).expect("a link"), old);
+        std::fs::remove_dir_all(&folder).expect("it was made");
+    }
 }

@@ -3,11 +3,15 @@
 use super::wrapper::has_input;
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, OpenOptions};
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 /// The variable that tells our compilers where they are counted.
 const VARIABLE: &str = "TAILWATER_PROFILE_TALLY";
+
+/// Names tried.
+const TRIES: u32 = 8;
 
 /// A file with a byte for each call.
 #[derive(Debug)]
@@ -16,13 +20,15 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    /// None where it cannot be made, as beside another user's leftover: the build goes on all the same.
+    /// None where it cannot be made: the build goes on all the same.
     pub(super) fn begin() -> Option<Self> {
-        let path = std::env::temp_dir().join(format!("tailwater-build-{}", std::process::id()));
-        // Of a build that was killed, and whose number has come round.
-        let _ = std::fs::remove_file(&path);
-        File::create_new(&path).ok()?;
-        Some(Self { path })
+        (0..TRIES).find_map(|_| {
+            // A name that others could foretell, they could take.
+            let chance = RandomState::new().build_hasher().finish();
+            let path = std::env::temp_dir().join(format!("tailwater-build-{chance:016x}"));
+            File::create_new(&path).ok()?;
+            Some(Self { path })
+        })
     }
 
     pub(super) fn variable(&self) -> (&'static str, &Path) {
@@ -66,12 +72,14 @@ fn nothing_built(program: &OsStr) -> String {
             "a build folder keeps the compilers that it was made with: make a new one by \
              `tailwater profile build`"
         }
-        "cargo" => "type: tailwater profile build -- cargo build --release, after cargo clean",
+        "cargo" => {
+            "Rust is profiled when a program is linked: build one (not --lib, check or doc), after cargo clean"
+        }
         _ => "have it use tailwater-cc and tailwater-c++, which are on its PATH",
     };
     format!(
-        "tailwater: {name} called none of our compilers, so nothing was built to be profiled: all was up to date, \
-         or its files name a compiler; {mend}"
+        "tailwater: {name} called none of our compilers. If something was to be built to be profiled: all was up to \
+         date, a compiler cache had it, or the build's files name a compiler; {mend}"
     )
 }
 
@@ -80,10 +88,23 @@ mod tests {
     use super::*;
 
     #[test]
+    fn each_build_is_counted_by_itself() {
+        let [one, other] = [Tally::begin(), Tally::begin()].map(|one| one.expect("a file"));
+        assert_ne!(one.path, other.path);
+        std::fs::write(&one.path, "1").expect("it is ours");
+        assert_eq!(one.verdict(OsStr::new("make")), None);
+        assert!(other.verdict(OsStr::new("make")).is_some());
+        let path = one.path.clone();
+        drop(one);
+        assert!(!path.exists());
+    }
+
+    #[test]
     fn what_to_type_depends_on_the_build() {
         for (program, mend) in [
             ("/usr/bin/make", "make -B CC=tailwater-cc"),
             ("ninja", "new one"),
+            ("cargo", "not --lib"),
             ("./build.sh", "on its PATH"),
         ] {
             let said = nothing_built(OsStr::new(program));

@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use std::ffi::OsStr;
-use std::fs::{DirEntry, File};
+use std::fs::{DirEntry, File, TryLockError};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
@@ -34,6 +34,12 @@ pub(super) fn make_room(trace: &Path) -> Result<(), Failure> {
             "{trace}: found a folder or a device; the name of a file is needed: -o x.trace"
         )));
     }
+    if is_written(trace) {
+        let trace = trace.display();
+        return Err(Failure::usage(format!(
+            "{trace}: another recording is writing it; name another file by -o, or let that one end"
+        )));
+    }
     if let Err(error) = std::fs::remove_file(trace)
         && error.kind() != std::io::ErrorKind::NotFound
     {
@@ -41,6 +47,12 @@ pub(super) fn make_room(trace: &Path) -> Result<(), Failure> {
     }
     File::create_new(trace).map_err(trouble)?;
     std::fs::remove_file(trace).map_err(trouble)
+}
+
+/// Whether a recording is under way there: the process that writes a trace has it locked.
+fn is_written(trace: &Path) -> bool {
+    let locked = |file: File| matches!(file.try_lock(), Err(TryLockError::WouldBlock));
+    File::open(trace).is_ok_and(locked)
 }
 
 /// Which traces of other processes have come to lie beside this one, in words.
@@ -78,6 +90,18 @@ pub(super) fn beside(trace: &Path, since: SystemTime) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_another_recording_writes_is_not_replaced() {
+        let trace = std::env::temp_dir().join(format!("tailwater-written-{}", std::process::id()));
+        let other = File::create(&trace).expect("a file");
+        other.lock().expect("it is ours");
+        let refused = make_room(&trace).expect_err("it is being written");
+        assert!(format!("{refused}").contains("-o"), "{refused}");
+        assert!(trace.exists());
+        drop(other);
+        make_room(&trace).expect("it is a trace of before");
+    }
 
     #[test]
     fn what_is_no_file_is_not_replaced() {

@@ -1,9 +1,9 @@
 //! What was waited for, and who held it.
 
-use super::{NAME_MAX, ReportOptions, shown_names};
+use super::calls::shown_names;
+use super::{NAME_MAX, ReportOptions};
 use crate::profile::bounds::shown;
 use crate::profile::reading::near;
-use crate::profile::symbols::Symbols;
 use tailwater_profile::functions::{ContendedRow, LockRow, Report};
 use tailwater_profile::names::clipped;
 use tailwater_report::{count, grid};
@@ -12,25 +12,6 @@ use tailwater_report::{count, grid};
 const LOCKS_MAX: usize = 5;
 /// Locks listed of the program.
 const CONTENDED_MAX: usize = 10;
-
-/// Fills in variables and lines; tells which files could not serve.
-pub(super) fn name_locks(report: &mut Report, options: &ReportOptions) -> Vec<String> {
-    let mut symbols = Symbols::new(&report.names);
-    if !(options.locks || options.json) {
-        return Vec::new();
-    }
-    let of_functions = report.functions.iter_mut().flat_map(|row| row.locks.iter_mut());
-    let of_functions = of_functions.map(|it| (it.object, it.site, &mut it.lock, &mut it.line));
-    let of_all = report.locks.iter_mut();
-    let of_all = of_all.map(|it| (it.object, it.site, &mut it.lock, &mut it.line));
-    for (object, site, lock, line) in of_functions.chain(of_all) {
-        *lock = symbols.variable(object);
-        if options.by_line {
-            *line = symbols.line(site);
-        }
-    }
-    symbols.changed().to_vec()
-}
 
 /// The locks of the program, and below them those that each function waited for.
 pub(super) fn locks_tables(report: &Report, options: &ReportOptions) -> String {
@@ -50,13 +31,10 @@ fn contended_table(report: &Report, options: &ReportOptions) -> String {
     }
     let shown_locks = &report.locks[..report.locks.len().min(CONTENDED_MAX)];
     let row = |lock: &ContendedRow| {
-        let name = |name: &Option<String>| {
-            name.as_ref().map_or_else(|| "?".to_owned(), |name| clipped(name, NAME_MAX))
-        };
         vec![
             what(lock.kind, lock.lock.as_deref(), lock.object),
-            name(&lock.function),
-            name(&lock.holder),
+            function(lock.function.as_deref(), None),
+            function(lock.holder.as_deref(), lock.holder_line.as_deref()),
             place(lock.line.as_deref(), lock.site, options.by_line),
             count(lock.waits),
             shown(lock.total_ns),
@@ -87,16 +65,25 @@ fn locks_table(report: &Report, options: &ReportOptions) -> String {
     format!("\n{}\n", grid(&heads, 4, &rows))
 }
 
-fn lock_cells(function: String, lock: &LockRow, by_line: bool) -> Vec<String> {
+fn lock_cells(first: String, lock: &LockRow, by_line: bool) -> Vec<String> {
     vec![
-        function,
+        first,
         what(lock.kind, lock.lock.as_deref(), lock.object),
-        lock.holder.as_ref().map_or_else(|| "?".to_owned(), |name| clipped(name, NAME_MAX)),
+        function(lock.holder.as_deref(), lock.holder_line.as_deref()),
         place(lock.line.as_deref(), lock.site, by_line),
         count(lock.waits),
         shown(lock.total_ns),
         shown(lock.max_ns),
     ]
+}
+
+/// A function, and where in it.
+fn function(name: Option<&str>, line: Option<&str>) -> String {
+    let name = name.map_or_else(|| "?".to_owned(), |name| clipped(name, NAME_MAX));
+    match line {
+        Some(line) => format!("{name} at {}", near(line)),
+        None => name,
+    }
 }
 
 /// A lock by its variable, or by its address.

@@ -1,52 +1,60 @@
 //! `tailwater profile report`: per function, how long its calls took and what held them up.
 
+mod calls;
 mod glob;
 mod locks;
+mod places;
 
 use super::bounds::{bounded, shown};
 use super::footer::footer;
 use super::reading::{Trace, near};
 use crate::failure::{Failure, say};
+use calls::calls_table;
 use clap::{Args, ValueEnum};
 use glob::matches;
-use locks::{locks_tables, name_locks};
+use locks::locks_tables;
+use places::name_places;
 use std::cmp::Reverse;
 use std::path::PathBuf;
-use tailwater_profile::functions::{Durations, FunctionRow, Functions, Report};
-use tailwater_profile::names::{clipped, clipped_apart};
-use tailwater_report::{count, grid};
+use tailwater_profile::functions::{FunctionRow, Functions, Report, Together};
+use tailwater_profile::names::demangled;
+use tailwater_profile::record::Function;
+use tailwater_report::count;
 
 /// Characters of a name.
 const NAME_MAX: usize = 56;
-/// Callers listed for a function.
-const CALLERS_MAX: usize = 5;
 
 #[derive(Args, Debug)]
 pub(crate) struct ReportOptions {
     /// What `tailwater profile record` wrote.
     #[arg(default_value = "tailwater.trace")]
     trace: PathBuf,
-    /// What of a function's calls to sort by: its lower bound, where it is known by bounds.
+    /// What of a function's calls to sort by: its lower bound, where it is known by bounds. By mean, total and self the
+    /// table has these instead of quantiles.
     #[arg(long, value_enum, default_value_t = Sort::P9999)]
     sort: Sort,
     /// Only functions whose name, as shown or as the linker has it, matches: `*` stands for anything,
-    /// `?` for a character.
+    /// `?` for a character. May be given more than once; below the table stands how long threads were in any of them.
     #[arg(long, value_name = "GLOB")]
-    function: Option<String>,
+    function: Vec<String>,
     /// Only functions with at least so many calls; 0: also those of whose calls no duration is known.
     #[arg(long, value_name = "N", default_value_t = 1)]
     min_count: u64,
     /// At most so many functions; 0: all.
     #[arg(long, value_name = "N", default_value_t = 20)]
     limit: usize,
-    /// Below each function, who called it (at most five callers).
+    /// Below each function, from which places it was called (at most five).
     #[arg(long)]
     callers: bool,
+    /// Below each function, in which calls its time went and where in it they are (at most eight); the lines are read
+    /// from the program's file, which must still be there.
+    #[arg(long)]
+    callees: bool,
     /// The locks that calls waited for, and in which function their holders had taken them.
     #[arg(long)]
     locks: bool,
-    /// Where functions are defined and, with --locks, where locks are taken; the latter is read from
-    /// the program's file, which must still be there.
+    /// Where functions are defined, where --callers call and where --locks are taken; all but the first is read
+    /// from the program's file, which must still be there.
     #[arg(long)]
     by_line: bool,
     /// Print the result as one JSON object.
@@ -68,12 +76,23 @@ enum Sort {
     Count,
     /// The sum of all calls.
     Total,
+    /// The mean of all calls.
+    Mean,
+    /// Time in the function itself and in no call of another that was seen.
+    #[value(name = "self")]
+    Itself,
 }
 
 pub(super) fn report(options: &ReportOptions) -> Result<(), Failure> {
     let trace = Trace::open(&options.trace)?;
     let program = trace.header().program.clone();
     let mut functions = Functions::new(trace.header());
+    if !options.function.is_empty() {
+        let globs = options.function.clone();
+        functions = functions.together(move |function: &Function| {
+            is_named(&globs, &demangled(&function.name), &function.name)
+        });
+    }
     let ending = trace.read(|item| match item {
         Ok(record) => functions.add(record),
         Err(error) => functions.damaged(error),
@@ -81,7 +100,7 @@ pub(super) fn report(options: &ReportOptions) -> Result<(), Failure> {
     let mut report = functions.finish(&ending);
     let seen = report.functions.len();
     select(&mut report, options);
-    let changed = name_locks(&mut report, options);
+    let changed = name_places(&mut report, options);
     if options.json {
         return say(&serde_json::to_string_pretty(&report).map_err(Failure::work)?);
     }
@@ -97,25 +116,33 @@ pub(super) fn report(options: &ReportOptions) -> Result<(), Failure> {
 fn select(report: &mut Report, options: &ReportOptions) {
     let rows = &mut report.functions;
     rows.retain(|row| {
-        let named = options
-            .function
-            .as_ref()
-            .is_none_or(|glob| matches(glob, &row.name) || matches(glob, &row.symbol));
-        named && row.calls.count >= options.min_count
+        let is_asked_for =
+            options.function.is_empty() || is_named(&options.function, &row.name, &row.symbol);
+        is_asked_for && row.calls.count >= options.min_count
     });
     rows.sort_by_key(|row| {
         // What lasts for most of the recording, as `main` and the loops of threads, is around all else.
         let is_around = row.calls.p50.low_ns > report.length_ns / 2;
-        (is_around, Reverse(options.sort.key(&row.calls)))
+        (is_around, Reverse(options.sort.key(row)))
     });
     if options.limit > 0 {
         rows.truncate(options.limit);
     }
 }
 
+fn is_named(globs: &[String], name: &str, symbol: &str) -> bool {
+    globs.iter().any(|glob| matches(glob, name) || matches(glob, symbol))
+}
+
 impl Sort {
+    /// Whether it is of sums, and not of quantiles.
+    const fn is_of_sums(self) -> bool {
+        matches!(self, Self::Total | Self::Mean | Self::Itself)
+    }
+
     /// What is surely long is more than what may be; of equals, what is known best.
-    fn key(self, calls: &Durations) -> (u64, Reverse<u64>) {
+    fn key(self, row: &FunctionRow) -> (u64, Reverse<u64>) {
+        let calls = &row.calls;
         let bounds = match self {
             Self::P99 => calls.p99,
             Self::P999 => calls.p999,
@@ -123,6 +150,8 @@ impl Sort {
             Self::Max => calls.max,
             Self::Count => return (calls.count, Reverse(0)),
             Self::Total => calls.total,
+            Self::Mean => calls.mean,
+            Self::Itself => row.itself,
         };
         (bounds.low_ns, Reverse(bounds.high_ns.unwrap_or(u64::MAX)))
     }
@@ -143,16 +172,39 @@ fn text(report: &Report, program: &str, seen: usize, options: &ReportOptions) ->
         out.push_str(&calls_table(report, options));
         out.push('\n');
     }
+    if let Some(together) = &report.together {
+        out.push_str(&as_one(together, report.length_ns));
+    }
     if options.locks {
         out.push_str(&locks_tables(report, options));
     }
     let footer = footer(report.records, report.rate, &report.quality);
-    out.push_str(&format!("\n{}\n{footer}", meaning(report)));
+    out.push_str(&format!("\n{}\n{footer}", meaning(report, options)));
     out
 }
 
+/// Said of sums.
+const SUMS: &str = "In all: the time of all calls, of one within another of the same function twice. Self: without the \
+                    calls that the function made and that were seen; those too short for that are in it.\n";
+
+/// The functions that were asked for, each moment of a thread once.
+fn as_one(together: &Together, length_ns: u64) -> String {
+    let nested = match together.nested {
+        0 => String::new(),
+        nested => format!("; {} more were within these, and count once", count(nested)),
+    };
+    format!(
+        "\nTogether, {} functions took {} of the {} recorded, in {} calls{nested}. Threads add up; calls too short to \
+         be seen are not in it.\n",
+        count(together.functions),
+        bounded(together.total),
+        shown(length_ns),
+        count(together.calls),
+    )
+}
+
 /// What the numbers mean, and what is not in them.
-fn meaning(report: &Report) -> String {
+fn meaning(report: &Report, options: &ReportOptions) -> String {
     let left_out = match report.left_out {
         0 => "No call is left out.".to_owned(),
         left_out => format!(
@@ -161,52 +213,11 @@ fn meaning(report: &Report) -> String {
             shown(report.left_out_max_ns)
         ),
     };
+    let sums = if options.sort.is_of_sums() { SUMS } else { "" };
     format!(
-        "A number alone is known to 5 %; a–b, ≤ and ≥ are bounds, by when the scanner looked. Open calls began \
+        "{sums}A number alone is known to 5 %; a–b, ≤ and ≥ are bounds, by when the scanner looked. Open calls began \
          before the recording or had not ended with it.\n{left_out}"
     )
-}
-
-fn calls_table(report: &Report, options: &ReportOptions) -> String {
-    let mut heads = vec!["function"];
-    if options.by_line {
-        heads.push("defined at");
-    }
-    let left = heads.len();
-    heads.extend(["calls", "p50", "p99", "p99.9", "p99.99", "max", "open"]);
-    let mut rows = Vec::new();
-    for (name, row) in shown_names(&report.functions).into_iter().zip(&report.functions) {
-        let mut cells = vec![name];
-        if options.by_line {
-            cells.push(format!("{}:{}", row.file, row.line));
-        }
-        cells.extend(numbers(&row.calls));
-        rows.push(cells);
-        for caller in row.callers.iter().take(if options.callers { CALLERS_MAX } else { 0 }) {
-            let name = caller.caller.as_deref().unwrap_or("(bottom of the stack)");
-            let mut cells = vec![format!("  ← {}", clipped(name, NAME_MAX - 4))];
-            cells.resize(left, String::new());
-            cells.extend(numbers(&caller.calls));
-            rows.push(cells);
-        }
-    }
-    grid(&heads, left, &rows)
-}
-
-/// What functions are called in a table: no two look alike that are not.
-fn shown_names(rows: &[FunctionRow]) -> Vec<String> {
-    let names: Vec<&str> = rows.iter().map(|row| row.name.as_str()).collect();
-    clipped_apart(&names, NAME_MAX)
-}
-
-fn numbers(calls: &Durations) -> Vec<String> {
-    let mut cells = vec![count(calls.count)];
-    let quantiles = [calls.p50, calls.p99, calls.p999, calls.p9999, calls.max];
-    cells.extend(
-        quantiles.map(|bounds| if calls.count == 0 { "?".into() } else { bounded(bounds) }),
-    );
-    cells.push(count(calls.partial));
-    cells
 }
 
 impl Sort {
@@ -218,6 +229,8 @@ impl Sort {
             Self::Max => "their longest call",
             Self::Count => "number of calls",
             Self::Total => "time in all",
+            Self::Mean => "mean time",
+            Self::Itself => "time in themselves",
         }
     }
 }

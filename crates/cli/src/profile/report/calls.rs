@@ -1,0 +1,85 @@
+//! How long calls took, function by function.
+
+use super::{NAME_MAX, ReportOptions};
+use crate::profile::bounds::bounded;
+use crate::profile::reading::near;
+use tailwater_profile::functions::{Bounds, Durations, FunctionRow, Report};
+use tailwater_profile::names::{clipped, clipped_apart};
+use tailwater_report::{count, grid};
+
+/// Places listed from which a function was called.
+const CALLERS_MAX: usize = 5;
+/// Places listed at which it called.
+const CALLEES_MAX: usize = 8;
+
+pub(super) fn calls_table(report: &Report, options: &ReportOptions) -> String {
+    let mut heads = vec!["function"];
+    if options.by_line {
+        heads.push("defined at");
+    }
+    let left = heads.len();
+    heads.extend(if options.sort.is_of_sums() {
+        vec!["calls", "mean", "in all", "self", "max", "open"]
+    } else {
+        vec!["calls", "p50", "p99", "p99.9", "p99.99", "max", "open"]
+    });
+    let mut rows = Vec::new();
+    for (name, row) in shown_names(&report.functions).into_iter().zip(&report.functions) {
+        let mut cells = vec![name];
+        if options.by_line {
+            cells.push(format!("{}:{}", row.file, row.line));
+        }
+        cells.extend(numbers(&row.calls, Some(row.itself), options));
+        rows.push(cells);
+        for (name, calls) in places(row, options) {
+            let mut cells = vec![name];
+            cells.resize(left, String::new());
+            cells.extend(numbers(calls, None, options));
+            rows.push(cells);
+        }
+    }
+    grid(&heads, left, &rows)
+}
+
+/// What functions are called in a table: no two look alike that are not.
+pub(super) fn shown_names(rows: &[FunctionRow]) -> Vec<String> {
+    let names: Vec<&str> = rows.iter().map(|row| row.name.as_str()).collect();
+    clipped_apart(&names, NAME_MAX)
+}
+
+/// From where a function was called, and what it called, as asked.
+fn places<'a>(
+    row: &'a FunctionRow,
+    options: &ReportOptions,
+) -> impl Iterator<Item = (String, &'a Durations)> {
+    let callers = row.callers.iter().take(if options.callers { CALLERS_MAX } else { 0 });
+    let callers = callers.map(|one| {
+        let name = one.caller.as_deref().unwrap_or("(bottom of the stack)");
+        (format!("  ← {}{}", clipped(name, NAME_MAX - 4), at(one.line.as_deref())), &one.calls)
+    });
+    let callees = row.callees.iter().take(if options.callees { CALLEES_MAX } else { 0 });
+    let callees = callees.map(|one| {
+        let name = clipped(&one.callee, NAME_MAX - 4);
+        (format!("  → {name}{}", at(one.line.as_deref())), &one.calls)
+    });
+    callers.chain(callees)
+}
+
+/// A place by its line; nothing where that is not known.
+fn at(line: Option<&str>) -> String {
+    line.map(|line| format!(" at {}", near(line))).unwrap_or_default()
+}
+
+fn numbers(calls: &Durations, itself: Option<Bounds>, options: &ReportOptions) -> Vec<String> {
+    let mut cells = vec![count(calls.count)];
+    let known = |bounds| if calls.count == 0 { "?".to_owned() } else { bounded(bounds) };
+    if options.sort.is_of_sums() {
+        cells.extend([calls.mean, calls.total].map(known));
+        cells.push(itself.map(bounded).unwrap_or_default());
+        cells.push(known(calls.max));
+    } else {
+        cells.extend([calls.p50, calls.p99, calls.p999, calls.p9999, calls.max].map(known));
+    }
+    cells.push(count(calls.partial));
+    cells
+}

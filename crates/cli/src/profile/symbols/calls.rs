@@ -1,0 +1,135 @@
+//! Which call of a function returns to an address of which the low bits are known.
+
+use object::{Architecture, Object, ObjectSegment as _, ObjectSymbol as _, SymbolKind};
+use std::collections::HashMap;
+use std::fs::File;
+use std::os::unix::fs::FileExt as _;
+use std::path::Path;
+
+/// Addresses with the same low bits are this far apart.
+const APART: u64 = 1 << 16;
+/// The longest call before a return address that is looked at.
+const CALL_MAX: usize = 7;
+
+/// The calls in one file's functions.
+pub(super) struct Calls {
+    /// Sizes of functions, by address.
+    sizes: HashMap<u64, u64>,
+    /// Address, length, and offset in the file of what is mapped.
+    segments: Vec<(u64, u64, u64)>,
+    file: Option<File>,
+    is_x86_64: bool,
+}
+
+impl Calls {
+    /// Those of `file`, which lies at `path`.
+    pub(super) fn of<'a>(path: &Path, file: &impl Object<'a>) -> Self {
+        let functions = file.symbols().chain(file.dynamic_symbols());
+        let functions =
+            functions.filter(|symbol| symbol.kind() == SymbolKind::Text && symbol.size() > 0);
+        let segments = file.segments().map(|segment| {
+            let (offset, length) = segment.file_range();
+            (segment.address(), length, offset)
+        });
+        Self {
+            sizes: functions.map(|symbol| (symbol.address(), symbol.size())).collect(),
+            segments: segments.collect(),
+            file: File::open(path).ok(),
+            is_x86_64: file.architecture() == Architecture::X86_64,
+        }
+    }
+
+    /// The address after a call in the function at `start` whose low bits are `site`. `None` where there is none, or
+    /// more than one may be meant, as in functions of more than 64 KiB.
+    pub(super) fn returning_to(&self, start: u64, site: u16) -> Option<u64> {
+        let size = *self.sizes.get(&start)?;
+        let first = start + u64::from(site.wrapping_sub(start as u16));
+        let mut all = (first..=start.checked_add(size)?).step_by(APART as usize);
+        let mut calls = all.by_ref().filter(|at| *at > start && self.follows_call(*at));
+        let found = calls.next()?;
+        calls.next().is_none().then_some(found)
+    }
+
+    /// Whether what ends at `address` may be a call. Where code is not of a kind that is known here: yes.
+    fn follows_call(&self, address: u64) -> bool {
+        if !self.is_x86_64 {
+            return true;
+        }
+        let mut before = [0; CALL_MAX];
+        self.read(address - CALL_MAX as u64, &mut before).is_some() && ends_with_call(before)
+    }
+
+    fn read(&self, address: u64, to: &mut [u8]) -> Option<()> {
+        let holds = |one: &&(u64, u64, u64)| (one.0..one.0 + one.1).contains(&address);
+        let (start, _, offset) = self.segments.iter().find(holds)?;
+        self.file.as_ref()?.read_exact_at(to, address - start + offset).ok()
+    }
+}
+
+/// A call on x86-64: `e8` with four bytes of distance, or `ff /2` with a register or memory.
+fn ends_with_call(bytes: [u8; CALL_MAX]) -> bool {
+    let is_indirect = |length: usize| {
+        let [opcode, mode] = [bytes[CALL_MAX - length], bytes[CALL_MAX - length + 1]];
+        opcode == 0xff && (mode >> 3) & 7 == 2 && length == indirect_length(mode)
+    };
+    bytes[CALL_MAX - 5] == 0xe8 || (2..=CALL_MAX).any(is_indirect)
+}
+
+/// Bytes of an `ff` instruction with this second one (Intel's manual, volume 2, table 2-2).
+const fn indirect_length(mode: u8) -> usize {
+    let has_index = mode & 7 == 4 && mode >> 6 != 3;
+    let distance = match mode >> 6 {
+        // Relative to the next instruction.
+        0 if mode & 7 == 5 => 4,
+        1 => 1,
+        2 => 4,
+        _ => 0,
+    };
+    2 + has_index as usize + distance
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_are_told_from_what_else_comes_before_an_address() {
+        let ends = |tail: &[u8]| {
+            let mut bytes = [0x90; CALL_MAX];
+            bytes[CALL_MAX - tail.len()..].copy_from_slice(tail);
+            ends_with_call(bytes)
+        };
+        for call in [
+            &[0xe8, 1, 2, 3, 4][..],
+            &[0xff, 0xd0],                   // call rax
+            &[0x41, 0xff, 0xd7],             // call r15
+            &[0xff, 0x10],                   // call [rax]
+            &[0xff, 0x50, 0x18],             // call [rax + 24]
+            &[0xff, 0x15, 1, 2, 3, 4],       // call [rip + …]
+            &[0xff, 0x14, 0xc8],             // call [rax + 8 * rcx]
+            &[0xff, 0x94, 0xc8, 1, 2, 3, 4], // call [rax + 8 * rcx + …]
+        ] {
+            assert!(ends(call), "{call:x?}");
+        }
+        for other in
+            [&[0x48, 0x89, 0xd8][..], &[0xff, 0xe0], &[0xff, 0xd0, 0x90], &[0xe9, 1, 2, 3, 4]]
+        {
+            assert!(!ends(other), "{other:x?}");
+        }
+    }
+
+    #[test]
+    fn a_place_is_found_by_its_low_bits_where_only_one_can_be_meant() {
+        let calls = |size| Calls {
+            sizes: HashMap::from([(0x2_fff0, size)]),
+            segments: Vec::new(),
+            file: None,
+            is_x86_64: false,
+        };
+        assert_eq!(calls(0x40).returning_to(0x2_fff0, 0x0008), Some(0x3_0008));
+        assert_eq!(calls(0x40).returning_to(0x2_fff0, 0x0108), None, "beyond its end");
+        assert_eq!(calls(0x40).returning_to(0x2_fff0, 0xffe0), None, "before its start");
+        assert_eq!(calls(0x2_0000).returning_to(0x2_fff0, 0x0008), None, "two have these bits");
+        assert_eq!(calls(0x40).returning_to(0x2_0000, 0x0008), None, "no function begins there");
+    }
+}

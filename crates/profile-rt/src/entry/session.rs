@@ -1,0 +1,292 @@
+//! A process's recording: from start to stop, across forks, to the exit.
+
+use crate::entry::child;
+use crate::entry::settings::Settings;
+use crate::look::calibrate::Rig;
+use crate::look::items::{BATCHES_MAX, Item};
+use crate::look::scan::Costs;
+use crate::look::scanner::{Scanner, Times};
+use crate::memory::arena::Arena;
+use crate::system::clock;
+use crate::system::complaint::{self, complain};
+use crate::system::own_threads;
+use crate::system::process::{self, AtWork};
+use crate::system::shim::{self, Stage};
+use crate::threads::forked::Kept;
+use crate::write::output::{self, Output};
+use crate::write::trace_file::{self, Programs};
+use rustix::thread::{sched_getcpu, set_current_timer_slack};
+use std::io;
+use std::num::NonZeroU64;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError, TryLockError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+use tailwater_profile::record::Ticks;
+use tailwater_profile::trace::{Header, Writer};
+
+static RUNNING: Mutex<Option<Running>> = Mutex::new(None);
+
+/// The two threads of a recording.
+struct Running {
+    /// The process that they run in: a forked child has a copy of this, and not of them.
+    pid: u32,
+    /// Where to, and how: a child that is recorded after it does the same.
+    asked: (PathBuf, Settings),
+    programs: Programs,
+    scanner: JoinHandle<()>,
+    output: JoinHandle<io::Result<()>>,
+}
+
+/// The process has begun.
+pub(crate) fn load() {
+    complaint::remember();
+    let _ = process::arena();
+    let settings = Settings::read(|name| std::env::var_os(name));
+    if let Some(path) = settings.out.clone()
+        && let Err(error) = begin(&path, &settings)
+    {
+        complain(&format!("cannot record to {}: {error}", path.display()));
+    }
+}
+
+/// Records into a new file at `path` from now on.
+pub(crate) fn start(path: &Path) -> io::Result<()> {
+    begin(path, &Settings::read(|name| std::env::var_os(name)))
+}
+
+/// Ends the recording and completes the file.
+pub(crate) fn stop() -> io::Result<()> {
+    child::forget();
+    let running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let Some(running) = running else { return Ok(()) };
+    if running.pid != std::process::id() {
+        // A parent's: its threads are not here.
+        std::mem::forget(running);
+        return Ok(());
+    }
+    process::end();
+    let scanned = running.scanner.join();
+    let written = running.output.join();
+    running.programs.close();
+    if let Some(arena) = process::arena() {
+        arena.header().lease.store(0, Release);
+    }
+    scanned.map_err(|_| io::Error::other("the scanner panicked"))?;
+    written.map_err(|_| io::Error::other("the output panicked"))?
+}
+
+/// How long a process that ends waits for its trace: a recorder that takes longer stands still. The thread that ends
+/// the process may have been stopped within the allocator, and then the output gets no memory.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// Between two looks whether it is written; the output looks every 4 ms.
+const NAP: Duration = Duration::from_micros(500);
+
+/// The process ends without `exit`. May come from any thread and in any signal's handler: neither allocates nor
+/// takes a lock.
+pub(crate) fn cut_short() {
+    // A child of `vfork` has its parent's memory.
+    let pid = std::process::id();
+    if process::made_arena().is_none_or(|arena| arena.header().lease.load(Acquire) != pid) {
+        return;
+    }
+    process::end();
+    let began = Instant::now();
+    while !process::is_written() && began.elapsed() < PATIENCE {
+        std::thread::sleep(NAP);
+    }
+}
+
+/// Of the scanner, which ends last then: the output could not write what the program left to its `exit`, having no
+/// file but the trace.
+fn end_last() {
+    let running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let written = running.map(|running| running.output.join());
+    if let Some(Ok(Err(error))) = written {
+        incomplete(&error);
+    }
+}
+
+/// The process exits.
+pub(crate) fn exit() {
+    // A fork in the middle of start or stop leaves the lock taken for ever.
+    let ours = match RUNNING.try_lock() {
+        Ok(running) => running.as_ref().is_some_and(|r| r.pid == std::process::id()),
+        Err(TryLockError::Poisoned(_)) => true,
+        // Or another thread is about to start.
+        Err(TryLockError::WouldBlock) => return cut_short(),
+    };
+    if ours && let Err(error) = stop() {
+        incomplete(&error);
+    }
+}
+
+/// The calling thread is about to fork.
+pub(crate) fn forks() {
+    if let Some(arena) = process::arena() {
+        let kept = Box::into_raw(Box::new(Kept::of(&arena)));
+        // SAFETY: the calling thread's own variable.
+        unsafe { *shim::kept_at() = kept.cast() };
+    }
+}
+
+/// It has forked, and this is the parent or the child: takes what was copied.
+pub(crate) fn has_forked() -> Option<Box<Kept>> {
+    // SAFETY: as above.
+    let kept = unsafe { std::mem::replace(&mut *shim::kept_at(), std::ptr::null_mut()) };
+    // SAFETY: null, or of `forks`, which nobody else has.
+    (!kept.is_null()).then(|| unsafe { Box::from_raw(kept.cast()) })
+}
+
+/// This is a fork's child: its only thread goes on in an arena of its own. It does not record yet.
+pub(crate) fn forked() {
+    // Its parent may be a child that had not begun.
+    let is_recorded = process::forget_parent() | child::forget();
+    let Some(arena) = process::arena() else { return };
+    // The memory is still the parent's: what is called from here may not touch it.
+    shim::set_own(None);
+    shim::switch(None);
+    let stage = shim::stage();
+    shim::set_stage(Stage::Denied);
+    let kept = has_forked();
+    if !arena.replace() {
+        return;
+    }
+    shim::set_stage(stage);
+    if let Some(kept) = kept {
+        kept.restore(&arena);
+    }
+    // A fork in the middle of start or stop leaves the lock taken for ever.
+    let asked = RUNNING.try_lock().ok().and_then(|running| {
+        let parents = running.as_ref()?;
+        // Or the parent's trace would count as being written for as long as this process lives.
+        parents.programs.close();
+        Some(parents.asked.clone())
+    });
+    if let (true, Some((path, settings))) = (is_recorded, asked) {
+        child::record_later(path, settings);
+    }
+}
+
+/// A fork's child records from now on.
+pub(crate) fn go_on(path: &Path, settings: &Settings) {
+    match begin(path, settings) {
+        // It has begun by itself.
+        Err(error) if error.raw_os_error() == Some(EALREADY) => {}
+        Err(error) => complain(&format!("cannot record a child to {}: {error}", path.display())),
+        Ok(()) => {}
+    }
+}
+
+fn begin(path: &Path, settings: &Settings) -> io::Result<()> {
+    let no_memory = || io::Error::from(io::ErrorKind::OutOfMemory);
+    let mut running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
+    let pid = std::process::id();
+    if running.as_ref().is_some_and(|running| running.pid == pid) {
+        return Err(io::Error::from_raw_os_error(EALREADY));
+    }
+    let arena = process::arena().ok_or_else(no_memory)?;
+    let lease = &arena.header().lease;
+    if lease.compare_exchange(0, STARTING, Acquire, Relaxed).is_err() {
+        return Err(io::Error::from_raw_os_error(EALREADY));
+    }
+    // An earlier recording may have ended on one.
+    arena.header().unload.done();
+    process::begins();
+    // From here on `cut_short` finds it, and what it asks for stays.
+    lease.store(pid, Release);
+    shim::watch_ends();
+    let launched = launch(arena, path, settings, pid);
+    if launched.is_err() {
+        lease.store(0, Release);
+    }
+    // A parent's handles are for threads that are not here.
+    std::mem::forget(running.replace(launched?));
+    Ok(())
+}
+
+const EALREADY: i32 = 114;
+/// No process has this number.
+const STARTING: u32 = u32::MAX;
+
+fn launch(arena: Arena, path: &Path, settings: &Settings, pid: u32) -> io::Result<Running> {
+    let file = trace_file::create(path, pid)?;
+    let programs = Programs::of(&file)?;
+    let us = clock::ticks_per_us();
+    let header = Header {
+        architecture: std::env::consts::ARCH.into(),
+        pid,
+        program: output::program(),
+        build_id: output::build_id(),
+        clock: clock::read(),
+    };
+    let output = Output::new(arena, Writer::new(file, &header)?, settings.filter.clone());
+    let (to, from) = sync_channel(BATCHES_MAX);
+    let (empty, emptied) = sync_channel(BATCHES_MAX);
+    let write = move || {
+        process::has_started();
+        let _at_work = AtWork;
+        programs.keep_alone();
+        output.run(&from, &empty)
+    };
+    let output = own_threads::start("tw-output", write)?;
+    // Where there is none, the output finds its channel closed, and ends.
+    let scanner = start_scanner(arena, settings, header.clock.ticks, to, emptied)?;
+    process::records((settings.lock_ns.saturating_mul(us) / 1000).min(u64::MAX - 1));
+    // A child may have gone to another folder by the time it begins: daemons go to the root.
+    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let asked = (absolute, settings.clone());
+    Ok(Running { pid, asked, programs, scanner, output })
+}
+
+/// What looks cost here, and by which process that was measured. A child of `fork` goes by it, since the thread that
+/// begins there is not the program's; it may find it locked for ever, too.
+static COSTS: Mutex<Option<(u32, Costs)>> = Mutex::new(None);
+
+fn start_scanner(
+    arena: Arena,
+    settings: &Settings,
+    began: Ticks,
+    to: SyncSender<Vec<Item>>,
+    emptied: Receiver<Vec<Item>>,
+) -> io::Result<JoinHandle<()>> {
+    let us = clock::ticks_per_us();
+    let Settings { budget, cpu, scanner_cpu, .. } = *settings;
+    let (busy, shares_core) = (sched_getcpu(), own_threads::share_a_core(scanner_cpu));
+    let pid = std::process::id();
+    let known = COSTS.try_lock().ok().and_then(|costs| *costs);
+    let known = known.filter(|(measured_by, _)| *measured_by != pid).map(|(_, costs)| costs);
+    let rig = Arc::new(Rig::default());
+    let rig_too = rig.clone();
+    let scan = move || {
+        process::has_started();
+        own_threads::place(scanner_cpu, busy);
+        let costs = match known {
+            _ if shares_core => Costs::NONE,
+            Some(costs) => costs,
+            None => rig_too.measure(us),
+        };
+        if let (false, Ok(mut known)) = (shares_core, COSTS.try_lock()) {
+            *known = Some((pid, costs));
+        }
+        // Or naps would be half as long again. Best effort.
+        let _ = set_current_timer_slack(NonZeroU64::new(1));
+        let times = Times { us, costs, budget, cpu, began, shares_core };
+        Scanner::new(arena, times, to, emptied).run(process::stop());
+        if process::is_outlived() {
+            end_last();
+        }
+    };
+    let scanner = own_threads::start("tw-scanner", scan)?;
+    if !shares_core && known.is_none() {
+        // A few milliseconds, from the core that the program runs on.
+        rig.look(us);
+    }
+    Ok(scanner)
+}
+
+fn incomplete(error: &io::Error) {
+    complain(&format!("the trace is incomplete: {error}"));
+}

@@ -1,0 +1,237 @@
+//! What scanning costs on this machine: measured when a recording begins, on a thread that calls.
+//!
+//! The time in which a line of memory goes from core to core does not tell: how much of it a thread
+//! waits for differs between processors, threefold for the lines of a stack. So one side of a [`Rig`]
+//! calls as instrumented code does and takes its own time, and the other looks at it, in every second
+//! round: what those rounds take longer is what the looks cost.
+
+use crate::look::scan::Costs;
+use crate::system::clock::ticks;
+use std::hint::{black_box, spin_loop};
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::{AtomicU32, AtomicU64};
+use tailwater_profile::record::Ticks;
+
+/// Rounds of each kind, half of them looked at.
+const ROUNDS: usize = 96;
+/// Either side gives up after this many microseconds.
+const GIVE_UP_US: u64 = 10_000;
+/// Frames of a burst, as in LDB's own application, and the lines that they fill.
+const FRAMES: u32 = 20;
+const LINES: u64 = 5;
+/// A round's bursts, and turns of a loop after each: a microsecond or so.
+const BURSTS: u32 = 4;
+const REST: u64 = 4000;
+
+/// Nobody looks.
+const QUIET: u32 = 0;
+/// The head is looked at every two microseconds.
+const HEADS: u32 = 1;
+/// The head is looked at all the time, but for a moment after each change.
+const CHANGES: u32 = 2;
+/// The same, and the stack is walked when it rests.
+const WALKS: u32 = 3;
+const OVER: u32 = 4;
+
+/// A stack that one thread pushes on and another looks at. On 128 bytes each, since processors fetch
+/// lines in pairs.
+#[derive(Default)]
+pub(crate) struct Rig {
+    head: Apart<[AtomicU64; 2]>,
+    stack: Apart<[[AtomicU64; 2]; 32]>,
+    /// Written by the calling side.
+    phase: Apart<AtomicU32>,
+    /// Looks that cost something, and walks, so far; written by the looking side.
+    looks: Apart<[AtomicU32; 2]>,
+}
+
+/// What looks and walks cost together, in one round.
+struct Price {
+    extra: Ticks,
+    looks: Ticks,
+    walks: Ticks,
+}
+
+#[derive(Default)]
+#[repr(align(128))]
+struct Apart<T>(T);
+
+impl Rig {
+    /// Looks at the other side's stack until it is through.
+    pub(crate) fn look(&self, us: Ticks) {
+        let settle = Costs::usual(us).change;
+        let (mut due, mut last, mut walked) = (0, 0, 0);
+        let deadline = ticks() + us * GIVE_UP_US;
+        loop {
+            let (now, phase) = (ticks(), self.phase.0.load(Acquire));
+            if phase == OVER || now > deadline {
+                return;
+            }
+            if phase == QUIET || now < due {
+                spin_loop();
+                continue;
+            }
+            let head = self.glimpse();
+            if phase == HEADS {
+                due = now + us * 2;
+                add_one(&self.looks.0[0]);
+            } else if head != last {
+                (due, last) = (now + settle, head);
+                add_one(&self.looks.0[0]);
+            } else if phase == WALKS && head != walked {
+                walked = head;
+                self.walk();
+                add_one(&self.looks.0[1]);
+            }
+        }
+    }
+
+    /// Calls, and finds what being looked at costs; [`Costs::usual`] when nobody looks.
+    pub(crate) fn measure(&self, us: Ticks) -> Costs {
+        let deadline = ticks() + us * GIVE_UP_US;
+        let heads = self.price(HEADS, deadline, || {
+            for _ in 0..16 {
+                self.tree(7);
+            }
+        });
+        let bursts = || {
+            for _ in 0..BURSTS {
+                self.frames(FRAMES - 1);
+            }
+        };
+        let changes = self.price(CHANGES, deadline, bursts);
+        let walks = self.price(WALKS, deadline, bursts);
+        self.phase.0.store(OVER, Release);
+        let found = || {
+            let (heads, changes, walks) = (heads?, changes?, walks?);
+            let change = changes.extra.checked_div(changes.looks)?;
+            let stacks = walks.extra.saturating_sub(walks.looks * change);
+            Some(Costs {
+                head: heads.extra.checked_div(heads.looks)?,
+                change,
+                line: stacks.checked_div(walks.walks * LINES)?,
+            })
+        };
+        let Some(Costs { head, change, line }) = found() else { return Costs::usual(us) };
+        Costs {
+            head: head.clamp(us * 40 / 1000, us * 400 / 1000),
+            change: change.clamp(us * 30 / 1000, us * 400 / 1000),
+            line: line.clamp(us * 15 / 1000, us * 200 / 1000),
+        }
+    }
+
+    /// What `work` takes longer when it is looked at, by the medians of rounds in turn.
+    fn price(&self, looked_at: u32, deadline: Ticks, work: impl Fn()) -> Option<Price> {
+        let mut took = [Vec::with_capacity(ROUNDS), Vec::with_capacity(ROUNDS)];
+        let mut seen = [Vec::with_capacity(ROUNDS), Vec::with_capacity(ROUNDS)];
+        let counts = || self.looks.0.each_ref().map(|count| count.load(Relaxed));
+        for round in 0..ROUNDS {
+            let phase = [QUIET, looked_at][round % 2];
+            self.phase.0.store(phase, Release);
+            // The other side hears of it, and the caches are as they will be.
+            work();
+            let (before, began) = (counts(), ticks());
+            work();
+            let now = ticks();
+            took[round % 2].push(now.saturating_sub(began));
+            if phase != QUIET {
+                for (at, after) in counts().into_iter().enumerate() {
+                    seen[at].push(Ticks::from(after.wrapping_sub(before[at])));
+                }
+            }
+            if now > deadline {
+                return None;
+            }
+        }
+        let ([quiet, watched], [looks, walks]) = (took.map(median), seen.map(median));
+        Some(Price { extra: watched.saturating_sub(quiet), looks, walks })
+    }
+
+    fn walk(&self) {
+        for entry in &self.stack.0[..FRAMES as usize] {
+            black_box(entry[1].load(Acquire));
+        }
+    }
+
+    /// Position and counter as one number.
+    fn glimpse(&self) -> u64 {
+        let position = self.head.0[0].load(Acquire);
+        self.head.0[1].load(Acquire) << 8 | position
+    }
+
+    /// As the pass has a frame begin.
+    #[inline]
+    fn push(&self) -> u64 {
+        let [position, generation] = &self.head.0;
+        let at = position.load(Relaxed);
+        let counted = generation.load(Relaxed) + 1;
+        generation.store(counted, Release);
+        let entry = &self.stack.0[at as usize % self.stack.0.len()];
+        entry[0].store(1, Release);
+        entry[1].store(counted, Release);
+        position.store(at + 1, Release);
+        at
+    }
+
+    #[inline]
+    fn pop(&self, at: u64) {
+        self.head.0[0].store(at, Release);
+    }
+
+    #[inline(never)]
+    fn tree(&self, below: u32) {
+        let at = self.push();
+        for _ in 0..if below == 0 { 0 } else { 2 } {
+            self.tree(below - 1);
+        }
+        self.pop(at);
+    }
+
+    #[inline(never)]
+    fn frames(&self, below: u32) {
+        let at = self.push();
+        if below > 0 {
+            self.frames(below - 1);
+        } else {
+            for turn in 0..REST {
+                black_box(turn);
+            }
+        }
+        self.pop(at);
+    }
+}
+
+fn add_one(count: &AtomicU32) {
+    count.store(count.load(Relaxed).wrapping_add(1), Relaxed);
+}
+
+fn median(mut values: Vec<Ticks>) -> Ticks {
+    values.sort_unstable();
+    values.get(values.len() / 2).copied().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cost_is_found_within_bounds_and_without_a_looker_it_is_the_usual_one() {
+        let us = crate::system::clock::ticks_per_us();
+        assert_eq!(Rig::default().measure(us), Costs::usual(us), "nobody looked");
+        let rig = Rig::default();
+        let costs = std::thread::scope(|scope| {
+            scope.spawn(|| rig.look(us));
+            rig.measure(us)
+        });
+        assert!((us * 40 / 1000..=us * 400 / 1000).contains(&costs.head), "{costs:?}");
+        assert!((us * 15 / 1000..=us * 200 / 1000).contains(&costs.line), "{costs:?}");
+    }
+
+    #[test]
+    fn calls_leave_the_stack_as_they_found_it() {
+        let rig = Rig::default();
+        rig.tree(3);
+        rig.frames(FRAMES - 1);
+        assert_eq!(rig.head.0.each_ref().map(|word| word.load(Relaxed)), [0, 15 + 20]);
+    }
+}

@@ -1,0 +1,42 @@
+//! What the scanner hands to the output.
+
+use super::scan::Ended;
+use tailwater_profile::record::{Gap, Looks, LossKind, ThreadId, Ticks};
+
+/// Something for the output, in the order in which it happened.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Item {
+    Call(ThreadId, Ended),
+    Gap(Gap),
+    /// A thread in a slot; comes before its first call.
+    Came {
+        id: ThreadId,
+        slot: usize,
+    },
+    /// It will do no more. The output sets the slot free.
+    Went {
+        id: ThreadId,
+        slot: usize,
+    },
+    /// A function of a library that goes, of a call that is under way at `at`. Comes before its `Unload`.
+    Standing {
+        desc: u64,
+        at: Ticks,
+    },
+    /// The library with these descriptors goes, since `at`. Its calls that are over were all told before.
+    Unload {
+        descs: (u64, u64),
+        at: Ticks,
+    },
+    Looks(Looks),
+    /// Calls that came and went unseen, or what else could not be told.
+    Lost {
+        id: Option<ThreadId>,
+        kind: LossKind,
+        count: u64,
+    },
+}
+
+/// Items to a batch, and batches on the way to the output at most: calls beyond are lost, and counted.
+pub(crate) const BATCH: usize = 1024;
+pub(crate) const BATCHES_MAX: usize = 64;

@@ -1,0 +1,407 @@
+//! The thread that looks: all the program's threads in turn, for as long as it records.
+
+use crate::look::items::{BATCH, Item};
+use crate::look::scan::{
+    Costs, Duty, Ended, Gaps, Glimpse, Head, Pace, Probe, ThreadScan, WHOLE, Watch, Window,
+};
+use crate::memory::abi::{ENDED, ENTRY_BYTES, LIVE, What};
+use crate::memory::arena::{Arena, Slot, THREADS_MAX};
+use crate::system::clock::ticks;
+use std::ops::Range;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::{Acquire, Relaxed};
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError};
+use std::time::Duration;
+use tailwater_profile::record::{LossKind, ThreadId, Ticks};
+
+/// With more threads than this, quiet ones are looked at less often.
+const THREADS_EAGER: usize = 8;
+
+/// Times that govern the scanner, in ticks.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Times {
+    pub(crate) us: Ticks,
+    /// What looking costs the threads.
+    pub(crate) costs: Costs,
+    /// Share of the program's time, in 65536ths.
+    pub(crate) budget: u64,
+    /// Of a core, that the scanner may take, in 65536ths.
+    pub(crate) cpu: u64,
+    /// When recording began: nobody has looked since.
+    pub(crate) began: Ticks,
+    /// There is one core for the program and the scanner: while the scanner runs, there is nothing to
+    /// see.
+    pub(crate) shares_core: bool,
+}
+
+/// Looks until it is told to stop.
+pub(crate) struct Scanner {
+    arena: Arena,
+    pace: Pace,
+    us: Ticks,
+    gaps: Gaps,
+    watched: Vec<Watched>,
+    epoch: Option<u64>,
+    threads: u32,
+    /// The incarnation of each slot that was adopted last.
+    adopted: Vec<u64>,
+    ended: Vec<Ended>,
+    batch: Vec<Item>,
+    to: SyncSender<Vec<Item>>,
+    emptied: Receiver<Vec<Item>>,
+    posted: Ticks,
+    told_losses: Ticks,
+    began: Ticks,
+    duty: Duty,
+    /// Between two rounds, where the scanner shares a core with what it looks at.
+    nap: Option<Duration>,
+}
+
+struct Watched {
+    id: ThreadId,
+    slot: usize,
+    eye: Eye,
+    watch: Watch,
+}
+
+impl Scanner {
+    pub(crate) fn new(
+        arena: Arena,
+        times: Times,
+        to: SyncSender<Vec<Item>>,
+        emptied: Receiver<Vec<Item>>,
+    ) -> Self {
+        let us = times.us;
+        let pace = Pace {
+            costs: times.costs,
+            budget: times.budget,
+            settle: times.costs.change,
+            force: us * 7,
+        };
+        let now = ticks();
+        let mut gaps = Gaps::new(us * 2);
+        gaps.note(times.began, now);
+        Self {
+            arena,
+            pace,
+            us,
+            gaps,
+            watched: Vec::new(),
+            epoch: None,
+            threads: 0,
+            adopted: vec![0; THREADS_MAX],
+            ended: Vec::with_capacity(256),
+            batch: Vec::with_capacity(BATCH * 2),
+            to,
+            emptied,
+            posted: now,
+            told_losses: now,
+            began: times.began,
+            duty: Duty::new(times.cpu, us, now),
+            nap: times.shares_core.then(|| nap(times.budget)),
+        }
+    }
+
+    pub(crate) fn run(mut self, stop: &AtomicBool) {
+        let mut now = ticks();
+        while !stop.load(Relaxed) {
+            if self.epoch != Some(self.arena.header().epoch.load(Acquire)) {
+                now = self.adopt(now);
+            }
+            now = self.round(now);
+            if now.saturating_sub(self.posted) > self.us * 2000 || self.batch.len() >= BATCH {
+                self.post(now);
+            }
+            if self.watched.is_empty() {
+                std::thread::sleep(Duration::from_micros(100));
+                now = ticks();
+            } else if let Some(nap) = self.nap {
+                // The program stands still: the second look finds it at rest, and walks.
+                now = self.round(now);
+                now = self.doze(now, nap);
+            } else if let Some(us) = self.duty.rest_us(now) {
+                now = self.doze(now, Duration::from_micros(us));
+                self.duty.wake(now);
+            }
+        }
+        // Whoever came last may have left marks, and who ends the process is in its last calls.
+        now = self.adopt(now);
+        now = self.catch_up(now);
+        self.finish(now);
+    }
+
+    /// Lets the program run. That is no absence: calls are known to within a nap, and say so.
+    fn doze(&mut self, before: Ticks, nap: Duration) -> Ticks {
+        std::thread::sleep(nap);
+        let after = ticks();
+        if after.saturating_sub(before) > self.us * nap.as_micros() as Ticks * 3 {
+            self.gaps.note(before, after);
+        }
+        after
+    }
+
+    /// Looks at every thread that is due.
+    fn round(&mut self, before: Ticks) -> Ticks {
+        let idle_max = if self.watched.len() > THREADS_EAGER { self.us * 20 } else { 0 };
+        let mut now = before;
+        let mut looked = false;
+        for Watched { id, eye, watch, .. } in &mut self.watched {
+            if !watch.is_due(now) {
+                continue;
+            }
+            looked = true;
+            now = watch.turn(&self.pace, idle_max, now, eye, &mut self.gaps, &mut self.ended);
+            if !self.ended.is_empty() {
+                self.batch.extend(self.ended.drain(..).map(|ended| Item::Call(*id, ended)));
+            }
+        }
+        if looked {
+            return now;
+        }
+        std::hint::spin_loop();
+        let after = ticks();
+        self.gaps.note(now, after);
+        after
+    }
+
+    /// Looks at every thread once more, whatever that costs it. Returns the clock's last reading.
+    fn catch_up(&mut self, before: Ticks) -> Ticks {
+        let mut now = before;
+        for Watched { id, eye, watch, .. } in &mut self.watched {
+            now = watch.scan.catch_up(now, eye, &mut self.gaps, &mut self.ended);
+            self.batch.extend(self.ended.drain(..).map(|ended| Item::Call(*id, ended)));
+        }
+        now
+    }
+
+    /// Finds out who came and who went. Returns the clock's last reading.
+    fn adopt(&mut self, now: Ticks) -> Ticks {
+        let header = self.arena.header();
+        self.epoch = Some(header.epoch.load(Acquire));
+        for slot in 0..header.slots_used.load(Acquire) as usize {
+            self.adopt_slot(slot, now);
+        }
+        let mut at = 0;
+        while at < self.watched.len() {
+            let ended = self.arena.slot(self.watched[at].slot).context.state.load(Acquire) == ENDED;
+            if ended {
+                let watched = self.watched.swap_remove(at);
+                self.take_off(watched);
+            } else {
+                at += 1;
+            }
+        }
+        match header.unload.take() {
+            Some((descs, at)) => self.let_library_go(descs, at, now),
+            None => now,
+        }
+    }
+
+    /// Before a library goes: looks at everything once more, so that its calls are told before that.
+    /// Returns the clock's last reading.
+    fn let_library_go(&mut self, descs: Range<u64>, at: Ticks, before: Ticks) -> Ticks {
+        let now = self.catch_up(before);
+        let scans = self.watched.iter().map(|watched| &watched.watch.scan);
+        let mut standing: Vec<u64> =
+            scans.flat_map(ThreadScan::descs).filter(|desc| descs.contains(desc)).collect();
+        // A library that is closed has none; one of a process that exits may.
+        standing.sort_unstable();
+        standing.dedup();
+        self.batch.extend(standing.into_iter().map(|desc| Item::Standing { desc, at }));
+        self.batch.push(Item::Unload { descs: (descs.start, descs.end), at });
+        self.post(now);
+        now
+    }
+
+    /// Watches the thread in a slot if that is new, though it may have ended since.
+    fn adopt_slot(&mut self, slot: usize, now: Ticks) {
+        let Slot { context, life, .. } = self.arena.slot(slot);
+        if !matches!(context.state.load(Acquire), LIVE | ENDED) {
+            return;
+        }
+        let incarnation = life.incarnation.load(Relaxed);
+        if std::mem::replace(&mut self.adopted[slot], incarnation) == incarnation {
+            return;
+        }
+        let id = ThreadId(self.threads);
+        self.threads += 1;
+        let mut eye = Eye::new(self.arena, slot);
+        let started = life.started.load(Relaxed);
+        let (generation, at) = if started < self.began {
+            (eye.head().generation, now)
+        } else {
+            (life.first_generation.load(Relaxed), started)
+        };
+        let watch = Watch::new(generation, Window { from: at, to: at }, now);
+        self.batch.push(Item::Came { id, slot });
+        self.watched.push(Watched { id, slot, eye, watch });
+    }
+
+    /// The thread is gone, and its slot waits for nobody but us.
+    fn take_off(&mut self, watched: Watched) {
+        let Watched { id, slot, mut eye, mut watch } = watched;
+        let at = self.arena.slot(slot).life.ended.load(Relaxed);
+        watch.scan.end(at, eye.head(), &self.gaps, &mut self.ended);
+        self.batch.extend(self.ended.drain(..).map(|ended| Item::Call(id, ended)));
+        tell(id, &mut watch.scan, &mut self.batch);
+        self.batch.push(Item::Went { id, slot });
+    }
+
+    /// Hands the batch to the output, without waiting.
+    fn post(&mut self, now: Ticks) {
+        self.posted = now;
+        while let Some(gap) = self.gaps.take() {
+            self.batch.push(Item::Gap(gap));
+        }
+        if now.saturating_sub(self.told_losses) > self.us * 1_000_000 {
+            self.told_losses = now;
+            self.tell_losses();
+        }
+        if self.batch.is_empty() {
+            return;
+        }
+        let next = self.emptied.try_recv().unwrap_or_else(|_| Vec::with_capacity(BATCH * 2));
+        match self.to.try_send(std::mem::replace(&mut self.batch, next)) {
+            Ok(()) => {}
+            Err(TrySendError::Full(mut batch) | TrySendError::Disconnected(mut batch)) => {
+                let before = batch.len();
+                batch.retain(|item| !matches!(item, Item::Call(..)));
+                let count = (before - batch.len()) as u64;
+                batch.push(Item::Lost { id: None, kind: LossKind::Calls, count });
+                self.batch = batch;
+            }
+        }
+    }
+
+    fn tell_losses(&mut self) {
+        for watched in &mut self.watched {
+            tell(watched.id, &mut watched.watch.scan, &mut self.batch);
+        }
+    }
+
+    fn finish(mut self, now: Ticks) {
+        for Watched { id, watch, .. } in &mut self.watched {
+            watch.scan.stop(now, &mut self.ended);
+            self.batch.extend(self.ended.drain(..).map(|ended| Item::Call(*id, ended)));
+        }
+        self.tell_losses();
+        while let Some(gap) = self.gaps.take() {
+            self.batch.push(Item::Gap(gap));
+        }
+        // The output empties the channel until it is closed; if it is gone, so is the file.
+        let _ = self.to.send(self.batch);
+    }
+}
+
+/// What a thread's scan has lost and how often it looked, since this was last told.
+fn tell(id: ThreadId, scan: &mut ThreadScan, to: &mut Vec<Item>) {
+    for (kind, count) in [(LossKind::Calls, scan.take_lost()), (LossKind::Mixed, scan.take_mixed())]
+    {
+        if count > 0 {
+            to.push(Item::Lost { id: Some(id), kind, count });
+        }
+    }
+    to.extend(scan.take_looks(id).map(Item::Looks));
+}
+
+/// Waking up takes the program up to 25 µs in a virtual machine: as long a nap as makes that its share.
+fn nap(budget: u64) -> Duration {
+    const WAKING_US: u64 = 25;
+    Duration::from_micros((WAKING_US * WHOLE / budget.max(1)).clamp(25, 10_000))
+}
+
+/// Looks at a thread of this process.
+struct Eye {
+    arena: Arena,
+    slot: usize,
+    base: u64,
+    frames_max: u32,
+}
+
+impl Eye {
+    fn new(arena: Arena, slot: usize) -> Self {
+        Self { arena, slot, base: arena.stack(slot).0, frames_max: arena.frames_max() }
+    }
+}
+
+impl Probe for Eye {
+    #[inline]
+    fn now(&mut self) -> Ticks {
+        ticks()
+    }
+
+    #[inline]
+    fn head(&mut self) -> Head {
+        let context = &self.arena.slot(self.slot).context;
+        let position = context.position.load(Acquire);
+        let generation = context.generation.load(Acquire);
+        let depth = position.saturating_sub(self.base) / ENTRY_BYTES;
+        Head { depth: depth.min(u64::from(self.frames_max)) as u32, generation }
+    }
+
+    fn frame(&mut self, index: u32) -> Glimpse {
+        let entry = self.arena.entry(self.slot, index);
+        let what = What::from(entry.what.load(Acquire));
+        Glimpse { what, generation: entry.generation.load(Acquire) }
+    }
+
+    fn generation(&mut self, index: u32) -> u64 {
+        self.arena.entry(self.slot, index).generation.load(Acquire)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::look::items::BATCHES_MAX;
+    use std::sync::mpsc::sync_channel;
+
+    /// An arena whose first slot has a thread in two calls, of the functions 32 and 64.
+    fn arena() -> Arena {
+        let arena = Arena::create().expect("address space");
+        let slot = arena.slot(0);
+        for (depth, desc) in [(0, 32), (1, 64)] {
+            let entry = arena.entry(0, depth);
+            entry.what.store(desc, Relaxed);
+            entry.generation.store(u64::from(depth) + 1, Relaxed);
+        }
+        slot.context.generation.store(2, Relaxed);
+        slot.context.position.store(arena.stack(0).0 + 2 * ENTRY_BYTES, Relaxed);
+        slot.life.incarnation.store(1, Relaxed);
+        slot.context.state.store(LIVE, Relaxed);
+        arena.header().slots_used.store(1, Relaxed);
+        arena
+    }
+
+    #[test]
+    fn before_a_library_goes_all_is_looked_at_and_calls_under_way_are_named() {
+        let arena = arena();
+        let (to, from) = sync_channel(BATCHES_MAX);
+        let (_empty, emptied) = sync_channel(BATCHES_MAX);
+        let times = Times {
+            us: 1000,
+            costs: Costs::NONE,
+            budget: WHOLE,
+            cpu: WHOLE,
+            began: ticks(),
+            shares_core: false,
+        };
+        let mut scanner = Scanner::new(arena, times, to, emptied);
+        assert!(arena.header().unload.post(&(48..80), 7));
+        let before = ticks();
+        assert!(scanner.adopt(before) > before, "or the time that this took were a gap");
+        let told: Vec<Item> = from.try_iter().flatten().collect();
+        let told: Vec<&Item> = told.iter().filter(|item| !matches!(item, Item::Gap(_))).collect();
+        assert!(
+            matches!(
+                told[..],
+                [
+                    Item::Came { slot: 0, .. },
+                    Item::Standing { desc: 64, at: 7 },
+                    Item::Unload { descs: (48, 80), at: 7 }
+                ]
+            ),
+            "{told:?}"
+        );
+    }
+}

@@ -1,0 +1,286 @@
+//! The shared memory: a header, a slot for each thread, and a region (ring and shadow stack) for each.
+//!
+//! ```text
+//! 0        header
+//! 4096     slots: THREADS_MAX × 1 KiB
+//! 8 MiB    regions: THREADS_MAX × stride; each a ring, then the shadow stack, then a pad entry
+//! ```
+//!
+//! Everything is found by offset from the start, and contexts hold the owner's addresses beside
+//! `base`, so that another process can map the file (`memfd:tailwater-profile` among the owner's
+//! descriptors) anywhere and scan. The mapping is reserved, not backed: a page costs memory once it
+//! is touched. Nothing is ever unmapped, so that a scanner cannot fault.
+
+use crate::memory::abi::{Context, ENTRY_BYTES, Entry};
+use crate::memory::mailbox::Unload;
+use crate::memory::ring::{Control, Ring, WORDS_FIRST};
+use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
+use rustix::mm::{MapFlags, ProtFlags, mmap, mmap_anonymous};
+use rustix::process::{Resource, getrlimit};
+use std::ffi::c_void;
+use std::ptr::{NonNull, null_mut};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+
+/// Most threads at a time; those beyond run unrecorded and are counted.
+pub(crate) const THREADS_MAX: usize = 4096;
+/// Waits whose lock a thread still holds, and requests it works for, at most.
+pub(crate) const PENDING_MAX: usize = 8;
+pub(crate) const ACTIVE_MAX: usize = 32;
+
+const MAGIC: u64 = u64::from_le_bytes(*b"twarena1");
+const SLOTS_AT: u64 = 4096;
+const REGIONS_AT: u64 = 8 << 20;
+const PAGE: u64 = 4096;
+/// A frame takes 16 bytes of the machine's stack at least, as it does here: with the default stack of
+/// 8 MiB the shadow stack cannot be the first to end. The largest is tried first; the smaller ones are
+/// for programs that run under a limit of address space.
+const STRIDES: [u64; 4] = [64 << 20, 8 << 20, 1 << 20, 256 << 10];
+/// A ring takes this part of its region at most.
+const RING_SHARE: u64 = 16;
+
+/// Starts the arena. Written when it is made, except where said.
+#[repr(C)]
+pub(crate) struct Header {
+    magic: AtomicU64,
+    pub(crate) pid: AtomicU32,
+    threads_max: AtomicU32,
+    stride: AtomicU64,
+    /// Where the owner maps it.
+    address: AtomicU64,
+    /// The process that scans, zero when none does; taken by compare-and-swap.
+    pub(crate) lease: AtomicU32,
+    /// Slots from here on were never used. Grows only, by registering threads.
+    pub(crate) slots_used: AtomicU32,
+    /// Counts threads that came or went: a scanner looks through the slots when it changes.
+    pub(crate) epoch: AtomicU64,
+    /// Threads that found no slot.
+    pub(crate) denied: AtomicU64,
+    /// Words by which rings have grown; added to by the threads that they belong to.
+    rings_grown: AtomicU64,
+    /// A library that is about to go.
+    pub(crate) unload: Unload,
+}
+
+/// A thread's place. The context comes first: its address is the slot's.
+#[repr(C, align(128))]
+pub(crate) struct Slot {
+    pub(crate) context: Context,
+    pub(crate) life: Life,
+    pub(crate) lost: Lost,
+    pub(crate) own: Own,
+}
+
+/// Written when a thread comes or goes; `thread` by the scanner.
+#[repr(C, align(64))]
+pub(crate) struct Life {
+    /// Counts the threads that used this slot.
+    pub(crate) incarnation: AtomicU64,
+    /// The generation when this thread came: the counter goes on from the thread before.
+    pub(crate) first_generation: AtomicU64,
+    /// When it came and went.
+    pub(crate) started: AtomicU64,
+    pub(crate) ended: AtomicU64,
+}
+
+/// Counted by the thread.
+#[repr(C, align(64))]
+pub(crate) struct Lost {
+    pub(crate) frames: AtomicU64,
+    pub(crate) waits: AtomicU64,
+    pub(crate) marks: AtomicU64,
+}
+
+/// The thread's notes to itself.
+#[repr(C, align(64))]
+pub(crate) struct Own {
+    pub(crate) pending: [[AtomicU64; crate::memory::event::WORDS]; PENDING_MAX],
+    pub(crate) active: [AtomicU64; ACTIVE_MAX],
+    pub(crate) active_len: AtomicU32,
+    /// Of `pending`, while no thread runs this fiber; a running one's count is its thread's.
+    pub(crate) pending_len: AtomicU32,
+}
+
+const SLOT_BYTES: u64 = 1024;
+const _: () = assert!(size_of::<Slot>() as u64 <= SLOT_BYTES);
+const _: () = assert!(SLOTS_AT + THREADS_MAX as u64 * SLOT_BYTES <= REGIONS_AT);
+const _: () = assert!(STRIDES[STRIDES.len() - 1] / RING_SHARE >= WORDS_FIRST as u64 * 8);
+
+/// A mapped arena. It is never unmapped, so copies stay valid.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Arena {
+    start: NonNull<u8>,
+    stride: u64,
+}
+
+// SAFETY: everything behind `start` is atomics, mapped for the rest of the process's life.
+unsafe impl Send for Arena {}
+// SAFETY: as above.
+unsafe impl Sync for Arena {}
+
+impl Arena {
+    /// Maps a fresh one; `None` when there is no room for even the smallest.
+    pub(crate) fn create() -> Option<Self> {
+        STRIDES.into_iter().find_map(|stride| {
+            let start = map(null_mut(), MapFlags::empty(), length(stride))?;
+            Some(Self { start, stride }.begin())
+        })
+    }
+
+    /// Puts an empty arena of the same size in this one's place: after a fork, the child's frames
+    /// hold addresses in it, and the memory behind them is the parent's. False: it could not be had.
+    pub(crate) fn replace(self) -> bool {
+        let mapped = map(self.start.as_ptr().cast(), MapFlags::FIXED, length(self.stride));
+        if mapped.is_some() {
+            self.begin();
+        }
+        mapped.is_some()
+    }
+
+    fn begin(self) -> Self {
+        let header = self.header();
+        header.magic.store(MAGIC, Relaxed);
+        header.pid.store(std::process::id(), Relaxed);
+        header.threads_max.store(THREADS_MAX as u32, Relaxed);
+        header.stride.store(self.stride, Relaxed);
+        header.address.store(self.start.as_ptr() as u64, Relaxed);
+        self
+    }
+
+    pub(crate) fn header(&self) -> &'static Header {
+        self.at(0)
+    }
+
+    /// # Panics
+    /// When `index` is not below [`THREADS_MAX`].
+    pub(crate) fn slot(&self, index: usize) -> &'static Slot {
+        assert!(index < THREADS_MAX, "no slot {index}");
+        self.at(SLOTS_AT + index as u64 * SLOT_BYTES)
+    }
+
+    /// The number of the slot that holds a context, when it is in this arena.
+    pub(crate) fn index_of(&self, context: *const Context) -> Option<usize> {
+        let offset = (context as u64).checked_sub(self.start.as_ptr() as u64 + SLOTS_AT)?;
+        let index = (offset / SLOT_BYTES) as usize;
+        (index < THREADS_MAX && offset.is_multiple_of(SLOT_BYTES)).then_some(index)
+    }
+
+    pub(crate) fn ring(&self, index: usize) -> Ring<'static> {
+        assert!(index < THREADS_MAX, "no ring {index}");
+        let at = self.region_at(index);
+        let words = (self.stride / RING_SHARE / size_of::<AtomicU64>() as u64) as usize;
+        let first: &'static AtomicU64 = self.at(at + PAGE);
+        // SAFETY: the words lie behind the control's page, inside of the region, and are atomics in a
+        // mapping that outlives all (rules 1 and 2).
+        let words = unsafe { std::slice::from_raw_parts(first, words) };
+        let control: &'static Control = self.at(at);
+        Ring { control, words, grown: &self.header().rings_grown }
+    }
+
+    /// Bytes of a ring and of the page before it.
+    fn ring_bytes(&self) -> u64 {
+        PAGE + self.stride / RING_SHARE
+    }
+
+    /// Frames that a shadow stack holds.
+    pub(crate) fn frames_max(&self) -> u32 {
+        ((self.stride - self.ring_bytes() - 2 * PAGE) / ENTRY_BYTES) as u32
+    }
+
+    /// Entry `depth` of a thread's stack; at [`Arena::frames_max`] lies the pad.
+    ///
+    /// # Panics
+    /// Beyond that.
+    pub(crate) fn entry(&self, index: usize, depth: u32) -> &'static Entry {
+        assert!(index < THREADS_MAX && depth <= self.frames_max(), "no entry {depth} of {index}");
+        self.at(self.stack_at(index) + u64::from(depth) * ENTRY_BYTES)
+    }
+
+    /// The owner's addresses of a stack's first entry and of its pad.
+    pub(crate) fn stack(&self, index: usize) -> (u64, u64) {
+        let base = self.header().address.load(Relaxed) + self.stack_at(index);
+        (base, base + u64::from(self.frames_max()) * ENTRY_BYTES)
+    }
+
+    fn region_at(&self, index: usize) -> u64 {
+        REGIONS_AT + index as u64 * self.stride
+    }
+
+    /// Stacks begin at different lines of a page, so that they do not all fall on the same lines of
+    /// a core's cache.
+    fn stack_at(&self, index: usize) -> u64 {
+        self.region_at(index) + self.ring_bytes() + (index as u64 * 320) % PAGE / 64 * 64
+    }
+
+    fn at<T>(&self, offset: u64) -> &'static T {
+        debug_assert!(offset + size_of::<T>() as u64 <= length(self.stride) as u64);
+        // SAFETY: the callers' offsets are aligned and inside of the mapping, which outlives all;
+        // every T here is made of atomics, for which any bytes are valid (rules 1 and 2).
+        unsafe { self.start.add(offset as usize).cast().as_ref() }
+    }
+}
+
+const fn length(stride: u64) -> usize {
+    (REGIONS_AT + THREADS_MAX as u64 * stride) as usize
+}
+
+/// A shared mapping of a nameless file, or of no file where a limit on the size of files stands
+/// against it (then no other process can scan). With [`MapFlags::FIXED`] only over an arena of the
+/// same length.
+fn map(at: *mut c_void, fixed: MapFlags, length: usize) -> Option<NonNull<u8>> {
+    let protection = ProtFlags::READ | ProtFlags::WRITE;
+    let flags = MapFlags::SHARED | MapFlags::NORESERVE | fixed;
+    let file = file(length);
+    let mapped = match &file {
+        // SAFETY: a new mapping, or one in the place of an arena, whose users read atomics only.
+        Some(file) => unsafe { mmap(at, length, protection, flags, file, 0) },
+        // SAFETY: as above.
+        None => unsafe { mmap_anonymous(at, length, protection, flags) },
+    };
+    // The descriptor stays open: it is how another process finds the memory.
+    std::mem::forget(file);
+    NonNull::new(mapped.ok()?.cast())
+}
+
+fn file(length: usize) -> Option<std::os::fd::OwnedFd> {
+    // Growing a file past this limit would kill the program.
+    if getrlimit(Resource::Fsize).current.is_some_and(|limit| limit < length as u64) {
+        return None;
+    }
+    let file = memfd_create(c"tailwater-profile", MemfdFlags::CLOEXEC).ok()?;
+    // A program that was started without standard input is not to read from it.
+    let file = rustix::io::fcntl_dupfd_cloexec(&file, 3).ok()?;
+    ftruncate(&file, length as u64).ok()?;
+    Some(file)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn regions_do_not_overlap_and_slots_are_found_again() {
+        let arena = Arena::create().expect("address space");
+        for index in [0, 1, 77, THREADS_MAX - 1] {
+            let slot = arena.slot(index);
+            assert_eq!(arena.index_of(&raw const slot.context), Some(index));
+            let (base, pad) = arena.stack(index);
+            let pad_entry: *const Entry = arena.entry(index, arena.frames_max());
+            assert_eq!((pad - base) / ENTRY_BYTES, u64::from(arena.frames_max()));
+            assert_eq!(pad, pad_entry as u64);
+            let end = arena.start.as_ptr() as u64 + arena.region_at(index) + arena.stride;
+            assert!(pad + ENTRY_BYTES <= end, "the pad lies inside of the region");
+        }
+        assert_eq!(arena.index_of(std::ptr::null()), None);
+    }
+
+    #[test]
+    fn a_replaced_arena_is_empty_and_stays_where_it_was() {
+        let arena = Arena::create().expect("address space");
+        arena.slot(3).context.generation.store(9, Relaxed);
+        arena.header().slots_used.store(4, Relaxed);
+        assert!(arena.replace());
+        assert_eq!(arena.slot(3).context.generation.load(Relaxed), 0);
+        assert_eq!(arena.header().slots_used.load(Relaxed), 0);
+        assert_eq!(arena.header().magic.load(Relaxed), MAGIC);
+    }
+}

@@ -1,0 +1,146 @@
+//! What threads push into their rings, as words.
+
+use crate::memory::abi::What;
+use crate::memory::ring::Ring;
+use tailwater_profile::record::{MarkKind, Ticks, WaitKind};
+
+/// Words of an event.
+pub(crate) const WORDS: usize = 8;
+
+/// A wait as its thread saw it; functions are addresses of descriptors, zero when unknown.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Waited {
+    pub(crate) kind: WaitKind,
+    pub(crate) object: u64,
+    pub(crate) start: Ticks,
+    pub(crate) end: Ticks,
+    pub(crate) released: Ticks,
+    /// The kernel's number of the thread that held the lock; zero when unknown.
+    pub(crate) holder: u32,
+    pub(crate) function: u64,
+    /// The function in which the holder took the lock, and where it went on there.
+    pub(crate) held_in: What,
+    pub(crate) site: u64,
+}
+
+/// One event.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Event {
+    Wait(Waited),
+    Mark { kind: MarkKind, request: u64, at: Ticks },
+}
+
+const MARK: u64 = 1 << 8;
+const HOLDER_SHIFT: u32 = 32;
+
+impl Event {
+    pub(crate) const fn to_words(self) -> [u64; WORDS] {
+        match self {
+            Self::Wait(wait) => [
+                wait.kind as u64 | (wait.holder as u64) << HOLDER_SHIFT,
+                wait.object,
+                wait.start,
+                wait.end,
+                wait.released,
+                wait.function,
+                wait.held_in.to_word(),
+                wait.site,
+            ],
+            Self::Mark { kind, request, at } => [MARK | kind as u64, request, at, 0, 0, 0, 0, 0],
+        }
+    }
+
+    /// As they go through a ring: without the words that a mark has no use for.
+    pub(crate) fn push(self, ring: Ring<'_>) -> bool {
+        let words = self.to_words();
+        ring.push(&words[..length(words[0])])
+    }
+
+    /// The oldest event in a ring; `Some(None)` when what lies there is none.
+    pub(crate) fn pop(ring: Ring<'_>) -> Option<Option<Self>> {
+        Some(Self::from_words(&ring.pop(length)?))
+    }
+
+    /// `None` when the words are no event.
+    pub(crate) fn from_words(words: &[u64; WORDS]) -> Option<Self> {
+        let [tag, subject, at, end, released, function, held_in, site] = *words;
+        if tag & MARK != 0 {
+            return Some(Self::Mark { kind: mark_kind(tag as u8)?, request: subject, at });
+        }
+        let holder = (tag >> HOLDER_SHIFT) as u32;
+        let kind = wait_kind(tag as u8)?;
+        let object = subject;
+        let wait = Waited {
+            kind,
+            object,
+            start: at,
+            end,
+            released,
+            holder,
+            function,
+            held_in: What::from(held_in),
+            site,
+        };
+        Some(Self::Wait(wait))
+    }
+}
+
+/// Words of the event that begins so.
+const fn length(tag: u64) -> usize {
+    if tag & MARK != 0 { 3 } else { WORDS }
+}
+
+/// The kind that C numbers so.
+pub(crate) const fn wait_kind(number: u8) -> Option<WaitKind> {
+    Some(match number {
+        0 => WaitKind::Mutex,
+        1 => WaitKind::Read,
+        2 => WaitKind::Write,
+        3 => WaitKind::Condition,
+        4 => WaitKind::Join,
+        _ => return None,
+    })
+}
+
+const fn mark_kind(number: u8) -> Option<MarkKind> {
+    Some(match number {
+        0 => MarkKind::Start,
+        1 => MarkKind::Block,
+        2 => MarkKind::End,
+        3 => MarkKind::EndAll,
+        4 => MarkKind::Enqueue,
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_come_back_as_they_went() {
+        for number in 0..5 {
+            let wait = Waited {
+                kind: wait_kind(number).expect("five kinds"),
+                object: 1 << 63,
+                start: 2,
+                end: 3,
+                released: 4,
+                holder: u32::MAX,
+                function: 5,
+                held_in: What { desc: 6, site: 0xfedc },
+                site: 7,
+            };
+            let mark = Event::Mark {
+                kind: mark_kind(number).expect("five kinds"),
+                request: u64::MAX,
+                at: u64::MAX,
+            };
+            for event in [Event::Wait(wait), mark] {
+                assert_eq!(Event::from_words(&event.to_words()), Some(event));
+            }
+        }
+        assert_eq!(Event::from_words(&[200; WORDS]), None);
+        assert_eq!(Event::from_words(&[MARK | 5; WORDS]), None);
+    }
+}

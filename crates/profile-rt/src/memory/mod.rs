@@ -1,0 +1,8 @@
+//! What lies in shared memory, and how it is reached. Uses no other room.
+
+pub(crate) mod abi;
+pub(crate) mod stack;
+pub(crate) mod event;
+pub(crate) mod ring;
+pub(crate) mod mailbox;
+pub(crate) mod arena;

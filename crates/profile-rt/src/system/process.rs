@@ -1,0 +1,129 @@
+//! What all of a process knows of its recording: where the shared memory is, and how far the recorder is.
+
+use crate::memory::arena::Arena;
+use crate::system::shim;
+use std::sync::OnceLock;
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
+
+static ARENA: OnceLock<Arena> = OnceLock::new();
+static MAKING: AtomicBool = AtomicBool::new(false);
+static RECORDING: AtomicBool = AtomicBool::new(false);
+/// How many of a recording's two threads have started; none once its output is through.
+static STARTED: AtomicU32 = AtomicU32::new(0);
+/// The scanner is to stop. An atomic, since who asks may be a signal's handler.
+static STOP: AtomicBool = AtomicBool::new(false);
+/// The program's threads have all gone.
+static OUTLIVED: AtomicBool = AtomicBool::new(false);
+/// The output is through.
+static WRITTEN: AtomicBool = AtomicBool::new(false);
+/// Children of this process that nobody was told of yet.
+static BORN: AtomicU64 = AtomicU64::new(0);
+
+/// The arena, which the first to ask makes; `None` while he does, and when there is no room. Never
+/// waits: instrumented code may ask, in a signal handler even.
+pub(crate) fn arena() -> Option<Arena> {
+    if let Some(arena) = made_arena() {
+        return Some(arena);
+    }
+    if MAKING.swap(true, AcqRel) {
+        return None;
+    }
+    let arena = Arena::create()?;
+    // Nobody else comes here, so nobody waits.
+    let _ = ARENA.set(arena);
+    Some(arena)
+}
+
+/// The same, if it was made already.
+pub(crate) fn made_arena() -> Option<Arena> {
+    ARENA.get().copied()
+}
+
+/// Whether marks are worth making.
+#[inline]
+pub(crate) fn is_recording() -> bool {
+    RECORDING.load(Relaxed)
+}
+
+/// Whether the threads of a recording are at work: just begun, they may not be, and just stopped, they
+/// are until all is written.
+pub(crate) fn is_watching() -> bool {
+    STARTED.load(Acquire) == 2
+}
+
+/// Whether the output is through.
+pub(crate) fn is_written() -> bool {
+    WRITTEN.load(Acquire)
+}
+
+/// Whether the program's threads have all gone.
+pub(crate) fn is_outlived() -> bool {
+    OUTLIVED.load(Relaxed)
+}
+
+/// True once the scanner is to stop.
+pub(crate) fn stop() -> &'static AtomicBool {
+    &STOP
+}
+
+/// A recording is about to begin.
+pub(crate) fn begins() {
+    STARTED.store(0, Relaxed);
+    STOP.store(false, Relaxed);
+    WRITTEN.store(false, Relaxed);
+}
+
+/// One of a recording's two threads has started.
+pub(crate) fn has_started() {
+    STARTED.fetch_add(1, Release);
+}
+
+/// From now on marks are recorded, and waits of so many ticks.
+pub(crate) fn records(lock_threshold: u64) {
+    RECORDING.store(true, Relaxed);
+    shim::set_lock_threshold(lock_threshold);
+}
+
+/// The scanner looks a last time, and the output writes what is left.
+pub(crate) fn end() {
+    RECORDING.store(false, Relaxed);
+    shim::set_lock_threshold(u64::MAX);
+    STOP.store(true, Relaxed);
+}
+
+/// The program's last thread has gone, and nobody called `exit`: the C library does when the last of all ends, which
+/// are ours.
+pub(crate) fn outlive() {
+    OUTLIVED.store(true, Relaxed);
+    end();
+}
+
+/// This is a fork's child, which does not record yet. Says whether its parent did.
+pub(crate) fn forget_parent() -> bool {
+    take_born();
+    STARTED.store(0, Relaxed);
+    shim::set_lock_threshold(u64::MAX);
+    RECORDING.swap(false, Relaxed)
+}
+
+/// In the output's hands: nobody waits for a thread that has ended, be it by a panic.
+pub(crate) struct AtWork;
+
+impl Drop for AtWork {
+    fn drop(&mut self) {
+        STARTED.store(0, Release);
+        // Pairs with `is_written`: the trace comes first.
+        WRITTEN.store(true, Release);
+    }
+}
+
+/// This process has a child.
+pub(crate) fn is_born() {
+    BORN.fetch_add(1, Relaxed);
+}
+
+/// Children since this was last asked.
+pub(crate) fn take_born() -> u64 {
+    BORN.swap(0, Relaxed)
+}

@@ -1,0 +1,326 @@
+//! The thread that writes: what the scanner and the rings bring, into a trace.
+
+use crate::look::items::Item;
+use crate::look::scan::Ended;
+use crate::memory::abi::UNUSED;
+use crate::memory::arena::{Arena, THREADS_MAX};
+use crate::memory::event::{Event, Waited};
+use crate::system::clock;
+use crate::system::process;
+use crate::system::shim;
+use crate::threads::waits;
+use crate::write::filter::Filter;
+use crate::write::names::{Known, Names};
+use crate::write::survivors;
+use std::collections::HashMap;
+use std::io::{self, Write};
+use std::ops::Range;
+use std::sync::atomic::Ordering::{Relaxed, Release};
+use std::sync::mpsc::{Receiver, SyncSender, TryRecvError};
+use std::time::Duration;
+use tailwater_profile::record::{
+    Call, CallFlags, Loss, LossKind, Mark, Module, Record, Thread, ThreadId, Ticks, Wait,
+};
+use tailwater_profile::trace::Writer;
+
+/// Between two looks at the rings and the channel. A ring that fills in that time grows.
+const NAP: Duration = Duration::from_millis(4);
+/// What a killed process loses of its trace is younger than this, in naps.
+const NAPS_PER_FLUSH: u32 = 25;
+/// Clocks are compared, losses told and libraries looked for this often, in naps.
+const NAPS_PER_SECOND: u32 = 250;
+
+/// Libraries told of at most: a program that opens ever new ones has no lines for those beyond.
+const MODULES_MAX: usize = 4096;
+
+/// Writes until the scanner is through.
+pub(crate) struct Output<W: Write> {
+    arena: Arena,
+    writer: Writer<W>,
+    names: Names,
+    /// Threads whose rings are emptied.
+    threads: Vec<Live>,
+    /// Numbers of all threads, by the kernel's.
+    by_tid: HashMap<u32, ThreadId>,
+    /// Libraries that were told of.
+    modules: Vec<Module>,
+    denied: u64,
+    /// What had been lost in each slot when that was last told. The counters go on from thread to
+    /// thread, so what one loses before the scanner has found it is told, too.
+    told: Vec<[u64; 3]>,
+    /// The first failure; nothing is written after it.
+    failed: Option<io::Error>,
+}
+
+/// A thread in its slot.
+struct Live {
+    id: ThreadId,
+    slot: usize,
+}
+
+impl<W: Write> Output<W> {
+    pub(crate) fn new(arena: Arena, writer: Writer<W>, filter: Filter) -> Self {
+        Self {
+            arena,
+            writer,
+            names: Names::new(filter),
+            threads: Vec::new(),
+            by_tid: HashMap::new(),
+            modules: Vec::new(),
+            denied: arena.header().denied.load(Relaxed),
+            told: (0..THREADS_MAX).map(|slot| losses(arena, slot)).collect(),
+            failed: None,
+        }
+    }
+
+    /// # Errors
+    ///
+    /// The first of writing the trace. The program runs on as if it were recorded.
+    pub(crate) fn run(
+        mut self,
+        from: &Receiver<Vec<Item>>,
+        emptied: &SyncSender<Vec<Item>>,
+    ) -> io::Result<()> {
+        self.names.open();
+        self.look_for_modules();
+        for nap in 1u32.. {
+            let open = self.receive(from, emptied);
+            self.empty_rings();
+            if !open {
+                break;
+            }
+            // A program that is killed within the first second needs a second reading too.
+            if nap.is_multiple_of(NAPS_PER_SECOND) || nap == NAPS_PER_FLUSH {
+                self.every_second();
+            }
+            if nap.is_multiple_of(NAPS_PER_FLUSH) {
+                if self.failed.is_none() {
+                    self.failed = self.writer.flush().err();
+                }
+                if survivors::are_ours_alone() {
+                    process::outlive();
+                }
+            }
+            if !self.is_behind() {
+                std::thread::sleep(NAP);
+            }
+        }
+        self.every_second();
+        match self.failed {
+            Some(error) => Err(error),
+            None => self.writer.finish(),
+        }
+    }
+
+    /// Takes what has come; false when no more will.
+    fn receive(&mut self, from: &Receiver<Vec<Item>>, emptied: &SyncSender<Vec<Item>>) -> bool {
+        loop {
+            match from.try_recv() {
+                Ok(mut batch) => {
+                    for item in batch.drain(..) {
+                        self.take(item);
+                    }
+                    // Full: there are spare ones enough.
+                    let _ = emptied.try_send(batch);
+                }
+                Err(TryRecvError::Empty) => return true,
+                Err(TryRecvError::Disconnected) => return false,
+            }
+        }
+    }
+
+    fn take(&mut self, item: Item) {
+        match item {
+            Item::Call(thread, ended) => self.call(thread, ended),
+            Item::Gap(gap) => self.write(&Record::Gap(gap)),
+            Item::Came { id, slot } => self.came(id, slot),
+            Item::Went { id, slot } => self.went(id, slot),
+            Item::Standing { desc, at } => {
+                self.function(desc, at);
+            }
+            Item::Unload { descs, at } => self.let_library_go(descs.0..descs.1, at),
+            Item::Looks(looks) => self.write(&Record::Looks(looks)),
+            Item::Lost { id, kind, count } => self.lost(id, kind, count),
+        }
+    }
+
+    fn call(&mut self, thread: ThreadId, ended: Ended) {
+        let seen_by = ended.start.to;
+        let Some(known) = self.function(ended.what.desc, seen_by).filter(|known| known.keeps)
+        else {
+            return;
+        };
+        let parent = self.function(ended.parent, seen_by).map(|known| known.id);
+        let (start, start_slack) = ended.start.middle();
+        let (end, end_slack) = ended.end.middle();
+        self.write(&Record::Call(Call {
+            thread,
+            function: known.id,
+            parent,
+            depth: ended.depth,
+            generation: ended.generation,
+            start,
+            start_slack,
+            // Two windows that overlap have middles in any order.
+            end: end.max(start),
+            end_slack,
+            flags: CallFlags(ended.flags),
+            site: ended.what.site,
+        }));
+    }
+
+    fn came(&mut self, id: ThreadId, slot: usize) {
+        let tid = self.arena.slot(slot).context.tid.load(Relaxed);
+        let name = if tid == 0 {
+            "fiber".to_owned()
+        } else {
+            let name = std::fs::read_to_string(format!("/proc/self/task/{tid}/comm"));
+            self.by_tid.insert(tid, id);
+            name.map(|name| name.trim_end().to_owned()).unwrap_or_default()
+        };
+        self.write(&Record::Thread(Thread { id, tid, name }));
+        self.threads.push(Live { id, slot });
+    }
+
+    fn went(&mut self, id: ThreadId, slot: usize) {
+        let Some(at) = self.threads.iter().position(|live| live.id == id) else { return };
+        self.empty_ring(id, slot);
+        self.tell_losses(id, slot);
+        self.threads.swap_remove(at);
+        self.arena.slot(slot).context.state.store(UNUSED, Release);
+    }
+
+    /// A ring has filled up again in the time in which the others were emptied.
+    fn is_behind(&self) -> bool {
+        self.threads.iter().any(|live| self.arena.ring(live.slot).is_filling())
+    }
+
+    fn empty_rings(&mut self) {
+        for at in 0..self.threads.len() {
+            let Live { id, slot } = self.threads[at];
+            self.empty_ring(id, slot);
+        }
+    }
+
+    fn empty_ring(&mut self, thread: ThreadId, slot: usize) {
+        // A thread that never stops pushing must not hold up the others.
+        let ring = self.arena.ring(slot);
+        for _ in 0..ring.capacity() {
+            let Some(event) = Event::pop(ring) else { return };
+            match event {
+                Some(Event::Wait(waited)) => self.wait(thread, &waited),
+                Some(Event::Mark { kind, request, at }) => {
+                    self.write(&Record::Mark(Mark { thread, request, kind, at }));
+                }
+                None => {}
+            }
+        }
+    }
+
+    fn wait(&mut self, thread: ThreadId, waited: &Waited) {
+        let function = self.function(waited.function, waited.start).map(|known| known.id);
+        let holder_function = self.function(waited.held_in.desc, waited.start);
+        self.write(&Record::Wait(Wait {
+            thread,
+            kind: waited.kind,
+            object: waited.object,
+            start: waited.start,
+            end: waited.end,
+            released: waited.released,
+            holder: self.by_tid.get(&waited.holder).copied().filter(|_| waited.holder != 0),
+            function,
+            holder_function: holder_function.map(|known| known.id),
+            holder_site: waited.held_in.site,
+            site: waited.site,
+        }));
+    }
+
+    /// The function of a frame that was there at `at`. Written down when it is met for the first time.
+    fn function(&mut self, desc: u64, at: Ticks) -> Option<Known> {
+        let (known, fresh) = self.names.of(desc, at)?;
+        if let Some(function) = fresh {
+            self.write(&Record::Function(function));
+        }
+        Some(known)
+    }
+
+    fn every_second(&mut self) {
+        self.write(&Record::Clock(clock::read()));
+        for at in 0..self.threads.len() {
+            let Live { id, slot } = self.threads[at];
+            self.tell_losses(id, slot);
+        }
+        let denied = self.arena.header().denied.load(Relaxed);
+        self.lost(None, LossKind::Threads, denied.saturating_sub(self.denied));
+        self.denied = denied;
+        self.lost(None, LossKind::Children, process::take_born());
+        self.look_for_modules();
+    }
+
+    /// Tells what a thread has lost since it was last told.
+    fn tell_losses(&mut self, id: ThreadId, slot: usize) {
+        let now = losses(self.arena, slot);
+        let told = std::mem::replace(&mut self.told[slot], now);
+        let kinds = [LossKind::Overflow, LossKind::Waits, LossKind::Marks];
+        for (kind, (now, told)) in kinds.into_iter().zip(now.into_iter().zip(told)) {
+            self.lost(Some(id), kind, now.saturating_sub(told));
+        }
+    }
+
+    fn lost(&mut self, thread: Option<ThreadId>, kind: LossKind, count: u64) {
+        if count > 0 {
+            self.write(&Record::Loss(Loss { thread, kind, count }));
+        }
+    }
+
+    /// Reads what will be needed of a library that waits to be unmapped.
+    fn let_library_go(&mut self, descs: Range<u64>, at: Ticks) {
+        self.look_for_modules();
+        self.empty_rings();
+        for live in 0..self.threads.len() {
+            // Waits that are told when their lock is let go, which may be later.
+            let functions = waits::pending_functions(self.arena.slot(self.threads[live].slot));
+            for function in functions.filter(|function| descs.contains(function)) {
+                self.function(function, at);
+            }
+        }
+        self.names.retire(descs, at);
+        self.arena.header().unload.done();
+    }
+
+    /// Names what was mapped since it last looked.
+    fn look_for_modules(&mut self) {
+        for (nth, mut module) in shim::modules().into_iter().enumerate() {
+            if module.path.is_empty() && nth == 0 {
+                module.path = program();
+            }
+            if self.modules.len() < MODULES_MAX && !self.modules.contains(&module) {
+                self.write(&Record::Module(module.clone()));
+                self.modules.push(module);
+            }
+        }
+    }
+
+    fn write(&mut self, record: &Record) {
+        if self.failed.is_none() {
+            self.failed = self.writer.write(record).err();
+        }
+    }
+}
+
+/// Frames, waits and marks that the threads of a slot have lost so far.
+fn losses(arena: Arena, slot: usize) -> [u64; 3] {
+    let lost = &arena.slot(slot).lost;
+    [&lost.frames, &lost.waits, &lost.marks].map(|count| count.load(Relaxed))
+}
+
+/// The program's path; empty when it cannot be known.
+pub(crate) fn program() -> String {
+    let path = std::env::current_exe();
+    path.map(|path| path.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+/// The program's build id: its module comes first.
+pub(crate) fn build_id() -> Vec<u8> {
+    shim::modules().into_iter().next().map(|Module { build_id, .. }| build_id).unwrap_or_default()
+}

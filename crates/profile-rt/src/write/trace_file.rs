@@ -1,0 +1,109 @@
+//! The trace's file, in a program that may close any descriptor and open another of the same number.
+//!
+//! Whoever creates it has it among the program's descriptors. The thread that writes takes a table of descriptors of
+//! its own, with that one alone: what the program closes stays open there, and a number that the program uses
+//! anew is not written to.
+
+use crate::system::shim;
+use rustix::fs::fstat;
+use rustix::io::fcntl_dupfd_cloexec;
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::fd::{AsRawFd as _, BorrowedFd, FromRawFd as _, OwnedFd, RawFd};
+use std::path::Path;
+
+/// Traces beside each other, of processes that were one after another of the same number.
+const BESIDE_MAX: u32 = 100;
+
+/// The first number that is not a standard stream's: what a program without one writes there must not go to the trace.
+const NUMBER_MIN: RawFd = 3;
+
+/// A new file: what is there already is another process's recording.
+pub(crate) fn create(path: &Path, pid: u32) -> io::Result<File> {
+    let open = |path: &Path| OpenOptions::new().write(true).create_new(true).open(path);
+    let beside = |nth: u32| {
+        let mut beside = path.as_os_str().to_owned();
+        beside.push(format!(".{pid}"));
+        if nth > 0 {
+            beside.push(format!(".{nth}"));
+        }
+        beside
+    };
+    let mut result = open(path);
+    for nth in 0..BESIDE_MAX {
+        match &result {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                result = open(beside(nth).as_ref());
+            }
+            _ => break,
+        }
+    }
+    let file = File::from(fcntl_dupfd_cloexec(result?, NUMBER_MIN)?);
+    // For as long as this process writes it, `tailwater profile record` replaces no such file. Some file systems have
+    // no locks.
+    let _ = file.try_lock();
+    Ok(file)
+}
+
+/// The program's own descriptor of a trace.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Programs {
+    number: RawFd,
+    file: (u64, u64),
+}
+
+impl Programs {
+    pub(crate) fn of(file: &File) -> io::Result<Self> {
+        let found = fstat(file)?;
+        Ok(Self { number: file.as_raw_fd(), file: (found.st_dev, found.st_ino) })
+    }
+
+    /// The calling thread keeps the trace open, and nothing else that the program has. Since Linux 5.9; before, the
+    /// descriptors stay those of the program.
+    pub(crate) fn keep_alone(self) {
+        shim::keep_open(self.number);
+    }
+
+    /// Closes it, unless the program has, whatever it opened since.
+    pub(crate) fn close(self) {
+        // SAFETY: borrowed for a question; a number that is not open is answered by an error.
+        let found = fstat(unsafe { BorrowedFd::borrow_raw(self.number) });
+        if found.is_ok_and(|found| (found.st_dev, found.st_ino) == self.file) {
+            // SAFETY: nobody else has it: the writer's is of another table, or closed.
+            drop(unsafe { OwnedFd::from_raw_fd(self.number) });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn folder(name: &str) -> std::path::PathBuf {
+        let name = format!("tailwater-trace-file-{name}-{}", std::process::id());
+        let folder = std::env::temp_dir().join(name);
+        std::fs::create_dir_all(&folder).expect("a folder for the test");
+        folder
+    }
+
+    #[test]
+    fn what_is_there_stays_and_processes_of_one_number_have_a_file_each() {
+        let folder = folder("beside");
+        for name in ["x", "x.7", "x.7.1", "x.7.2"] {
+            create(&folder.join("x"), 7).expect("a place beside");
+            assert!(folder.join(name).exists(), "{name}");
+        }
+        std::fs::remove_dir_all(&folder).expect("it was made");
+    }
+
+    #[test]
+    fn a_number_that_names_another_file_is_left_open() {
+        let folder = folder("number");
+        let [first, second] = ["a", "b"].map(|name| create(&folder.join(name), 1).expect("new"));
+        let opened = Programs::of(&first).expect("it is open");
+        let taken = Programs { number: second.as_raw_fd(), ..opened };
+        taken.close();
+        assert!(second.metadata().is_ok(), "another's");
+        std::fs::remove_dir_all(&folder).expect("it was made");
+    }
+}

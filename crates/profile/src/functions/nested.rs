@@ -1,0 +1,181 @@
+//! Which calls of a set of functions lie within others of it, on one thread.
+
+use super::interval::Interval;
+use crate::record::Call;
+
+/// Entries kept, beside one for each frame.
+const ENTRIES_MAX: usize = 64;
+
+/// Calls of the set that are over, and that one may yet turn out to lie around.
+///
+/// A thread's calls come when they end, so one comes after those within it. When a call ends, all that came with a
+/// later generation began and ended within it: from then on they have their callers in common, and are one entry.
+/// A call has them in common, too, with those before it that were as deep or deeper, unless the end of another between
+/// them was not told of. So beyond the bound they become one entry, and depths grow from entry to entry.
+#[derive(Default)]
+pub(super) struct Nested {
+    open: Vec<Entry>,
+    /// What nothing can lie around any more.
+    settled: Sum,
+}
+
+/// Calls of the set, none within another.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) struct Sum {
+    pub(super) calls: u64,
+    pub(super) time: Interval,
+}
+
+struct Entry {
+    depth: u32,
+    /// Of the first of them.
+    generation: u64,
+    sum: Sum,
+}
+
+impl Sum {
+    pub(super) fn add(&mut self, other: Self) {
+        self.calls += other.calls;
+        self.time.add(other.time);
+    }
+}
+
+impl Nested {
+    /// A call is over. `time` is what it took, if it is of the set. Returns how many calls of the set were within it,
+    /// and no longer count.
+    pub(super) fn ended(&mut self, call: &Call, time: Option<Interval>) -> u64 {
+        let mut within = Sum::default();
+        while let Some(last) = self.open.pop_if(|last| last.generation > call.generation) {
+            within.add(last.sum);
+        }
+        let (sum, swallowed) = match time {
+            Some(time) => (Sum { calls: 1, time }, within.calls),
+            None => (within, 0),
+        };
+        if call.depth == 0 {
+            // What is left came before it, on an empty stack.
+            self.open.drain(..).for_each(|entry| self.settled.add(entry.sum));
+            self.settled.add(sum);
+        } else if sum.calls > 0 {
+            let is_full = self.open.len() >= ENTRIES_MAX;
+            match self.open.last_mut().filter(|last| is_full && last.depth >= call.depth) {
+                Some(last) => {
+                    last.depth = call.depth;
+                    last.sum.add(sum);
+                }
+                None => {
+                    let (depth, generation) = (call.depth, call.generation);
+                    self.open.push(Entry { depth, generation, sum });
+                }
+            }
+        }
+        swallowed
+    }
+
+    /// All of it, when no more calls come.
+    pub(super) fn sum(&self) -> Sum {
+        let mut sum = self.settled;
+        self.open.iter().for_each(|entry| sum.add(entry.sum));
+        sum
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::{CallFlags, FunctionId, ThreadId};
+    use proptest::prelude::*;
+
+    /// A call of a made-up run.
+    struct Truth {
+        call: Call,
+        parent: Option<usize>,
+        is_in_set: bool,
+        is_told: bool,
+    }
+
+    /// Runs steps (a call begins, or one ends), and gives the calls in the order in which they end.
+    fn run(steps: &[(bool, bool, bool)]) -> Vec<Truth> {
+        let (mut open, mut over): (Vec<usize>, Vec<usize>) = (vec![], vec![]);
+        let mut all: Vec<Truth> = vec![];
+        for (now, &(begins, is_in_set, is_told)) in steps.iter().enumerate() {
+            if begins {
+                let call = Call {
+                    thread: ThreadId(0),
+                    function: FunctionId(0),
+                    parent: None,
+                    depth: open.len() as u32,
+                    generation: all.len() as u64 + 1,
+                    start: now as u64,
+                    start_slack: 0,
+                    end: 0,
+                    end_slack: 0,
+                    flags: CallFlags::default(),
+                    site: 0,
+                };
+                let parent = open.last().copied();
+                open.push(all.len());
+                all.push(Truth { call, parent, is_in_set, is_told });
+            } else if let Some(ends) = open.pop() {
+                all[ends].call.end = now as u64;
+                over.push(ends);
+            }
+        }
+        while let Some(ends) = open.pop() {
+            all[ends].call.end = steps.len() as u64;
+            over.push(ends);
+        }
+        // Positions in `all` are parents' names: the order is told by a list beside it.
+        let order = over;
+        let mut places: Vec<Option<Truth>> = all.into_iter().map(Some).collect();
+        let mut named: Vec<usize> = vec![0; places.len()];
+        order.iter().enumerate().for_each(|(at, &one)| named[one] = at);
+        let take = |one: usize| places[one].take().expect("each ends once");
+        let mut sorted: Vec<Truth> = order.iter().copied().map(take).collect();
+        sorted.iter_mut().for_each(|one| one.parent = one.parent.map(|parent| named[parent]));
+        sorted
+    }
+
+    proptest! {
+        #[test]
+        fn calls_within_others_of_the_set_count_once(
+            steps in prop::collection::vec((any::<bool>(), any::<bool>(), prop::bool::weighted(0.8)), 0..120),
+        ) {
+            let run = run(&steps);
+            let is_member = |at: usize| run[at].is_in_set && run[at].is_told;
+            let (mut naive, mut inner) = (Sum::default(), 0);
+            let (mut nested, mut swallowed) = (Nested::default(), 0);
+            for (at, one) in run.iter().enumerate() {
+                let length = one.call.end - one.call.start;
+                let time = Interval { low: length, high: length };
+                let mut around = std::iter::successors(one.parent, |&at| run[at].parent);
+                if is_member(at) && around.any(is_member) {
+                    inner += 1;
+                } else if is_member(at) {
+                    naive.add(Sum { calls: 1, time });
+                }
+                if one.is_told {
+                    swallowed += nested.ended(&one.call, one.is_in_set.then_some(time));
+                }
+            }
+            prop_assert_eq!(nested.sum(), naive);
+            prop_assert_eq!(swallowed, inner);
+        }
+    }
+
+    #[test]
+    fn many_calls_in_one_take_bounded_memory_and_count_once() {
+        let mut steps = vec![(true, false, true), (true, true, true)];
+        steps.extend([(true, true, true), (false, false, false)].repeat(10_000));
+        let mut nested = Nested::default();
+        let mut swallowed = 0;
+        for one in run(&steps) {
+            let length = one.call.end - one.call.start;
+            let time = one.is_in_set.then_some(Interval { low: length, high: length });
+            swallowed += nested.ended(&one.call, time);
+            assert!(nested.open.len() <= ENTRIES_MAX + 3);
+        }
+        let time = Interval { low: 20_001, high: 20_001 };
+        assert_eq!((nested.sum(), swallowed), (Sum { calls: 1, time }, 10_000));
+    }
+}

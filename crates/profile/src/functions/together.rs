@@ -1,0 +1,83 @@
+//! A set of functions as one: how long a thread was in any of them.
+
+use super::interval::{Interval, within_recording};
+use super::nested::{Nested, Sum};
+use super::report::bounds;
+use super::rows::Bounds;
+use crate::clock::Rate;
+use crate::hash::Map;
+use crate::record::{Function, FunctionId, Record, ThreadId};
+use serde::Serialize;
+use std::collections::BTreeSet;
+
+/// Threads told apart; calls of further ones are counted as beyond bounds.
+const THREADS_MAX: usize = 65_536;
+
+/// Time in functions of a set. While one is called by another of the set, the time counts once; threads add up.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Together {
+    /// Functions of the set of which a call was seen.
+    pub functions: u64,
+    /// Calls that were not within others of the set.
+    pub calls: u64,
+    /// Calls that were: their time is that of the others.
+    pub nested: u64,
+    /// How long the former took of the recording. Calls that were not seen are not in it.
+    pub total: Bounds,
+}
+
+/// The same in the making.
+pub(super) struct Set {
+    includes: Box<dyn Fn(&Function) -> bool>,
+    members: BTreeSet<FunctionId>,
+    seen: BTreeSet<FunctionId>,
+    threads: Map<ThreadId, Nested>,
+    nested: u64,
+    beyond: u64,
+}
+
+impl Set {
+    pub(super) fn new(includes: Box<dyn Fn(&Function) -> bool>) -> Self {
+        let (members, seen) = (BTreeSet::new(), BTreeSet::new());
+        Self { includes, members, seen, threads: Map::default(), nested: 0, beyond: 0 }
+    }
+
+    pub(super) fn add(&mut self, record: &Record) {
+        match record {
+            Record::Function(function) if (self.includes)(function) => {
+                self.members.insert(function.id);
+            }
+            Record::Call(call) => {
+                let is_known = self.threads.contains_key(&call.thread);
+                if !is_known && self.threads.len() >= THREADS_MAX {
+                    self.beyond += 1;
+                    return;
+                }
+                let time = Interval { high: within_recording(call), ..Interval::of(call) };
+                let is_member = self.members.contains(&call.function);
+                if is_member {
+                    self.seen.insert(call.function);
+                }
+                let thread = self.threads.entry(call.thread).or_default();
+                self.nested += thread.ended(call, is_member.then_some(time));
+            }
+            _ => {}
+        }
+    }
+
+    /// Calls beyond the bound.
+    pub(super) const fn beyond(&self) -> u64 {
+        self.beyond
+    }
+
+    pub(super) fn finish(self, rate: Rate) -> Together {
+        let mut sum = Sum::default();
+        self.threads.values().for_each(|thread| sum.add(thread.sum()));
+        Together {
+            functions: self.seen.len() as u64,
+            calls: sum.calls,
+            nested: self.nested,
+            total: bounds(sum.time, rate),
+        }
+    }
+}

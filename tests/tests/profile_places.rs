@@ -1,0 +1,139 @@
+//! Where in a function its time went, as `tailwater profile report` and `requests` tell it by lines.
+
+mod profiled;
+
+use profiled::{alone, folder, in_time, record_program, succeeds, text, tools};
+use serde_json::Value;
+use std::path::Path;
+use std::process::Command;
+
+/// The line of the source that ends with a comment of these words.
+fn line(words: &str) -> String {
+    let source = std::fs::read_to_string(tools().sources().join("places.c")).expect("the source");
+    let comment = format!("/* {words} */");
+    let at = source.lines().position(|line| line.ends_with(&comment)).expect("the comment");
+    format!("places.c:{}", at + 1)
+}
+
+fn tailwater(trace: &Path, words: &[&str]) -> String {
+    let mut command = Command::new(&tools().tailwater);
+    text(&succeeds(command.arg("profile").args(words).arg(trace)).stdout)
+}
+
+fn json(trace: &Path, words: &[&str]) -> Value {
+    serde_json::from_str(&tailwater(trace, &[words, &["--json"]].concat())).expect("an object")
+}
+
+/// The one function of this name.
+fn function<'a>(report: &'a Value, name: &str) -> Option<&'a Value> {
+    report["functions"].as_array()?.iter().find(|row| row["name"] == name)
+}
+
+/// Whether a line is that, with or without what was inlined there.
+fn is_at(found: &Value, words: &str) -> bool {
+    found.as_str().is_some_and(|found| {
+        found.split(',').next().is_some_and(|place| place.ends_with(&line(words)))
+    })
+}
+
+fn ns(bounds: &Value, which: &str) -> u64 {
+    bounds[which].as_u64().expect("a number")
+}
+
+#[test]
+fn the_time_of_a_function_is_told_by_the_lines_that_call() {
+    let _alone = alone();
+    let folder = folder("places");
+    let program = folder.join("places");
+    tools().compiled("CC", "-g -pthread", "places.c", &program);
+    let trace = folder.join("x.trace");
+    let report = in_time(40, |calls| {
+        succeeds(record_program(&folder, &program).arg(calls));
+        let report = json(&trace, &["report", "--callees", "--by-line", "--limit", "0"]);
+        // A machine may be too busy for the scanner to look in time; then there is more to look at.
+        let has = |name| function(&report, name).is_some();
+        let all = ["handle", "sorts", "compare", "nest_outer", "nest_inner", "waits", "maintain"];
+        let calls = function(&report, "handle").and_then(|it| it["callees"].as_array());
+        let was_held = report["locks"].as_array().is_some_and(|locks| !locks.is_empty());
+        let is_seen = all.into_iter().all(has) && calls.is_some_and(|calls| calls.len() == 3);
+        (is_seen && was_held).then_some(report)
+    });
+    the_slow_line_comes_first(&report);
+    what_a_library_called_has_no_line(&report);
+    a_holder_is_known_by_line(&report);
+    requests_name_the_lines(&trace);
+    a_set_counts_each_moment_once(&trace);
+}
+
+/// The sanitizer ends a program by 66 in which it found a race, or a thread that nobody joined.
+#[test]
+fn a_sanitizer_of_races_finds_none_in_what_is_recorded() {
+    let _alone = alone();
+    let folder = folder("places-races");
+    let program = folder.join("places");
+    tools().compiled("CC", "-g -pthread -fsanitize=thread", "places.c", &program);
+    succeeds(record_program(&folder, &program).arg("40"));
+}
+
+fn the_slow_line_comes_first(report: &Value) {
+    let handle = function(report, "handle").expect("it was seen");
+    let callees = handle["callees"].as_array().expect("a list");
+    let slow = callees.iter().find(|row| is_at(&row["line"], "the slow call"));
+    let slow = slow.unwrap_or_else(|| panic!("{callees:#?}"));
+    assert_eq!(slow["callee"], "busy");
+    assert!(
+        slow["line"].as_str().is_some_and(|line| line.ends_with(", inlined slow_path")),
+        "{slow}"
+    );
+    assert!(ns(&slow["max"], "high_ns") >= 2_000_000, "{slow}");
+    assert!(ns(&slow["p50"], "high_ns") >= 2_000_000, "only the slow ones come from there: {slow}");
+    for words in ["the quick call", "the last call"] {
+        assert!(callees.iter().any(|row| is_at(&row["line"], words)), "{words}: {callees:#?}");
+    }
+    let own = ns(&handle["self"], "low_ns");
+    assert!(own < ns(&handle["total"], "low_ns") / 2, "its time is that of its calls: {handle}");
+}
+
+fn what_a_library_called_has_no_line(report: &Value) {
+    let sorts = function(report, "sorts").expect("it was seen");
+    for row in sorts["callees"].as_array().expect("a list") {
+        match row["callee"].as_str() {
+            Some("compare") => assert_eq!(row["line"], Value::Null, "qsort called it"),
+            _ => assert!(is_at(&row["line"], "after the sort"), "{row}"),
+        }
+    }
+}
+
+fn a_holder_is_known_by_line(report: &Value) {
+    let locks = report["locks"].as_array().expect("a list");
+    let lock = locks.iter().find(|row| row["lock"] == "lock").expect("it was waited for");
+    assert_eq!((&lock["function"], &lock["holder"]), (&"waits".into(), &"maintain".into()));
+    let found = lock["holder_line"].as_str().expect("a line");
+    assert!(found.contains("inlined audit"), "{found}");
+}
+
+fn requests_name_the_lines(trace: &Path) {
+    let said = tailwater(trace, &["requests"]);
+    assert!(said.contains("in maintain at ") && said.contains("inlined audit"), "{said}");
+    let called = format!("{})", line("in the request"));
+    assert!(said.contains("(called at ") && said.contains(&called), "{said}");
+}
+
+/// `nest_outer` takes 30 ms, with itself and `nest_inner` within.
+fn a_set_counts_each_moment_once(trace: &Path) {
+    let report = json(trace, &["report", "--function", "nest_*", "--sort", "total"]);
+    let [outer, inner] =
+        ["nest_outer", "nest_inner"].map(|name| function(&report, name).expect("seen"));
+    let together = &report["together"];
+    let number = |value: &Value| value.as_u64().expect("a number");
+    let (calls, nested) = (number(&together["calls"]), number(&together["nested"]));
+    let counted = |row: &Value| number(&row["count"]) + number(&row["left_out"]);
+    assert_eq!(counted(outer) + counted(inner), calls + nested, "each call once: {together}");
+    assert!(nested > 0 && number(&together["functions"]) == 2, "{together}");
+    assert!(ns(&together["total"], "high_ns") >= 30_000_000 * calls, "{together}");
+    let alone = ["low_ns", "high_ns"].map(|which| ns(&outer["total"], which));
+    let total = ["low_ns", "high_ns"].map(|which| ns(&together["total"], which));
+    assert!(total[0] <= alone[0] && total[1] < alone[1], "the inner ones count twice in {outer}");
+    let table = tailwater(trace, &["report", "--function", "nest_*", "--sort", "self"]);
+    assert!(table.contains("Together, 2 functions took "), "{table}");
+}

@@ -4,7 +4,7 @@
 //! those of the tiers. Links between nodes are spared.
 
 use super::item::Item;
-use super::limits;
+use super::keys::{FAULTS, Variant};
 use super::path::Callee;
 use super::section::Section;
 use std::time::Duration;
@@ -87,33 +87,8 @@ pub enum Claim {
     Everything,
 }
 
-const KEYS: &[&str] = &[
-    "at",
-    "for",
-    "kind",
-    "share",
-    "tier",
-    "node",
-    "factor",
-    "extra",
-    "loss",
-    "timeout",
-    "offset",
-    "drift_ppm",
-    "demand",
-];
-/// Every kind with the keys that mean something to it, beside `kind`.
-const KINDS: &[(&str, &[&str])] = &[
-    ("client-crash", &["at", "for", "share"]),
-    ("server-restart", &["at", "for", "tier", "node"]),
-    ("server-pause", &["at", "for", "tier", "node"]),
-    ("slow-link", &["at", "for", "share", "factor", "extra"]),
-    ("lossy-link", &["at", "for", "share", "loss", "timeout"]),
-    ("clock", &["share", "offset", "drift_ppm"]),
-    ("lie", &["at", "for", "share", "demand"]),
-    ("flood", &["at", "for", "share"]),
-];
-const CLAIMS: &[(&str, Claim)] = &[("nothing", Claim::Nothing), ("everything", Claim::Everything)];
+pub(super) const CLAIMS: &[(&str, Claim)] =
+    &[("nothing", Claim::Nothing), ("everything", Claim::Everything)];
 
 impl FaultKind {
     /// As in a scenario file.
@@ -144,19 +119,19 @@ pub(super) struct Stage<'a> {
 /// All faults of a file.
 pub(super) fn read(top: &Section<'_>, stage: &Stage<'_>) -> Vec<Fault> {
     let faults = top.item("fault").map(|item| {
-        let read = |item: &Item<'_>| fault(&item.section(KEYS)?, stage);
+        let read = |item: &Item<'_>| fault(&item.section()?, stage);
         item.one_or_list().iter().filter_map(read).collect()
     });
     faults.unwrap_or_default()
 }
 
 fn fault(section: &Section<'_>, stage: &Stage<'_>) -> Option<Fault> {
-    let (name, known) = section.needed("kind", "kind = \"client-crash\"", |item| {
-        let names: Vec<(&str, usize)> =
-            KINDS.iter().enumerate().map(|(index, (name, _))| (*name, index)).collect();
-        item.choice(&names).map(|index| KINDS[index])
-    })?;
-    for key in KEYS.iter().filter(|key| **key != "kind" && !known.contains(*key)) {
+    let variant: Option<&Variant> = section.needed("kind", |item| {
+        let names: Vec<(&str, &Variant)> = FAULTS.iter().map(|kind| (kind.name, kind)).collect();
+        item.choice(&names)
+    });
+    let Variant { name, keys: known, .. } = variant?;
+    for key in section.others(&["kind"], known) {
         if let Some(item) = section.item(key) {
             item.problem(format!(
                 "{} means nothing to a fault of kind {name}; leave it out",
@@ -166,10 +141,10 @@ fn fault(section: &Section<'_>, stage: &Stage<'_>) -> Option<Fault> {
     }
     let kind = kind(section, name)?;
     let timed = known.contains(&"at");
-    let share = section.item("share").and_then(|item| item.number(0.0..=1.0));
+    let share = section.number("share");
     Some(Fault {
         at: if timed { at(section, stage.window)? } else { Duration::ZERO },
-        length: if timed { needed_span(section, "for", "for = \"20ms\"")? } else { Duration::ZERO },
+        length: if timed { needed_span(section, "for")? } else { Duration::ZERO },
         share: Ratio(share.unwrap_or(1.0)),
         nodes: struck(section, stage)?,
         kind,
@@ -192,41 +167,37 @@ fn struck(section: &Section<'_>, stage: &Stage<'_>) -> Option<Struck> {
     };
     let count = tier.map_or(stage.replicas, |tier| stage.tiers[tier].1).max(1);
     let node = match section.item("node") {
-        Some(item) => Some(item.whole::<u32>(1..=count.into())? - 1),
+        Some(item) => Some(item.whole_in::<u32>(1..=count.into())? - 1),
         None => None,
     };
     Some(Struck { tier, node })
 }
 
 fn kind(section: &Section<'_>, name: &str) -> Option<FaultKind> {
-    let number = |key, range| section.item(key).and_then(|item| item.number(range));
-    let span = |key| section.duration(key, Duration::ZERO..=limits::FAULT_TIME_MAX);
     Some(match name {
         "client-crash" => FaultKind::ClientCrash,
         "server-restart" => FaultKind::ServerRestart,
         "server-pause" => FaultKind::ServerPause,
         "slow-link" => FaultKind::SlowLink {
-            factor: number("factor", 1.0..=limits::FAULT_FACTOR_MAX).unwrap_or(1.0),
-            extra: span("extra").unwrap_or_default(),
+            factor: section.number("factor").unwrap_or(1.0),
+            extra: section.duration("extra").unwrap_or_default(),
         },
         "lossy-link" => FaultKind::LossyLink {
-            loss: section.needed("loss", "loss = 0.01", |item| item.number(0.0..=0.99))?,
-            timeout: needed_span(section, "timeout", "timeout = \"5ms\"")?,
+            loss: section.needed("loss", Item::number)?,
+            timeout: needed_span(section, "timeout")?,
         },
         "clock" => FaultKind::Clock {
-            offset: span("offset").unwrap_or_default(),
-            drift_ppm: number("drift_ppm", 0.0..=limits::DRIFT_PPM_MAX).unwrap_or(0.0),
+            offset: section.duration("offset").unwrap_or_default(),
+            drift_ppm: section.number("drift_ppm").unwrap_or(0.0),
         },
-        "lie" => FaultKind::Lie(
-            section.needed("demand", "demand = \"everything\"", |item| item.choice(CLAIMS))?,
-        ),
+        "lie" => FaultKind::Lie(section.needed("demand", |item| item.choice(CLAIMS))?),
         _ => FaultKind::Flood,
     })
 }
 
 fn at(section: &Section<'_>, window: Duration) -> Option<Duration> {
-    section.needed("at", "at = \"100ms\"", |item| {
-        let at = item.duration(Duration::ZERO..=limits::DURATION_MAX)?;
+    section.needed("at", |item| {
+        let at = item.duration()?;
         if at < window {
             return Some(at);
         }
@@ -237,10 +208,8 @@ fn at(section: &Section<'_>, window: Duration) -> Option<Duration> {
     })
 }
 
-fn needed_span(section: &Section<'_>, key: &str, example: &str) -> Option<Duration> {
-    section.needed(key, example, |item| {
-        item.duration(Duration::from_nanos(1)..=limits::FAULT_TIME_MAX)
-    })
+fn needed_span(section: &Section<'_>, key: &str) -> Option<Duration> {
+    section.needed(key, Item::duration)
 }
 
 #[cfg(test)]
@@ -269,7 +238,7 @@ controller = [{ name = "none" }]
 
     #[test]
     fn every_kind_is_read_with_its_defaults() {
-        let said = KINDS.iter().map(|(name, keys)| {
+        let said = FAULTS.iter().map(|Variant { name, keys, .. }| {
             let timed = if keys.contains(&"at") { "at = \"10ms\"\nfor = \"5ms\"\n" } else { "" };
             let own = match *name {
                 "lossy-link" => "loss = 0.1\ntimeout = \"2ms\"\n",
@@ -281,7 +250,7 @@ controller = [{ name = "none" }]
         });
         let found = faults(&said.collect::<String>());
         let names: Vec<&str> = found.iter().map(|fault| fault.kind.name()).collect();
-        assert_eq!(names, KINDS.iter().map(|(name, _)| *name).collect::<Vec<_>>());
+        assert_eq!(names, FAULTS.iter().map(|kind| kind.name).collect::<Vec<_>>());
         let slow = found[3];
         assert_eq!(slow.kind, FaultKind::SlowLink { factor: 3.0, extra: Duration::ZERO });
         assert_eq!((slow.share, slow.at), (Ratio(0.5), Duration::from_millis(10)));

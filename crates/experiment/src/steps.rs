@@ -49,9 +49,10 @@ impl Steps {
                 let count = rest.partition_point(|point| micros(point.0) < end);
                 let (of_step, later) = rest.split_at(count);
                 rest = later;
-                // The first step of all follows the warm-up at its own demand: no step at all.
-                if round + index > 0 {
-                    let before = (index + cycle.steps.len() - 1) % cycle.steps.len();
+                // The first step of all follows the warm-up at its own demand, and where a cycle ends as it
+                // began its repetition changes nothing: no steps at all.
+                let before = (index + cycle.steps.len() - 1) % cycle.steps.len();
+                if round + index > 0 && ratios[before] != ratios[index] {
                     let key = Key {
                         slo_ns: configuration.slo.as_nanos(),
                         clients: configuration.clients,

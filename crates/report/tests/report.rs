@@ -6,7 +6,7 @@ use fixture::{base, overload, run, small, spike};
 use quick_xml::Reader;
 use quick_xml::events::Event;
 use std::collections::BTreeSet;
-use tailwater_report::{TableStyle, html, line_summary, plots, table};
+use tailwater_report::{TableStyle, comparison, html, line_summary, plots, table};
 use tailwater_stats::result::Experiment;
 
 const PLAIN: TableStyle = TableStyle { colour: false, width: None };
@@ -46,6 +46,49 @@ fn a_narrow_table_keeps_what_matters_and_says_what_it_left_out() {
     assert!(rows.clone().all(|row| row.chars().count() <= 80), "{narrow}");
     assert!(narrow.contains("goodput") && narrow.contains("p99"));
     assert!(narrow.contains("left out for want of width: "), "{narrow}");
+}
+
+#[test]
+fn every_line_of_text_fits_from_eighty_columns_up() {
+    let mut long = overload();
+    long.title =
+        "A title of many words that says at length what its scenario is about and why".into();
+    for run in &mut long.runs {
+        run.profile =
+            "default [locks=timed:50us, preset=breakwater-osdi20/10us, alpha=0.002]".into();
+        run.valid = run.repetition > 0;
+    }
+    long.summary.clear();
+    for experiment in [small(), overload(), spike(), long] {
+        for width in 80..180 {
+            let text = table(&experiment, TableStyle { colour: false, width: Some(width) });
+            let widest = text.lines().map(|line| line.chars().count()).max().unwrap_or(0);
+            assert!(widest <= width.into(), "{widest} of {width} columns:\n{text}");
+        }
+    }
+}
+
+#[test]
+fn a_generator_that_could_not_keep_up_brings_advice_on_sockets() {
+    let mut experiment = small();
+    assert!(!table(&experiment, PLAIN).contains("bottleneck"));
+    for run in &mut experiment.runs {
+        run.valid = false;
+        run.unsent = run.fates.total() / 20;
+    }
+    let text = table(&experiment, PLAIN);
+    assert!(text.contains("clients.cores") && text.contains("clients.threads"), "{text}");
+    assert!(html(&experiment).contains("clients.threads"));
+    experiment.driver = "sim".into();
+    assert!(!table(&experiment, PLAIN).contains("bottleneck"));
+}
+
+#[test]
+fn two_results_share_a_page_and_its_pictures() {
+    let page = comparison(&small(), &overload(), "in <b>words</b>");
+    check(&page);
+    assert!(page.contains("in &lt;b&gt;words"), "text stays text");
+    assert!(page.contains("none (first)") && page.contains("breakwater (default, second)"));
 }
 
 #[test]

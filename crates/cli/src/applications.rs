@@ -3,6 +3,7 @@
 use crate::failure::Failure;
 use std::path::Path;
 use std::sync::Arc;
+use std::{fs, io};
 use tailwater_load::application::Kind;
 use tailwater_load::{Application, paths, work};
 use tailwater_workload::Scenario;
@@ -17,13 +18,13 @@ pub(crate) const KINDS: &[Kind] = &[
 ];
 
 /// The text of a scenario file; `-` is standard input.
+pub(crate) fn read(file: &Path) -> io::Result<String> {
+    if file == Path::new("-") { io::read_to_string(io::stdin()) } else { fs::read_to_string(file) }
+}
+
+/// The same, with an error that names the file.
 pub(crate) fn read_scenario(file: &Path) -> Result<String, Failure> {
-    let text = if file == Path::new("-") {
-        std::io::read_to_string(std::io::stdin())
-    } else {
-        std::fs::read_to_string(file)
-    };
-    text.map_err(|error| Failure::usage(format!("{}: {error}", file.display())))
+    read(file).map_err(|error| Failure::usage(format!("{}: {error}", file.display())))
 }
 
 /// The application of a scenario.

@@ -4,10 +4,11 @@ use crate::applications::read_scenario;
 use crate::args::LoadOptions;
 use crate::failure::{Failure, say};
 use crate::job::{Asks, Job, Kind, OpenJob, Outcome, ServiceJob};
+use crate::terminal;
 use tailwater_control::catalog::Spec;
 use tailwater_core::Nanos;
 use tailwater_experiment::{capacity, drain};
-use tailwater_report::{TableStyle, table};
+use tailwater_report::table;
 use tailwater_stats::result::{Experiment, Run};
 use tailwater_workload::Scenario;
 use tailwater_workload::scenario::Capacity;
@@ -111,5 +112,5 @@ fn report(options: &LoadOptions, mut run: Run) -> Result<(), Failure> {
     if options.json {
         return say(&serde_json::to_string_pretty(&experiment).map_err(Failure::work)?);
     }
-    say(table(&experiment, TableStyle::default()).trim_end())
+    say(table(&experiment, terminal::style()).trim_end())
 }

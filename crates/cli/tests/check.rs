@@ -61,8 +61,8 @@ fn everything_wrong_in_all_files_is_told_with_exit_code_2() {
     for word in [
         "broken.toml:5:1: unknown key repetition",
         "broken.toml:6:8: seed is -1",
-        "unknown.toml:10:24: 'nine' is unknown",
-        "unknown.toml:10:42: 'seeda' is unknown",
+        "unknown.toml:10:24: controller 'nine' is unknown",
+        "unknown.toml:10:43: controller 'seeda' is unknown",
         "missing.toml",
         "3 of 4 files cannot be run",
     ] {

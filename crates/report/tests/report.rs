@@ -15,11 +15,11 @@ const PLAIN: TableStyle = TableStyle { colour: false, width: None };
 fn a_small_table_as_text() {
     let expected = "\
 100 clients, SLO 400 µs (capacity 69.1 k/s; medians of valid repetitions)
-demand controller           offered goodput % of  % of    p50   p99 p99.9 drops exp'd late   lost reject    lag   CPU valid
-                                k/s     k/s cap. bound                        %     %    %           p50    p99 µs/rq
-───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
-  2.0× none                     138    0.14  0.2   0.2  300ms 1.20s 2.64s     0     0   49 704820      – 51.0µs  13.9   1/2
-       breakwater (default)     138    66.0   95    97 82.9µs 332µs 730µs   2.4    39  0.2      0 62.0µs 51.0µs  13.8   2/2
+demand controller           offered goodput % of  % of    p50     p99   p99.9 drops exp'd late lost reject    lag   CPU valid
+                                k/s     k/s cap. bound     µs      µs      µs     %     %    %    % p50 µs p99 µs µs/rq
+─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+  2.0× none                     138    0.14  0.2   0.2 300000 1200000 2640000     0     0   49   51      –   51.0  13.9   1/2
+       breakwater (default)     138    66.0   95    97   82.9     332     730   2.4    39  0.2    0   62.0   51.0  13.8   2/2
 
 invalid: none at 2.0×, 100 clients, SLO 400 µs, repetition 1: lateness p99 260 µs, at most 200 µs
 discarded: none at 2.0×, repetition 2: steal 4.1 % of a core, at most 2 %

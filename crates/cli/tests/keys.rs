@@ -3,6 +3,7 @@
 mod common;
 
 use common::TAILWATER;
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::{Command, Output};
 
@@ -45,7 +46,10 @@ fn a_table_or_a_key_is_found_by_name() {
 #[test]
 fn the_manual_page_is_of_section_5_and_has_every_table() {
     let page = said(&["man", "scenario"]);
-    assert!(page.contains(".TH tailwater\\-scenario 5"), "{page}");
+    assert!(page.contains(".TH tailwater-scenario 5"), "{page}");
+    let heads: Vec<&str> = page.lines().filter(|line| line.starts_with(".SH")).collect();
+    let distinct: BTreeSet<&str> = heads.iter().copied().collect();
+    assert_eq!(heads.len(), distinct.len(), "{heads:?}");
     for head in [".SH [demand]", ".SH [[controller]]", ".SH [clients.retry]"] {
         assert!(page.contains(head), "{head}: {page}");
     }

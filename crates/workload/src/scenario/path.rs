@@ -254,7 +254,7 @@ impl Reader<'_> {
 fn hot(item: &Item<'_>) -> Option<Hot> {
     let needed =
         "a list of two numbers such as [0.1, 0.9]: share of the locks, share of the requests,";
-    let shares: Vec<f64> = item.list().iter().filter_map(|item| item.number()).collect();
+    let shares: Vec<f64> = item.list().iter().filter_map(Item::number).collect();
     match shares[..] {
         [locks, requests] if locks > 0.0 && locks < 1.0 => {
             Some(Hot { locks: Ratio(locks), requests: Ratio(requests) })

@@ -168,13 +168,15 @@ pub fn tables() -> Vec<&'static Table> {
     let mut next = 0;
     while let Some(&table) = found.get(next) {
         next += 1;
-        let inner: Vec<_> = table.keys.iter().filter_map(|key| key.kind.table()).collect();
-        // Right behind the table that holds them, so that parts of a thing stand together.
-        let fresh =
-            inner.into_iter().filter(|table| !found.iter().any(|it| std::ptr::eq(*it, *table)));
-        let fresh: Vec<_> = fresh.collect();
-        let at = if next == 1 { found.len() } else { next };
-        found.splice(at..at, fresh);
+        // Right behind the table that holds them, so that parts of a thing stand together; those of the
+        // top in its order.
+        let mut at = next;
+        for inner in table.keys.iter().filter_map(|key| key.kind.table()) {
+            if !found.iter().any(|known| std::ptr::eq(*known, inner)) {
+                found.insert(at, inner);
+                at += 1;
+            }
+        }
     }
     found
 }

@@ -26,7 +26,8 @@ pub(super) fn table(result: &str) -> String {
     let mut text = head(&heads.map(Into::into));
     for rule in rules {
         let published = goodput(rule, SETTINGS[0]);
-        let below = |settings| format!("{:+.1} %", (goodput(rule, settings) / published - 1.0) * 100.0);
+        let below =
+            |settings| format!("{:+.1} %", (goodput(rule, settings) / published - 1.0) * 100.0);
         let first = format!("{} %", percent(published));
         text += &line(&[rule.to_owned(), first, below(SETTINGS[1]), below(SETTINGS[2])]);
     }

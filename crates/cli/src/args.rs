@@ -10,6 +10,7 @@ use tailwater_core::duration::parse_duration;
 use tailwater_rt::{Address, Introspection, Placement, Reception};
 use tailwater_workload::Distribution;
 use tailwater_workload::scenario::LockPolicy;
+use tailwater_workload::scenario::limits::REPETITIONS_MAX;
 
 /// Overload control, honest load and deterministic simulation for RPC services.
 #[derive(Parser, Debug)]
@@ -19,7 +20,7 @@ pub(crate) struct Arguments {
     pub(crate) verb: Verb,
 }
 
-const EXIT_CODES: &str = "Exit codes: 0 done; 1 the work failed; 2 what was asked for is wrong; 128 + n: a run \
+const EXIT_CODES: &str = "Exit codes: 0 done; 1 the work failed, or a run had no result; 2 what was asked for is wrong; 128 + n: a run \
     was ended by signal n (130 Ctrl-C, 143 kill), and what was measured until then is printed.";
 
 #[derive(Subcommand, Debug)]
@@ -28,6 +29,10 @@ pub(crate) enum Verb {
     Demo(DemoOptions),
     /// Run a scenario file, on this machine's loopback or in simulation.
     Run(RunOptions),
+    /// Write a scenario file to begin with, every choice explained.
+    New(NewOptions),
+    /// Read scenario files as run would, and say what they would run, or everything that is wrong in them.
+    Check(CheckOptions),
     /// Redraw the papers' figures from simulation, and compare with what their texts state.
     Figures(FiguresOptions),
     /// Serve the synthetic service.
@@ -47,14 +52,17 @@ pub(crate) enum Verb {
     },
     /// List controllers, profiles and the settings that overrides can change.
     Controllers,
+    /// List every key of scenario files: type, unit, limits, default, meaning, example.
+    Keys(KeysOptions),
     /// Print completions for a shell.
     Completions {
         /// Which.
         shell: clap_complete::Shell,
     },
-    /// Print the manual page of a verb, or of tailwater; for man -l - or a file such as tailwater.1.
+    /// Print the manual page of a verb, of scenario files, or of tailwater; for man -l - or a file such as
+    /// tailwater.1.
     Man {
-        /// The verb, such as run.
+        /// The verb, such as run; or scenario, for scenario files.
         verb: Option<String>,
     },
     /// Do what a JSON object on standard input says, for the orchestrator.
@@ -74,13 +82,28 @@ pub(crate) struct DemoOptions {
 
 #[derive(Args, Debug)]
 pub(crate) struct CompareOptions {
-    /// A result: what `run --json` printed, or result.json of `run --out`.
+    /// A result: a folder of `run --out`, or what `run --json` printed; "-" reads standard input.
     pub(crate) first: PathBuf,
     /// The other.
     pub(crate) second: PathBuf,
     /// Print the comparison as one JSON object.
     #[arg(long)]
     pub(crate) json: bool,
+    /// Write the JSON and an HTML page here.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// End with exit code 1 when goodputs differ by more than this, in points of capacity.
+    #[arg(long, value_name = "POINTS")]
+    pub(crate) within: Option<f64>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct KeysOptions {
+    /// Only this table, or the tables with this key, such as demand or demand.steps.
+    pub(crate) name: Option<String>,
+    /// As Markdown: all of it is docs/scenarios.md.
+    #[arg(long)]
+    pub(crate) markdown: bool,
 }
 
 #[derive(Args, Debug)]
@@ -116,7 +139,7 @@ pub(crate) struct RunOptions {
     #[arg(long, value_enum, default_value_t = Driver::Loopback)]
     pub(crate) on: Driver,
     /// Instead of the scenario's seed.
-    #[arg(long)]
+    #[arg(long, allow_negative_numbers = true)]
     pub(crate) seed: Option<u64>,
     /// Print the result as one JSON object.
     #[arg(long)]
@@ -129,8 +152,31 @@ pub(crate) struct RunOptions {
     #[arg(long)]
     pub(crate) short: bool,
     /// Instead of the scenario's number of repetitions.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=REPETITIONS_MAX as i64))]
     pub(crate) repetitions: Option<u32>,
+    /// Simulations at a time; left out: one for each core. The same comes out whatever it is.
+    #[arg(long, value_name = "N", value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(1..=1_024))]
+    pub(crate) threads: Option<usize>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct NewOptions {
+    /// The file to write; .toml is added. One that exists is never overwritten.
+    #[arg(default_value = "scenario")]
+    pub(crate) name: PathBuf,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct CheckOptions {
+    /// Scenario files; "-" reads standard input.
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// Where they shall run; left out: anywhere.
+    #[arg(long, value_enum)]
+    pub(crate) on: Option<Driver>,
+    /// Print what was found as one JSON list.
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Args, Debug)]
@@ -299,7 +345,7 @@ pub(crate) struct LoadOptions {
     #[arg(long, default_value = "2s", value_parser = duration)]
     pub(crate) duration: Duration,
     /// Decides the schedule and the service times.
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 1, allow_negative_numbers = true)]
     pub(crate) seed: u64,
     /// Pin the generator's threads to these cores.
     #[arg(long = "core", value_name = "CORE", value_delimiter = ',')]
@@ -337,10 +383,11 @@ pub(crate) fn manual(verb: Option<&str>) -> Result<(), Failure> {
     command.build();
     let asked = match verb {
         None => &command,
+        Some("scenario") => return crate::failure::say(crate::keys::manual().trim_end()),
         Some(verb) => command.find_subcommand(verb).ok_or_else(|| {
             let known: Vec<_> = command.get_subcommands().map(clap::Command::get_name).collect();
             let known = known.join(", ");
-            Failure::usage(format!("'{verb}' found, a verb is needed: one of {known}"))
+            Failure::usage(format!("'{verb}' found, a verb or scenario is needed: one of {known}"))
         })?,
     };
     let mut page = Vec::new();

@@ -2,8 +2,10 @@
 
 use crate::args::CompareOptions;
 use crate::failure::{Failure, say};
-use std::path::Path;
-use tailwater_report::{grid, percent, time};
+use crate::run::folder::Folder;
+use crate::run::output::read;
+use crate::terminal::style;
+use tailwater_report::{comparison, demand, grid_within, percent, time, wrap};
 use tailwater_stats::agreement::{Agreement, KEEPS_UP, Onset, Point, agreement};
 use tailwater_stats::result::Experiment;
 
@@ -11,28 +13,53 @@ use tailwater_stats::result::Experiment;
 const TOLERANCE: f64 = 5.0;
 
 pub(crate) fn compare(options: &CompareOptions) -> Result<(), Failure> {
+    let out = options.out.as_deref().map(Folder::prepare).transpose()?;
     let (first, second) = (read(&options.first)?, read(&options.second)?);
     let found = agreement(&first, &second, TOLERANCE);
     if found.points.is_empty() {
         let why = "no controller, demand, number of clients and SLO occur in both with a valid run";
         return Err(Failure::usage(format!("{why}; give two results of the same scenario")));
     }
-    if options.json {
-        return say(&serde_json::to_string_pretty(&found).map_err(Failure::work)?);
+    let json = serde_json::to_string_pretty(&found).map_err(Failure::work)?;
+    let text = text(&first, &second, &found);
+    say(if options.json { &json } else { &text })?;
+    if let Some(folder) = out {
+        folder.write("comparison.json", &json)?;
+        folder.write("index.html", &comparison(&first, &second, &text))?;
+        if !options.json {
+            say(&format!("\nWritten: {}", folder.path().join("index.html").display()))?;
+        }
     }
-    say(&format!("first: {}, second: {}\n", title(&first), title(&second)))?;
-    say(&points(&found))?;
-    say("")?;
-    say(&onsets(&found))?;
-    say(&format!("\n{}", sentence(&found)))
+    near_enough(&found, options.within)
 }
 
-fn read(path: &Path) -> Result<Experiment, Failure> {
-    let trouble = |why: String| Failure::usage(format!("{}: {why}", path.display()));
-    let text = std::fs::read_to_string(path).map_err(|error| trouble(error.to_string()))?;
-    serde_json::from_str(&text).map_err(|error| {
-        trouble(format!("this is no result of tailwater run --json or --out: {error}"))
-    })
+/// Everything that a person reads.
+fn text(first: &Experiment, second: &Experiment, found: &Agreement) -> String {
+    let sentence = sentence(found);
+    let sentence = style().width.map_or(sentence.clone(), |width| wrap(&sentence, width.into()));
+    format!(
+        "first: {}\nsecond: {}\nGoodput is in % of capacity, its difference in points of that; ! beyond \
+         {TOLERANCE}.\n\n{}\n\n{}\n\n{sentence}",
+        title(first),
+        title(second),
+        points(found),
+        onsets(found),
+    )
+}
+
+/// For scripts: fails where they ask for agreement and goodputs differ by more.
+fn near_enough(found: &Agreement, within: Option<f64>) -> Result<(), Failure> {
+    let Some(within) = within else {
+        return Ok(());
+    };
+    let beyond = found.points.iter().filter(|point| point.difference().abs() > within).count();
+    if beyond == 0 {
+        return Ok(());
+    }
+    let all = found.points.len();
+    Err(Failure::work(format!(
+        "{beyond} of {all} configurations differ by more than {within} points"
+    )))
 }
 
 fn title(of: &Experiment) -> String {
@@ -40,8 +67,17 @@ fn title(of: &Experiment) -> String {
 }
 
 fn points(found: &Agreement) -> String {
-    let heads =
-        ["controller", "clients", "SLO", "demand", "goodput", "second", "points", "p99", "second"];
+    let heads = [
+        "controller",
+        "clients",
+        "SLO",
+        "demand",
+        "goodput\nfirst",
+        "\nsecond",
+        "\npoints",
+        "p99\nfirst",
+        "\nsecond",
+    ];
     let row = |point: &Point| {
         let (one, two) = point.goodput_of_capacity;
         let difference = point.difference();
@@ -50,19 +86,24 @@ fn points(found: &Agreement) -> String {
             format!("{} ({})", point.controller, point.profile),
             point.clients.to_string(),
             time(point.slo_us),
-            format!("{:.1}×", point.demand_ratio),
+            demand(point.demand_ratio),
             percent(one),
             percent(two),
             format!("{difference:+.1}{mark}"),
-            time(point.p99_us.0),
-            time(point.p99_us.1),
+            latency(point.p99_us.0),
+            latency(point.p99_us.1),
         ]
     };
-    grid(&heads, 1, &found.points.iter().map(row).collect::<Vec<_>>())
+    grid_within(&heads, 1, &found.points.iter().map(row).collect::<Vec<_>>(), style().width)
+}
+
+/// Nothing was answered where it is zero.
+fn latency(us: f64) -> String {
+    if us > 0.0 { time(us) } else { "–".into() }
 }
 
 fn onsets(found: &Agreement) -> String {
-    let at = |demand: Option<f64>| demand.map_or("never".into(), |demand| format!("{demand:.2}×"));
+    let at = |ratio: Option<f64>| ratio.map_or("never".into(), demand);
     let row = |onset: &Onset| {
         let (one, two) = onset.demand_ratio;
         vec![
@@ -74,7 +115,7 @@ fn onsets(found: &Agreement) -> String {
         ]
     };
     let heads = ["falls behind at", "clients", "SLO", "first", "second"];
-    grid(&heads, 1, &found.onsets.iter().map(row).collect::<Vec<_>>())
+    grid_within(&heads, 1, &found.onsets.iter().map(row).collect::<Vec<_>>(), style().width)
 }
 
 fn sentence(found: &Agreement) -> String {

@@ -17,6 +17,7 @@ pub(crate) fn demo(options: &DemoOptions) -> Result<(), Failure> {
         out: Some(options.out.clone()),
         short: false,
         repetitions: None,
+        threads: None,
     };
-    run::run_text(&options, SCENARIO)
+    run::run_text(&options, SCENARIO).map(drop)
 }

@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::process::ExitCode;
 
 /// A verb's failure.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum Failure {
     /// The user must change what he asked for: exit code 2.
     Usage(String),

@@ -2,9 +2,8 @@
 
 use crate::args::FiguresOptions;
 use crate::failure::{Failure, say};
-use crate::run::output::write_whole;
+use crate::run::folder::Folder;
 use crate::run::progress::Progress;
-use std::path::Path;
 use std::thread;
 use tailwater_figures::data::Figure;
 use tailwater_figures::{Compared, Plan, Results, catalogue, choose, pictures};
@@ -15,16 +14,18 @@ pub(crate) fn figures(options: &FiguresOptions) -> Result<(), Failure> {
     let chosen = choose(all, options.paper.as_deref(), options.number).map_err(Failure::usage)?;
     let short =
         options.short || std::env::var_os("TAILWATER_SHORT").is_some_and(|value| value == "1");
+    let out = Folder::prepare(&options.out)?;
     let results = play(&chosen, options, short)?;
     let compared = Compared::new(&chosen, &results);
-    write_all(&chosen, &results, &compared, &options.out)?;
     if options.json {
-        return say(&serde_json::to_string_pretty(&compared).map_err(Failure::work)?);
+        say(&serde_json::to_string_pretty(&compared).map_err(Failure::work)?)?;
+        return write_all(&chosen, &results, &compared, &out);
     }
     say(compared.markdown().trim_end())?;
     if short {
         say("\nShort runs: these numbers prove that the figures work, and nothing else.")?;
     }
+    write_all(&chosen, &results, &compared, &out)?;
     say(&format!("\nWritten: {}", options.out.display()))
 }
 
@@ -47,16 +48,14 @@ fn write_all(
     chosen: &[Figure],
     results: &Results,
     compared: &Compared,
-    folder: &Path,
+    folder: &Folder<'_>,
 ) -> Result<(), Failure> {
-    let trouble = |error| Failure::work(format!("{}: {error}", folder.display()));
-    std::fs::create_dir_all(folder).map_err(trouble)?;
     for drawing in chosen.iter().flat_map(|figure| pictures(figure, results)) {
-        write_whole(&folder.join(drawing.file), &drawing.svg).map_err(trouble)?;
+        folder.write(&drawing.file, &drawing.svg)?;
     }
     let json = serde_json::to_string_pretty(compared).map_err(Failure::work)?;
-    write_whole(&folder.join("compared.json"), &json).map_err(trouble)?;
-    write_whole(&folder.join("compared.md"), &compared.markdown()).map_err(trouble)?;
+    folder.write("compared.json", &json)?;
+    folder.write("compared.md", &compared.markdown())?;
     let runs = serde_json::to_string_pretty(&results.experiments()).map_err(Failure::work)?;
-    write_whole(&folder.join("runs.json"), &runs).map_err(trouble)
+    folder.write("runs.json", &runs)
 }

@@ -4,10 +4,11 @@ use crate::args::LoadOptions;
 use crate::failure::{Failure, say};
 use crate::job::{Asks, Job, Kind, OpenJob, OpenOutcome, Outcome, ServiceJob};
 use crate::scenarios::{self, Said};
+use crate::terminal;
 use tailwater_control::catalog::Spec;
 use tailwater_core::Nanos;
 use tailwater_experiment::{capacity, drain};
-use tailwater_report::{TableStyle, table};
+use tailwater_report::table;
 use tailwater_stats::result::Experiment;
 use tailwater_stats::{Rules, discard, judge};
 use tailwater_workload::scenario::Capacity;
@@ -117,7 +118,7 @@ fn report(options: &LoadOptions, outcome: OpenOutcome) -> Result<(), Failure> {
     if options.json {
         say(&serde_json::to_string_pretty(&experiment).map_err(Failure::work)?)?;
     } else {
-        say(table(&experiment, TableStyle::default()).trim_end())?;
+        say(table(&experiment, terminal::style()).trim_end())?;
     }
     trouble.map_or(Ok(()), |why| Err(Failure::work(why)))
 }

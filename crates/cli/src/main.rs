@@ -7,6 +7,7 @@
 
 mod args;
 mod failure;
+mod terminal;
 mod reader;
 mod scenarios;
 mod applications;
@@ -16,11 +17,14 @@ mod load;
 mod locks;
 mod probe;
 mod run;
+mod new;
+mod check;
 mod demo;
 mod compare;
 mod profile;
 mod figures;
 mod controllers;
+mod keys;
 
 use args::{Arguments, Verb};
 use clap::Parser as _;
@@ -37,11 +41,14 @@ fn main() -> ExitCode {
         Verb::Locks(options) => locks::locks(&options),
         Verb::Probe(options) => probe::probe(&options),
         Verb::Run(options) => run::run(&options),
+        Verb::New(options) => new::new(&options),
+        Verb::Check(options) => check::check(&options),
         Verb::Demo(options) => demo::demo(&options),
         Verb::Compare(options) => compare::compare(&options),
         Verb::Profile { verb } => profile::profile(&verb),
         Verb::Figures(options) => figures::figures(&options),
         Verb::Controllers => controllers::list(),
+        Verb::Keys(options) => keys::keys(&options),
         Verb::Completions { shell } => args::completions(shell),
         Verb::Man { verb } => args::manual(verb.as_deref()),
         Verb::Job => job::from_standard_input(),

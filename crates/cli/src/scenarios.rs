@@ -33,21 +33,30 @@ impl Said {
     }
 }
 
-/// The text of a scenario file; `-` is standard input.
-pub(crate) fn read(file: &Path) -> Result<String, Failure> {
-    let text = if file == Path::new("-") {
+/// The text of a file; `-` is standard input.
+pub(crate) fn text_of(file: &Path) -> std::io::Result<String> {
+    if file == Path::new("-") {
         std::io::read_to_string(std::io::stdin())
     } else {
         std::fs::read_to_string(file)
-    };
-    text.map_err(|error| Failure::usage(format!("{}: {error}", file.display())))
+    }
+}
+
+/// The text of a scenario file, with an error that names it.
+pub(crate) fn read(file: &Path) -> Result<String, Failure> {
+    text_of(file).map_err(|error| Failure::usage(format!("{}: {error}", file.display())))
 }
 
 /// A scenario whose text is at hand; the files that it names lie beside `file`.
 pub(crate) fn parse(file: &Path, text: &str) -> Result<Scenario, Failure> {
+    parsed(file, text).map_err(Failure::usage)
+}
+
+/// The same, with the error as it is.
+pub(crate) fn parsed(file: &Path, text: &str) -> Result<Scenario, ScenarioError> {
     let folder = file.parent().unwrap_or(Path::new(""));
     let read = |name: &str| beside(folder, name);
-    Scenario::parse_with(&file.display().to_string(), text, &read).map_err(Failure::usage)
+    Scenario::parse_with(&file.display().to_string(), text, &read)
 }
 
 /// The text of a file in this folder, if it is neither too long nor something else than text.

@@ -37,6 +37,20 @@ pub trait Driver {
     /// # Errors
     /// When it cannot be played. The experiment ends, unless [`Watch::stops`].
     fn open_run(&mut self, ask: &OpenRun<'_>) -> Result<Played, Self::Failure>;
+
+    /// How many runs it plays at a time; 1 where they would disturb each other.
+    fn at_a_time(&self) -> usize {
+        1
+    }
+
+    /// Runs that do not depend on each other, in the order of the asks. What comes out is the same however
+    /// many it plays at a time.
+    ///
+    /// # Errors
+    /// As [`Driver::open_run`]: the first of them.
+    fn open_runs(&mut self, asks: &[OpenRun<'_>]) -> Result<Vec<Played>, Self::Failure> {
+        asks.iter().map(|ask| self.open_run(ask)).collect()
+    }
 }
 
 /// A measurement of capacity.

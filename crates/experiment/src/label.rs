@@ -5,6 +5,7 @@ use tailwater_control::Site;
 use tailwater_control::catalog::{Spec, SpecError};
 use tailwater_core::Rate;
 use tailwater_workload::Scenario;
+use tailwater_workload::scenario::limits::PROBLEMS_MAX;
 use tailwater_workload::scenario::{
     Amount, Configuration, ControllerSpec, Cycle, Place, ScenarioError,
 };
@@ -55,26 +56,45 @@ pub(crate) fn demand_at(cycle: &Cycle, offset_us: f64, capacity: Rate) -> Option
 /// Builds each controller for the server and the tiers, once and for nothing.
 ///
 /// # Errors
-/// The first that the catalog does not know, or that cannot meet an objective, with its place.
+/// All that the catalog does not know, or that cannot meet an objective, each with its place and once.
 pub fn check(scenario: &Scenario) -> Result<(), ScenarioError> {
-    let site = |slo, cores| Site { cores, ..Site::one_loop(slo, 0) };
-    let cores = scenario.sim.cores;
+    let mut problems = Vec::new();
     for controller in &scenario.controllers {
         for &slo in &scenario.slo {
-            let target = scenario.target(slo);
-            let built = spec(controller).build(&site(target, cores as usize));
-            built.map_err(|error| blame(scenario, controller, error))?;
-            for tier in &scenario.tiers {
-                let own = tier.controller.as_ref();
-                let target = tier.slo.unwrap_or(target);
-                let site = site(target, tier.cores.unwrap_or(cores) as usize);
-                let built = spec(own.unwrap_or(controller)).build(&site);
-                built.map_err(|error| match own {
-                    Some(own) => blame(scenario, own, error),
-                    None => scenario.error_at(Place::START, error.message),
-                })?;
-            }
+            problems.extend(build(scenario, controller, slo).err());
         }
+    }
+    let mut all = problems.into_iter().flat_map(|error| error.problems).collect::<Vec<_>>();
+    all.sort();
+    all.dedup();
+    let omitted = all.len().saturating_sub(PROBLEMS_MAX);
+    all.truncate(PROBLEMS_MAX);
+    if all.is_empty() {
+        return Ok(());
+    }
+    Err(ScenarioError { file: scenario.file.clone(), problems: all, omitted })
+}
+
+/// For one objective; the first that cannot be built is the error.
+fn build(
+    scenario: &Scenario,
+    controller: &ControllerSpec,
+    slo: Duration,
+) -> Result<(), ScenarioError> {
+    let site = |slo, cores| Site { cores, ..Site::one_loop(slo, 0) };
+    let cores = scenario.sim.cores;
+    let target = scenario.target(slo);
+    let built = spec(controller).build(&site(target, cores as usize));
+    built.map_err(|error| blame(scenario, controller, error))?;
+    for tier in &scenario.tiers {
+        let own = tier.controller.as_ref();
+        let target = tier.slo.unwrap_or(target);
+        let site = site(target, tier.cores.unwrap_or(cores) as usize);
+        let built = spec(own.unwrap_or(controller)).build(&site);
+        built.map_err(|error| match own {
+            Some(own) => blame(scenario, own, error),
+            None => scenario.error_at(Place::START, error.message),
+        })?;
     }
     Ok(())
 }

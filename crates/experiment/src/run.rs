@@ -102,6 +102,11 @@ impl<'a, D: Driver> Conductor<'a, D> {
         let experiment = Experiment {
             rules: (rules != Rules::default()).then_some(rules),
             scenario: scenario.name.clone(),
+            title: if scenario.title == scenario.name {
+                String::new()
+            } else {
+                scenario.title.clone()
+            },
             driver: driver.name().into(),
             seed: scenario.seed,
             slo_us: scenario.slo.first().map_or(0.0, |slo| slo.nanos() as f64 / 1e3),
@@ -128,16 +133,17 @@ impl<'a, D: Driver> Conductor<'a, D> {
     fn with_clients(&mut self, clients: u32) -> Result<(), D::Failure> {
         let first = self.capacity(clients, 0)?;
         let mut before = first;
+        let drifts = self.driver.drifts();
         // Where nothing drifts no run has to be held until the next measurement.
-        let size = if self.driver.drifts() { every(self.scenario) } else { 1 };
-        for repetition in 0..self.scenario.repetitions {
-            let mut rest = &*self.repetition(clients, repetition);
-            while !rest.is_empty() {
+        let size = if drifts { every(self.scenario) } else { 2 * self.driver.at_a_time() };
+        for places in self.between_measurements(clients) {
+            let mut rest = &*places;
+            while let Some(&(_, _, repetition)) = rest.first() {
                 let (block, later) = rest.split_at(rest.len().min(size));
                 rest = later;
                 let mut made = Vec::new();
-                let result = self.block(block, repetition, Measured { before, first }, &mut made);
-                let after = if result.is_ok() && self.driver.drifts() && !self.watch.stops() {
+                let result = self.block(block, Measured { before, first }, &mut made);
+                let after = if result.is_ok() && drifts && !self.watch.stops() {
                     self.capacity(clients, repetition + u32::from(rest.is_empty()))
                 } else {
                     Ok(before)
@@ -154,22 +160,32 @@ impl<'a, D: Driver> Conductor<'a, D> {
         Ok(())
     }
 
-    /// Plays runs one after the other, until the watch stops or one fails.
+    /// The runs in their order: repetition by repetition where capacity is measured in between, else all.
+    fn between_measurements(&self, clients: u32) -> Vec<Vec<Place>> {
+        let repetitions = 0..self.scenario.repetitions;
+        let each = repetitions.map(|repetition| self.repetition(clients, repetition));
+        if self.driver.drifts() { each.collect() } else { vec![each.flatten().collect()] }
+    }
+
+    /// Plays runs, as many at a time as the driver can, until the watch stops or one fails.
     fn block(
         &mut self,
-        block: &[(usize, usize)],
-        repetition: u32,
+        block: &[Place],
         measured: Measured,
         made: &mut Vec<Made>,
     ) -> Result<(), D::Failure> {
-        for &(configuration, controller) in block {
-            let configurations = self.configurations[configuration].clone();
-            made.push(self.task(&Task {
-                place: (configuration, controller, repetition),
-                configuration: &configurations,
-                controller: &self.scenario.controllers[controller],
-                measured,
-            })?);
+        let (scenario, configurations) = (self.scenario, self.configurations.clone());
+        let task = |&place: &Place| Task {
+            place,
+            configuration: &configurations[place.0],
+            controller: &scenario.controllers[place.1],
+            measured,
+        };
+        let tasks: Vec<Task<'_>> = block.iter().map(task).collect();
+        // One that may fail of noise is tried again before the next begins.
+        let at_once = if self.driver.drifts() { 1 } else { tasks.len().max(1) };
+        for tasks in tasks.chunks(at_once) {
+            self.tasks(tasks, made)?;
             if self.watch.stops() {
                 break;
             }
@@ -177,8 +193,24 @@ impl<'a, D: Driver> Conductor<'a, D> {
         Ok(())
     }
 
+    /// Plays runs at once.
+    fn tasks(&mut self, tasks: &[Task<'_>], made: &mut Vec<Made>) -> Result<(), D::Failure> {
+        let titles: Vec<String> = tasks.iter().map(|task| self.title(task)).collect();
+        match &titles[..] {
+            [one] => self.watch.begins(one),
+            all => self.watch.begins(&format!("{} runs, from {} on", all.len(), all[0])),
+        }
+        let asks: Vec<OpenRun<'_>> = tasks.iter().map(|task| self.ask(task)).collect();
+        let played = self.driver.open_runs(&asks)?;
+        for ((task, title), played) in tasks.iter().zip(&titles).zip(played) {
+            made.push(self.quiet(task, title, played)?);
+            self.watch.done(Piece::Run);
+        }
+        Ok(())
+    }
+
     /// Configuration and controller of each run, by their numbers.
-    fn repetition(&self, clients: u32, repetition: u32) -> Vec<(usize, usize)> {
+    fn repetition(&self, clients: u32, repetition: u32) -> Vec<Place> {
         let numbered = self.configurations.iter().enumerate();
         let with_them = numbered.filter(|(_, configuration)| configuration.clients == clients);
         let controllers = 0..self.scenario.controllers.len();
@@ -187,7 +219,8 @@ impl<'a, D: Driver> Conductor<'a, D> {
             .collect();
         let seed = self.scenario.seed_of_repetition(repetition & !1);
         order::of_block(&mut block, repetition, self.driver.drifts(), seed);
-        block
+        let place = |(configuration, controller)| (configuration, controller, repetition);
+        block.into_iter().map(place).collect()
     }
 
     fn capacity(&mut self, clients: u32, repetition: u32) -> Result<Rate, D::Failure> {
@@ -207,22 +240,26 @@ impl<'a, D: Driver> Conductor<'a, D> {
         Ok(found)
     }
 
-    /// Tries until a run is quiet.
-    fn task(&mut self, task: &Task<'_>) -> Result<Made, D::Failure> {
-        let what = self.title(task);
-        self.watch.begins(&what);
+    /// Tries until a run is quiet; `played` is the first try.
+    fn quiet(
+        &mut self,
+        task: &Task<'_>,
+        title: &str,
+        mut played: Played,
+    ) -> Result<Made, D::Failure> {
         let mut attempt = 1;
-        let (played, noise) = loop {
-            let played = self.attempt(task)?;
+        let noise = loop {
             match discard(&played.run.noise, &self.rules) {
                 Some(why) if attempt < TRIES => {
-                    self.discarded.push(Discard { what: what.clone(), why });
+                    self.discarded.push(Discard { what: title.to_owned(), why });
                 }
-                noise => break (played, noise),
+                noise => break noise,
             }
             attempt += 1;
+            let ask = self.ask(task);
+            played = self.driver.open_run(&ask)?;
         };
-        self.watch.done(Piece::Run);
+        self.name(task, &mut played.run);
         Ok(Made { place: task.place, played, noise })
     }
 
@@ -237,27 +274,29 @@ impl<'a, D: Driver> Conductor<'a, D> {
         )
     }
 
-    fn attempt(&mut self, task: &Task<'_>) -> Result<Played, D::Failure> {
+    fn ask<'t>(&self, task: &Task<'t>) -> OpenRun<'t> {
         let Task { configuration, controller, measured, .. } = *task;
-        let enforces_deadlines = self.scenario.server.enforces_deadlines(controller);
-        let mut played = self.driver.open_run(&OpenRun {
+        OpenRun {
             configuration,
             controller,
             spec: label::spec(controller),
             demand: configuration.demand_plan(measured.before),
             drain: drain(configuration.slo),
-            enforces_deadlines,
+            enforces_deadlines: self.scenario.server.enforces_deadlines(controller),
             seed: self.scenario.seed_of_repetition(task.place.2),
-        })?;
-        let run = &mut played.run;
+        }
+    }
+
+    /// What the driver leaves open: how results call the run and its demand.
+    fn name(&self, task: &Task<'_>, run: &mut Run) {
+        let Task { configuration, controller, measured, .. } = *task;
         run.controller.clone_from(&controller.name);
         run.profile = label::profile(controller);
-        run.deadlines_enforced = enforces_deadlines;
+        run.deadlines_enforced = self.scenario.server.enforces_deadlines(controller);
         run.repetition = task.place.2;
         run.demand_ratio = label::demand_ratio(configuration, measured.first);
         run.asked_rps = configuration.mean_demand(measured.before).0;
         self.name_classes(run);
-        Ok(played)
     }
 
     /// Drivers count classes by number.

@@ -32,3 +32,4 @@ pub use draw::{Drawing, pictures};
 pub use error::{DataError, Fault};
 pub use plan::Plan;
 pub use results::Results;
+pub use spread::spread;

@@ -4,9 +4,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-/// `work` of every task on so many threads; the results in the order of the tasks. The first failure
-/// ends it.
-pub(crate) fn spread<T: Sync, R: Send, E: Send>(
+/// `work` of every task on so many threads; the results in the order of the tasks.
+///
+/// # Errors
+/// The first failure in that order; no task is begun after one failed.
+pub fn spread<T: Sync, R: Send, E: Send>(
     threads: usize,
     tasks: &[T],
     work: impl Fn(&T) -> Result<R, E> + Sync,

@@ -1,7 +1,7 @@
 //! What became of each class of requests, where the scenario has several.
 
 use crate::format;
-use crate::grid::grid;
+use crate::grid::grid_within;
 use crate::model::{Group, Line, Point, spread_of};
 use tailwater_stats::result::{ClassReading, Run};
 
@@ -16,7 +16,7 @@ const HEADS: [&str; 7] = [
 ];
 
 /// A table and a sentence for each demand; nothing where all requests call one method.
-pub(crate) fn of_group(group: &Group<'_>) -> Option<String> {
+pub(crate) fn of_group(group: &Group<'_>, width: Option<u16>) -> Option<String> {
     let mut rows = Vec::new();
     let mut bounds = String::new();
     for demand in group.demands() {
@@ -26,7 +26,7 @@ pub(crate) fn of_group(group: &Group<'_>) -> Option<String> {
         let run = group.at(demand).find_map(|(_, point)| known(point));
         bounds.extend(run.map(bound));
     }
-    (!rows.is_empty()).then(|| format!("{}\n{bounds}", grid(&HEADS, 3, &rows)))
+    (!rows.is_empty()).then(|| format!("{}\n{bounds}", grid_within(&HEADS, 3, &rows, width)))
 }
 
 fn rows_of(line: &Line<'_>, point: &Point<'_>) -> Vec<Vec<String>> {
@@ -46,7 +46,7 @@ fn row(line: &Line<'_>, point: &Point<'_>, class: usize) -> Vec<String> {
     let least = readings().map(|reading| reading.least_share).fold(1.0, f64::min);
     vec![
         format::demand(point.demand),
-        line.label.clone(),
+        if point.valid == 0 { format!("{} !", line.label) } else { line.label.clone() },
         readings().next().map(|reading| reading.class.clone()).unwrap_or_default(),
         format::thousands(median(|reading| reading.offered_rps)),
         format::thousands(median(|reading| reading.goodput_rps)),
@@ -102,7 +102,7 @@ mod tests {
     fn each_class_has_a_row_with_its_worst_second_of_all_repetitions() {
         let runs = vec![run(0, 0.39), run(1, 0.36)];
         let experiment = Experiment { runs, ..Experiment::default() };
-        let text = of_group(&groups(&experiment)[0]).expect("there are two classes");
+        let text = of_group(&groups(&experiment)[0], None).expect("there are two classes");
         let long = text.lines().find(|line| line.contains("long")).expect("a row");
         assert!(long.contains("40") && long.trim_end().ends_with("36"), "{text}");
         assert!(text.contains("16.2 k/s (171 %) for costs known"), "{text}");
@@ -113,6 +113,6 @@ mod tests {
         let mut single = run(0, 0.5);
         single.classes.truncate(1);
         let experiment = Experiment { runs: vec![single], ..Experiment::default() };
-        assert_eq!(of_group(&groups(&experiment)[0]), None);
+        assert_eq!(of_group(&groups(&experiment)[0], None), None);
     }
 }

@@ -6,8 +6,8 @@ use crate::quantity::Quantity;
 
 /// One column.
 pub(crate) struct Column {
-    /// Its heading, one word or unit a line.
-    pub(crate) head: &'static str,
+    /// Its heading, one word or unit a line. See [`Column::head`].
+    head: &'static str,
     /// What the number means, for the page.
     pub(crate) meaning: &'static str,
     /// When a terminal is too narrow the highest goes first; 0 always stays.
@@ -31,12 +31,32 @@ pub(crate) enum Tone {
     Poor,
 }
 
+/// Stands in a heading for the group's unit of time.
+const TIME: &str = "{time}";
+
 impl Column {
+    /// Its heading above the numbers of a group, one word or unit a line.
+    pub(crate) fn head(&self, group: &Group<'_>) -> String {
+        self.head.replace(TIME, format::column_unit(group.slo_us).1)
+    }
+
+    /// Its heading without the unit of time.
+    pub(crate) fn name(&self) -> String {
+        self.head.replace(TIME, "").replace('\n', " ").trim().to_owned()
+    }
+
+    /// Whether it holds numbers, which stand flush right.
+    pub(crate) fn is_number(&self) -> bool {
+        self.head != CONTROLLER
+    }
+
     /// The cell of one controller at one demand.
     pub(crate) fn cell(&self, group: &Group<'_>, line: &Line<'_>, point: &Point<'_>) -> Cell {
         (self.cell)(group, line, point)
     }
 }
+
+const CONTROLLER: &str = "controller";
 
 /// All columns, left to right.
 pub(crate) const COLUMNS: [Column; 17] = [
@@ -44,13 +64,17 @@ pub(crate) const COLUMNS: [Column; 17] = [
         head: "demand",
         meaning: "Intended load as a multiple of capacity; the mean where it changes in steps.",
         dispensable: 0,
-        cell: |_, _, point| Cell::plain(format::demand(point.demand)),
+        cell: |_, _, point| {
+            // A load by hand knows no capacity that it could be a multiple of.
+            let known = point.demand > 0.0;
+            Cell::plain(if known { format::demand(point.demand) } else { NOTHING.to_owned() })
+        },
     },
     Column {
-        head: "controller",
-        meaning: "The overload controller, with its profile and overrides.",
+        head: CONTROLLER,
+        meaning: "The overload controller, with its profile and overrides; ! where no repetition is valid.",
         dispensable: 0,
-        cell: |_, line, _| Cell::plain(line.label.clone()),
+        cell: |_, line, point| controller(line, point),
     },
     Column {
         head: "offered\nk/s",
@@ -68,7 +92,10 @@ pub(crate) const COLUMNS: [Column; 17] = [
         head: "% of\ncap.",
         meaning: "Goodput as a share of capacity.",
         dispensable: 3,
-        cell: |_, _, point| number(point, Quantity::OfCapacity, format::percent),
+        cell: |group, _, point| match group.capacity_rps {
+            unknown if unknown <= 0.0 => Cell::plain(NOTHING.to_owned()),
+            _ => number(point, Quantity::OfCapacity, format::percent),
+        },
     },
     Column {
         head: "% of\nbound",
@@ -77,22 +104,22 @@ pub(crate) const COLUMNS: [Column; 17] = [
         cell: |_, _, point| of_bound(point),
     },
     Column {
-        head: "p50",
+        head: "p50\n{time}",
         meaning: "Median latency of served requests, from their intended time.",
         dispensable: 5,
-        cell: |_, _, point| number(point, Quantity::P50, short_time),
+        cell: |group, _, point| time(group, point, Quantity::P50),
     },
     Column {
-        head: "p99",
+        head: "p99\n{time}",
         meaning: "99th percentile of latency; red above the SLO.",
         dispensable: 0,
         cell: p99,
     },
     Column {
-        head: "p99.9",
+        head: "p99.9\n{time}",
         meaning: "99.9th percentile of latency.",
         dispensable: 4,
-        cell: |_, _, point| number(point, Quantity::P999, short_time),
+        cell: |group, _, point| time(group, point, Quantity::P999),
     },
     Column {
         head: "drops\n%",
@@ -113,22 +140,22 @@ pub(crate) const COLUMNS: [Column; 17] = [
         cell: |_, _, point| number(point, Quantity::Late, format::percent),
     },
     Column {
-        head: "lost",
-        meaning: "Requests never answered, or never sent because the generator could not.",
+        head: "lost\n%",
+        meaning: "Never answered, or never sent because the generator could not, as a share of all intended requests.",
         dispensable: 8,
-        cell: |_, _, point| number(point, Quantity::Lost, format::plain),
+        cell: |_, _, point| number(point, Quantity::Lost, format::percent),
     },
     Column {
-        head: "reject\np50",
+        head: "reject\np50 {time}",
         meaning: "From sending a request to receiving its reject, median.",
         dispensable: 9,
-        cell: |_, _, point| number(point, Quantity::RejectP50, short_time),
+        cell: |group, _, point| time(group, point, Quantity::RejectP50),
     },
     Column {
-        head: "lag\np99",
+        head: "lag\np99 {time}",
         meaning: "How far the load generator fell behind its own schedule, 99th percentile.",
         dispensable: 10,
-        cell: |_, _, point| number(point, Quantity::LatenessP99, short_time),
+        cell: |group, _, point| time(group, point, Quantity::LatenessP99),
     },
     Column {
         head: "CPU\nµs/rq",
@@ -171,7 +198,7 @@ fn of_bound(point: &Point<'_>) -> Cell {
 }
 
 fn p99(group: &Group<'_>, _: &Line<'_>, point: &Point<'_>) -> Cell {
-    let mut cell = number(point, Quantity::P99, short_time);
+    let mut cell = time(group, point, Quantity::P99);
     let over = point.median(Quantity::P99).is_some_and(|p99| p99 > group.slo_us);
     if over && point.valid > 0 {
         cell.tone = Tone::Poor;
@@ -188,7 +215,14 @@ fn validity(point: &Point<'_>) -> Cell {
     }
 }
 
-/// Columns are dear: the unit follows without a gap.
-fn short_time(us: f64) -> String {
-    format::time(us).replace(' ', "")
+/// In the unit of its column.
+fn time(group: &Group<'_>, point: &Point<'_>, quantity: Quantity) -> Cell {
+    let (unit_us, _) = format::column_unit(group.slo_us);
+    number(point, quantity, |us| format::significant(us / unit_us))
+}
+
+/// The mark stands where no terminal is too narrow for it.
+fn controller(line: &Line<'_>, point: &Point<'_>) -> Cell {
+    let mark = if point.valid == 0 { " !" } else { "" };
+    Cell::plain(format!("{}{mark}", line.label))
 }

@@ -61,7 +61,8 @@ pub fn percent(share: f64) -> String {
 }
 
 /// Demand as a multiple of capacity, such as `2.0×` or `0.94×`.
-pub(crate) fn demand(ratio: f64) -> String {
+#[must_use]
+pub fn demand(ratio: f64) -> String {
     if !ratio.is_finite() {
         return NOTHING.to_owned();
     }
@@ -88,6 +89,39 @@ pub fn count(value: u64) -> String {
         text.push(digit);
     }
     text
+}
+
+/// The unit in which a column shows all its times, and how many microseconds it has: that of the objective,
+/// since most are near it or below.
+pub(crate) fn column_unit(slo_us: f64) -> (f64, &'static str) {
+    match slo_us {
+        us if us < 10_000.0 => (1.0, "µs"),
+        us if us < 10_000_000.0 => (1e3, "ms"),
+        _ => (1e6, "s"),
+    }
+}
+
+/// In lines of at most `width` characters, where words allow it.
+#[must_use]
+pub fn wrap(text: &str, width: usize) -> String {
+    wrap_indented(text, width, "")
+}
+
+/// The same with something before each line.
+#[must_use]
+pub fn wrap_indented(text: &str, width: usize, indent: &str) -> String {
+    let mut lines = vec![indent.to_owned()];
+    for word in text.split(' ').filter(|word| !word.is_empty()) {
+        let line = lines.last_mut().expect("one is there from the beginning");
+        let begun = line.len() > indent.len();
+        if begun && line.chars().count() + 1 + word.chars().count() > width {
+            lines.push(format!("{indent}{word}"));
+        } else {
+            line.push_str(if begun { " " } else { "" });
+            line.push_str(word);
+        }
+    }
+    lines.join("\n")
 }
 
 /// Seconds since 1970 as `YYYY-MM-DD hh:mm UTC`.
@@ -143,6 +177,14 @@ mod tests {
         assert_eq!(demand(0.94), "0.94×");
         assert_eq!(count(1_234_567), "1,234,567");
         assert_eq!(count(999), "999");
+    }
+
+    #[test]
+    fn lines_break_between_words_alone() {
+        assert_eq!(wrap("one two three", 7), "one two\nthree");
+        assert_eq!(wrap("unbreakable is", 4), "unbreakable\nis");
+        assert_eq!(wrap_indented("a b", 4, "  "), "  a\n  b");
+        assert_eq!(wrap("", 4), "");
     }
 
     #[test]

@@ -49,7 +49,7 @@ pub(crate) const TERMS: [(&str, &str); 14] = [
          largest. Percentiles are never averaged.",
     ),
     (
-        "! in the column valid",
+        "!",
         "No repetition is valid: the numbers come from invalid runs and are no result. Pictures \
          leave such points out.",
     ),

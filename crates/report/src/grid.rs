@@ -7,10 +7,24 @@ use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table};
 /// others flush right. As wide as its content; ends without a newline.
 #[must_use]
 pub fn grid(heads: &[&str], left: usize, rows: &[Vec<String>]) -> String {
+    grid_within(heads, left, rows, None)
+}
+
+/// The same in at most so many columns of the terminal: cells break over lines where they must.
+#[must_use]
+pub fn grid_within(
+    heads: &[&str],
+    left: usize,
+    rows: &[Vec<String>],
+    width: Option<u16>,
+) -> String {
     let mut table = Table::new();
     let rule = LineStyle::none().fill('─').junction('─');
     table.load_style(comfy_table::TableStyle::new().header_separator(rule));
     table.set_content_arrangement(ContentArrangement::Disabled);
+    if let Some(width) = width {
+        table.set_content_arrangement(ContentArrangement::Dynamic).set_width(width);
+    }
     table.force_no_tty();
     table.set_header(heads.iter().copied());
     for row in rows {

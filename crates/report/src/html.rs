@@ -7,6 +7,7 @@ use crate::glossary::{RULES, TERMS};
 use crate::model::{self, Group};
 use crate::notes::{self, NO_VALID};
 use crate::plots;
+use crate::recovery;
 use crate::sentences::line_summary;
 use crate::svg::escape;
 use tailwater_stats::result::Experiment;
@@ -19,33 +20,42 @@ const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src dat
 /// well-formed XML besides.
 #[must_use]
 pub fn html(experiment: &Experiment) -> String {
-    let title = format!("{} · tailwater", experiment.scenario);
     let groups = model::groups(experiment);
-    let mut page = format!(
+    let mut body = head(experiment, &groups);
+    for (at, group) in groups.iter().enumerate() {
+        body.push_str(&section(experiment, at, group));
+    }
+    body.push_str(&validity(experiment));
+    body.push_str(&manifest(experiment));
+    body.push_str(&glossary());
+    body.push_str(&raw(experiment));
+    page(name(experiment), &body)
+}
+
+/// A whole page of what is in the middle.
+pub(crate) fn page(title: &str, body: &str) -> String {
+    let title = format!("{title} · tailwater");
+    format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"{}\"/>\n\
-         <title>{}</title>\n<style>\n{}</style>\n</head>\n<body>\n<main>\n",
+         <title>{}</title>\n<style>\n{}</style>\n</head>\n<body>\n<main>\n{body}</main>\n</body>\n\
+         </html>\n",
         escape(POLICY),
         escape(&title),
         include_str!("page.css")
-    );
-    page.push_str(&head(experiment, &groups));
-    for (at, group) in groups.iter().enumerate() {
-        page.push_str(&section(experiment, at, group));
-    }
-    page.push_str(&validity(experiment));
-    page.push_str(&manifest(experiment));
-    page.push_str(&glossary());
-    page.push_str(&raw(experiment));
-    page.push_str("</main>\n</body>\n</html>\n");
-    page
+    )
+}
+
+/// Its title, or the scenario's name where it has none.
+pub(crate) fn name(experiment: &Experiment) -> &str {
+    if experiment.title.is_empty() { &experiment.scenario } else { &experiment.title }
 }
 
 fn head(experiment: &Experiment, groups: &[Group<'_>]) -> String {
     let mut out = format!(
         "<header>\n<h1>{}</h1>\n<p class=\"lead\">{}</p>\n",
-        escape(&experiment.scenario),
+        escape(name(experiment)),
         escape(&line_summary(experiment))
     );
     if groups.len() > 1 {
@@ -71,7 +81,8 @@ fn section(experiment: &Experiment, at: usize, group: &Group<'_>) -> String {
     if notes::has_unsound(group) {
         out.push_str(&format!("<p class=\"muted\">{}</p>\n", escape(NO_VALID)));
     }
-    if let Some(classes) = classes::of_group(group) {
+    out.push_str(&recoveries(experiment, group));
+    if let Some(classes) = classes::of_group(group, None) {
         out.push_str(&format!("<pre>{}</pre>\n", escape(&classes)));
     }
     out.push_str("<div class=\"plots\">\n");
@@ -85,7 +96,7 @@ fn section(experiment: &Experiment, at: usize, group: &Group<'_>) -> String {
 fn rows(group: &Group<'_>) -> String {
     let mut out = String::from("<div class=\"scroll\"><table>\n<thead><tr>");
     for column in &COLUMNS {
-        let head = escape(column.head).replace('\n', "<br/>");
+        let head = escape(&column.head(group)).replace('\n', "<br/>");
         out.push_str(&format!("<th title=\"{}\">{head}</th>", escape(column.meaning)));
     }
     out.push_str("</tr></thead>\n<tbody>\n");
@@ -104,6 +115,26 @@ fn rows(group: &Group<'_>) -> String {
             }
             out.push_str("</tr>\n");
         }
+    }
+    out.push_str("</tbody>\n</table></div>\n");
+    out
+}
+
+fn recoveries(experiment: &Experiment, group: &Group<'_>) -> String {
+    let Some(rows) = recovery::rows(experiment, group) else {
+        return String::new();
+    };
+    let cells = |tag: &str, cells: &mut dyn Iterator<Item = &str>| {
+        cells.map(|cell| format!("<{tag}>{}</{tag}>", escape(cell))).collect::<String>()
+    };
+    let mut out = format!(
+        "<h3>Recovery</h3>\n<p class=\"muted\">{}</p>\n<div class=\"scroll\"><table \
+         class=\"recovery\">\n<thead><tr>{}</tr></thead>\n<tbody>\n",
+        escape(recovery::MEANING),
+        cells("th", &mut recovery::HEADS.into_iter())
+    );
+    for row in rows {
+        out.push_str(&format!("<tr>{}</tr>\n", cells("td", &mut row.iter().map(String::as_str))));
     }
     out.push_str("</tbody>\n</table></div>\n");
     out
@@ -131,6 +162,7 @@ fn validity(experiment: &Experiment) -> String {
         }
         out.push_str("</tbody>\n</table></div>\n");
     }
+    out.extend(notes::advice(experiment).map(|advice| format!("<p>{}</p>\n", escape(advice))));
     out.push_str("</section>\n");
     out
 }

@@ -14,6 +14,7 @@ mod format;
 mod grid;
 mod model;
 mod quantity;
+mod recovery;
 
 mod classes;
 mod columns;
@@ -22,13 +23,15 @@ mod notes;
 mod sentences;
 
 mod html;
+mod comparison;
 mod picture;
 mod plots;
 mod svg;
 mod table;
 
-pub use format::{count, percent, time};
-pub use grid::grid;
+pub use comparison::comparison;
+pub use format::{count, demand, percent, time, wrap, wrap_indented};
+pub use grid::{grid, grid_within};
 pub use html::html;
 pub use picture::{AxisKind, LineStyle, Picture, PictureAxis, PictureLine, Stated};
 pub use plots::{Plot, plots};

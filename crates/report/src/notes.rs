@@ -37,6 +37,22 @@ pub(crate) fn notes(experiment: &Experiment) -> Vec<Note> {
     invalid.chain(doubtful).chain(discarded).collect()
 }
 
+/// What mends runs that the generator spoiled; nothing where it kept up.
+pub(crate) fn advice(experiment: &Experiment) -> Option<&'static str> {
+    let sockets = experiment.driver != "sim";
+    let is_bottleneck = |run: &Run| {
+        let late = run.invalid_because.iter().any(|why| why.contains("generator lateness"));
+        // One request in a hundred: chance leaves none unsent.
+        late || run.unsent * 100 > run.fates.total()
+    };
+    let spoiled = experiment.runs.iter().filter(|run| !run.valid);
+    (sockets && spoiled.into_iter().any(is_bottleneck)).then_some(BOTTLENECK)
+}
+
+/// See [`advice`].
+const BOTTLENECK: &str = "The load generator was the bottleneck: give it cores of its own by clients.cores, \
+    more threads by clients.threads, or ask for less.";
+
 /// Whether some number of the group comes from invalid runs.
 pub(crate) fn has_unsound(group: &Group<'_>) -> bool {
     group.lines.iter().flat_map(|line| &line.points).any(|point| point.valid == 0)

@@ -2,9 +2,11 @@
 
 use crate::classes;
 use crate::columns::{COLUMNS, Cell, Column, Tone};
-use crate::format;
+use crate::format::{self, wrap};
+use crate::grid::grid_within;
 use crate::model::{self, Group};
-use crate::notes::{self, NO_VALID, Note};
+use crate::notes::{self, NO_VALID};
+use crate::recovery;
 use comfy_table::{CellAlignment, Color, ContentArrangement, LineStyle, Table};
 use tailwater_stats::result::Experiment;
 
@@ -26,6 +28,9 @@ const NOTES_MAX: usize = 20;
 pub fn table(experiment: &Experiment, style: TableStyle) -> String {
     let groups = model::groups(experiment);
     let mut out = String::new();
+    if !experiment.title.is_empty() {
+        out.push_str(&format!("{}\n\n", within(&printable(&experiment.title), style)));
+    }
     if groups.is_empty() {
         out.push_str("no run took place\n");
     }
@@ -34,26 +39,45 @@ pub fn table(experiment: &Experiment, style: TableStyle) -> String {
             out.push('\n');
         }
         out.push_str(&block(group, style));
+        out.push_str(&recoveries(experiment, group, style));
     }
-    out.push_str(&remarks(&notes::notes(experiment)));
+    out.push_str(&remarks(experiment, style));
     out
+}
+
+/// Text in lines that fit.
+fn within(text: &str, style: TableStyle) -> String {
+    style.width.map_or_else(|| text.to_owned(), |width| wrap(text, width.into()))
+}
+
+/// How fast each controller was back, for stepped runs.
+fn recoveries(experiment: &Experiment, group: &Group<'_>, style: TableStyle) -> String {
+    let Some(rows) = recovery::rows(experiment, group) else {
+        return String::new();
+    };
+    let body = grid_within(&recovery::HEADS, 2, &rows, style.width);
+    format!("\n{}\n{body}\n", within(recovery::MEANING, style))
 }
 
 fn block(group: &Group<'_>, style: TableStyle) -> String {
     let (body, left_out) = fitted(group, style);
-    let mut out = format!(
-        "{} (capacity {} k/s; medians of valid repetitions)\n{body}\n",
-        group.name(),
-        format::thousands(group.capacity_rps)
-    );
+    let capacity = match group.capacity_rps {
+        unknown if unknown <= 0.0 => "medians of valid repetitions".to_owned(),
+        rps => format!("capacity {} k/s; medians of valid repetitions", format::thousands(rps)),
+    };
+    let head = within(&format!("{} ({capacity})", group.name()), style);
+    let mut out = format!("{head}\n{body}\n");
     if notes::has_unsound(group) {
-        out.push_str(NO_VALID);
+        out.push_str(&within(NO_VALID, style));
         out.push('\n');
     }
     if !left_out.is_empty() {
-        out.push_str(&format!("left out for want of width: {}\n", left_out.join(", ")));
+        let names = left_out.join(", ");
+        let mend = "a wider terminal, a pipe or --json has them";
+        out.push_str(&within(&format!("left out for want of width: {names} ({mend})"), style));
+        out.push('\n');
     }
-    if let Some(classes) = classes::of_group(group) {
+    if let Some(classes) = classes::of_group(group, style.width) {
         out.push_str(&format!("\n{classes}"));
     }
     out
@@ -65,32 +89,37 @@ fn fitted(group: &Group<'_>, style: TableStyle) -> (String, Vec<String>) {
     let mut left_out = Vec::new();
     loop {
         // Width is measured without colour, whose codes take no room on a terminal.
-        let bare = draw(group, &columns, false);
+        let bare = draw(group, &columns, false, None);
         let width = bare.lines().map(|line| line.chars().count()).max().unwrap_or(0);
         let fits = style.width.is_none_or(|limit| width <= usize::from(limit));
         let last = columns.iter().enumerate().max_by_key(|(_, column)| column.dispensable);
         match last {
             Some((at, column)) if !fits && column.dispensable > 0 => {
-                left_out.insert(0, column.head.replace('\n', " "));
+                left_out.insert(0, column.name());
                 columns.remove(at);
             }
-            _ if style.colour => return (draw(group, &columns, true), left_out),
+            // Long labels break over lines when all else is left out.
+            _ if !fits => return (draw(group, &columns, style.colour, style.width), left_out),
+            _ if style.colour => return (draw(group, &columns, true, None), left_out),
             _ => return (bare, left_out),
         }
     }
 }
 
-fn draw(group: &Group<'_>, columns: &[&Column], colour: bool) -> String {
+fn draw(group: &Group<'_>, columns: &[&Column], colour: bool, width: Option<u16>) -> String {
     let mut table = Table::new();
     let rule = LineStyle::none().fill('─').junction('─');
     table.load_style(comfy_table::TableStyle::new().header_separator(rule));
     table.set_content_arrangement(ContentArrangement::Disabled);
+    if let Some(width) = width {
+        table.set_content_arrangement(ContentArrangement::Dynamic).set_width(width);
+    }
     if colour {
         table.enforce_styling();
     } else {
         table.force_no_tty();
     }
-    table.set_header(columns.iter().map(|column| column.head));
+    table.set_header(columns.iter().map(|column| column.head(group)));
     for demand in group.demands() {
         let mut first = true;
         for (line, point) in group.at(demand) {
@@ -107,7 +136,7 @@ fn draw(group: &Group<'_>, columns: &[&Column], colour: bool) -> String {
     }
     for (at, column) in table.column_iter_mut().enumerate() {
         column.set_padding((0, 0));
-        if columns[at].head != "controller" {
+        if columns[at].is_number() {
             column.set_cell_alignment(CellAlignment::Right);
         }
     }
@@ -125,16 +154,21 @@ fn painted(cell: Cell, colour: bool) -> comfy_table::Cell {
     }
 }
 
-fn remarks(notes: &[Note]) -> String {
+fn remarks(experiment: &Experiment, style: TableStyle) -> String {
+    let notes = notes::notes(experiment);
     let mut out = String::new();
     for note in notes.iter().take(NOTES_MAX) {
         let line = format!("{}: {}: {}", note.kind, note.what, note.why);
-        out.push_str(&printable(&line));
+        out.push_str(&within(&printable(&line), style));
         out.push('\n');
     }
     if notes.len() > NOTES_MAX {
         let more = notes.len() - NOTES_MAX;
         out.push_str(&format!("and {more} more runs do not count; the JSON names them all\n"));
+    }
+    if let Some(advice) = notes::advice(experiment) {
+        out.push_str(&within(advice, style));
+        out.push('\n');
     }
     if out.is_empty() { out } else { format!("\n{out}") }
 }

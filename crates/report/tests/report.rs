@@ -6,7 +6,7 @@ use fixture::{base, overload, run, small, spike};
 use quick_xml::Reader;
 use quick_xml::events::Event;
 use std::collections::BTreeSet;
-use tailwater_report::{TableStyle, html, line_summary, plots, table};
+use tailwater_report::{TableStyle, comparison, html, line_summary, plots, table};
 use tailwater_stats::result::Experiment;
 
 const PLAIN: TableStyle = TableStyle { colour: false, width: None };
@@ -15,11 +15,11 @@ const PLAIN: TableStyle = TableStyle { colour: false, width: None };
 fn a_small_table_as_text() {
     let expected = "\
 100 clients, SLO 400 µs (capacity 69.1 k/s; medians of valid repetitions)
-demand controller           offered goodput % of  % of    p50   p99 p99.9 drops exp'd late   lost reject    lag   CPU valid
-                                k/s     k/s cap. bound                        %     %    %           p50    p99 µs/rq
-───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
-  2.0× none                     138    0.14  0.2   0.2  300ms 1.20s 2.64s     0     0   49 704820      – 51.0µs  13.9   1/2
-       breakwater (default)     138    66.0   95    97 82.9µs 332µs 730µs   2.4    39  0.2      0 62.0µs 51.0µs  13.8   2/2
+demand controller           offered goodput % of  % of    p50     p99   p99.9 drops exp'd late lost reject    lag   CPU valid
+                                k/s     k/s cap. bound     µs      µs      µs     %     %    %    % p50 µs p99 µs µs/rq
+─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+  2.0× none                     138    0.14  0.2   0.2 300000 1200000 2640000     0     0   49   51      –   51.0  13.9   1/2
+       breakwater (default)     138    66.0   95    97   82.9     332     730   2.4    39  0.2    0   62.0   51.0  13.8   2/2
 
 invalid: none at 2.0×, 100 clients, SLO 400 µs, repetition 1: lateness p99 260 µs, at most 200 µs
 discarded: none at 2.0×, repetition 2: steal 4.1 % of a core, at most 2 %
@@ -46,6 +46,49 @@ fn a_narrow_table_keeps_what_matters_and_says_what_it_left_out() {
     assert!(rows.clone().all(|row| row.chars().count() <= 80), "{narrow}");
     assert!(narrow.contains("goodput") && narrow.contains("p99"));
     assert!(narrow.contains("left out for want of width: "), "{narrow}");
+}
+
+#[test]
+fn every_line_of_text_fits_from_eighty_columns_up() {
+    let mut long = overload();
+    long.title =
+        "A title of many words that says at length what its scenario is about and why".into();
+    for run in &mut long.runs {
+        run.profile =
+            "default [locks=timed:50us, preset=breakwater-osdi20/10us, alpha=0.002]".into();
+        run.valid = run.repetition > 0;
+    }
+    long.summary.clear();
+    for experiment in [small(), overload(), spike(), long] {
+        for width in 80..180 {
+            let text = table(&experiment, TableStyle { colour: false, width: Some(width) });
+            let widest = text.lines().map(|line| line.chars().count()).max().unwrap_or(0);
+            assert!(widest <= width.into(), "{widest} of {width} columns:\n{text}");
+        }
+    }
+}
+
+#[test]
+fn a_generator_that_could_not_keep_up_brings_advice_on_sockets() {
+    let mut experiment = small();
+    assert!(!table(&experiment, PLAIN).contains("bottleneck"));
+    for run in &mut experiment.runs {
+        run.valid = false;
+        run.unsent = run.fates.total() / 20;
+    }
+    let text = table(&experiment, PLAIN);
+    assert!(text.contains("clients.cores") && text.contains("clients.threads"), "{text}");
+    assert!(html(&experiment).contains("clients.threads"));
+    experiment.driver = "sim".into();
+    assert!(!table(&experiment, PLAIN).contains("bottleneck"));
+}
+
+#[test]
+fn two_results_share_a_page_and_its_pictures() {
+    let page = comparison(&small(), &overload(), "in <b>words</b>");
+    check(&page);
+    assert!(page.contains("in &lt;b&gt;words"), "text stays text");
+    assert!(page.contains("none (first)") && page.contains("breakwater (default, second)"));
 }
 
 #[test]

@@ -68,16 +68,33 @@ pub fn capacity(scenario: &Scenario, clients: u32) -> Result<Rate, Failure> {
 }
 
 /// The driver of virtual time.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Simulator<'a> {
     scenario: &'a Scenario,
+    /// Hears what share of a run was done since the last time.
+    progress: &'a (dyn Fn(f64) + Sync),
 }
+
+impl fmt::Debug for Simulator<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Simulator").field("scenario", &self.scenario.name).finish_non_exhaustive()
+    }
+}
+
+/// Progress is told in steps of this share of a run.
+const PROGRESS_STEP: f64 = 0.01;
 
 impl<'a> Simulator<'a> {
     /// For a scenario that [`tailwater_experiment::check`] has passed.
     #[must_use]
     pub const fn new(scenario: &'a Scenario) -> Self {
-        Self { scenario }
+        Self { scenario, progress: &|_| {} }
+    }
+
+    /// The same, telling of each hundredth of a run from whichever thread plays it.
+    #[must_use]
+    pub const fn telling(self, progress: &'a (dyn Fn(f64) + Sync)) -> Self {
+        Self { progress, ..self }
     }
 }
 
@@ -124,7 +141,7 @@ impl Driver for Simulator<'_> {
     }
 
     fn open_run(&mut self, ask: &OpenRun<'_>) -> Result<Played, Failure> {
-        open_run(self.scenario, ask)
+        open_run(self, ask)
     }
 }
 
@@ -186,7 +203,8 @@ pub fn world_of(scenario: &Scenario, configuration: &Configuration, seed: u64) -
     }
 }
 
-fn open_run(scenario: &Scenario, ask: &OpenRun<'_>) -> Result<Played, Failure> {
+fn open_run(simulator: &Simulator<'_>, ask: &OpenRun<'_>) -> Result<Played, Failure> {
+    let scenario = simulator.scenario;
     let OpenRun { configuration, controller, seed, .. } = *ask;
     let service = &scenario.server.service;
     let stream = Stream::new(&ask.demand, configuration.clients, service, seed)
@@ -212,7 +230,15 @@ fn open_run(scenario: &Scenario, ask: &OpenRun<'_>) -> Result<Played, Failure> {
             built.expect("the same spec was built for every objective before")
         }
     };
-    let mut intended = stream.map(Intended::from);
+    let length = ask.demand.length().as_secs_f64();
+    let mut told = 0.0;
+    let mut intended = stream.map(Intended::from).inspect(|intended| {
+        let share = intended.at.as_nanos() as f64 / 1e9 / length;
+        if share - told >= PROGRESS_STEP {
+            (simulator.progress)(share - told);
+            told = share;
+        }
+    });
     let (run, trace) = simulate_with(&world, Load::Open(&mut intended), &mut build)?;
     Ok(Played { run, points: trace.points })
 }

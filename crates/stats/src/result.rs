@@ -10,6 +10,9 @@ use std::collections::BTreeMap;
 pub struct Experiment {
     /// Name of the scenario file without its ending.
     pub scenario: String,
+    /// What its file is about, for people; empty where the file has no title.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub title: String,
     /// `loopback` or `sim`.
     pub driver: String,
     /// The seed that decided schedule and service times.
@@ -24,7 +27,7 @@ pub struct Experiment {
     pub runs: Vec<Run>,
     /// Medians and spread over the valid repetitions of each configuration.
     pub summary: Vec<Summary>,
-    /// How fast each controller was back after each step, for stepped scenarios.
+    /// How fast each controller was back after each step that changes demand, for stepped scenarios.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub recoveries: Vec<StepRecovery>,
     /// What control costs the server, where `none` ran beside it.

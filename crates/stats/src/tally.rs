@@ -291,6 +291,7 @@ impl Findings {
         run.goodput_rps = self.per_second(ok);
         run.goodput_of_capacity = share(run.goodput_rps, run.capacity_rps);
         run.goodput_of_bound = share(run.goodput_rps, run.bound_rps);
+        // What was answered was received, though perhaps not within the window, as the server counts.
         let answered = ok + late + shed;
         run.drop_ratio = Ratio::of(shed, received.unwrap_or(answered).max(answered)).0;
         run.p50_us = micros(self.latency.quantile(0.5));

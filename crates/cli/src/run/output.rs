@@ -1,49 +1,52 @@
 //! What a person gets: a table, or JSON; and files, written whole or not at all.
 
+use super::folder::Folder;
 use crate::failure::{Failure, say};
-use std::fs;
-use std::io::{IsTerminal as _, Write as _};
+use crate::terminal;
 use std::path::Path;
-use tailwater_report::{TableStyle, html, line_summary, plots, table};
+use tailwater_report::{html, line_summary, plots, table, wrap};
 use tailwater_stats::result::Experiment;
 
+/// The table or the JSON first: what cannot be written afterwards has been seen by then.
 pub(super) fn deliver(
     experiment: &Experiment,
     json: bool,
-    out: Option<&Path>,
+    out: Option<&Folder<'_>>,
 ) -> Result<(), Failure> {
     let text = serde_json::to_string_pretty(experiment).map_err(Failure::work)?;
+    if json {
+        say(&text)?;
+    } else {
+        let style = terminal::style();
+        say(table(experiment, style).trim_end())?;
+        say("")?;
+        let summary = line_summary(experiment);
+        say(&style.width.map_or(summary.clone(), |width| wrap(&summary, width.into())))?;
+    }
     if let Some(folder) = out {
         write_all(experiment, &text, folder)?;
-    }
-    if json {
-        return say(&text);
-    }
-    let terminal = std::io::stdout().is_terminal();
-    let colour = terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-    say(table(experiment, TableStyle { colour, width: None }).trim_end())?;
-    say("")?;
-    say(line_summary(experiment).trim_end())?;
-    if let Some(folder) = out {
-        say(&format!("\nWritten: {}", folder.join("index.html").display()))?;
+        if !json {
+            say(&format!("\nWritten: {}", folder.path().join("index.html").display()))?;
+        }
     }
     Ok(())
 }
 
-fn write_all(experiment: &Experiment, json: &str, folder: &Path) -> Result<(), Failure> {
-    let trouble = |error| Failure::work(format!("{}: {error}", folder.display()));
-    fs::create_dir_all(folder).map_err(trouble)?;
-    write_whole(&folder.join("result.json"), json).map_err(trouble)?;
+fn write_all(experiment: &Experiment, json: &str, folder: &Folder<'_>) -> Result<(), Failure> {
+    folder.clear()?;
+    folder.write("result.json", json)?;
     for plot in plots(experiment) {
-        write_whole(&folder.join(format!("{}.svg", plot.name)), &plot.svg).map_err(trouble)?;
+        folder.write(&format!("{}.svg", plot.name), &plot.svg)?;
     }
-    write_whole(&folder.join("index.html"), &html(experiment)).map_err(trouble)
+    folder.write("index.html", &html(experiment))
 }
 
-/// Under another name first: a reader never sees half a file.
-pub(crate) fn write_whole(path: &Path, text: &str) -> std::io::Result<()> {
-    let draft = path.with_extension(format!("{}.part", std::process::id()));
-    let mut file = fs::File::create(&draft)?;
-    file.write_all(text.as_bytes())?;
-    fs::rename(&draft, path)
+/// A result: what `run --json` printed, or a folder of `run --out`.
+pub(crate) fn read(path: &Path) -> Result<Experiment, Failure> {
+    let file = if path.is_dir() { path.join("result.json") } else { path.to_owned() };
+    let trouble = |why: String| Failure::usage(format!("{}: {why}", file.display()));
+    let text = crate::scenarios::text_of(&file).map_err(|error| trouble(error.to_string()))?;
+    serde_json::from_str(&text).map_err(|error| {
+        trouble(format!("this is no result of tailwater run --json or --out: {error}"))
+    })
 }

@@ -2,34 +2,66 @@
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal as _;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
-/// Runs done of runs in all.
-pub(crate) struct Progress(ProgressBar);
+/// Runs done of runs in all, and shares of those under way.
+pub(crate) struct Progress {
+    bar: ProgressBar,
+    runs: u64,
+    done: AtomicU64,
+}
+
+/// How finely shares of a run are shown.
+const PARTS: u64 = 1_000;
+
+/// Shows how far runs under way are; from any thread.
+#[derive(Clone)]
+pub(crate) struct Within(ProgressBar);
+
+impl Within {
+    /// So large a share of a run was done since the last time.
+    pub(crate) fn advance(&self, share: f64) {
+        self.0.inc((share * PARTS as f64) as u64);
+    }
+}
 
 impl Progress {
     pub(crate) fn new(runs: u64) -> Self {
-        let target = if std::io::stderr().is_terminal() {
-            ProgressDrawTarget::stderr_with_hz(4)
-        } else {
-            ProgressDrawTarget::hidden()
+        let terminal = std::io::stderr().is_terminal();
+        let target = match terminal {
+            true => ProgressDrawTarget::stderr_with_hz(4),
+            false => ProgressDrawTarget::hidden(),
         };
-        let style =
-            ProgressStyle::with_template("{bar:30} {pos}/{len}  {elapsed}, {eta} left  {msg}")
-                .unwrap_or_else(|_| ProgressStyle::default_bar());
-        Self(ProgressBar::with_draw_target(Some(runs), target).with_style(style))
+        let style = ProgressStyle::with_template("{bar:30} {prefix}  {elapsed}, {eta} left  {msg}")
+            .unwrap_or_else(|_| ProgressStyle::default_bar());
+        let bar = ProgressBar::with_draw_target(Some(runs * PARTS), target).with_style(style);
+        if terminal {
+            // Time goes on within a long run, too.
+            bar.enable_steady_tick(Duration::from_millis(500));
+        }
+        bar.set_prefix(format!("0/{runs}"));
+        Self { bar, runs, done: AtomicU64::new(0) }
+    }
+
+    pub(crate) fn within(&self) -> Within {
+        Within(self.bar.clone())
     }
 
     pub(crate) fn say(&self, what: &str) {
-        self.0.set_message(what.to_owned());
+        self.bar.set_message(what.to_owned());
     }
 
     pub(crate) fn step(&self) {
-        self.0.inc(1);
+        // Relaxed: the number is all there is to know.
+        let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
+        self.bar.set_prefix(format!("{done}/{}", self.runs));
+        self.bar.set_position(self.bar.position().max(done * PARTS));
     }
 }
 
 impl Drop for Progress {
     fn drop(&mut self) {
-        self.0.finish_and_clear();
+        self.bar.finish_and_clear();
     }
 }

@@ -6,13 +6,13 @@ use tailwater_experiment::{Piece, Watch};
 
 /// Shows progress and stops at signals.
 pub(super) struct Watcher<'a> {
-    progress: Progress,
+    progress: &'a Progress,
     interrupt: &'a Interrupt,
 }
 
 impl<'a> Watcher<'a> {
-    pub(super) fn new(pieces: u64, interrupt: &'a Interrupt) -> Self {
-        Self { progress: Progress::new(pieces), interrupt }
+    pub(super) const fn new(progress: &'a Progress, interrupt: &'a Interrupt) -> Self {
+        Self { progress, interrupt }
     }
 }
 

@@ -5,6 +5,7 @@ mod fates;
 mod timeline;
 
 use crate::format;
+use crate::html::name;
 use crate::model::{self, Group};
 use tailwater_stats::result::Experiment;
 
@@ -66,7 +67,7 @@ impl Frame<'_> {
     fn subtitle(&self, how: &str) -> String {
         let points = || self.group.lines.iter().flat_map(|line| &line.points);
         let missing = points().filter(|point| point.valid == 0).count();
-        let mut text = self.experiment.scenario.chars().take(40).collect::<String>();
+        let mut text = name(self.experiment).chars().take(60).collect::<String>();
         if !text.is_empty() {
             text.push_str(" · ");
         }

@@ -1,6 +1,6 @@
 //! `[capacity]`: the closed-loop sweep whose plateau demand is quoted against.
 
-use super::limits;
+use super::item::Item;
 use super::section::Section;
 use std::time::Duration;
 use tailwater_core::Rate;
@@ -29,8 +29,6 @@ impl Default for Capacity {
     }
 }
 
-pub(super) const KEYS: &[&str] = &["in_flight", "duration", "every", "fixed_rps"];
-
 impl Capacity {
     /// Requests in flight to measure with: as said, or a quarter, one and four for each client, between
     /// 16, below which a single loop idles, and 4,096, beyond which only queues grow.
@@ -58,15 +56,12 @@ impl Capacity {
                 ));
             }
         }
-        let in_flight = section
-            .item("in_flight")
-            .map(|item| item.each_distinct(|item| item.whole(1..=limits::CLIENTS_MAX)));
-        let duration = section.duration("duration", limits::DURATION_MIN..=limits::DURATION_MAX);
+        let in_flight = section.item("in_flight").map(|item| item.each_distinct(Item::whole));
         Self {
             in_flight: in_flight.unwrap_or_default(),
-            duration: duration.unwrap_or(DURATION),
-            every: section.item("every").and_then(|item| item.whole(1..=limits::EVERY_MAX)),
-            fixed: fixed.and_then(|item| item.number(1.0..=limits::PER_SECOND_MAX)).map(Rate),
+            duration: section.duration("duration").unwrap_or(DURATION),
+            every: section.whole("every"),
+            fixed: fixed.and_then(|item| item.number()).map(Rate),
         }
     }
 }

@@ -1,8 +1,9 @@
 //! `[clients]`: who asks.
 
-use super::retry::{self, Retry};
+use super::item::Item;
+use super::pinning;
+use super::retry::Retry;
 use super::section::{Section, section_of};
-use super::{limits, pinning};
 
 /// Logical clients and the generator that plays them.
 #[derive(Clone, PartialEq, Debug)]
@@ -19,15 +20,11 @@ pub struct Clients {
     pub retry: Retry,
 }
 
-pub(super) const KEYS: &[&str] = &["count", "cores", "threads", "retry"];
-
 impl Clients {
     /// `replicas` are those of the server.
     pub(super) fn read(section: &Section<'_>, replicas: u32) -> Self {
-        let counts: Vec<u32> = section.needed("count", "count = 100", |item| {
-            item.each_distinct(|item| item.whole(1..=limits::CLIENTS_MAX))
-        });
-        let threads = section.whole("threads", 1..=limits::THREADS_MAX).unwrap_or(1);
+        let counts: Vec<u32> = section.needed("count", |item| item.each_distinct(Item::whole));
+        let threads = section.whole("threads").unwrap_or(1);
         if let (Some(&fewest), Some(item)) = (counts.iter().min(), section.item("threads"))
             && fewest < threads
         {
@@ -52,5 +49,5 @@ fn retry(section: &Section<'_>, replicas: u32) -> Retry {
             item.name
         ));
     }
-    Retry::read(&section_of(section, "retry", retry::KEYS), replicas)
+    Retry::read(&section_of(section, "retry"), replicas)
 }

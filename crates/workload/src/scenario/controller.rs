@@ -54,8 +54,6 @@ pub struct Override {
 /// The one that is no publication's.
 const DEFAULT_PROFILE: &str = "default";
 
-const KEYS: &[&str] = &["name", "profile", "preset", "override", "label", "locks"];
-
 impl ControllerSpec {
     /// How reports call it: its label, or name, profile, preset and overrides.
     #[must_use]
@@ -117,8 +115,7 @@ impl ControllerSpec {
 
 /// All controllers of a file.
 pub(super) fn read(top: &Section<'_>) -> Vec<ControllerSpec> {
-    let example = "[[controller]] with name = \"breakwater\"";
-    top.needed("controller", example, |item| {
+    top.needed("controller", |item| {
         let mut specs: Vec<ControllerSpec> = Vec::new();
         for item in item.one_or_list() {
             let Some(spec) = one(&item) else {
@@ -139,13 +136,12 @@ pub(super) fn read(top: &Section<'_>) -> Vec<ControllerSpec> {
 
 /// A single controller.
 pub(super) fn one(item: &Item<'_>) -> Option<ControllerSpec> {
-    item.section(KEYS).and_then(|section| spec(&section))
+    item.section().and_then(|section| spec(&section))
 }
 
 fn spec(section: &Section<'_>) -> Option<ControllerSpec> {
-    let (name, name_place) = section.needed("name", "name = \"breakwater\"", |item| {
-        Some((item.text()?.to_owned(), item.place()))
-    })?;
+    let (name, name_place) =
+        section.needed("name", |item| Some((item.text()?.to_owned(), item.place())))?;
     let profile = section.item("profile");
     let profile = profile.and_then(|item| Some((item.text()?.to_owned(), item.place())));
     let (profile, profile_place) = profile.unwrap_or_else(|| (DEFAULT_PROFILE.into(), name_place));

@@ -102,10 +102,7 @@ impl Cycle {
     }
 }
 
-pub(super) const KEYS: &[&str] =
-    &["of_capacity", "requests_per_second", "steps", "repeat", "bin", "arrivals"];
 const KINDS: [&str; 3] = ["of_capacity", "requests_per_second", "steps"];
-const STEP_KEYS: &[&str] = &["of_capacity", "requests_per_second", "to", "for"];
 
 impl Demand {
     /// The cycle, when demand changes within the run.
@@ -122,7 +119,7 @@ impl Demand {
             Some((2, item)) => vec![Course::Cycle(cycle(section, &item))],
             Some((kind, item)) => {
                 refuse_without_steps(section);
-                let amounts = item.each_distinct(|item| amount(item, kind, false));
+                let amounts = item.each_distinct(|item| amount(item, kind));
                 amounts.into_iter().map(Course::Steady).collect()
             }
             None => Vec::new(),
@@ -143,38 +140,45 @@ fn refuse_without_steps(section: &Section<'_>) {
     }
 }
 
-/// `kind` is an index into [`KINDS`]. A step may ask for nothing; a whole run of that measures nothing.
-fn amount(item: &Item<'_>, kind: usize, pause: bool) -> Option<Amount> {
-    let least = |least: f64| if pause { 0.0 } else { least };
-    if kind == 0 {
-        let ratio = item.number(least(0.01)..=limits::OF_CAPACITY_MAX)?;
-        Some(Amount::OfCapacity(Ratio(ratio)))
-    } else {
-        let rate = item.number(least(1.0)..=limits::PER_SECOND_MAX)?;
-        Some(Amount::PerSecond(Rate(rate)))
+/// `kind` is an index into [`KINDS`].
+fn amount(item: &Item<'_>, kind: usize) -> Option<Amount> {
+    let number = item.number()?;
+    Some(match kind {
+        0 => Amount::OfCapacity(Ratio(number)),
+        _ => Amount::PerSecond(Rate(number)),
+    })
+}
+
+/// Of a ramp: in the unit of its beginning, whose limit is below the declared one.
+fn end(item: &Item<'_>, kind: usize) -> Option<Amount> {
+    match amount(item, kind)? {
+        Amount::OfCapacity(ratio) if ratio.0 > limits::OF_CAPACITY_MAX => {
+            item.wrong(format_args!("a number from 0 to {}", limits::OF_CAPACITY_MAX))
+        }
+        amount => Some(amount),
     }
 }
 
 fn cycle(section: &Section<'_>, item: &Item<'_>) -> Cycle {
-    let bin = section.duration("bin", Duration::from_micros(100)..=Duration::from_secs(60));
+    let bin = section.duration("bin");
     let bin = bin.unwrap_or(Duration::from_millis(5));
     let steps: Vec<CycleStep> = item.list().iter().filter_map(|item| step(item, bin)).collect();
-    let repeat = section.whole("repeat", 1..=limits::REPETITIONS_MAX);
+    let repeat = section.whole("repeat");
     let cycle = Cycle { steps, repeat: repeat.unwrap_or(1), bin };
     check(&cycle, item);
     cycle
 }
 
 fn step(item: &Item<'_>, bin: Duration) -> Option<CycleStep> {
-    let section = item.section(STEP_KEYS)?;
+    let section = item.section()?;
     let (kind, asked) = section.only_one(&KINDS[..2])?;
-    let begin = amount(&asked, kind, true)?;
+    let begin = amount(&asked, kind)?;
     let end = match section.item("to") {
-        Some(item) => amount(&item, kind, true)?,
+        Some(item) => end(&item, kind)?,
         None => begin,
     };
-    let length = section.needed("for", "for = \"250ms\"", |item| {
-        let length = item.duration(limits::DURATION_MIN..=limits::DURATION_MAX)?;
+    let length = section.needed("for", |item| {
+        let length = item.duration()?;
         if length.nanos().is_multiple_of(bin.nanos()) {
             return Some(length);
         }

@@ -4,7 +4,7 @@
 //! replicas, and to those of the tiers.
 
 use super::item::Item;
-use super::limits;
+use super::keys::{FAULTS, Variant};
 use super::path::Callee;
 use super::section::Section;
 use std::time::Duration;
@@ -122,40 +122,10 @@ pub enum Claim {
     Everything,
 }
 
-const KEYS: &[&str] = &[
-    "at",
-    "for",
-    "kind",
-    "share",
-    "client",
-    "tier",
-    "node",
-    "way",
-    "speed",
-    "factor",
-    "extra",
-    "loss",
-    "timeout",
-    "offset",
-    "drift_ppm",
-    "demand",
-];
-/// Every kind with the keys that mean something to it, beside `kind`.
-const KINDS: &[(&str, &[&str])] = &[
-    ("client-crash", &["at", "for", "share", "client"]),
-    ("server-restart", &["at", "for", "tier", "node"]),
-    ("server-pause", &["at", "for", "tier", "node"]),
-    ("server-slow", &["at", "for", "tier", "node", "speed"]),
-    ("slow-link", &["at", "for", "share", "client", "tier", "node", "way", "factor", "extra"]),
-    ("lossy-link", &["at", "for", "share", "client", "tier", "node", "way", "loss", "timeout"]),
-    ("partition", &["at", "for", "share", "client", "tier", "node", "way", "timeout"]),
-    ("clock", &["share", "client", "offset", "drift_ppm"]),
-    ("lie", &["at", "for", "share", "client", "demand"]),
-    ("flood", &["at", "for", "share", "client"]),
-];
-const WAYS: &[(&str, Direction)] =
+pub(super) const WAYS: &[(&str, Direction)] =
     &[("requests", Direction::Requests), ("answers", Direction::Answers)];
-const CLAIMS: &[(&str, Claim)] = &[("nothing", Claim::Nothing), ("everything", Claim::Everything)];
+pub(super) const CLAIMS: &[(&str, Claim)] =
+    &[("nothing", Claim::Nothing), ("everything", Claim::Everything)];
 
 impl FaultKind {
     /// As in a scenario file.
@@ -190,19 +160,19 @@ pub(super) struct Stage<'a> {
 /// All faults of a file.
 pub(super) fn read(top: &Section<'_>, stage: &Stage<'_>) -> Vec<Fault> {
     let faults = top.item("fault").map(|item| {
-        let read = |item: &Item<'_>| fault(&item.section(KEYS)?, stage);
+        let read = |item: &Item<'_>| fault(&item.section()?, stage);
         item.one_or_list().iter().filter_map(read).collect()
     });
     faults.unwrap_or_default()
 }
 
 fn fault(section: &Section<'_>, stage: &Stage<'_>) -> Option<Fault> {
-    let (name, known) = section.needed("kind", "kind = \"client-crash\"", |item| {
-        let names: Vec<(&str, usize)> =
-            KINDS.iter().enumerate().map(|(index, (name, _))| (*name, index)).collect();
-        item.choice(&names).map(|index| KINDS[index])
-    })?;
-    for key in KEYS.iter().filter(|key| **key != "kind" && !known.contains(*key)) {
+    let variant: Option<&Variant> = section.needed("kind", |item| {
+        let names: Vec<(&str, &Variant)> = FAULTS.iter().map(|kind| (kind.name, kind)).collect();
+        item.choice(&names)
+    });
+    let Variant { name, keys: known, .. } = variant?;
+    for key in section.others(&["kind"], known) {
         if let Some(item) = section.item(key) {
             item.problem(format!(
                 "{} means nothing to a fault of kind {name}; leave it out",
@@ -214,7 +184,7 @@ fn fault(section: &Section<'_>, stage: &Stage<'_>) -> Option<Fault> {
     let timed = known.contains(&"at");
     Some(Fault {
         at: if timed { at(section, stage.window)? } else { Duration::ZERO },
-        length: if timed { needed_span(section, "for", "for = \"20ms\"")? } else { Duration::ZERO },
+        length: if timed { needed_span(section, "for")? } else { Duration::ZERO },
         clients: chosen(section, stage)?,
         nodes: struck(section, stage)?,
         way: section.choice("way", WAYS),
@@ -234,7 +204,7 @@ fn chosen(section: &Section<'_>, stage: &Stage<'_>) -> Option<Chosen> {
         }
     }
     let Some(client) = client else {
-        let share = share.map_or(Some(1.0), |item| item.number(0.0..=1.0))?;
+        let share = share.map_or(Some(1.0), |item| item.number())?;
         return Some(Chosen::Share(Ratio(share)));
     };
     if let Some(share) = share {
@@ -245,7 +215,7 @@ fn chosen(section: &Section<'_>, stage: &Stage<'_>) -> Option<Chosen> {
     }
     let said = client.one_or_list();
     let numbers: Option<Vec<u32>> =
-        said.iter().map(|item| item.whole(1..=stage.clients.max(1).into())).collect();
+        said.iter().map(|item| item.whole_in(1..=stage.clients.max(1).into())).collect();
     match numbers?[..] {
         [only] => Some(Chosen::Numbers { first: only - 1, last: only - 1 }),
         [first, last] if first <= last => {
@@ -273,47 +243,39 @@ fn struck(section: &Section<'_>, stage: &Stage<'_>) -> Option<Struck> {
     };
     let count = tier.map_or(stage.replicas, |tier| stage.tiers[tier].1).max(1);
     let node = match section.item("node") {
-        Some(item) => Some(item.whole::<u32>(1..=count.into())? - 1),
+        Some(item) => Some(item.whole_in::<u32>(1..=count.into())? - 1),
         None => None,
     };
     Some(Struck { tier, node })
 }
 
 fn kind(section: &Section<'_>, name: &str) -> Option<FaultKind> {
-    let number = |key, range| section.item(key).and_then(|item| item.number(range));
-    let span = |key| section.duration(key, Duration::ZERO..=limits::FAULT_TIME_MAX);
     Some(match name {
         "client-crash" => FaultKind::ClientCrash,
         "server-restart" => FaultKind::ServerRestart,
         "server-pause" => FaultKind::ServerPause,
-        "server-slow" => FaultKind::ServerSlow {
-            speed: section.needed("speed", "speed = 0.25", |item| item.number(limits::SPEED))?,
-        },
-        "partition" => {
-            FaultKind::Partition { timeout: needed_span(section, "timeout", "timeout = \"5ms\"")? }
-        }
+        "server-slow" => FaultKind::ServerSlow { speed: section.needed("speed", Item::number)? },
+        "partition" => FaultKind::Partition { timeout: needed_span(section, "timeout")? },
         "slow-link" => FaultKind::SlowLink {
-            factor: number("factor", 1.0..=limits::FAULT_FACTOR_MAX).unwrap_or(1.0),
-            extra: span("extra").unwrap_or_default(),
+            factor: section.number("factor").unwrap_or(1.0),
+            extra: section.duration("extra").unwrap_or_default(),
         },
         "lossy-link" => FaultKind::LossyLink {
-            loss: section.needed("loss", "loss = 0.01", |item| item.number(0.0..=0.99))?,
-            timeout: needed_span(section, "timeout", "timeout = \"5ms\"")?,
+            loss: section.needed("loss", Item::number)?,
+            timeout: needed_span(section, "timeout")?,
         },
         "clock" => FaultKind::Clock {
-            offset: span("offset").unwrap_or_default(),
-            drift_ppm: number("drift_ppm", 0.0..=limits::DRIFT_PPM_MAX).unwrap_or(0.0),
+            offset: section.duration("offset").unwrap_or_default(),
+            drift_ppm: section.number("drift_ppm").unwrap_or(0.0),
         },
-        "lie" => FaultKind::Lie(
-            section.needed("demand", "demand = \"everything\"", |item| item.choice(CLAIMS))?,
-        ),
+        "lie" => FaultKind::Lie(section.needed("demand", |item| item.choice(CLAIMS))?),
         _ => FaultKind::Flood,
     })
 }
 
 fn at(section: &Section<'_>, window: Duration) -> Option<Duration> {
-    section.needed("at", "at = \"100ms\"", |item| {
-        let at = item.duration(Duration::ZERO..=limits::DURATION_MAX)?;
+    section.needed("at", |item| {
+        let at = item.duration()?;
         if at < window {
             return Some(at);
         }
@@ -324,10 +286,8 @@ fn at(section: &Section<'_>, window: Duration) -> Option<Duration> {
     })
 }
 
-fn needed_span(section: &Section<'_>, key: &str, example: &str) -> Option<Duration> {
-    section.needed(key, example, |item| {
-        item.duration(Duration::from_nanos(1)..=limits::FAULT_TIME_MAX)
-    })
+fn needed_span(section: &Section<'_>, key: &str) -> Option<Duration> {
+    section.needed(key, Item::duration)
 }
 
 #[cfg(test)]
@@ -356,7 +316,7 @@ controller = [{ name = "none" }]
 
     #[test]
     fn every_kind_is_read_with_its_defaults() {
-        let said = KINDS.iter().map(|(name, keys)| {
+        let said = FAULTS.iter().map(|Variant { name, keys, .. }| {
             let timed = if keys.contains(&"at") { "at = \"10ms\"\nfor = \"5ms\"\n" } else { "" };
             let own = match *name {
                 "lossy-link" => "loss = 0.1\ntimeout = \"2ms\"\nway = \"answers\"\n",
@@ -370,7 +330,7 @@ controller = [{ name = "none" }]
         });
         let found = faults(&said.collect::<String>());
         let names: Vec<&str> = found.iter().map(|fault| fault.kind.name()).collect();
-        assert_eq!(names, KINDS.iter().map(|(name, _)| *name).collect::<Vec<_>>());
+        assert_eq!(names, FAULTS.iter().map(|kind| kind.name).collect::<Vec<_>>());
         assert_eq!(found[3].kind, FaultKind::ServerSlow { speed: 0.5 });
         let slow = found[4];
         assert_eq!(slow.kind, FaultKind::SlowLink { factor: 3.0, extra: Duration::ZERO });

@@ -1,6 +1,7 @@
 //! Values of a TOML file, read with errors that say where, what was found and what is needed.
 
 use super::error::{Place, Report};
+use super::keys::Kind;
 use super::limits;
 use super::section::Section;
 use crate::words::{clip, suggestion};
@@ -19,6 +20,8 @@ pub(super) struct Item<'a> {
     pub(super) name: String,
     pub(super) offset: usize,
     pub(super) value: &'a DeValue<'a>,
+    /// What is declared of it.
+    pub(super) kind: &'static Kind,
 }
 
 impl<'a> Item<'a> {
@@ -58,7 +61,16 @@ impl<'a> Item<'a> {
         }
     }
 
-    pub(super) fn whole<T: TryFrom<u64>>(&self, range: RangeInclusive<u64>) -> Option<T> {
+    /// A whole number within the declared limits.
+    pub(super) fn whole<T: TryFrom<u64>>(&self) -> Option<T> {
+        match self.kind {
+            Kind::Whole(range) => self.whole_in(range.clone()),
+            _ => self.declared_otherwise("a whole number"),
+        }
+    }
+
+    /// The same within limits that the rest of the file decides.
+    pub(super) fn whole_in<T: TryFrom<u64>>(&self, range: RangeInclusive<u64>) -> Option<T> {
         let value = match self.value {
             DeValue::Integer(whole) => u64::from_str_radix(whole.as_str(), whole.radix()).ok(),
             _ => None,
@@ -70,7 +82,11 @@ impl<'a> Item<'a> {
         })
     }
 
-    pub(super) fn number(&self, range: RangeInclusive<f64>) -> Option<f64> {
+    /// A number within the declared limits.
+    pub(super) fn number(&self) -> Option<f64> {
+        let Kind::Number(range, _) = self.kind else {
+            return self.declared_otherwise("a number");
+        };
         let value: Option<f64> = match self.value {
             DeValue::Integer(whole) if whole.radix() == 10 => whole.as_str().parse().ok(),
             DeValue::Float(float) => float.as_str().parse().ok(),
@@ -82,7 +98,11 @@ impl<'a> Item<'a> {
         })
     }
 
-    pub(super) fn duration(&self, range: RangeInclusive<Duration>) -> Option<Duration> {
+    /// A duration within the declared limits.
+    pub(super) fn duration(&self) -> Option<Duration> {
+        let (Kind::Time(range) | Kind::TimeOr(range, _)) = self.kind else {
+            return self.declared_otherwise("a duration");
+        };
         let (min, max) = (format_duration(*range.start()), format_duration(*range.end()));
         let DeValue::String(text) = self.value else {
             return self.wrong(format_args!(
@@ -159,6 +179,7 @@ impl<'a> Item<'a> {
                 name: self.name.clone(),
                 offset: self.offset,
                 value: self.value,
+                kind: self.kind.entry(),
             }],
         }
     }
@@ -181,6 +202,7 @@ impl<'a> Item<'a> {
             name: self.name.clone(),
             offset: value.span().start,
             value: value.get_ref(),
+            kind: self.kind.entry(),
         };
         values.iter().map(entry).collect()
     }
@@ -200,19 +222,27 @@ impl<'a> Item<'a> {
         values
     }
 
-    /// A table with the given keys.
-    pub(super) fn section(&self, known: &[&str]) -> Option<Section<'a>> {
+    /// The declared table.
+    pub(super) fn section(&self) -> Option<Section<'a>> {
+        let Some(declared) = self.kind.table() else {
+            return self.declared_otherwise("a table");
+        };
         match self.value {
             DeValue::Table(table) => {
-                Some(Section::new(self.report, &self.name, self.offset, table, known))
+                Some(Section::new(self.report, &self.name, self.offset, table, declared))
             }
-            _ => self.wrong(format_args!("a table with {}", known.join(", "))),
+            _ => self.wrong(format_args!("a table with {}", declared.names().join(", "))),
         }
     }
 
-    /// A table with the given keys, where a value of another type may stand as well.
-    pub(super) fn table(&self, known: &[&str]) -> Option<Section<'a>> {
-        matches!(self.value, DeValue::Table(_)).then(|| self.section(known)).flatten()
+    /// The same, where a value of another type may stand as well.
+    pub(super) fn table(&self) -> Option<Section<'a>> {
+        matches!(self.value, DeValue::Table(_)).then(|| self.section()).flatten()
+    }
+
+    /// Reader and declaration disagree: every value of such a key would be refused, which a test shows.
+    fn declared_otherwise<T>(&self, read_as: &str) -> Option<T> {
+        unreachable!("{} is read as {read_as} and declared as {:?}", self.name, self.kind)
     }
 
     /// A table with any keys, in the file's order.
@@ -229,6 +259,7 @@ impl<'a> Item<'a> {
                     name: format!("{}.{}", self.name, clip(key.get_ref())),
                     offset: key.span().start,
                     value: value.get_ref(),
+                    kind: &Kind::Text,
                 };
                 (key.get_ref().as_ref(), item)
             })

@@ -1,6 +1,5 @@
 //! `[server.locks]`: what requests do at locks that are taken.
 
-use super::limits;
 use super::section::Section;
 use std::time::Duration;
 use tailwater_core::locks::LockPolicy;
@@ -23,11 +22,8 @@ pub struct Locks {
     pub hand_off: Duration,
 }
 
-pub(super) const KEYS: &[&str] = &["policy", "target", "budget", "hand_off"];
-
 impl Locks {
     pub(super) fn read(section: &Section<'_>) -> Self {
-        let times = Duration::ZERO..=limits::COST_MAX;
         if let (Some(_), Some(item)) = (section.item("target"), section.item("budget")) {
             item.problem(format!(
                 "{} contradicts {}.target, from which the budget is measured; leave one of them out",
@@ -36,11 +32,11 @@ impl Locks {
             ));
         }
         let policy = section.item("policy").and_then(|item| item.word());
-        let hand_off = section.duration("hand_off", times.clone());
+        let hand_off = section.duration("hand_off");
         Self {
             policy: policy.unwrap_or(LockPolicy::Asqm),
-            target: section.duration("target", limits::SLO),
-            budget: section.duration("budget", times),
+            target: section.duration("target"),
+            budget: section.duration("budget"),
             hand_off: hand_off.unwrap_or(Duration::from_nanos(200)),
         }
     }

@@ -14,6 +14,7 @@ mod error;
 mod fault;
 pub mod limits;
 mod item;
+pub mod keys;
 mod lock_order;
 mod locks;
 mod path;
@@ -52,8 +53,10 @@ pub use validity::Validity;
 
 use crate::words::clip;
 use error::Report;
+use item::Item;
 use section::{Section, section_of};
 use std::fmt::Write as _;
+use std::ops::Range;
 use std::time::Duration;
 use tailwater_core::duration::format_duration;
 use tailwater_core::{Nanos, Rng};
@@ -107,24 +110,6 @@ pub struct Scenario {
     simulator_only: Option<(Place, &'static str)>,
 }
 
-const KEYS: &[&str] = &[
-    "title",
-    "seed",
-    "slo",
-    "warm_up",
-    "duration",
-    "repetitions",
-    "server",
-    "clients",
-    "demand",
-    "capacity",
-    "validity",
-    "controller",
-    "sim",
-    "tier",
-    "fault",
-];
-
 impl Scenario {
     /// Reads and checks `text`; `file` is what errors call it. Performs no I/O: a scenario that names further
     /// files is refused.
@@ -156,12 +141,12 @@ impl Scenario {
                 let span = error.span().unwrap_or_default();
                 let found = text.get(span.clone()).filter(|found| !found.trim().is_empty());
                 let found = found.map(|found| format!(", found {}", clip(found)));
-                let found = found.unwrap_or_default();
+                let found = found.unwrap_or_default() + twice(error.message(), text, &span);
                 report.push(span.start, format!("this is not TOML: {}{found}", error.message()));
                 return Err(report.into_error(file));
             }
         };
-        let top = Section::new(&report, "", 0, table.get_ref(), KEYS);
+        let top = Section::new(&report, "", 0, table.get_ref(), &keys::TOP);
         let scenario = Self::read(file, &top);
         let scenario = Self { text: text.into(), files: report.files(), ..scenario };
         if report.is_empty() { Ok(scenario) } else { Err(report.into_error(file)) }
@@ -269,10 +254,10 @@ impl Scenario {
 
     fn read(file: &str, top: &Section<'_>) -> Self {
         let name = stem(file);
-        let in_server = section_of(top, "server", server::KEYS);
-        let replicas = in_server.whole("replicas", 1..=limits::REPLICAS_MAX).unwrap_or(1);
-        let clients = Clients::read(&section_of(top, "clients", clients::KEYS), replicas);
-        let demand = Demand::read(&section_of(top, "demand", demand::KEYS));
+        let in_server = section_of(top, "server");
+        let replicas = in_server.whole("replicas").unwrap_or(1);
+        let clients = Clients::read(&section_of(top, "clients"), replicas);
+        let demand = Demand::read(&section_of(top, "demand"));
         let duration = duration(top, &demand);
         let callees = tier::callees(top);
         let server = Server::read(&in_server, replicas, &clients, &callees);
@@ -282,24 +267,20 @@ impl Scenario {
             text: String::new(),
             files: Vec::new(),
             title: top.text("title").unwrap_or_else(|| name.into()),
-            seed: top.whole("seed", 0..=u64::MAX).unwrap_or(1),
-            slo: top.needed("slo", "slo = \"400us\"", |item| {
-                item.each_distinct(|item| item.duration(limits::SLO))
-            }),
-            warm_up: top
-                .duration("warm_up", Duration::ZERO..=limits::DURATION_MAX)
-                .unwrap_or(Duration::from_millis(500)),
+            seed: top.whole("seed").unwrap_or(1),
+            slo: top.needed("slo", |item| item.each_distinct(Item::duration)),
+            warm_up: top.duration("warm_up").unwrap_or(Duration::from_millis(500)),
             duration,
-            repetitions: top.whole("repetitions", 1..=limits::REPETITIONS_MAX).unwrap_or(5),
+            repetitions: top.whole("repetitions").unwrap_or(5),
             tiers: tier::read(top, &callees, &server),
             simulator_only: simulator_only(top, &in_server, &server),
-            sim: Sim::read(&section_of(top, "sim", sim::KEYS), server.loops),
+            sim: Sim::read(&section_of(top, "sim"), server.loops),
             server,
             faults: fault::read(top, &stage(duration, &clients, replicas, &callees)),
             clients,
             demand,
-            capacity: Capacity::read(&section_of(top, "capacity", capacity::KEYS)),
-            validity: Validity::read(&section_of(top, "validity", validity::KEYS)),
+            capacity: Capacity::read(&section_of(top, "capacity")),
+            validity: Validity::read(&section_of(top, "validity")),
             controllers: controller::read(top),
         }
     }
@@ -331,9 +312,7 @@ fn simulator_only(
 
 fn duration(top: &Section<'_>, demand: &Demand) -> Duration {
     let Some(cycle) = demand.cycle() else {
-        return top
-            .duration("duration", limits::DURATION_MIN..=limits::DURATION_MAX)
-            .unwrap_or(Duration::from_secs(2));
+        return top.duration("duration").unwrap_or(Duration::from_secs(2));
     };
     let length = cycle.length();
     if let Some(said) = top.item("duration") {
@@ -343,6 +322,18 @@ fn duration(top: &Section<'_>, demand: &Demand) -> Duration {
         ));
     }
     length
+}
+
+/// What mends a table that is written like a single one, and stands several times.
+fn twice(why: &str, text: &str, span: &Range<usize>) -> &'static str {
+    let several = || keys::TOP.keys.iter().filter(|key| matches!(key.kind, keys::Kind::Tables(_)));
+    let found = text.get(span.clone()).unwrap_or_default();
+    match why == "duplicate key" && several().any(|key| key.name == found) {
+        true => {
+            "; two brackets are needed around what may stand several times, as in [[controller]]"
+        }
+        false => "",
+    }
 }
 
 /// `scenarios/overload.toml` → `overload`.

@@ -1,6 +1,7 @@
 //! `[[server.path]]`: what a request does, as steps chosen by probability.
 
 use super::item::Item;
+use super::keys::STEPS;
 use super::limits;
 use super::lock_order;
 use super::section::Section;
@@ -107,13 +108,6 @@ impl Path {
 /// A tier that may be called: its name and its number of nodes.
 pub(super) type Callee = (String, u32);
 
-const KEYS: &[&str] = &["name", "probability", "steps"];
-const STEP_KEYS: &[&str] = &[
-    "compute", "wait", "lock", "hold", "steps", "among", "hot", "must", "undo", "call", "fan_out",
-];
-const KINDS: [&str; 4] = ["compute", "wait", "lock", "call"];
-const PATH_EXAMPLE: &str = "steps = [{ compute = \"5us\" }, { lock = \"A\", hold = \"2us\" }]";
-
 /// What a server's paths may refer to.
 pub(super) struct Context<'c> {
     pub(super) tiers: &'c [Callee],
@@ -126,12 +120,11 @@ pub(super) fn read(item: &Item<'_>, context: &Context<'_>) -> Vec<Path> {
     let mut order = lock_order::Order::default();
     let mut paths = Vec::new();
     for (number, item) in (1..).zip(item.one_or_list()) {
-        let Some(section) = item.section(KEYS) else {
+        let Some(section) = item.section() else {
             continue;
         };
-        let probability =
-            section.needed("probability", "probability = 0.2", |item| item.number(0.0..=1.0));
-        let steps = section.needed("steps", PATH_EXAMPLE, |item| {
+        let probability = section.needed("probability", Item::number);
+        let steps = section.needed("steps", |item| {
             let reader = Reader { context, depth: 0 };
             reader.steps(item, &mut order)
         });
@@ -171,24 +164,20 @@ impl Reader<'_> {
     }
 
     fn step(&self, item: &Item<'_>, order: &mut lock_order::Order) -> Option<PathStep> {
-        let section = item.section(STEP_KEYS)?;
-        let (kind, said) = section.only_one(&KINDS)?;
-        let fitting: &[&str] = match kind {
-            0 | 1 => &[],
-            2 => &["hold", "steps", "among", "hot", "must", "undo"],
-            _ => &["fan_out"],
-        };
-        let other = STEP_KEYS.iter().filter(|key| !KINDS.contains(key) && !fitting.contains(key));
-        for stray in other.filter_map(|key| section.item(key)) {
+        let section = item.section()?;
+        let kinds: Vec<&str> = STEPS.iter().map(|kind| kind.name).collect();
+        let (kind, said) = section.only_one(&kinds)?;
+        let stray = section.others(&kinds, STEPS[kind].keys);
+        for stray in stray.filter_map(|key| section.item(key)) {
             stray.problem(format!(
                 "{} does not belong to a step of the kind {}; leave it out",
-                stray.name, KINDS[kind]
+                stray.name, kinds[kind]
             ));
         }
-        match kind {
-            0 => times::read(&said).map(PathStep::Compute),
-            1 => times::read(&said).map(PathStep::Wait),
-            2 => self.lock(&section, &said, order).map(PathStep::Lock),
+        match kinds[kind] {
+            "compute" => times::read(&said).map(PathStep::Compute),
+            "wait" => times::read(&said).map(PathStep::Wait),
+            "lock" => self.lock(&section, &said, order).map(PathStep::Lock),
             _ => self.call(&section, &said).map(PathStep::Call),
         }
     }
@@ -200,7 +189,7 @@ impl Reader<'_> {
         order: &mut lock_order::Order,
     ) -> Option<LockStep> {
         let name = said.text()?.to_owned();
-        let among = section.whole("among", 1..=limits::LOCKS_MAX).unwrap_or(1);
+        let among = section.whole("among").unwrap_or(1);
         order.enter(said, &name, among);
         let within = Self { context: self.context, depth: self.depth + 1 };
         let steps = match section.only_one(&["hold", "steps"]) {
@@ -214,7 +203,7 @@ impl Reader<'_> {
             among,
             hot: section.item("hot").and_then(|item| hot(&item)),
             steps,
-            must: section.item("must").and_then(|item| item.truth()).unwrap_or(false),
+            must: section.truth("must").unwrap_or(false),
             undo: section.item("undo").and_then(|item| times::read(&item)),
         })
     }
@@ -237,7 +226,7 @@ impl Reader<'_> {
                 said.name
             ));
         }
-        let fan_out = section.whole("fan_out", 1..=limits::NODES_MAX).unwrap_or(1);
+        let fan_out = section.whole("fan_out").unwrap_or(1);
         let nodes = tiers[tier].1;
         if let Some(item) = section.item("fan_out")
             && fan_out > nodes
@@ -255,7 +244,7 @@ impl Reader<'_> {
 fn hot(item: &Item<'_>) -> Option<Hot> {
     let needed =
         "a list of two numbers such as [0.1, 0.9]: share of the locks, share of the requests,";
-    let shares: Vec<f64> = item.list().iter().filter_map(|item| item.number(0.0..=1.0)).collect();
+    let shares: Vec<f64> = item.list().iter().filter_map(Item::number).collect();
     match shares[..] {
         [locks, requests] if locks > 0.0 && locks < 1.0 => {
             Some(Hot { locks: Ratio(locks), requests: Ratio(requests) })

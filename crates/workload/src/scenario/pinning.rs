@@ -1,6 +1,6 @@
 //! Lists of cores to which threads are pinned.
 
-use super::limits;
+use super::item::Item;
 use super::section::Section;
 
 /// The cores under `cores`, one for each thread; empty when left out, which leaves threads to the
@@ -9,7 +9,7 @@ pub(super) fn cores(section: &Section<'_>, counts: &[(u32, &str)]) -> Vec<u32> {
     let Some(item) = section.item("cores") else {
         return Vec::new();
     };
-    let cores = item.each_distinct(|item| item.whole(0..=limits::CORE_MAX));
+    let cores = item.each_distinct(Item::whole::<u32>);
     if !cores.is_empty() && !counts.iter().any(|(count, _)| *count as usize == cores.len()) {
         let needed: Vec<String> =
             counts.iter().map(|(count, whose)| format!("{whose} ({count})")).collect();

@@ -1,6 +1,5 @@
 //! `[clients.retry]`: what clients do when one of several replicas refuses.
 
-use super::limits;
 use super::section::Section;
 use std::time::Duration;
 use tailwater_core::Ratio;
@@ -36,8 +35,7 @@ pub enum FirstReplica {
     LeastLoaded,
 }
 
-pub(super) const KEYS: &[&str] = &["tries", "credit_wait", "budget", "burst", "first"];
-const FIRST: &[(&str, FirstReplica)] = &[
+pub(super) const FIRST: &[(&str, FirstReplica)] = &[
     ("own", FirstReplica::Own),
     ("primary", FirstReplica::Primary),
     ("least-loaded", FirstReplica::LeastLoaded),
@@ -46,7 +44,7 @@ const FIRST: &[(&str, FirstReplica)] = &[
 impl Retry {
     /// `replicas` are those of the server.
     pub(super) fn read(section: &Section<'_>, replicas: u32) -> Self {
-        let tries = section.whole("tries", 1..=limits::REPLICAS_MAX).unwrap_or(2);
+        let tries = section.whole("tries").unwrap_or(2);
         if let Some(item) = section.item("tries")
             && replicas > 1
             && tries > replicas
@@ -57,13 +55,11 @@ impl Retry {
                 item.name
             ));
         }
-        let budget = section.item("budget").and_then(|item| item.number(0.0..=1.0));
         Self {
             tries,
-            credit_wait: section
-                .duration("credit_wait", Duration::from_nanos(1)..=limits::COST_MAX),
-            budget: Ratio(budget.unwrap_or(0.1)),
-            burst: section.whole("burst", 0..=limits::RETRY_BURST_MAX).unwrap_or(10),
+            credit_wait: section.duration("credit_wait"),
+            budget: Ratio(section.number("budget").unwrap_or(0.1)),
+            burst: section.whole("burst").unwrap_or(10),
             first: section.choice("first", FIRST).unwrap_or(FirstReplica::Own),
         }
     }

@@ -2,8 +2,8 @@
 
 use super::error::Report;
 use super::item::Item;
+use super::keys::{Key, Kind, Table};
 use crate::words::{clip, suggestion};
-use std::ops::RangeInclusive;
 use std::time::Duration;
 use toml::de::DeTable;
 
@@ -14,15 +14,17 @@ pub(super) struct Section<'a> {
     name: String,
     offset: usize,
     table: Option<&'a DeTable<'a>>,
+    declared: &'static Table,
     /// Something else stands in its place, which is reported: what it lacks is no news.
     broken: bool,
 }
 
 /// The table under `key`, or an empty one where there is none, so that its defaults apply.
-pub(super) fn section_of<'a>(top: &Section<'a>, key: &str, known: &[&str]) -> Section<'a> {
+pub(super) fn section_of<'a>(top: &Section<'a>, key: &str) -> Section<'a> {
     let item = top.item(key);
-    let section = item.as_ref().and_then(|item| item.section(known));
+    let section = item.as_ref().and_then(Item::section);
     section.unwrap_or_else(|| Section {
+        declared: top.key(key).kind.table().expect("only tables are read as sections"),
         report: top.report,
         name: key.into(),
         offset: 0,
@@ -32,19 +34,21 @@ pub(super) fn section_of<'a>(top: &Section<'a>, key: &str, known: &[&str]) -> Se
 }
 
 impl<'a> Section<'a> {
-    /// Reports every key that is not among `known`.
+    /// Reports every key that is not declared.
     pub(super) fn new(
         report: &'a Report<'a>,
         name: &str,
         offset: usize,
         table: &'a DeTable<'a>,
-        known: &[&str],
+        declared: &'static Table,
     ) -> Self {
-        let section = Self { report, name: name.into(), offset, table: Some(table), broken: false };
+        let section =
+            Self { report, name: name.into(), offset, table: Some(table), declared, broken: false };
+        let known = declared.names();
         for key in table.keys() {
             if !known.contains(&&**key.get_ref()) {
                 let path = section.path(&clip(key.get_ref()));
-                let hint = suggestion(key.get_ref(), known);
+                let hint = suggestion(key.get_ref(), &known);
                 report.push(
                     key.span().start,
                     format!("unknown key {path}; {hint}: {}", known.join(", ")),
@@ -59,29 +63,39 @@ impl<'a> Section<'a> {
         &self.name
     }
 
+    /// What is declared of `key`.
+    fn key(&self, key: &str) -> &'static Key {
+        let declared = self.declared.key(key);
+        declared.unwrap_or_else(|| unreachable!("{key} is read of {} and not declared", self.name))
+    }
+
     /// The value under `key`, if there is one.
     pub(super) fn item(&self, key: &str) -> Option<Item<'a>> {
+        let kind = &self.key(key).kind;
         let value = self.table?.get(key)?;
         Some(Item {
             report: self.report,
             name: self.path(key),
             offset: value.span().start,
             value: value.get_ref(),
+            kind,
         })
     }
 
     /// What `read` makes of the value under `key`; without one a problem is noted, which shows
-    /// `example`, and the type's default stands in.
-    pub(super) fn needed<T: Default>(
-        &self,
-        key: &str,
-        example: &str,
-        read: impl FnOnce(&Item<'a>) -> T,
-    ) -> T {
+    /// the declared example, and the type's default stands in.
+    pub(super) fn needed<T: Default>(&self, key: &str, read: impl FnOnce(&Item<'a>) -> T) -> T {
         if let Some(item) = self.item(key) {
             return read(&item);
         }
-        let path = self.path(key);
+        let (path, example) = (self.path(key), self.key(key).example);
+        // As a file has it: tables of their own are the readable form of what an example holds in line.
+        let example = match example.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')) {
+            Some(inner) if matches!(self.key(key).kind, Kind::Tables(_)) => {
+                format!("[[{path}]] with {}", inner.trim())
+            }
+            _ => format!("{key} = {example}"),
+        };
         self.problem(format!("{path} is missing; it is needed, for example {example}"));
         T::default()
     }
@@ -107,6 +121,16 @@ impl<'a> Section<'a> {
         Some(first)
     }
 
+    /// The declared keys beside some, and beside those that fit.
+    pub(super) fn others(
+        &self,
+        some: &[&str],
+        fitting: &[&str],
+    ) -> impl Iterator<Item = &'static str> {
+        let names = self.declared.names().into_iter();
+        names.filter(move |name| !some.contains(name) && !fitting.contains(name))
+    }
+
     /// Notes a problem of the table as a whole.
     pub(super) fn problem(&self, message: String) {
         if !self.broken {
@@ -118,16 +142,20 @@ impl<'a> Section<'a> {
         self.item(key)?.text().map(Into::into)
     }
 
-    pub(super) fn whole<T: TryFrom<u64>>(
-        &self,
-        key: &str,
-        range: RangeInclusive<u64>,
-    ) -> Option<T> {
-        self.item(key)?.whole(range)
+    pub(super) fn whole<T: TryFrom<u64>>(&self, key: &str) -> Option<T> {
+        self.item(key)?.whole()
     }
 
-    pub(super) fn duration(&self, key: &str, range: RangeInclusive<Duration>) -> Option<Duration> {
-        self.item(key)?.duration(range)
+    pub(super) fn number(&self, key: &str) -> Option<f64> {
+        self.item(key)?.number()
+    }
+
+    pub(super) fn truth(&self, key: &str) -> Option<bool> {
+        self.item(key)?.truth()
+    }
+
+    pub(super) fn duration(&self, key: &str) -> Option<Duration> {
+        self.item(key)?.duration()
     }
 
     pub(super) fn choice<T: Copy>(&self, key: &str, known: &[(&str, T)]) -> Option<T> {

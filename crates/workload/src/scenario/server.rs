@@ -2,7 +2,8 @@
 
 use super::application::ApplicationUse;
 use super::item::Item;
-use super::locks::{self, Locks};
+use super::keys::WORK;
+use super::locks::Locks;
 use super::path::{self, Callee, Context, Path};
 use super::section::{Section, section_of};
 use super::{Clients, ControllerSpec, application, limits, pinning, times};
@@ -55,25 +56,8 @@ pub enum Transport {
     Unix,
 }
 
-pub(super) const KEYS: &[&str] = &[
-    "loops",
-    "cores",
-    "reception",
-    "placement",
-    "transport",
-    "service",
-    "classes",
-    "path",
-    "application",
-    "settings",
-    "locks",
-    "enforce_deadlines",
-    "replicas",
-];
-/// What requests ask for is said in one of these ways.
-const WORK_KEYS: [&str; 3] = ["service", "path", "application"];
-const SERVICE_EXAMPLE: &str = "service = { distribution = \"exponential\", mean = \"10us\" }";
-const TRANSPORTS: &[(&str, Transport)] = &[("tcp", Transport::Tcp), ("unix", Transport::Unix)];
+pub(super) const TRANSPORTS: &[(&str, Transport)] =
+    &[("tcp", Transport::Tcp), ("unix", Transport::Unix)];
 
 impl Server {
     pub(super) fn read(
@@ -82,7 +66,7 @@ impl Server {
         clients: &Clients,
         callees: &[Callee],
     ) -> Self {
-        let loops = section.whole("loops", 1..=limits::THREADS_MAX).unwrap_or(1);
+        let loops = section.whole("loops").unwrap_or(1);
         let placement = section.item("placement").and_then(|item| placement(&item));
         let placement = placement.unwrap_or(Placement::Inline);
         let mut counts = vec![(loops, "one for each loop")];
@@ -102,7 +86,8 @@ impl Server {
         let application = application::read(section);
         let other = paths.is_some() || application.is_some();
         if other {
-            section.only_one(&WORK_KEYS);
+            let ways: Vec<&str> = WORK.iter().map(|way| way.name).collect();
+            section.only_one(&ways);
         } else {
             refuse_locks(section);
         }
@@ -127,8 +112,8 @@ impl Server {
             classes: classes.and_then(|item| item.truth()).unwrap_or(false),
             paths: paths.unwrap_or_default(),
             application,
-            locks: Locks::read(&section_of(section, "locks", locks::KEYS)),
-            enforce_deadlines: section.item("enforce_deadlines").and_then(|item| item.truth()),
+            locks: Locks::read(&section_of(section, "locks")),
+            enforce_deadlines: section.truth("enforce_deadlines"),
             replicas,
         }
     }
@@ -159,10 +144,7 @@ fn refuse_locks(section: &Section<'_>) {
 }
 
 fn needed_service(section: &Section<'_>) -> Option<(Service, Work)> {
-    section.needed("service", SERVICE_EXAMPLE, |item| {
-        let keys = [times::KEYS, &["work"]].concat();
-        item.section(&keys).map(|section| service(&section))
-    })
+    section.needed("service", |item| item.section().map(|section| service(&section)))
 }
 
 /// Takes the place of a service that could not be read, or that paths replace.

@@ -1,6 +1,5 @@
 //! `[sim]`: what the simulator is to assume of machine and network. Nothing else reads it.
 
-use super::limits;
 use super::section::Section;
 use super::stalls::Stalls;
 use std::time::Duration;
@@ -51,30 +50,13 @@ pub enum Wake {
     Back,
 }
 
-const WAKES: &[(&str, Wake)] = &[("front", Wake::Front), ("back", Wake::Back)];
-
-pub(super) const KEYS: &[&str] = &[
-    "cores",
-    "stealing",
-    "rtt",
-    "jitter",
-    "receive",
-    "send",
-    "shed",
-    "connection",
-    "coalescing",
-    "parse_every",
-    "wake",
-    "stalls",
-];
+pub(super) const WAKES: &[(&str, Wake)] = &[("front", Wake::Front), ("back", Wake::Back)];
 
 impl Sim {
     /// Of a server with so many loops.
     pub(super) fn read(section: &Section<'_>, loops: u32) -> Self {
-        let cost = |key, default_ns| {
-            let cost = section.duration(key, Duration::ZERO..=limits::COST_MAX);
-            cost.unwrap_or(Duration::from_nanos(default_ns))
-        };
+        let cost =
+            |key, default_ns| section.duration(key).unwrap_or(Duration::from_nanos(default_ns));
         Self {
             cores: cores(section, loops),
             stealing: stealing(section, loops),
@@ -84,7 +66,7 @@ impl Sim {
             send: cost("send", 2_700),
             shed: cost("shed", 1_000),
             connection_cost: cost("connection", 0),
-            coalescing: section.item("coalescing").and_then(|it| it.truth()).unwrap_or(false),
+            coalescing: section.truth("coalescing").unwrap_or(false),
             parse_every: cost("parse_every", 50_000),
             wake: section.choice("wake", WAKES).unwrap_or(Wake::Front),
             stalls: section.item("stalls").map(|item| Stalls::read(&item)).unwrap_or_default(),
@@ -94,7 +76,7 @@ impl Sim {
 
 fn cores(section: &Section<'_>, loops: u32) -> u32 {
     let Some(item) = section.item("cores") else { return loops };
-    let cores: u32 = item.whole(1..=limits::THREADS_MAX).unwrap_or(loops);
+    let cores: u32 = item.whole().unwrap_or(loops);
     if !cores.is_multiple_of(loops) {
         item.wrong::<()>(format_args!("a multiple of the {loops} loops of the server"));
     }

@@ -5,7 +5,6 @@
 //! measured, by rate and length; no number here is fitted to a result of the server.
 
 use super::item::Item;
-use super::limits;
 use std::fmt;
 use std::time::Duration;
 use tailwater_core::duration::format_duration;
@@ -23,8 +22,6 @@ pub struct StallKind {
     /// Lengths, each as likely as the others; a length that stands twice is twice as likely.
     pub lengths: Vec<Duration>,
 }
-
-const KEYS: &[&str] = &["per_second", "lengths"];
 
 /// Upper ends of the kinds into which observed stalls are divided: half a decade each.
 const KIND_ENDS: [Duration; 7] = [
@@ -145,14 +142,10 @@ impl StallKind {
     }
 
     fn read(item: &Item<'_>) -> Option<Self> {
-        let section = item.section(KEYS)?;
-        let per_second = section.needed("per_second", "per_second = 5", |item| {
-            item.number(0.0..=limits::STALLS_PER_SECOND_MAX)
-        })?;
-        let lengths = section.needed("lengths", "lengths = [\"2ms\", \"4ms\"]", |item| {
-            let length =
-                |item: &Item<'_>| item.duration(Duration::from_nanos(1)..=limits::FAULT_TIME_MAX);
-            item.one_or_list().iter().filter_map(length).collect::<Vec<_>>()
+        let section = item.section()?;
+        let per_second = section.needed("per_second", Item::number)?;
+        let lengths = section.needed("lengths", |item| {
+            item.one_or_list().iter().filter_map(Item::duration).collect::<Vec<_>>()
         });
         (!lengths.is_empty()).then_some(Self { per_second, lengths })
     }

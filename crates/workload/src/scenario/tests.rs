@@ -1,6 +1,7 @@
 use super::*;
 use tailwater_core::{Rate, Ratio};
 
+mod keys;
 mod messages;
 
 /// The least that a file must say.

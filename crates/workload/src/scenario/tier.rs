@@ -1,11 +1,12 @@
 //! `[[tier]]`: further nodes, which paths call.
 
+use super::Server;
 use super::controller::{self, ControllerSpec};
 use super::item::Item;
 use super::locks::Locks;
 use super::path::{self, Callee, Context, Path};
 use super::section::{Section, section_of};
-use super::{Server, limits, times};
+use super::times;
 use std::time::Duration;
 use toml::de::DeValue;
 
@@ -31,9 +32,6 @@ pub struct Tier {
     /// Its controller. Default: the same as the front's in each run.
     pub controller: Option<ControllerSpec>,
 }
-
-const KEYS: &[&str] =
-    &["name", "nodes", "cores", "connections", "slo", "service", "path", "locks", "controller"];
 
 /// What can be called, before anything is read that calls it. Problems are noted by [`read`].
 pub(super) fn callees(top: &Section<'_>) -> Vec<Callee> {
@@ -67,7 +65,7 @@ pub(super) fn read(top: &Section<'_>, callees: &[Callee], server: &Server) -> Ve
     let mut tiers: Vec<Tier> = Vec::new();
     let mut items = Vec::new();
     for item in item.list() {
-        let Some(section) = item.section(KEYS) else {
+        let Some(section) = item.section() else {
             continue;
         };
         let context = Context { tiers: callees, first: tiers.len() + 1 };
@@ -94,16 +92,16 @@ pub(super) fn read(top: &Section<'_>, callees: &[Callee], server: &Server) -> Ve
 }
 
 fn tier(section: &Section<'_>, context: &Context<'_>) -> Tier {
-    let name = section.needed("name", "name = \"leaf\"", |item| item.text().map(ToOwned::to_owned));
+    let name = section.needed("name", |item| item.text().map(ToOwned::to_owned));
     let controller = section.item("controller").and_then(|item| controller::one(&item));
     Tier {
         name: name.unwrap_or_default(),
-        nodes: section.whole("nodes", 1..=limits::NODES_MAX).unwrap_or(1),
-        cores: section.whole("cores", 1..=limits::THREADS_MAX),
-        connections: section.whole("connections", 1..=limits::LIST_MAX as u64).unwrap_or(1),
-        slo: section.duration("slo", limits::SLO),
+        nodes: section.whole("nodes").unwrap_or(1),
+        cores: section.whole("cores"),
+        connections: section.whole("connections").unwrap_or(1),
+        slo: section.duration("slo"),
         paths: paths(section, context),
-        locks: Locks::read(&section_of(section, "locks", super::locks::KEYS)),
+        locks: Locks::read(&section_of(section, "locks")),
         controller,
     }
 }

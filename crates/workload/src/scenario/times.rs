@@ -1,36 +1,23 @@
 //! How long something takes: a distribution with what it needs, wherever a scenario asks for times.
 
 use super::item::Item;
+use super::keys::{TIMES, Variant};
 use super::limits;
 use super::section::Section;
 use crate::distribution::{Distribution, Pareto};
 use crate::empirical::Empirical;
 use crate::service::Service;
-use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::time::Duration;
 use tailwater_core::duration::format_duration;
 
-pub(super) const KEYS: &[&str] =
-    &["distribution", "mean", "sigma", "p99_of_p50", "shape", "max", "file"];
-/// Every distribution with the keys that mean something to it, beside `distribution` and `mean`.
-const KINDS: &[(&str, &[&str])] = &[
-    ("constant", &[]),
-    ("exponential", &[]),
-    ("bimodal", &[]),
-    ("lognormal", &["sigma", "p99_of_p50"]),
-    ("gamma", &["shape"]),
-    ("pareto", &["shape", "max"]),
-    ("empirical", &["file"]),
-];
-const MEANS: RangeInclusive<Duration> = Duration::ZERO..=limits::SERVICE_MAX;
 /// The longest of a Pareto distribution, in means, where nothing is said.
 const PARETO_LONGEST: f64 = 1_000.0;
 
 /// A text is a constant, a table has a distribution.
 pub(super) fn read(item: &Item<'_>) -> Option<Service> {
-    let Some(section) = item.table(KEYS) else {
-        let mean = item.duration(MEANS)?;
+    let Some(section) = item.table() else {
+        let mean = item.duration()?;
         return Some(Service { distribution: Distribution::Constant, mean });
     };
     of(&section)
@@ -38,18 +25,16 @@ pub(super) fn read(item: &Item<'_>) -> Option<Service> {
 
 /// The same in a table that may have further keys.
 pub(super) fn of(section: &Section<'_>) -> Option<Service> {
-    let example = "distribution = \"exponential\"";
-    let kind = section.needed("distribution", example, |item| {
-        let names: Vec<(&str, usize)> =
-            KINDS.iter().enumerate().map(|(index, (name, _))| (*name, index)).collect();
-        item.choice(&names).map(|index| KINDS[index])
+    let variant: Option<&Variant> = section.needed("distribution", |item| {
+        let names: Vec<(&str, &Variant)> = TIMES.iter().map(|kind| (kind.name, kind)).collect();
+        item.choice(&names)
     });
-    let Some((name, known)) = kind else {
+    let Some(Variant { name, keys: known, .. }) = variant else {
         // What is wrong with the mean is told along with it.
         let _ = mean(section);
         return None;
     };
-    for key in KINDS.iter().flat_map(|(_, keys)| *keys).filter(|key| !known.contains(key)) {
+    for key in TIMES.iter().flat_map(|kind| kind.keys).filter(|key| !known.contains(key)) {
         if let Some(item) = section.item(key) {
             item.problem(format!(
                 "{} means nothing to the distribution {name}; leave it out",
@@ -57,7 +42,7 @@ pub(super) fn of(section: &Section<'_>) -> Option<Service> {
             ));
         }
     }
-    let service = match name {
+    let service = match *name {
         "empirical" => empirical(section)?,
         _ => {
             let mean = mean(section);
@@ -81,7 +66,7 @@ pub(super) fn of(section: &Section<'_>) -> Option<Service> {
 }
 
 fn mean(section: &Section<'_>) -> Option<Duration> {
-    section.needed("mean", "mean = \"10us\"", |item| item.duration(MEANS))
+    section.needed("mean", Item::duration)
 }
 
 fn shape(section: &Section<'_>, name: &str, mean: Option<Duration>) -> Option<Distribution> {
@@ -90,21 +75,28 @@ fn shape(section: &Section<'_>, name: &str, mean: Option<Duration>) -> Option<Di
         "exponential" => Distribution::Exponential,
         "bimodal" => Distribution::Bimodal,
         "lognormal" => match section.only_one(&["sigma", "p99_of_p50"])? {
-            (0, item) => Distribution::LogNormal { sigma: item.number(limits::SIGMA)? },
-            (_, item) => Distribution::log_normal_of_ratio(item.number(limits::P99_OF_P50)?),
+            (0, item) => Distribution::LogNormal { sigma: item.number()? },
+            (_, item) => Distribution::log_normal_of_ratio(item.number()?),
         },
         "gamma" => {
-            let shape =
-                section.needed("shape", "shape = 0.5", |item| item.number(limits::GAMMA_SHAPE));
+            let shape = section.needed("shape", Item::number);
             Distribution::Gamma { shape: shape? }
         }
         _ => {
-            let shape =
-                section.needed("shape", "shape = 1.5", |item| item.number(limits::PARETO_SHAPE));
+            let shape = section.needed("shape", pareto_shape);
             let longest = longest(section, mean);
             Distribution::Pareto(Pareto::new(shape?, longest?))
         }
     })
+}
+
+/// Its limits are narrower than the declared ones, which are a gamma distribution's.
+fn pareto_shape(item: &Item<'_>) -> Option<f64> {
+    let (shape, known) = (item.number()?, limits::PARETO_SHAPE);
+    if known.contains(&shape) {
+        return Some(shape);
+    }
+    item.wrong(format_args!("a number from {} to {}", known.start(), known.end()))
 }
 
 /// The longest request of a Pareto distribution, in means.
@@ -113,7 +105,7 @@ fn longest(section: &Section<'_>, mean: Option<Duration>) -> Option<f64> {
         let most = limits::REQUEST_MAX.div_duration_f64(mean?.max(Duration::from_nanos(1)));
         return Some(PARETO_LONGEST.min(most));
     };
-    let max = item.duration(Duration::from_nanos(1)..=limits::REQUEST_MAX)?;
+    let max = item.duration()?;
     let mean = mean?;
     if mean.is_zero() || max < 2 * mean {
         return item.wrong(format_args!(
@@ -126,8 +118,8 @@ fn longest(section: &Section<'_>, mean: Option<Duration>) -> Option<f64> {
 
 /// Measured times, in the file's own mean or another.
 fn empirical(section: &Section<'_>) -> Option<Service> {
-    let said = section.item("mean").map(|item| item.duration(MEANS));
-    let (times, own) = section.needed("file", "file = \"times.csv\"", |item| {
+    let said = section.item("mean").map(|item| item.duration());
+    let (times, own) = section.needed("file", |item| {
         let text = item.beside()?;
         let name = item.text()?;
         match Empirical::parse(&text) {

@@ -20,32 +20,15 @@ pub struct Validity {
     pub capacity_drift_max: Option<f64>,
 }
 
-pub(super) const KEYS: &[&str] = &[
-    "offered_min",
-    "lateness_of_slo_max",
-    "steal_max",
-    "server_involuntary_max_per_s",
-    "load_involuntary_max_per_s",
-    "capacity_drift_max",
-];
-
-/// Some 1,024 cores; nobody has more taken.
-const STEAL_MAX: f64 = 1_024.0;
-/// A switch each microsecond, which no kernel does.
-const SWITCHES_MAX: f64 = 1e6;
-/// Lateness of ten objectives: whatever is measured then is the generator.
-const LATENESS_MAX: f64 = 10.0;
-
 impl Validity {
     pub(super) fn read(section: &Section<'_>) -> Self {
-        let number = |key, max| section.item(key)?.number(0.0..=max);
         Self {
-            offered_min: number("offered_min", 1.0),
-            lateness_of_slo_max: number("lateness_of_slo_max", LATENESS_MAX),
-            steal_max: number("steal_max", STEAL_MAX),
-            server_involuntary_max_per_s: number("server_involuntary_max_per_s", SWITCHES_MAX),
-            load_involuntary_max_per_s: number("load_involuntary_max_per_s", SWITCHES_MAX),
-            capacity_drift_max: number("capacity_drift_max", 2.0),
+            offered_min: section.number("offered_min"),
+            lateness_of_slo_max: section.number("lateness_of_slo_max"),
+            steal_max: section.number("steal_max"),
+            server_involuntary_max_per_s: section.number("server_involuntary_max_per_s"),
+            load_involuntary_max_per_s: section.number("load_involuntary_max_per_s"),
+            capacity_drift_max: section.number("capacity_drift_max"),
         }
     }
 }

@@ -1,0 +1,82 @@
+//! `tailwater keys`: every key of scenario files, from the declarations that the parser reads by.
+
+mod manual;
+mod markdown;
+mod plain;
+
+pub(crate) use manual::manual;
+
+use crate::args::KeysOptions;
+use crate::failure::{Failure, say};
+use tailwater_workload::scenario::keys::{Key, Table, tables};
+
+/// What every form of the reference says first.
+const INTRODUCTION: &str = "A scenario file is one experiment: what serves, who asks, how much, and which \
+    controllers are compared, for the simulator and for sockets alike. It is TOML; a [table] may as well be \
+    written in line, as table.key = value. Durations are texts of a number and ns, us (or µs), ms, s or min, such as \
+    \"250ms\". Lists have 1 to 64 entries.";
+
+/// What to type next.
+const SEE: &str = "tailwater new writes a file to begin with, tailwater check reads one without running it, \
+    tailwater controllers lists controllers and their settings.";
+
+pub(crate) fn keys(options: &KeysOptions) -> Result<(), Failure> {
+    let chosen = match &options.name {
+        None => tables(),
+        Some(name) => named(name)?,
+    };
+    let whole = options.name.is_none();
+    say(if options.markdown { markdown::page(&chosen, whole) } else { plain::page(&chosen, whole) }
+        .trim_end())
+}
+
+/// The tables whose head, or one of whose keys, has this name.
+fn named(name: &str) -> Result<Vec<&'static Table>, Failure> {
+    let bare = name.trim_matches(['[', ']']);
+    let heads: Vec<_> = tables().into_iter().filter(|table| path(table) == bare).collect();
+    if !heads.is_empty() {
+        return Ok(heads);
+    }
+    let (within, last) = bare.rsplit_once('.').unwrap_or(("", bare));
+    let holds = |table: &&Table| {
+        let fits = within.is_empty() || path(table) == within;
+        fits && table.keys.iter().any(|key| key.name == last)
+    };
+    let holding: Vec<_> = tables().into_iter().filter(holds).collect();
+    if holding.is_empty() {
+        let known: Vec<&str> =
+            tables().into_iter().map(path).filter(|path| !path.is_empty()).collect();
+        let known = known.join(", ");
+        return Err(Failure::usage(format!(
+            "'{name}' found, a key or a table of scenario files is needed: one of {known}, or what these hold"
+        )));
+    }
+    Ok(holding)
+}
+
+/// `server.locks` for `[server.locks]`.
+fn path(table: &Table) -> &'static str {
+    table.head.trim_matches(['[', ']'])
+}
+
+/// How the reference calls a table.
+const fn title(table: &Table) -> &'static str {
+    if table.head.is_empty() { "Top of the file" } else { table.head }
+}
+
+/// As a file has it.
+fn example(key: &Key) -> String {
+    format!("{} = {}", key.name, key.example)
+}
+
+/// The forms of a table: what chooses each, what it is, and which keys may stand beside it.
+fn variants(table: &Table) -> Vec<(&'static str, String)> {
+    let variant = |variant: &tailwater_workload::scenario::keys::Variant| {
+        let beside = match variant.keys {
+            [] => String::new(),
+            keys => format!(" Keys: {}.", keys.join(", ")),
+        };
+        (variant.name, format!("{}{beside}", variant.meaning))
+    };
+    table.variants.iter().map(variant).collect()
+}

@@ -1,0 +1,30 @@
+//! `tailwater new`: a scenario file to begin with.
+
+use crate::args::NewOptions;
+use crate::failure::{Failure, say};
+use std::fs;
+use std::io::{ErrorKind, Write as _};
+
+/// What it says: sound as it is, and sound with every line that is commented out.
+const TEMPLATE: &str = include_str!("new.toml");
+
+pub(crate) fn new(options: &NewOptions) -> Result<(), Failure> {
+    let mut file = options.name.clone();
+    if file.extension().is_none_or(|ending| ending != "toml") {
+        let mut name = file.into_os_string();
+        name.push(".toml");
+        file = name.into();
+    }
+    let shown = file.display();
+    let trouble = |error: std::io::Error| match error.kind() {
+        ErrorKind::AlreadyExists => Failure::usage(format!(
+            "{shown} is there already and stays as it is; give another name"
+        )),
+        _ => Failure::usage(format!("{shown}: {error}")),
+    };
+    let mut written = fs::File::create_new(&file).map_err(trouble)?;
+    written.write_all(TEMPLATE.as_bytes()).map_err(Failure::work)?;
+    say(&format!(
+        "Written: {shown}\nNext: change it; tailwater check {shown}; tailwater run {shown} --on sim"
+    ))
+}

@@ -1,0 +1,98 @@
+//! The folder of `--out`: tried before the work begins, and never a mix of two results.
+
+use crate::failure::Failure;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+use tailwater_report::plots;
+use tailwater_stats::result::Experiment;
+
+/// A folder that can be written to.
+pub(crate) struct Folder<'a> {
+    path: &'a Path,
+    /// Pictures of an earlier result, which end when the new one is written.
+    stale: Vec<PathBuf>,
+}
+
+impl<'a> Folder<'a> {
+    /// Makes it where it is missing, and tries to write there. Nothing in it changes.
+    ///
+    /// # Errors
+    /// What must be changed, by its name.
+    pub(crate) fn prepare(path: &'a Path) -> Result<Self, Failure> {
+        let shown = path.display();
+        if path.exists() && !path.is_dir() {
+            return Err(Failure::usage(format!(
+                "{shown} is no folder; give another name by --out"
+            )));
+        }
+        let trouble = |error: io::Error| {
+            Failure::usage(format!(
+                "{shown}: nothing can be written there ({error}); give another folder by --out"
+            ))
+        };
+        fs::create_dir_all(path).map_err(trouble)?;
+        let trial = path.join(format!("tailwater-{}.part", std::process::id()));
+        fs::File::create(&trial).map_err(trouble)?;
+        fs::remove_file(&trial).map_err(trouble)?;
+        Ok(Self { path, stale: Vec::new() })
+    }
+
+    /// The same for a result with pictures, where those of an earlier one may lie.
+    ///
+    /// # Errors
+    /// As above, and for pictures that are of no result there.
+    pub(super) fn prepare_for_result(path: &'a Path) -> Result<Self, Failure> {
+        let folder = Self::prepare(path)?;
+        let entries = fs::read_dir(path).into_iter().flatten().flatten().map(|entry| entry.path());
+        let is_picture = |file: &PathBuf| file.extension().is_some_and(|ending| ending == "svg");
+        let stale: Vec<PathBuf> = entries.filter(is_picture).collect();
+        let earlier = earlier(path);
+        let is_known = |file: &&PathBuf| {
+            let name = file.file_stem().and_then(|name| name.to_str());
+            name.is_some_and(|name| earlier.iter().any(|known| known == name))
+        };
+        match stale.iter().find(|file| !is_known(file)) {
+            Some(foreign) => Err(Failure::usage(format!(
+                "{} is of no result in its folder, and would lie among the new pictures; remove it, or give \
+                 another folder by --out",
+                foreign.display()
+            ))),
+            None => Ok(Self { stale, ..folder }),
+        }
+    }
+
+    pub(crate) const fn path(&self) -> &Path {
+        self.path
+    }
+
+    /// Removes the pictures of an earlier result.
+    pub(super) fn clear(&self) -> Result<(), Failure> {
+        let gone = |file: &PathBuf| match fs::remove_file(file) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(Failure::work(format!("{}: {error}", file.display())))
+            }
+            _ => Ok(()),
+        };
+        self.stale.iter().try_for_each(gone)
+    }
+
+    /// Under another name first: a reader never sees half a file.
+    pub(crate) fn write(&self, name: &str, text: &str) -> Result<(), Failure> {
+        let path = self.path.join(name);
+        let draft = path.with_extension(format!("{}.part", std::process::id()));
+        let whole = || {
+            fs::File::create(&draft)?.write_all(text.as_bytes())?;
+            fs::rename(&draft, &path)
+        };
+        whole().map_err(|error| Failure::work(format!("{}: {error}", path.display())))
+    }
+}
+
+/// The names of the pictures of the result that lies there.
+fn earlier(folder: &Path) -> Vec<String> {
+    let text = fs::read_to_string(folder.join("result.json")).unwrap_or_default();
+    let result = serde_json::from_str::<Experiment>(&text);
+    let names = |result: Experiment| plots(&result).into_iter().map(|plot| plot.name).collect();
+    result.map(names).unwrap_or_default()
+}

@@ -1,0 +1,100 @@
+//! `tailwater check`: files are read as `run` reads them, and everything wrong is told at once.
+
+mod common;
+
+use common::{Folder, TAILWATER};
+use serde_json::Value;
+use std::path::Path;
+use std::process::{Command, Output};
+
+const SOUND: &str = r#"title = "Tiny"
+slo = ["50ms", "20ms"]
+warm_up = "100ms"
+duration = "300ms"
+repetitions = 2
+server.service = { distribution = "constant", mean = "10us" }
+clients.count = 10
+demand.requests_per_second = [5000, 7000]
+capacity.fixed_rps = 20000
+controller = [{ name = "none" }, { name = "breakwater" }]
+"#;
+
+fn check(arguments: &[&str], files: &[&Path]) -> Output {
+    let mut command = Command::new(TAILWATER);
+    command.arg("check").args(arguments).args(files);
+    command.output().expect("the program starts")
+}
+
+fn text(bytes: &[u8]) -> &str {
+    std::str::from_utf8(bytes).expect("text")
+}
+
+#[test]
+fn a_sound_file_is_told_with_what_it_would_run() {
+    let folder = Folder::new("check-sound");
+    let file = folder.write("tiny.toml", SOUND);
+    let output = check(&[], &[&file]);
+    let said = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    for word in [
+        "tiny.toml: sound",
+        "2 SLOs × 1 client count × 2 demands × 2 controllers × 2 repetitions = 16 runs of 400ms",
+        "controllers: none (default), breakwater (default)",
+        "--on loopback, about 8s with capacity; --on sim",
+    ] {
+        assert!(said.contains(word), "{word:?} was needed in: {said}");
+    }
+}
+
+#[test]
+fn everything_wrong_in_all_files_is_told_with_exit_code_2() {
+    let folder = Folder::new("check-wrong");
+    let sound = folder.write("tiny.toml", SOUND);
+    let broken = SOUND.replace("repetitions = 2", "repetition = 0\nseed = -1");
+    let broken = folder.write("broken.toml", &broken);
+    let unknown = SOUND.replace("\"none\"", "\"nine\"").replace("\"breakwater\"", "\"seeda\"");
+    let unknown = folder.write("unknown.toml", &unknown);
+    let missing = folder.0.join("missing.toml");
+    let output = check(&[], &[&sound, &broken, &unknown, &missing]);
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    for word in [
+        "broken.toml:5:1: unknown key repetition",
+        "broken.toml:6:8: seed is -1",
+        "unknown.toml:10:24: controller 'nine' is unknown",
+        "unknown.toml:10:43: controller 'seeda' is unknown",
+        "missing.toml",
+        "3 of 4 files cannot be run",
+    ] {
+        assert!(said.contains(word), "{word:?} was needed in: {said}");
+    }
+    assert!(text(&output.stdout).contains("tiny.toml: sound"));
+}
+
+#[test]
+fn json_holds_the_plan_or_the_problems_of_each_file() {
+    let folder = Folder::new("check-json");
+    let sound = folder.write("tiny.toml", SOUND);
+    let broken = folder.write("broken.toml", &SOUND.replace("repetitions", "repetition"));
+    let output = check(&["--json"], &[&sound, &broken]);
+    assert_eq!(output.status.code(), Some(2));
+    let found: Value = serde_json::from_slice(&output.stdout).expect("one JSON list");
+    assert_eq!(found[0]["plan"]["runs"], 16);
+    assert_eq!(found[0]["plan"]["on"], serde_json::json!(["loopback", "sim"]));
+    assert_eq!(found[1]["problems"][0]["line"], 5);
+    assert!(found[1]["plan"].is_null());
+}
+
+#[test]
+fn what_a_driver_cannot_run_is_said_and_refused_where_it_is_asked_for() {
+    let folder = Folder::new("check-driver");
+    let faulty = format!("{SOUND}fault = {{ kind = \"clock\", offset = \"1ms\" }}\n");
+    let file = folder.write("faulty.toml", &faulty);
+    let anywhere = check(&[], &[&file]);
+    assert_eq!(anywhere.status.code(), Some(0));
+    assert!(text(&anywhere.stdout).contains("faults run in the simulator only"));
+    assert_eq!(check(&["--on", "sim"], &[&file]).status.code(), Some(0));
+    let refused = check(&["--on", "loopback"], &[&file]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(text(&refused.stderr).contains("faults run in the simulator only"));
+}

@@ -1,0 +1,50 @@
+//! `tailwater new`: what it writes can be checked as it is, and with every line that is commented out.
+
+mod common;
+
+use common::{Folder, TAILWATER};
+use std::path::Path;
+use std::process::{Command, Output};
+
+fn tailwater(arguments: &[&str], folder: &Path) -> Output {
+    let mut command = Command::new(TAILWATER);
+    command.args(arguments).current_dir(folder).output().expect("the program starts")
+}
+
+fn is_sound(file: &str, folder: &Path) {
+    let output = tailwater(&["check", file], folder);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    assert!(String::from_utf8_lossy(&output.stdout).contains("= 40 runs of 2.5s"));
+}
+
+#[test]
+fn a_new_file_is_sound_as_it_is_and_with_all_that_is_commented_out() {
+    let folder = Folder::new("new");
+    assert_eq!(tailwater(&["new"], &folder.0).status.code(), Some(0));
+    is_sound("scenario.toml", &folder.0);
+    let text = std::fs::read_to_string(folder.0.join("scenario.toml")).expect("it was written");
+    let is_key = |line: &str| {
+        let key = line.split(" = ").next().unwrap_or("");
+        line.contains(" = ") && key.chars().all(|c| c.is_ascii_lowercase() || c == '_')
+    };
+    let commented = |line: &&str| line.strip_prefix("# ").is_some_and(is_key);
+    assert!(text.lines().filter(commented).count() >= 14, "{text}");
+    let all = text.lines().map(|line| if commented(&line) { &line[2..] } else { line });
+    folder.write("all.toml", &all.collect::<Vec<_>>().join("\n"));
+    is_sound("all.toml", &folder.0);
+}
+
+#[test]
+fn a_file_that_is_there_is_never_overwritten() {
+    let folder = Folder::new("new-twice");
+    folder.write("mine.toml", "precious");
+    for name in ["mine", "mine.toml"] {
+        let output = tailwater(&["new", name], &folder.0);
+        assert_eq!(output.status.code(), Some(2));
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(said.contains("mine.toml is there already"), "{said}");
+    }
+    let kept = std::fs::read_to_string(folder.0.join("mine.toml")).expect("it stays");
+    assert_eq!(kept, "precious");
+}

@@ -1,0 +1,191 @@
+//! What a run leaves: tables that fit, files in a folder that was tried beforehand, the same on any number of
+//! threads, and an exit code that tells whether there is a result.
+
+mod common;
+
+use common::{Folder, TAILWATER};
+use serde_json::Value;
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// Some hundred requests for each of four runs.
+const SMALL: &str = r#"title = "A small crowd"
+slo = "1ms"
+warm_up = "10ms"
+duration = "20ms"
+repetitions = 2
+server.service = { distribution = "exponential", mean = "10us" }
+clients.count = 10
+demand.of_capacity = [0.5, 2.0]
+capacity.duration = "10ms"
+controller = [{ name = "none" }, { name = "breakwater", label = "a label that is as long as labels of careful people are" }]
+"#;
+
+/// The same in steps, the last of which changes nothing where the cycle begins anew.
+fn stepped() -> String {
+    let steps = "repeat = 2\ndemand.steps = [{ of_capacity = 0.5, for = \"20ms\" }, \
+                 { of_capacity = 1.5, for = \"20ms\" }, { of_capacity = 0.5, for = \"20ms\" }]";
+    SMALL.replace("duration = \"20ms\"\nrep", "rep").replace("of_capacity = [0.5, 2.0]", steps)
+}
+
+fn tailwater(arguments: &[&str], paths: &[&Path]) -> Command {
+    let mut command = Command::new(TAILWATER);
+    command.args(arguments).args(paths).env_remove("TAILWATER_SHORT").env_remove("COLUMNS");
+    command
+}
+
+fn simulate(file: &Path, flags: &[&str]) -> Output {
+    tailwater(&["run", "--on", "sim"], &[file]).args(flags).output().expect("it starts")
+}
+
+fn text(bytes: &[u8]) -> &str {
+    std::str::from_utf8(bytes).expect("text")
+}
+
+fn pictures(folder: &Path) -> Vec<String> {
+    let entries =
+        std::fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry"));
+    let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    let mut pictures: Vec<String> = names.filter(|name| name.ends_with(".svg")).collect();
+    pictures.sort();
+    pictures
+}
+
+#[test]
+fn the_same_comes_out_on_any_number_of_threads() {
+    let folder = Folder::new("threads");
+    for scenario in [SMALL.to_owned(), stepped()] {
+        let file = folder.write("small.toml", &scenario);
+        let one = simulate(&file, &["--json", "--threads", "1"]);
+        assert!(one.status.success(), "{}", text(&one.stderr));
+        for threads in ["2", "7"] {
+            let several = simulate(&file, &["--json", "--threads", threads]);
+            assert!(one.stdout == several.stdout, "{threads} threads change the result");
+        }
+    }
+    let file = folder.write("small.toml", SMALL);
+    let refused = tailwater(&["run", "--threads", "2"], &[&file]).output().expect("it starts");
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(text(&refused.stderr).contains("type --on sim"), "{refused:?}");
+}
+
+#[test]
+fn a_folder_that_cannot_be_written_is_refused_before_anything_runs() {
+    let folder = Folder::new("unwritable");
+    let long = SMALL.replace("duration = \"20ms\"", "duration = \"3000s\"");
+    let file = folder.write("long.toml", &long);
+    let taken = folder.write("taken", "a file");
+    for out in [taken.display().to_string(), "/proc/nowhere".into()] {
+        let output = simulate(&file, &["--out", &out]);
+        assert_eq!(output.status.code(), Some(2), "{output:?}");
+        let said = text(&output.stderr);
+        assert!(said.contains(&out) && said.contains("by --out"), "{said}");
+    }
+}
+
+#[test]
+fn pictures_of_an_earlier_result_end_and_foreign_ones_are_refused() {
+    let folder = Folder::new("stale");
+    let file = folder.write("small.toml", SMALL);
+    let out = folder.0.join("out");
+    let flag = out.display().to_string();
+    assert!(simulate(&file, &["--out", &flag]).status.success());
+    let first = pictures(&out);
+    folder.write("small.toml", &SMALL.replace("count = 10", "count = 11"));
+    assert!(simulate(&file, &["--out", &flag]).status.success());
+    let second = pictures(&out);
+    assert!(!first.is_empty() && first.len() == second.len());
+    assert!(second.iter().all(|name| name.contains("-11-clients-")), "{second:?}");
+    std::fs::write(out.join("mine.svg"), "precious").expect("a file");
+    let refused = simulate(&file, &["--out", &flag]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(text(&refused.stderr).contains("mine.svg is of no result"), "{refused:?}");
+    assert_eq!(pictures(&out).len(), second.len() + 1);
+}
+
+#[test]
+fn tables_fit_the_columns_that_are_there_and_a_pipe_gets_all() {
+    let folder = Folder::new("columns");
+    let file = folder.write("stepped.toml", &stepped());
+    let at = |columns: &str| {
+        let output = tailwater(&["run", "--on", "sim"], &[&file]).env("COLUMNS", columns).output();
+        String::from_utf8(output.expect("it starts").stdout).expect("text")
+    };
+    for columns in [80, 100, 120, 160] {
+        let table = at(&columns.to_string());
+        let widest = table.lines().map(|line| line.chars().count()).max().unwrap_or(0);
+        assert!(widest <= columns, "{widest} of {columns} columns:\n{table}");
+        for word in ["A small crowd", "goodput", "p99", "valid", "back after"] {
+            assert!(table.contains(word), "{columns}: {word:?} was needed in:\n{table}");
+        }
+    }
+    let all = simulate(&file, &[]);
+    let all = text(&all.stdout);
+    assert!(!all.contains("left out") && all.contains("µs/rq"), "{all}");
+}
+
+#[test]
+fn recoveries_and_titles_are_in_table_page_pictures_and_json() {
+    let folder = Folder::new("recoveries");
+    let file = folder.write("stepped.toml", &stepped());
+    let out = folder.0.join("out");
+    let output = simulate(&file, &["--out", &out.display().to_string()]);
+    let table = text(&output.stdout);
+    let steps = |from: &str, to: &str| table.matches(&format!("{from}→{to}")).count();
+    assert_eq!((steps("0.5×", "1.5×"), steps("1.5×", "0.5×")), (2, 2), "{table}");
+    assert_eq!(steps("0.5×", "0.5×"), 0, "{table}");
+    let read = |name: &str| std::fs::read_to_string(out.join(name)).expect("it was written");
+    let page = read("index.html");
+    assert!(page.contains("<h1>A small crowd</h1>") && page.contains("<h3>Recovery</h3>"));
+    let result: Value = serde_json::from_str(&read("result.json")).expect("JSON");
+    assert_eq!(result["title"], "A small crowd");
+    assert_eq!(result["recoveries"].as_array().map(Vec::len), Some(4));
+    assert!(pictures(&out).iter().all(|name| read(name).contains("A small crowd")));
+}
+
+#[test]
+fn two_folders_are_compared_on_a_page_and_differences_can_fail() {
+    let folder = Folder::new("compare-folders");
+    let file = folder.write("small.toml", SMALL);
+    let (one, two) = (folder.0.join("one"), folder.0.join("two"));
+    assert!(simulate(&file, &["--out", &one.display().to_string()]).status.success());
+    let fewer = SMALL.replace("slo = \"1ms\"", "slo = \"1ms\"\nseed = 9\nserver.loops = 1");
+    folder.write("small.toml", &fewer.replace("mean = \"10us\"", "mean = \"90us\""));
+    assert!(simulate(&file, &["--out", &two.display().to_string()]).status.success());
+    let page = folder.0.join("page");
+    let flag = page.display().to_string();
+    let alike = tailwater(&["compare", "--within", "0", "--out", &flag], &[&one, &one]).output();
+    let alike = alike.expect("it starts");
+    assert_eq!(alike.status.code(), Some(0), "{}", text(&alike.stderr));
+    assert!(text(&alike.stdout).contains("in 4 of 4 configurations"), "{}", text(&alike.stdout));
+    let drawn = std::fs::read_to_string(page.join("index.html")).expect("it was written");
+    assert!(drawn.contains("none (default, second)") && drawn.contains("<svg"), "{drawn}");
+    let differ = tailwater(&["compare", "--within", "0"], &[&one, &two]).output();
+    let differ = differ.expect("it starts");
+    assert_eq!(differ.status.code(), Some(1), "{}", text(&differ.stdout));
+    assert!(text(&differ.stderr).contains("differ by more than 0 points"));
+}
+
+#[test]
+fn repetitions_keep_the_files_limits() {
+    let folder = Folder::new("repetitions");
+    let file = folder.write("small.toml", SMALL);
+    for repetitions in ["0", "1001"] {
+        let refused = simulate(&file, &["--repetitions", repetitions]);
+        assert_eq!(refused.status.code(), Some(2), "{refused:?}");
+        assert!(text(&refused.stderr).contains("1..=1000"), "{}", text(&refused.stderr));
+    }
+}
+
+#[test]
+fn a_run_without_a_result_fails_and_a_short_one_does_not() {
+    let folder = Folder::new("no-result");
+    // One request a second: none is meant to be sent in 20 ms, which judges every run invalid.
+    let rare = SMALL.replace("of_capacity = [0.5, 2.0]", "requests_per_second = 1");
+    let file = folder.write("small.toml", &rare);
+    let output = simulate(&file, &[]);
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stdout));
+    assert!(text(&output.stderr).contains("no run is valid"), "{}", text(&output.stderr));
+    assert!(text(&output.stdout).contains("none (default) !"), "{}", text(&output.stdout));
+    assert_eq!(simulate(&file, &["--short"]).status.code(), Some(0));
+}

@@ -1,0 +1,65 @@
+//! `[[tier]]`.
+
+use super::Absent::{Is, Means, Needed};
+use super::Kind::{Table as One, Tables, Text, Time, Whole};
+use super::{Table, controller, key, server, table, times};
+use crate::scenario::limits;
+
+pub(super) static TIER: Table = table(
+    "[[tier]]",
+    "Nodes that do the same work for what calls them, each with a controller of its own. A tier is called by \
+     the server or by tiers before it.",
+    &[
+        key("name", Text, Needed, "\"leaf\"", "What steps call."),
+        key("nodes", Whole(1..=limits::NODES_MAX), Is("1"), "4", "How many nodes it has."),
+        key(
+            "cores",
+            Whole(1..=limits::THREADS_MAX),
+            Means("as many as the server has"),
+            "2",
+            "Cores of each.",
+        ),
+        key(
+            "connections",
+            Whole(1..=limits::LIST_MAX as u64),
+            Is("1"),
+            "2",
+            "Connections from each caller to each node, each with the controller's client half.",
+        ),
+        key(
+            "slo",
+            Time(limits::SLO),
+            Means("the run's objective"),
+            "\"200us\"",
+            "What its controllers are built for. A tighter one leaves callers room.",
+        ),
+        key(
+            "service",
+            times::TIME_OR,
+            Needed,
+            "\"5us\"",
+            "How long a request takes there; or say path.",
+        ),
+        key(
+            "path",
+            Tables(&server::PATH),
+            Needed,
+            "{ probability = 1.0, steps = [{ compute = \"5us\" }] }",
+            "What requests do there, as of the server.",
+        ),
+        key(
+            "locks",
+            One(&server::LOCKS),
+            Means("all its defaults"),
+            "{ policy = \"plain\" }",
+            "As of the server.",
+        ),
+        key(
+            "controller",
+            One(&controller::CONTROLLER),
+            Means("the run's"),
+            "{ name = \"breakwater\" }",
+            "Its own controller.",
+        ),
+    ],
+);

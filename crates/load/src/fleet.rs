@@ -1,6 +1,7 @@
 //! Thousands of logical clients on one thread: connections, control state, and their timers.
 
 use crate::application::Ask;
+use bytes::Bytes;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::fmt;
@@ -153,7 +154,7 @@ impl Fleet {
     pub fn ask_for_counts(&mut self, time: Instant, token: u64) {
         let call = NewCall {
             method: MethodId::INTROSPECT,
-            payload: Vec::new(),
+            payload: Bytes::new(),
             deadline: None,
             priority: 0,
             tenant: 0,
@@ -222,5 +223,5 @@ impl Fleet {
 /// A request of an application as a call.
 #[must_use]
 pub fn call(ask: Ask, deadline: Option<Instant>) -> NewCall {
-    NewCall { method: ask.method, payload: ask.payload, deadline, priority: 128, tenant: 0 }
+    NewCall { method: ask.method, payload: ask.payload.into(), deadline, priority: 128, tenant: 0 }
 }

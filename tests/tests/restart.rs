@@ -44,7 +44,7 @@ impl Steady {
             self.ends.push(0);
             let call = NewCall {
                 method: MethodId(ECHO),
-                payload: token.to_le_bytes().to_vec(),
+                payload: token.to_le_bytes().to_vec().into(),
                 deadline: None,
                 priority: 128,
                 tenant: 0,

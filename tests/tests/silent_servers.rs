@@ -126,7 +126,8 @@ impl Driven {
 
     fn submit(&mut self, token: u64) {
         let (method, deadline) = (MethodId(ECHO), None);
-        let call = NewCall { method, payload: Vec::new(), deadline, priority: 128, tenant: 0 };
+        let payload = Vec::new().into();
+        let call = NewCall { method, payload, deadline, priority: 128, tenant: 0 };
         self.channel.submit(self.time, token, call);
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use tailwater_load::application::Kind;
 use tailwater_load::{Application, paths, work};
 use tailwater_workload::Scenario;
-use tailwater_workload::scenario::{Place, ScenarioError};
+use tailwater_workload::scenario::{Place, ScenarioError, Tier};
 
 /// Every application. The first two are what `server.service` and `server.path` mean.
 pub(crate) const KINDS: &[Kind] = &[
@@ -35,6 +35,20 @@ pub(crate) fn of(scenario: &Scenario) -> Result<Arc<dyn Application>, ScenarioEr
     make(scenario, kind, &settings, |key| said.place_of(key))
 }
 
+/// What a tier of a scenario serves.
+///
+/// # Errors
+/// As [`of`].
+pub(crate) fn of_tier(
+    scenario: &Scenario,
+    tier: &Tier,
+) -> Result<Arc<dyn Application>, ScenarioError> {
+    let server = &scenario.server;
+    let paths = (&tier.paths[..], &scenario.tiers[..]);
+    let made = paths::KIND.make(&[], server.service.clone(), (server.work, false), paths);
+    made.map_err(|error| scenario.error_at(Place::START, format!("tier {}: {error}", tier.name)))
+}
+
 fn make(
     scenario: &Scenario,
     kind: &Kind,
@@ -43,7 +57,8 @@ fn make(
 ) -> Result<Arc<dyn Application>, ScenarioError> {
     let server = &scenario.server;
     let work = (server.work, server.classes);
-    kind.make(settings, server.service.clone(), work, &server.paths).map_err(|error| {
+    let paths = (&server.paths[..], &scenario.tiers[..]);
+    kind.make(settings, server.service.clone(), work, paths).map_err(|error| {
         let message = format!("server.settings of {}: {error}", kind.name);
         scenario.error_at(place_of(&error.key), message)
     })

@@ -261,6 +261,18 @@ pub(crate) struct ServeOptions {
     /// The same as `run` says it, on standard input.
     #[arg(long, hide = true, conflicts_with = "service", group = "described")]
     pub(crate) said: bool,
+    /// Serve this tier of the scenario instead of its server section: one server for each of its nodes, each on a
+    /// free port. The greeting's "nodes" are their addresses.
+    #[arg(long, value_name = "NAME", requires = "described")]
+    pub(crate) tier: Option<String>,
+    /// Where the nodes of a tier are that requests call, once for each such tier.
+    #[arg(
+        long = "downstream",
+        value_name = "NAME=ADDRESS,…",
+        requires = "described",
+        value_parser = nodes
+    )]
+    pub(crate) downstream: Vec<Nodes>,
     /// What requests do at a taken lock, instead of what the scenario says: off (no budgets), plain, try,
     /// timed:50us, asqm, asqm:paper or asqm:artifact.
     #[arg(long, value_name = "POLICY", requires = "described")]
@@ -301,6 +313,20 @@ pub(crate) struct ServeOptions {
     /// compared must do the same work.
     #[arg(long, value_name = "ROUNDS")]
     pub(crate) calibration: Option<f64>,
+}
+
+/// The nodes of a tier, in order.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Nodes {
+    pub(crate) tier: String,
+    pub(crate) addresses: Vec<Address>,
+}
+
+fn nodes(text: &str) -> Result<Nodes, String> {
+    let needed = || format!("'{text}' found, NAME=ADDRESS,ADDRESS is needed");
+    let (tier, addresses) = text.split_once('=').ok_or_else(needed)?;
+    let addresses = addresses.split(',').map(|it| it.parse().map_err(|error| format!("{error}")));
+    Ok(Nodes { tier: tier.to_owned(), addresses: addresses.collect::<Result<_, _>>()? })
 }
 
 /// Methods of the synthetic service.

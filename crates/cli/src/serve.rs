@@ -1,6 +1,8 @@
 //! `tailwater serve`: the synthetic service, or a scenario's application, behind a real server, until a
 //! signal drains it or, where that is asked for, until nothing reads what it says.
 
+mod tiers;
+
 use crate::applications;
 use crate::args::{Offered, ServeOptions};
 use crate::failure::Failure;
@@ -10,14 +12,18 @@ use crate::scenarios::{self, Said};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::io::{ErrorKind, Write as _};
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::Duration;
-use tailwater_control::Site;
 use tailwater_control::asqm::Policy;
+use tailwater_control::{Admission, Site};
 use tailwater_load::application::Place;
 use tailwater_load::work::{self, Spinner};
-use tailwater_rt::{Drained, LockRules, Placement, Reply, Request, Router, Server, ServerConfig};
+use tailwater_rt::{
+    Drained, LockRules, Placement, Reply, Request, Router, Server, ServerConfig, StartError,
+};
 use tailwater_workload::Scenario;
+use tailwater_workload::scenario::Locks;
 
 /// How often the server is asked whether it has failed, while no signal comes.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
@@ -28,23 +34,24 @@ pub(crate) fn serve(options: &ServeOptions) -> Result<(), Failure> {
     let spec = options.controller.spec();
     let controller = spec.build(&site(options)).map_err(Failure::usage)?;
     let admission = controller.admission;
-    let server = match (scenario(options)?, options.service) {
-        (Some(scenario), _) => {
-            let locks = locks(options, &scenario);
-            let router = router(options, &scenario, locks)?;
-            Server::start(ServerConfig { locks, ..config(options) }, admission, router)
-        }
+    let one = |started: Result<Server, StartError>| Ok(vec![started.map_err(Failure::usage)?]);
+    let servers = match (scenario(options)?, options.service) {
+        (Some(scenario), _) => match &options.tier {
+            Some(tier) => tiers::farm(options, &scenario, tier),
+            None => one(front(options, &scenario, admission)?),
+        },
         (None, Offered::All) => {
-            Server::start(config(options), admission, work::service(spinner(options)?))
+            one(Server::start(config(options), admission, work::service(spinner(options)?)))
         }
         (None, Offered::Echo) => {
             let echo = |request: Request| async { Reply::ok(request.payload) };
-            Server::start(config(options), admission, echo)
+            one(Server::start(config(options), admission, echo))
         }
-    }
-    .map_err(Failure::usage)?;
-    let (address, pid) = (server.address(), std::process::id());
-    let greeting = serde_json::json!({ "listening": address.to_string(), "pid": pid });
+    }?;
+    let addresses: Vec<_> = servers.iter().map(|server| server.address().to_string()).collect();
+    let greeting = serde_json::json!({
+        "listening": addresses[0], "nodes": addresses, "pid": std::process::id()
+    });
     // Not by `say`, which ends the program at once and would leave a socket's file behind.
     match writeln!(std::io::stdout(), "{greeting}") {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => return Ok(()),
@@ -52,15 +59,19 @@ pub(crate) fn serve(options: &ServeOptions) -> Result<(), Failure> {
     }
     let asked = loop {
         match end.recv_timeout(LOOK_EVERY) {
-            Err(RecvTimeoutError::Timeout) if server.failure().is_none() => {}
+            Err(RecvTimeoutError::Timeout) if servers.iter().all(|it| it.failure().is_none()) => {}
             asked => break asked,
         }
     };
     // Its calls have no client any more.
     let patience =
         if matches!(asked, Ok(End::Unread)) { Duration::ZERO } else { options.drain_for };
-    let drained = server.drain(patience);
-    if patience.is_zero() { Ok(()) } else { conclude(&drained, patience) }
+    servers.iter().for_each(|server| server.begin_drain(patience));
+    let drained: Vec<_> = servers.into_iter().map(|server| server.drain(patience)).collect();
+    if patience.is_zero() {
+        return Ok(());
+    }
+    drained.iter().try_for_each(|drained| conclude(drained, patience))
 }
 
 /// What was not answered is not lost without a word.
@@ -153,16 +164,30 @@ fn scenario(options: &ServeOptions) -> Result<Option<Scenario>, Failure> {
     scenario.needs_simulator().map_or(Ok(Some(scenario)), |why| Err(Failure::usage(why)))
 }
 
-/// Nothing for a service that takes no locks, and where budgets are off.
-fn locks(options: &ServeOptions, scenario: &Scenario) -> Option<LockRules> {
+/// The server section of a scenario.
+fn front(
+    options: &ServeOptions,
+    scenario: &Scenario,
+    admission: Arc<dyn Admission>,
+) -> Result<Result<Server, StartError>, Failure> {
     let server = &scenario.server;
     let takes_locks = server.application.is_some() || !server.paths.is_empty();
-    let policy = Policy::of(options.locks.unwrap_or(server.locks.policy))?;
-    takes_locks.then(|| LockRules {
-        policy,
-        target: server.locks.target.unwrap_or(options.controller.slo),
-        budget: server.locks.budget,
-    })
+    let locks = rules(options, &server.locks, takes_locks, options.controller.slo);
+    let router = router(options, scenario, locks)?;
+    let tiers = tiers::called(options, scenario, &server.paths)?;
+    Ok(Server::start(ServerConfig { locks, tiers, ..config(options) }, admission, router))
+}
+
+/// Nothing for a service that takes no locks, and where budgets are off.
+fn rules(
+    options: &ServeOptions,
+    locks: &Locks,
+    takes_locks: bool,
+    slo: Duration,
+) -> Option<LockRules> {
+    let policy = Policy::of(options.locks.unwrap_or(locks.policy))?;
+    let target = locks.target.unwrap_or(slo);
+    takes_locks.then_some(LockRules { policy, target, budget: locks.budget })
 }
 
 fn router(

@@ -2,6 +2,7 @@
 
 use crate::application::Ask;
 use crate::connections::Connections;
+use bytes::Bytes;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::fmt;
@@ -164,7 +165,7 @@ impl Fleet {
     pub fn ask_for_counts(&mut self, time: Instant, token: u64) {
         let call = NewCall {
             method: MethodId::INTROSPECT,
-            payload: Vec::new(),
+            payload: Bytes::new(),
             deadline: None,
             priority: 0,
             tenant: 0,
@@ -255,5 +256,5 @@ impl Fleet {
 /// A request of an application as a call.
 #[must_use]
 pub fn call(ask: Ask, deadline: Option<Instant>) -> NewCall {
-    NewCall { method: ask.method, payload: ask.payload, deadline, priority: 128, tenant: 0 }
+    NewCall { method: ask.method, payload: ask.payload.into(), deadline, priority: 128, tenant: 0 }
 }

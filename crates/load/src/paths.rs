@@ -6,13 +6,17 @@
 use crate::application::{Application, Ask, Kind, Order, Place};
 use crate::work::Spinner;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 use tailwater_control::Reason;
 use tailwater_core::{MethodId, Rng};
+use tailwater_rt::client::{Answer, CallError};
 use tailwater_rt::time::sleep;
-use tailwater_rt::{Reply, Request, Router};
+use tailwater_rt::{Reply, Request, Router, downstream};
 use tailwater_sync::Refused;
 use tailwater_sync::task::{Mutex, MutexGuard};
+use tailwater_workload::scenario::Tier;
 use tailwater_workload::ways::{Acquire, Op};
 use tailwater_workload::{Service, Ways};
 
@@ -21,7 +25,11 @@ pub const KIND: Kind = Kind {
     name: "paths",
     about: "walks the paths of server.path",
     settings: &[],
-    build: |given| Ok(Arc::new(Paths { ways: Ways::new(given.paths) })),
+    build: |given| {
+        let named = |tier: &Tier| Callee { name: tier.name.clone(), connections: tier.connections };
+        let tiers = given.tiers.iter().map(named).collect();
+        Ok(Arc::new(Paths { ways: Ways::new(given.paths), tiers }))
+    },
 };
 
 /// The only method: walks a path.
@@ -34,11 +42,20 @@ const LENGTH: usize = 12;
 #[derive(Clone, PartialEq, Debug)]
 pub struct Paths {
     ways: Ways,
+    tiers: Vec<Callee>,
+}
+
+/// A tier that paths call.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Callee {
+    name: String,
+    /// From each loop to each node: as many shards stand for a node, one behind the other.
+    connections: u32,
 }
 
 impl Application for Paths {
     fn router(&self, place: &Place) -> Result<Router, String> {
-        let walker = Arc::new(Walker::new(self.ways.clone(), place.spinner));
+        let walker = Arc::new(Walker::new(self.clone(), place.spinner));
         let walk = move |request: Request| walk(walker.clone(), request);
         Ok(Router::new().route(WALK.0, walk))
     }
@@ -58,18 +75,21 @@ impl Application for Paths {
 /// What all requests share.
 struct Walker {
     ways: Ways,
+    tiers: Vec<Callee>,
     locks: Vec<Mutex<()>>,
     spinner: Spinner,
+    /// Connections of a node are used in turn.
+    turn: AtomicU32,
 }
 
 impl Walker {
-    fn new(ways: Ways, spinner: Spinner) -> Self {
+    fn new(Paths { ways, tiers }: Paths, spinner: Spinner) -> Self {
         let of_set = |set: &tailwater_workload::ways::LockSet| {
             let name = set.name.clone();
             (0..set.among).map(move |_| Mutex::named(&name, ()))
         };
         let locks = ways.sets.iter().flat_map(of_set).collect();
-        Self { ways, locks, spinner }
+        Self { ways, tiers, locks, spinner, turn: AtomicU32::new(0) }
     }
 
     /// Taken as the server's rule says, or as one that may not be refused.
@@ -87,6 +107,44 @@ impl Walker {
 
     fn compute(&self, service: &Service, rng: &mut Rng) {
         self.spinner.spin(service.draw(rng));
+    }
+
+    /// Asks `fan_out` different nodes of a tier, the first of them at random, for requests that draw what they
+    /// would in the simulator. Refused as soon as one of them is.
+    async fn call(
+        &self,
+        (tier, fan_out): (usize, u32),
+        seed: u64,
+        request: &Request,
+    ) -> Result<(), Reason> {
+        let Callee { name, connections } = &self.tiers[tier];
+        let tier = downstream::tier(name).ok_or(Reason::Limit)?;
+        let nodes = tier.shards() as u32 / connections;
+        let mut rng = Rng::from_seed(seed);
+        let first = rng.below(nodes);
+        let mut fan = tier.fan(request).fail_fast();
+        for offset in 0..fan_out {
+            let node = (first + offset) % nodes;
+            let turn = self.turn.fetch_add(1, Relaxed) % connections;
+            let payload = [&rng.u64().to_le_bytes()[..], &request.payload[8..]].concat();
+            fan = fan.call((node * connections + turn) as usize, WALK.0, payload);
+        }
+        let refused = |error| match error {
+            CallError::Shed(reason) => Some(reason),
+            CallError::QueueFull => Some(Reason::QueueFull),
+            CallError::Expired | CallError::TimedOut => Some(Reason::Deadline),
+            // The other call that was refused says why.
+            CallError::NotAwaited => None,
+            _ => Some(Reason::Draining),
+        };
+        let outcomes = fan.await;
+        let wrong =
+            |answer: &Answer| answer.status != 0 || answer.payload[8..] != request.payload[8..];
+        if outcomes.iter().flatten().any(wrong) {
+            return Err(Reason::Limit);
+        }
+        let mut reasons = outcomes.into_iter().filter_map(Result::err).filter_map(refused);
+        reasons.next().map_or(Ok(()), Err)
     }
 
     /// What was done under locks that were released since, the latest first; it may not be refused.
@@ -118,12 +176,20 @@ async fn walk(walker: Arc<Walker>, request: Request) -> Reply {
                     return refused.into();
                 }
             },
+            // What messages cost to send they cost here in the sending.
+            Op::Prepare { .. } => {}
+            &Op::Call { tier, fan_out } => {
+                let seed = rng.u64();
+                if let Err(reason) = walker.call((tier, fan_out), seed, &request).await {
+                    release(&mut held);
+                    walker.undo(done, &mut rng).await;
+                    return Reply::Shed(reason);
+                }
+            }
             Op::Release { undo } => {
                 let number = held.pop().map(|(number, _)| number);
                 done.extend(number.zip(undo.clone()));
             }
-            // Scenarios with calls are refused before anything is started.
-            Op::Prepare { .. } | Op::Call { .. } => return Reply::Shed(Reason::Limit),
         }
     }
     Reply::ok(request.payload)
@@ -175,7 +241,8 @@ steps = [{ lock = "A", steps = [{ lock = "B", steps = [{ wait = "20ms" }] }] },
     fn application() -> Arc<dyn Application> {
         let scenario = Scenario::parse("x.toml", TEXT).unwrap();
         let server = &scenario.server;
-        KIND.make(&[], server.service.clone(), (server.work, false), &server.paths).unwrap()
+        let paths = (&server.paths[..], &scenario.tiers[..]);
+        KIND.make(&[], server.service.clone(), (server.work, false), paths).unwrap()
     }
 
     /// Twenty requests at once, then one alone: served, and refused for a lock.
@@ -245,7 +312,8 @@ steps = [{ lock = "A", steps = [{ lock = "B", steps = [{ wait = "20ms" }] }] },
 
     #[test]
     fn requests_that_no_generator_sends_are_answered_with_what_is_needed() {
-        let walker = Arc::new(Walker::new(Ways::default(), Spinner::of_speed(1.0)));
+        let paths = Paths { ways: Ways::default(), tiers: Vec::new() };
+        let walker = Arc::new(Walker::new(paths, Spinner::of_speed(1.0)));
         for length in [0, 11, 13] {
             let request = Request {
                 method: WALK,

@@ -6,6 +6,7 @@ mod tenants;
 pub use tailwater_core::threads::{Placement, Reception};
 pub use tenants::Tenants;
 
+use crate::downstream::TierConfig;
 use crate::net::{Address, KeepAlive};
 use std::fmt;
 use std::str::FromStr;
@@ -146,6 +147,9 @@ pub struct ServerConfig {
     pub frame_max: u32,
     /// Budgets of queueing delay for requests; default none: nobody is refused at a lock.
     pub locks: Option<LockRules>,
+    /// Servers that handlers may call by [`downstream::tier`](crate::downstream::tier); default none. Each
+    /// loop connects to all of them. Handlers must run in-line.
+    pub tiers: Vec<TierConfig>,
 }
 
 impl Default for ServerConfig {
@@ -179,6 +183,7 @@ impl Default for ServerConfig {
             introspection: Introspection::default(),
             frame_max: tailwater_wire::Limits::DEFAULT,
             locks: None,
+            tiers: Vec::new(),
         }
     }
 }

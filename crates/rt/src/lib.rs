@@ -18,6 +18,7 @@ pub mod config;
 mod counters;
 pub mod counts;
 pub mod cpu;
+pub mod downstream;
 mod executor;
 mod framing;
 pub mod net;

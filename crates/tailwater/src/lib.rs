@@ -41,11 +41,15 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! A handler that needs other servers names them as a tier and awaits a [`Fan`] of calls, which waits in the
+//! handler's own loop; `examples/middle.rs` is a whole program.
+//!
 //! What is not here is one crate further: `tailwater-control` for controllers of your own,
 //! `tailwater-wire` for the bytes, `tailwater-rt` for everything about sockets.
 
 #![forbid(unsafe_code)]
 
+pub use bytes::Bytes;
 pub use tailwater_control::asqm::{Asqm, Policy};
 pub use tailwater_control::catalog::{Controller, Spec, SpecError};
 pub use tailwater_control::guard::{Mode, Switch};
@@ -55,6 +59,7 @@ pub use tailwater_core::{Event, Instant, MethodId, Observer, Ratio, SessionId, S
 pub use tailwater_rt::client::{
     Answer, CallError, CallFuture, CallOptions, ChannelConfig, Client, Fault,
 };
+pub use tailwater_rt::downstream::{Fan, Tier, TierConfig, tier};
 #[cfg(feature = "tls")]
 pub use tailwater_rt::net::tls;
 pub use tailwater_rt::time::{now, sleep, yield_now};

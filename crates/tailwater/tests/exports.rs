@@ -39,7 +39,9 @@ fn server_config(config: facade::ServerConfig) -> Vec<&'static str> {
         introspection,
         frame_max: _,
         locks,
+        tiers,
     } = config;
+    let _: Vec<facade::TierConfig> = tiers;
     let _: facade::Introspection = introspection;
     let _: Option<facade::Tenants> = tenants;
     #[cfg(feature = "tls")]

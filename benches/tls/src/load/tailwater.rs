@@ -89,7 +89,7 @@ impl Fleet {
         self.sent.insert(number, Instant::now());
         let call = NewCall {
             method: MethodId(1),
-            payload: payload(number).to_vec(),
+            payload: payload(number).to_vec().into(),
             deadline: None,
             priority: 128,
             tenant: 0,

@@ -6,14 +6,23 @@ use tailwater_core::duration::format_duration;
 use tailwater_workload::Scenario;
 use tailwater_workload::scenario::Transport;
 
-/// For a server under `spec`, the `number`th of this process.
-pub(super) fn of(
-    scenario: &Scenario,
-    spec: &Spec,
-    slo: Duration,
-    calibration: f64,
-    number: u32,
-) -> Vec<String> {
+/// What it does: that of the server and of every node behind it.
+pub(super) fn what(spec: &Spec, slo: Duration, calibration: f64) -> Vec<String> {
+    let mut flags = paired([
+        ("--controller", spec.name.clone()),
+        ("--profile", spec.profile.clone()),
+        ("--slo", format_duration(slo)),
+        ("--calibration", calibration.to_string()),
+    ]);
+    flags.push("--said".into());
+    for (key, value) in &spec.overrides {
+        flags.extend(["--set".into(), format!("{key}={value}")]);
+    }
+    flags
+}
+
+/// Where it runs and how it waits: that of the server, the `number`th of this process.
+pub(super) fn place(scenario: &Scenario, number: u32) -> Vec<String> {
     let server = &scenario.server;
     let listen = match server.transport {
         Transport::Tcp => "127.0.0.1:0".into(),
@@ -22,25 +31,18 @@ pub(super) fn of(
             format!("unix:{}", std::env::temp_dir().join(name).display())
         }
     };
-    let mut flags: Vec<String> = [
+    let mut flags = paired([
         ("--listen", listen),
-        ("--controller", spec.name.clone()),
-        ("--profile", spec.profile.clone()),
-        ("--slo", format_duration(slo)),
         ("--loops", server.loops.to_string()),
         ("--reception", server.reception.to_string()),
         ("--placement", server.placement.to_string()),
-        ("--calibration", calibration.to_string()),
-    ]
-    .into_iter()
-    .flat_map(|(flag, value)| [flag.to_owned(), value])
-    .collect();
-    flags.push("--said".into());
-    for (key, value) in &spec.overrides {
-        flags.extend(["--set".into(), format!("{key}={value}")]);
-    }
+    ]);
     for core in &server.cores {
         flags.extend(["--core".into(), core.to_string()]);
     }
     flags
+}
+
+fn paired<const N: usize>(flags: [(&str, String); N]) -> Vec<String> {
+    flags.into_iter().flat_map(|(flag, value)| [flag.to_owned(), value]).collect()
 }

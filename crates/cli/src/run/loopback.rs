@@ -1,9 +1,10 @@
 //! The driver of real sockets: starts servers and load in processes of their own, and sleeps.
 
+use super::deployment::Deployment;
 use super::flags;
 use super::interrupt::Interrupt;
 use super::machine::manifest;
-use super::process::{ServerProcess, perform};
+use super::process::perform;
 use crate::failure::Failure;
 use crate::job::{Asks, Job, Kind, OpenJob, Outcome};
 use crate::scenarios::Said;
@@ -39,17 +40,18 @@ impl<'a> Loopback<'a> {
         spec: &Spec,
         slo: Duration,
         rules: &[&str],
-    ) -> Result<ServerProcess, Failure> {
+    ) -> Result<Deployment, Failure> {
         self.servers += 1;
-        let mut flags = flags::of(self.scenario, spec, slo, self.calibration, self.servers);
-        flags.extend(rules.iter().map(|&rule| rule.to_owned()));
-        ServerProcess::start(&flags, &self.said, self.interrupt)
+        let mut what = flags::what(spec, slo, self.calibration);
+        what.extend(rules.iter().map(|&rule| rule.to_owned()));
+        let place = flags::place(self.scenario, self.servers);
+        Deployment::start((self.scenario, &self.said), (&what, &place), self.interrupt)
     }
 
-    fn job(&self, server: &ServerProcess, of: Of, kind: Kind) -> Job {
+    fn job(&self, server: &Deployment, of: Of, kind: Kind) -> Job {
         let clients = &self.scenario.clients;
         Job {
-            address: server.address.clone(),
+            address: server.address().to_owned(),
             clients: of.clients,
             threads: clients.threads,
             cores: clients.cores.iter().map(|&core| core as usize).collect(),

@@ -39,11 +39,14 @@ pub(super) struct ServerProcess {
     /// The server ends when this is closed. `None`: it was.
     reader: Option<BufReader<ChildStdout>>,
     pub(super) address: String,
+    /// Of a tier: the addresses of its nodes.
+    pub(super) nodes: Vec<String>,
 }
 
 #[derive(Deserialize)]
 struct Greeting {
     listening: String,
+    nodes: Vec<String>,
 }
 
 impl ServerProcess {
@@ -64,10 +67,11 @@ impl ServerProcess {
             // It says one line; if it ends instead, that line stays empty.
             let _ = reader.read_line(&mut line);
         }
-        let mut server = Self { child, reader: Some(reader), address: String::new() };
+        let (address, nodes) = (String::new(), Vec::new());
+        let mut server = Self { child, reader: Some(reader), address, nodes };
         waited?;
         match serde_json::from_str::<Greeting>(&line) {
-            Ok(greeting) => server.address = greeting.listening,
+            Ok(greeting) => (server.address, server.nodes) = (greeting.listening, greeting.nodes),
             Err(_) => return Err(Failure::work("the server did not start; it has said why")),
         }
         Ok(server)

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tailwater_core::{MethodId, Rng};
 use tailwater_rt::{LockRules, Router};
-use tailwater_workload::scenario::Path;
+use tailwater_workload::scenario::{Path, Tier};
 use tailwater_workload::{Distribution, Service, Work};
 
 /// Both ends of a service: what is served, what is asked, and whether an answer answers it.
@@ -106,6 +106,8 @@ pub struct Given<'a> {
     pub classes: bool,
     /// `server.path`, for the application that walks them.
     pub paths: &'a [Path],
+    /// `tier`, which those paths call.
+    pub tiers: &'a [Tier],
 }
 
 impl Kind {
@@ -118,10 +120,10 @@ impl Kind {
         said: &[(String, String)],
         service: Service,
         (work, classes): (Work, bool),
-        paths: &[Path],
+        (paths, tiers): (&[Path], &[Tier]),
     ) -> Result<Arc<dyn Application>, BadSetting> {
         let settings = Settings::new(self.settings, said)?;
-        (self.build)(&Given { settings, service, work, classes, paths })
+        (self.build)(&Given { settings, service, work, classes, paths, tiers })
     }
 
     /// Makes one without a scenario, from settings alone: it is told no service time and no path.
@@ -132,6 +134,6 @@ impl Kind {
         let said: Vec<_> =
             said.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
         let service = Service { distribution: Distribution::Constant, mean: Duration::ZERO };
-        self.make(&said, service, (Work::Spin, false), &[])
+        self.make(&said, service, (Work::Spin, false), (&[], &[]))
     }
 }

@@ -44,6 +44,8 @@ pub enum CallError {
         /// The longest payload that fits.
         most: usize,
     },
+    /// A [`Fan`](crate::downstream::Fan) had answers enough without it; whether it was carried out is unknown.
+    NotAwaited,
 }
 
 impl fmt::Display for CallError {
@@ -55,6 +57,7 @@ impl fmt::Display for CallError {
             Self::TimedOut => f.write_str("no answer came before the deadline"),
             Self::Disconnected => f.write_str("the connection was lost before the answer came"),
             Self::Runtime(fault) => fault.fmt(f),
+            Self::NotAwaited => f.write_str("enough other calls were answered before it"),
             Self::TooLong { most } => {
                 write!(f, "the payload is longer than the {most} bytes that the server accepts")
             }

@@ -2,24 +2,38 @@
 
 use super::alarms::Alarms;
 use super::call::{Answer, CallError};
-use super::slot::Filler;
 use super::slots::Slots;
 use tailwater_control::retry::Tries;
 use tailwater_core::{Instant, RequestId};
 
+/// What waits for the answer to one call: it hears of the call's end once. Dropped without it, it says that
+/// the call was lost, so that nothing waits for ever.
+pub(crate) trait Fill {
+    /// The call is taken on under this token: false if no answer is wanted any more.
+    fn take_on(&self, token: u64) -> bool;
+
+    /// The call has ended.
+    fn fill(self, outcome: Result<Answer, CallError>);
+}
+
 /// Callers by token. Their calls bound how many there are: those at the desk, waiting in a channel, or
 /// outstanding.
-#[derive(Default)]
-pub(super) struct Callers {
-    slots: Slots<Caller>,
+pub(super) struct Callers<F> {
+    slots: Slots<Caller<F>>,
     deadlines: Alarms,
     /// When calls have waited long enough for credit where they are.
     patience: Alarms,
 }
 
+impl<F> Default for Callers<F> {
+    fn default() -> Self {
+        Self { slots: Slots::default(), deadlines: Alarms::default(), patience: Alarms::default() }
+    }
+}
+
 /// One call, wherever it is.
-pub(super) struct Caller {
-    filler: Filler,
+pub(super) struct Caller<F> {
+    filler: F,
     pub(super) deadline: Option<Instant>,
     pub(super) tries: Tries,
     pub(super) place: Place,
@@ -36,9 +50,9 @@ pub(super) struct Place {
     pub(super) id: RequestId,
 }
 
-impl Callers {
+impl<F: Fill> Callers<F> {
     /// A call without a place yet: `None` if its caller has given it up.
-    pub(super) fn add(&mut self, deadline: Option<Instant>, filler: Filler) -> Option<u64> {
+    pub(super) fn add(&mut self, deadline: Option<Instant>, filler: F) -> Option<u64> {
         let (tries, place) = (Tries::NONE, Place::default());
         let (patience, is_impatient) = (None, false);
         let caller = Caller { filler, deadline, tries, place, patience, is_impatient };
@@ -65,12 +79,12 @@ impl Callers {
         }
     }
 
-    pub(super) fn get_mut(&mut self, token: u64) -> Option<&mut Caller> {
+    pub(super) fn get_mut(&mut self, token: u64) -> Option<&mut Caller<F>> {
         self.slots.get_mut(token)
     }
 
     /// The calls for which this holds.
-    pub(super) fn which(&self, holds: impl Fn(&Caller) -> bool) -> Vec<u64> {
+    pub(super) fn which(&self, holds: impl Fn(&Caller<F>) -> bool) -> Vec<u64> {
         let all = self.slots.iter().filter(|(_, caller)| holds(caller));
         all.map(|(token, _)| token).collect()
     }
@@ -115,7 +129,7 @@ impl Callers {
 
 #[cfg(test)]
 mod tests {
-    use super::super::slot::Slot;
+    use super::super::slot::{Filler, Slot};
     use super::*;
     use std::sync::Arc;
 
@@ -125,7 +139,7 @@ mod tests {
 
     #[test]
     fn a_deadline_is_told_once() {
-        let mut callers = Callers::default();
+        let mut callers = Callers::<Filler>::default();
         let slot = Arc::new(Slot::default());
         let token = callers.add(Some(at(5)), Filler::new(slot.clone())).expect("it is wanted");
         let place = Place { replica: 1, id: RequestId(9) };
@@ -139,7 +153,7 @@ mod tests {
 
     #[test]
     fn patience_counts_for_the_place_where_a_call_is_now() {
-        let mut callers = Callers::default();
+        let mut callers = Callers::<Filler>::default();
         let token = callers.add(None, Filler::new(Arc::default())).expect("it is wanted");
         callers.place(token, Place::default(), Some(at(5)));
         callers.place(token, Place { replica: 1, id: RequestId(2) }, Some(at(8)));

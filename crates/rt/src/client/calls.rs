@@ -3,6 +3,7 @@
 use super::event::{End, Event, NewCall};
 use super::session::Over;
 use super::slots::Slots;
+use bytes::Bytes;
 use std::collections::VecDeque;
 use std::time::Duration;
 use tailwater_control::client::{Action, Call, Dispatch, Reply};
@@ -77,7 +78,7 @@ impl Calls {
         let sent = entry.sent.as_mut().filter(|sent| !sent.given_up)?;
         sent.given_up = true;
         let at = sent.at;
-        entry.call.payload = Vec::new();
+        entry.call.payload = Bytes::new();
         self.given_up += 1;
         Some(at)
     }
@@ -113,7 +114,7 @@ impl Calls {
                 self.requests += 1;
                 if !self.keeps_arguments {
                     // They are with the kernel soon; ten thousand clients need not keep them.
-                    entry.call.payload = Vec::new();
+                    entry.call.payload = Bytes::new();
                 }
             }
             Err(too_long) => {

@@ -81,25 +81,25 @@ impl Channel {
     }
 
     /// The poller says that something can be done. Reads once, so that no connection holds up others;
-    /// `scratch` is where to. Drive afterwards.
+    /// `scratch` is where to. True if that was filled, so that there may be more. Drive afterwards.
     pub fn on_ready(
         &mut self,
         now: Instant,
         poller: &Poller,
         readiness: Readiness,
         scratch: &mut [u8],
-    ) {
+    ) -> bool {
         match self.link.on_ready(poller, readiness) {
             Ok(true) => {
                 self.session.on_connected(now);
                 // A server may have spoken right behind TLS's handshake.
-                if self.link.stream().is_some_and(Stream::has_unread) {
-                    self.read(now, scratch);
-                }
+                self.link.stream().is_some_and(Stream::has_unread) && self.read(now, scratch)
             }
-            Ok(false) if readiness.readable => self.read(now, scratch),
-            Ok(false) => {}
-            Err(failure) => self.end(now, Over::Closed, failure),
+            Ok(false) => readiness.readable && self.read(now, scratch),
+            Err(failure) => {
+                self.end(now, Over::Closed, failure);
+                false
+            }
         }
     }
 
@@ -199,10 +199,15 @@ impl Channel {
         self.lost
     }
 
-    fn read(&mut self, now: Instant, scratch: &mut [u8]) {
+    /// True if there may be more.
+    fn read(&mut self, now: Instant, scratch: &mut [u8]) -> bool {
+        let mut is_filled = false;
         while let Some(stream) = self.link.stream() {
             let heard = match stream.read(scratch) {
-                Transfer::Bytes(count) => self.session.on_bytes(now, &scratch[..count]),
+                Transfer::Bytes(count) => {
+                    is_filled = count == scratch.len();
+                    self.session.on_bytes(now, &scratch[..count])
+                }
                 Transfer::WouldBlock => Ok(()),
                 Transfer::Closed => Err(Over::Closed),
             };
@@ -215,11 +220,15 @@ impl Channel {
                 self.link.on_answer();
             }
             match heard {
-                Err(over) => self.lose(now, over),
+                Err(over) => {
+                    self.lose(now, over);
+                    return false;
+                }
                 Ok(()) if has_unread => {}
-                Ok(()) => return,
+                Ok(()) => return is_filled,
             }
         }
+        false
     }
 
     /// False when the connection is over.

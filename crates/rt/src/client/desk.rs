@@ -1,7 +1,7 @@
 //! Where callers on any thread hand calls to the reactor's.
 
 use super::call::CallError;
-use super::event::NewCall;
+use super::callers::Fill as _;
 use super::slot::Filler;
 use crate::bell::{Bell as _, Doorbell};
 use crate::poll::{EventBell, Interest, Poller};
@@ -19,11 +19,8 @@ pub(super) const CALLS_MAX: usize = 1 << 16;
 /// The poller's key for the bell.
 const BELL: u64 = u64::MAX;
 
-/// A call that was made, and the duty to end it.
-pub(super) struct Order {
-    pub(super) call: NewCall,
-    pub(super) filler: Filler,
-}
+/// A call of a [`Client`](super::Client).
+pub(super) type Order = super::exchange::Order<Filler>;
 
 /// See the module's words.
 pub(super) struct Desk {

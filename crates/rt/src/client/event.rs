@@ -1,5 +1,6 @@
 //! What a channel is asked, and what it says.
 
+use bytes::Bytes;
 use tailwater_control::client::Reply;
 use tailwater_control::{DropReason, Reason};
 use tailwater_core::{Instant, MethodId};
@@ -10,8 +11,8 @@ use tailwater_wire::Fault;
 pub struct NewCall {
     /// Which method.
     pub method: MethodId,
-    /// The arguments.
-    pub payload: Vec<u8>,
+    /// The arguments. Clones of them share their memory.
+    pub payload: Bytes,
     /// When the answer is worthless.
     pub deadline: Option<Instant>,
     /// Smaller is more important; 128 is the middle.

@@ -9,6 +9,7 @@ mod config;
 mod demand;
 mod desk;
 mod event;
+mod exchange;
 mod link;
 mod liveness;
 mod reactor;
@@ -18,15 +19,17 @@ mod slot;
 mod slots;
 
 pub use call::{Answer, CallError, CallFuture};
+pub(crate) use callers::Fill;
 pub use channel::{Channel, Losses};
 pub use config::ChannelConfig;
 pub use event::{End, Event, NewCall};
+pub(crate) use exchange::{Exchange, Order, Replica};
 pub use tailwater_wire::Fault;
 
 use crate::net::Address;
 use crate::time::now;
-use desk::{Desk, Order};
-use reactor::{Reactor, Replica};
+use desk::Desk;
+use reactor::Reactor;
 use slot::{Filler, Slot};
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::io;
@@ -152,7 +155,7 @@ impl Client {
         let slot = Arc::new(Slot::default());
         let call = NewCall {
             method: MethodId(method),
-            payload: payload.into(),
+            payload: payload.into().into(),
             deadline: Some(now() + options.deadline),
             priority: options.priority,
             tenant: options.tenant,
@@ -183,7 +186,7 @@ fn check(servers: &[ChannelConfig]) -> Result<(), String> {
 
 /// Stands in for the number of a client that has none. Were it the same for all, they would come back in
 /// step after a lost connection and be at home at the same replica.
-fn drawn_number() -> u64 {
+pub(crate) fn drawn_number() -> u64 {
     RandomState::new().build_hasher().finish()
 }
 

@@ -70,7 +70,7 @@ impl Routes {
     }
 
     /// Whether the call had better go elsewhere.
-    pub(super) fn should_leave(&self, caller: &Caller) -> bool {
+    pub(super) fn should_leave<F>(&self, caller: &Caller<F>) -> bool {
         caller.is_impatient || self.health[caller.place.replica] == Health::Unwell
     }
 
@@ -80,10 +80,10 @@ impl Routes {
     }
 
     /// Where a call goes whose try has failed; `None`: nowhere.
-    pub(super) fn next(
+    pub(super) fn next<F>(
         &mut self,
         now: Instant,
-        caller: &mut Caller,
+        caller: &mut Caller<F>,
         failure: Failure,
         channels: &[Channel],
     ) -> Option<usize> {

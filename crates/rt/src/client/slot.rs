@@ -1,6 +1,7 @@
 //! Where the reactor leaves the answer to a call, and the caller takes it.
 
 use super::call::{Answer, CallError};
+use super::callers::Fill;
 use std::mem::replace;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
@@ -111,13 +112,14 @@ impl Filler {
     pub(super) const fn new(slot: Arc<Slot>) -> Self {
         Self(Some(slot))
     }
+}
 
-    /// See [`Slot::take_on`].
-    pub(super) fn take_on(&self, token: u64) -> bool {
+impl Fill for Filler {
+    fn take_on(&self, token: u64) -> bool {
         self.0.as_ref().is_some_and(|slot| slot.take_on(token))
     }
 
-    pub(super) fn fill(mut self, outcome: Outcome) {
+    fn fill(mut self, outcome: Outcome) {
         if let Some(slot) = self.0.take() {
             slot.fill(outcome);
         }

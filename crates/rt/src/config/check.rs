@@ -22,6 +22,7 @@ impl ServerConfig {
         self.check_counts()?;
         self.check_memory()?;
         self.check_times()?;
+        self.check_tiers()?;
         self.locks.as_ref().map_or(Ok(()), LockRules::check)?;
         self.keep_alive.as_ref().map_or(Ok(()), KeepAlive::check)
     }
@@ -48,6 +49,25 @@ impl ServerConfig {
         if self.cores.len() > self.loops {
             let (cores, loops) = (self.cores.len(), self.loops);
             return Err(format!("{cores} cores are named for {loops} loops; one each is the most"));
+        }
+        Ok(())
+    }
+
+    fn check_tiers(&self) -> Result<(), String> {
+        if let (Placement::Workers(_), Some(tier)) = (self.placement, self.tiers.first()) {
+            return Err(format!(
+                "tier {} needs handlers that run on the loops; set placement to inline",
+                tier.name()
+            ));
+        }
+        for (index, tier) in self.tiers.iter().enumerate() {
+            tier.check()?;
+            if self.tiers[..index].iter().any(|other| other.name() == tier.name()) {
+                return Err(format!(
+                    "two tiers are called {}; handlers could reach one only",
+                    tier.name()
+                ));
+            }
         }
         Ok(())
     }

@@ -15,6 +15,7 @@ use super::runner::{Pool, Runner};
 use super::shared::{Inbox, Shared};
 use crate::config::Reception;
 use crate::counters::Totals;
+use crate::downstream::Downstream;
 use crate::net::Listener;
 use crate::poll::{Interest, Poller};
 use crate::service::{Reply, Service};
@@ -47,6 +48,7 @@ pub(super) struct EventLoop<F> {
     /// Most handlers of one connection.
     pub(super) tasks_per_connection: usize,
     pub(super) timers: Rc<Timers>,
+    pub(super) downstream: Downstream,
     pub(super) egress: Egress,
     pub(super) liveness: Liveness,
     pub(super) drain: Drain,
@@ -95,6 +97,7 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
             runner,
             tasks_per_connection: config.tasks_of_one(),
             timers: install_timers(),
+            downstream: Downstream::install(&config.tiers),
             egress: Egress::new(config.output_high, config.output_total_max / config.loops),
             liveness: Liveness::new(config),
             drain: Drain::Off,
@@ -134,7 +137,10 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
         worked |= self.collect();
         self.accept_again();
         self.timers.fire(self.clock.now());
+        // The answers that came, ahead of the handlers that wait for them; then the calls of those.
+        worked |= self.downstream.turn(self.clock.now(), &self.poller) && self.took_a_while();
         worked |= self.run_queue(service);
+        worked |= self.downstream.send(self.clock.now(), &self.poller) && self.took_a_while();
         self.end_overdue();
         self.prune();
         self.flush_dirty();
@@ -146,6 +152,12 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
         }
         self.publish(false);
         self.drain()
+    }
+
+    /// Reads the clock: what was done is no handler's time.
+    fn took_a_while(&mut self) -> bool {
+        self.clock.look();
+        true
     }
 
     fn watch_own_sources(&self) {
@@ -232,6 +244,7 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
         [
             self.control.next_tick(now),
             self.timers.next(),
+            self.downstream.next_due(),
             self.runner.next_due(),
             self.liveness.next(),
             self.queue.prune_due(),
@@ -247,7 +260,7 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
     fn has_work(&self) -> bool {
         let queue_moves = !self.queue.is_empty() && self.runner.await_room();
         let woken = self.runner.has_woken() || !self.inbox().is_empty();
-        queue_moves || woken || self.intake.has_work()
+        queue_moves || woken || self.intake.has_work() || self.downstream.has_work()
     }
 
     pub(super) fn publish(&mut self, at_once: bool) {

@@ -2,6 +2,7 @@
 
 use super::event_loop::{BELL, EventLoop, LISTENER};
 use super::key::ConnectionKey;
+use crate::downstream::is_downstream;
 use crate::net::{Stream, Transfer};
 use crate::poll::{Interest, Readiness};
 use crate::service::{Reply, Service};
@@ -20,7 +21,7 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
             found = self.intake.begin_round(
                 &self.poller,
                 timeout,
-                self.connections.len() + OWN_SOURCES,
+                self.connections.len() + self.downstream.sockets() + OWN_SOURCES,
             );
             if sleeps {
                 self.inbox().doorbell.get_up();
@@ -46,6 +47,11 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
         match readiness.key {
             LISTENER => self.accept(),
             BELL => self.inbox().bell.hush(),
+            key if is_downstream(key) => {
+                let mut scratch = self.intake.lend_scratch();
+                self.downstream.on_ready(self.clock.look(), &self.poller, readiness, &mut scratch);
+                self.intake.return_scratch(scratch);
+            }
             token => {
                 let key = ConnectionKey::from_token(token);
                 if readiness.writable {

@@ -273,7 +273,7 @@ impl Scenario {
             duration,
             repetitions: top.whole("repetitions").unwrap_or(5),
             tiers: tier::read(top, &callees, &server),
-            simulator_only: simulator_only(top, &in_server, &server),
+            simulator_only: simulator_only(top, &in_server),
             sim: Sim::read(&section_of(top, "sim"), server.loops),
             server,
             faults: fault::read(top, &stage(duration, &clients, replicas, &callees)),
@@ -297,17 +297,10 @@ fn stage<'a>(
     fault::Stage { window, clients, replicas, tiers }
 }
 
-fn simulator_only(
-    top: &Section<'_>,
-    in_server: &Section<'_>,
-    server: &Server,
-) -> Option<(Place, &'static str)> {
-    let calls = server.paths.iter().any(Path::calls_any);
-    let path = in_server.item("path").filter(|_| calls);
-    let path = path.map(|item| (item.place(), "requests that call tiers"));
+fn simulator_only(top: &Section<'_>, in_server: &Section<'_>) -> Option<(Place, &'static str)> {
     let replicas = in_server.item("replicas").map(|item| (item.place(), "replicas"));
     let fault = || top.item("fault").map(|item| (item.place(), "faults"));
-    path.or(replicas).or_else(fault)
+    replicas.or_else(fault)
 }
 
 fn duration(top: &Section<'_>, demand: &Demand) -> Duration {

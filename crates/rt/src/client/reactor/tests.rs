@@ -1,4 +1,7 @@
 use super::super::call::{CallError, CallFuture};
+use super::super::config::ChannelConfig;
+use super::super::event::NewCall;
+use super::super::exchange::Order;
 use super::super::slot::{Filler, Slot};
 use super::*;
 use crate::net::Address;
@@ -28,14 +31,14 @@ fn reactor_of(addresses: Vec<Address>, retry: RetryConfig) -> Reactor {
 
 fn order(reactor: &Reactor, deadline: Option<Instant>) -> CallFuture {
     let slot = Arc::new(Slot::default());
-    let (method, payload) = (MethodId(1), Vec::new());
+    let (method, payload) = (MethodId(1), bytes::Bytes::new());
     let call = NewCall { method, payload, deadline, priority: 128, tenant: 0 };
     reactor.desk.order(Order { call, filler: Filler::new(slot.clone()) });
     CallFuture::new(slot, reactor.desk.clone())
 }
 
 fn unfinished(reactor: &Reactor) -> usize {
-    reactor.channels.iter().map(Channel::unfinished).sum()
+    reactor.exchange.unfinished()
 }
 
 #[test]
@@ -47,7 +50,7 @@ fn calls_of_a_reactor_that_is_gone_are_told() {
     let desk = reactor.desk.clone();
     drop(reactor);
     let slot = Arc::new(Slot::default());
-    let (method, payload) = (MethodId(1), Vec::new());
+    let (method, payload) = (MethodId(1), bytes::Bytes::new());
     let call = NewCall { method, payload, deadline: None, priority: 128, tenant: 0 };
     desk.order(Order { call, filler: Filler::new(slot.clone()) });
     for call in [taken, waits, CallFuture::new(slot, desk)] {
@@ -66,7 +69,7 @@ fn a_dropped_future_leaves_nothing_behind() {
     drop((calls, before));
     reactor.turn(Instant::ZERO);
     assert_eq!(unfinished(&reactor), 0);
-    assert!(reactor.callers.which(|_| true).is_empty());
+    assert!(reactor.exchange.is_empty());
 }
 
 #[test]

@@ -42,7 +42,7 @@ fn queueing(gate: Box<dyn Gate>) -> Control {
 
 fn call(length: usize) -> NewCall {
     let (method, payload) = (MethodId(1), vec![7; length]);
-    NewCall { method, payload, deadline: None, priority: 128, tenant: 0 }
+    NewCall { method, payload: payload.into(), deadline: None, priority: 128, tenant: 0 }
 }
 
 impl Scripted {

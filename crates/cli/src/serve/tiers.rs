@@ -1,0 +1,115 @@
+//! Tiers of a scenario: the nodes of one in this process, and those that its requests call.
+
+use super::{config, rules, spinner};
+use crate::applications;
+use crate::args::{Nodes, ServeOptions};
+use crate::failure::Failure;
+use tailwater_control::Site;
+use tailwater_control::catalog::{Controller, Spec};
+use tailwater_experiment::label;
+use tailwater_load::application::Place;
+use tailwater_rt::client::ChannelConfig;
+use tailwater_rt::downstream::TierConfig;
+use tailwater_rt::{Address, Placement, Server, ServerConfig};
+use tailwater_workload::Scenario;
+use tailwater_workload::scenario::{Path, Tier};
+use tailwater_workload::ways::Ways;
+
+/// One server for each node of the tier that is called so, each on a free port and with one loop.
+pub(super) fn farm(
+    options: &ServeOptions,
+    scenario: &Scenario,
+    name: &str,
+) -> Result<Vec<Server>, Failure> {
+    let tier = named(scenario, name)?;
+    let application = applications::of_tier(scenario, tier).map_err(Failure::usage)?;
+    let listen: Address = "127.0.0.1:0".parse().map_err(Failure::usage)?;
+    let start = |node| {
+        let controller = controller_of(options, scenario, tier, node)?;
+        let slo = slo_of(options, scenario, tier);
+        let locks = rules(options, &tier.locks, !tier.paths.is_empty(), slo);
+        let place = Place { loops: 1, workers: 0, locks, spinner: spinner(options)? };
+        let router = application.router(&place).map_err(Failure::usage)?;
+        let config = ServerConfig {
+            listen: listen.clone(),
+            loops: 1,
+            placement: Placement::Inline,
+            slo,
+            locks,
+            tiers: called(options, scenario, &tier.paths)?,
+            ..config(options)
+        };
+        Server::start(config, controller.admission, router).map_err(Failure::usage)
+    };
+    (0..tier.nodes).map(start).collect()
+}
+
+/// The tiers that these paths call, where the options say that they are.
+pub(super) fn called(
+    options: &ServeOptions,
+    scenario: &Scenario,
+    paths: &[Path],
+) -> Result<Vec<TierConfig>, Failure> {
+    for Nodes { tier, .. } in &options.downstream {
+        named(scenario, tier)?;
+    }
+    let ways = Ways::new(paths);
+    let called = scenario.tiers.iter().enumerate().filter(|(index, _)| ways.calls(*index));
+    called.map(|(_, tier)| reached(options, scenario, tier)).collect()
+}
+
+fn reached(
+    options: &ServeOptions,
+    scenario: &Scenario,
+    tier: &Tier,
+) -> Result<TierConfig, Failure> {
+    let (name, nodes) = (&tier.name, tier.nodes as usize);
+    let Some(said) = options.downstream.iter().find(|said| said.tier == *name) else {
+        return Err(Failure::usage(format!(
+            "requests call tier {name}; say where it is: --downstream {name}=ADDRESS for each of its \
+             {nodes} nodes, with commas"
+        )));
+    };
+    let found = said.addresses.len();
+    if found != nodes {
+        return Err(Failure::usage(format!(
+            "--downstream {name} has {found} addresses, and the tier {nodes} nodes; one each is needed"
+        )));
+    }
+    let controller = controller_of(options, scenario, tier, 0)?;
+    let connections = tier.connections as usize;
+    let channels = said
+        .addresses
+        .iter()
+        .flat_map(|address| std::iter::repeat_n(ChannelConfig::new(address.clone()), connections));
+    Ok(TierConfig::new(name, channels.collect()).controller(&controller))
+}
+
+fn named<'a>(scenario: &'a Scenario, name: &str) -> Result<&'a Tier, Failure> {
+    scenario.tiers.iter().find(|tier| tier.name == name).ok_or_else(|| {
+        let names: Vec<_> = scenario.tiers.iter().map(|tier| &*tier.name).collect();
+        let names = if names.is_empty() { "none".into() } else { names.join(", ") };
+        Failure::usage(format!("the scenario has no tier {name}; its tiers: {names}"))
+    })
+}
+
+/// Its own, or the front's, for what the tier aims at.
+fn controller_of(
+    options: &ServeOptions,
+    scenario: &Scenario,
+    tier: &Tier,
+    node: u32,
+) -> Result<Controller, Failure> {
+    let spec = tier.controller.as_ref().map_or_else(|| options.controller.spec(), label::spec);
+    // The front has the first seed.
+    let site = Site::one_loop(slo_of(options, scenario, tier), 2 + u64::from(node));
+    build(&spec, &site)
+}
+
+fn build(spec: &Spec, site: &Site) -> Result<Controller, Failure> {
+    spec.build(site).map_err(Failure::usage)
+}
+
+fn slo_of(options: &ServeOptions, scenario: &Scenario, tier: &Tier) -> std::time::Duration {
+    tier.slo.unwrap_or_else(|| scenario.target(options.controller.slo))
+}

@@ -1,0 +1,241 @@
+//! The channels to one server, or to all replicas of it, and what becomes of each call: where it goes, and when it ends.
+//!
+//! One turn: gather what has happened, decide what becomes of each call, then send. It has no thread and reads
+//! no clock: the reactor of a [`Client`](super::Client) drives one, a server's loop one for each shard.
+
+use super::call::{Answer, CallError};
+use super::callers::{Callers, Fill, Place};
+use super::channel::Channel;
+use super::config::ChannelConfig;
+use super::event::{End, Event, NewCall};
+use super::routes::{Failed, Routes};
+use crate::net::DialError;
+use crate::poll::{Poller, Readiness};
+use tailwater_control::retry::Failure;
+use tailwater_control::{Client as Control, Replicas};
+use tailwater_core::Instant;
+
+/// A channel to be: the controller's half for it, and what its jitter is drawn from.
+pub(crate) struct Replica {
+    pub(crate) config: ChannelConfig,
+    pub(crate) half: Control,
+    pub(crate) seed: u64,
+}
+
+/// A call that was made, and the duty to end it.
+pub(crate) struct Order<F> {
+    pub(crate) call: NewCall,
+    pub(crate) filler: F,
+}
+
+/// See the module's words.
+pub(crate) struct Exchange<F> {
+    /// The poller's key of the first channel; the others follow.
+    first_key: u64,
+    /// One for each replica.
+    channels: Vec<Channel>,
+    routes: Routes,
+    callers: Callers<F>,
+    /// Tries that failed in this turn: at most one for each call.
+    failed: Vec<Failed>,
+}
+
+impl<F: Fill> Exchange<F> {
+    pub(crate) fn new(servers: Vec<Replica>, replicas: Replicas, first_key: u64) -> Self {
+        let has_replicas = servers.len() > 1;
+        let channel = |(key, Replica { config, half, seed })| {
+            Channel::seeded(&config, key, half, seed, has_replicas)
+        };
+        Self {
+            first_key,
+            channels: (first_key..).zip(servers).map(channel).collect(),
+            routes: Routes::new(replicas),
+            callers: Callers::default(),
+            failed: Vec::new(),
+        }
+    }
+
+    /// Takes `orders` on, decides, and sends.
+    pub(crate) fn turn(
+        &mut self,
+        time: Instant,
+        poller: &Poller,
+        orders: impl Iterator<Item = Order<F>>,
+    ) {
+        self.gather();
+        self.decide(time, orders);
+        for channel in &mut self.channels {
+            channel.drive(time, poller);
+        }
+    }
+
+    /// The caller wants no answer any more.
+    pub(crate) fn give_up(&mut self, time: Instant, token: u64) {
+        let place = self.callers.forget(token);
+        self.cancel(time, place);
+    }
+
+    /// See [`Channel::on_ready`].
+    pub(crate) fn on_ready(
+        &mut self,
+        time: Instant,
+        poller: &Poller,
+        readiness: Readiness,
+        scratch: &mut [u8],
+    ) -> bool {
+        let replica = usize::try_from(readiness.key - self.first_key).unwrap_or(usize::MAX);
+        let channel = self.channels.get_mut(replica);
+        channel.is_some_and(|channel| channel.on_ready(time, poller, readiness, scratch))
+    }
+
+    /// Whether what was done at the end of the turn calls for another.
+    pub(crate) fn has_news(&self, time: Instant) -> bool {
+        self.routes.has_news(time, &self.channels)
+    }
+
+    /// When a turn is due at the latest, if nothing happens before.
+    pub(crate) fn next_deadline(&self, time: Instant) -> Option<Instant> {
+        let channels = self.channels.iter().map(|channel| channel.next_deadline(time));
+        channels.chain([self.callers.next_deadline()]).flatten().min()
+    }
+
+    /// Why a server is not reached.
+    pub(crate) fn trouble(&self) -> Option<&DialError> {
+        self.channels.iter().find_map(Channel::failure)
+    }
+
+    /// Tells callers what has become of their calls.
+    fn gather(&mut self) {
+        for replica in 0..self.channels.len() {
+            while let Some(event) = self.channels[replica].poll_event() {
+                self.on_event(replica, event);
+            }
+        }
+    }
+
+    /// Ends the calls whose deadlines have passed. True if there was one.
+    fn time_out(&mut self, time: Instant) -> bool {
+        let mut ended = false;
+        while let Some((token, place)) = self.callers.next_timed_out(time) {
+            let waits = self.channels[place.replica].is_waiting(place.id);
+            self.cancel(time, Some(place));
+            let error = if waits { CallError::Expired } else { CallError::TimedOut };
+            self.callers.fill(token, Err(error));
+            ended = true;
+        }
+        ended
+    }
+
+    fn on_event(&mut self, replica: usize, event: Event) {
+        let Event { token, call, end, .. } = event;
+        if let End::Response { reply, .. }
+        | End::Fault { reply, .. }
+        | End::Rejected { reply, .. } = &end
+        {
+            self.routes.on_reply(replica, reply);
+        }
+        self.failed.extend(Failed::of(token, call, &end));
+        match end {
+            End::Response { status, payload, reply } => {
+                let answer = Answer { status, payload, sojourn: reply.sojourn };
+                self.callers.fill(token, Ok(answer));
+            }
+            End::Fault { fault, .. } => {
+                self.callers.fill(token, Err(CallError::Runtime(fault)));
+            }
+            // It fits no replica any better.
+            End::TooLong { most } => self.callers.fill(token, Err(CallError::TooLong { most })),
+            // Such a try has failed; see above.
+            End::Rejected { .. } | End::Unsent(_) | End::NotTaken | End::Lost => {}
+        }
+    }
+
+    fn cancel(&mut self, time: Instant, place: Option<Place>) {
+        if let Some(Place { replica, id }) = place {
+            self.channels[replica].cancel(time, id);
+        }
+    }
+
+    /// Gives every call a place, or its end. The health of the replicas is looked at first: a new call does
+    /// not go to one that has just been lost.
+    fn decide(&mut self, time: Instant, orders: impl Iterator<Item = Order<F>>) {
+        let mut has_changed = self.routes.look(time, &self.channels);
+        for failed in std::mem::take(&mut self.failed) {
+            self.retry(time, failed);
+        }
+        // Behind the ends that are known: an answer that has come is no late one, and a call that was not
+        // sent hears why.
+        if self.time_out(time) {
+            // A call that was not answered in time casts doubt on its replica, and its caller may be here
+            // with the next one already.
+            has_changed |= self.routes.look(time, &self.channels);
+        }
+        for Order { call, filler } in orders {
+            if let Some(token) = self.callers.add(call.deadline, filler) {
+                self.begin(time, token, call);
+            }
+        }
+        while let Some(token) = self.callers.next_impatient(time) {
+            self.leave(time, token);
+        }
+        if has_changed && self.channels.len() > 1 {
+            for token in self.callers.which(|caller| self.routes.should_leave(caller)) {
+                self.leave(time, token);
+            }
+        }
+    }
+
+    fn begin(&mut self, time: Instant, token: u64, call: NewCall) {
+        let (replica, tries) = self.routes.first(time, &self.channels);
+        if let Some(caller) = self.callers.get_mut(token) {
+            caller.tries = tries;
+        }
+        self.submit(time, token, replica, call);
+    }
+
+    fn retry(&mut self, time: Instant, failed: Failed) {
+        let Failed { token, call, failure, error, may_wait } = failed;
+        let Some(caller) = self.callers.get_mut(token) else { return };
+        let here = caller.place.replica;
+        match self.routes.next(time, caller, failure, &self.channels) {
+            Some(replica) => self.submit(time, token, replica, call),
+            None if may_wait && self.channels.len() > 1 => self.submit(time, token, here, call),
+            None => self.callers.fill(token, Err(error)),
+        }
+    }
+
+    /// A call that waits goes to another replica, if it can.
+    fn leave(&mut self, time: Instant, token: u64) {
+        let Some(caller) = self.callers.get_mut(token) else { return };
+        let Place { replica, id } = caller.place;
+        // One that was sent stays: it may be carried out.
+        if !self.channels[replica].is_waiting(id) {
+            return;
+        }
+        if let Some(next) = self.routes.next(time, caller, Failure::Unsent, &self.channels)
+            && let Some(call) = self.channels[replica].recall(id)
+        {
+            self.submit(time, token, next, call);
+        }
+    }
+
+    /// Hands a call to a channel, where it may wait for credit.
+    fn submit(&mut self, time: Instant, token: u64, replica: usize, call: NewCall) {
+        let Some(tries) = self.callers.get_mut(token).map(|caller| caller.tries) else { return };
+        let id = self.channels[replica].submit(time, token, call);
+        let patience = self.routes.patience(time, tries);
+        self.callers.place(token, Place { replica, id }, patience);
+    }
+
+    /// Whether no caller waits.
+    #[cfg(test)]
+    pub(super) fn is_empty(&self) -> bool {
+        self.callers.which(|_| true).is_empty()
+    }
+
+    /// Calls that have not ended in the channels.
+    #[cfg(test)]
+    pub(super) fn unfinished(&self) -> usize {
+        self.channels.iter().map(Channel::unfinished).sum()
+    }
+}

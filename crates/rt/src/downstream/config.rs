@@ -1,0 +1,191 @@
+//! Which servers a tier has.
+
+use super::fan::Room;
+use crate::client::ChannelConfig;
+use std::fmt;
+use std::sync::Arc;
+use tailwater_control::catalog::{Controller, default_client};
+use tailwater_control::retry::REPLICAS_MAX;
+use tailwater_control::{Client as Control, RetryConfig};
+
+/// Most shards of a tier.
+const SHARDS_MAX: usize = 256;
+
+/// Servers that handlers may call: shards, each of which is one server or several replicas of one. Each loop
+/// connects to all of them.
+#[derive(Clone)]
+pub struct TierConfig {
+    name: String,
+    shards: Vec<Vec<ChannelConfig>>,
+    half: Arc<dyn Fn(u64) -> Control + Send + Sync>,
+    retry: RetryConfig,
+    calls_max: usize,
+    bytes_max: usize,
+}
+
+impl TierConfig {
+    /// A tier with one server for each shard, which runs the default controller.
+    #[must_use]
+    pub fn new(name: impl Into<String>, servers: Vec<ChannelConfig>) -> Self {
+        Self::replicated(name, servers.into_iter().map(|server| vec![server]).collect())
+    }
+
+    /// A tier of several replicas for each shard. A call that one refuses, or that finds no credit there, is
+    /// tried at another of the same shard ([`tailwater_control::retry`]).
+    #[must_use]
+    pub fn replicated(name: impl Into<String>, shards: Vec<Vec<ChannelConfig>>) -> Self {
+        Self {
+            name: name.into(),
+            shards,
+            half: Arc::new(|_| default_client()),
+            retry: RetryConfig::default(),
+            calls_max: 1 << 16,
+            bytes_max: 64 << 20,
+        }
+    }
+
+    /// The same with servers that run this controller.
+    #[must_use]
+    pub fn controller(mut self, controller: &Controller) -> Self {
+        let controller = controller.clone();
+        self.half = Arc::new(move |number| controller.client(number));
+        self
+    }
+
+    /// The same with another rule for trying again at another replica.
+    #[must_use]
+    pub const fn retry(mut self, retry: RetryConfig) -> Self {
+        self.retry = retry;
+        self
+    }
+
+    /// The same with another bound on the calls of a loop's handlers to this tier that have not ended; further
+    /// ones end at once as [`CallError::QueueFull`](crate::client::CallError::QueueFull). Default 65,536.
+    #[must_use]
+    pub const fn calls_max(mut self, calls: usize) -> Self {
+        self.calls_max = calls;
+        self
+    }
+
+    /// The same with another bound on the bytes of those calls' arguments; what several share counts for each.
+    /// Further calls end as above, but for one that comes alone. Default 64 MiB.
+    #[must_use]
+    pub const fn bytes_max(mut self, bytes: usize) -> Self {
+        self.bytes_max = bytes;
+        self
+    }
+
+    /// What handlers call it.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(super) fn shards(&self) -> &[Vec<ChannelConfig>] {
+        &self.shards
+    }
+
+    pub(super) fn half(&self, number: u64) -> Control {
+        (self.half)(number)
+    }
+
+    pub(super) const fn room(&self) -> Room {
+        Room::new(self.calls_max, self.bytes_max)
+    }
+
+    pub(super) const fn retries(&self) -> RetryConfig {
+        self.retry
+    }
+
+    /// Whether it can work.
+    ///
+    /// # Errors
+    /// A sentence that names the tier, what was found and what is needed.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        let (name, shards) = (&self.name, self.shards.len());
+        if name.is_empty() {
+            return Err("a tier has no name; handlers ask for it by one".into());
+        }
+        if !(1..=SHARDS_MAX).contains(&shards) {
+            return Err(format!("tier {name} has {shards} shards; 1 to {SHARDS_MAX} are needed"));
+        }
+        for (field, found) in [("calls_max", self.calls_max), ("bytes_max", self.bytes_max)] {
+            if found == 0 {
+                return Err(format!("tier {name}: {field} is 0: no call could be made; raise it"));
+            }
+        }
+        for (index, replicas) in self.shards.iter().enumerate() {
+            let count = replicas.len();
+            if !(1..=REPLICAS_MAX).contains(&count) {
+                return Err(format!(
+                    "shard {index} of tier {name} has {count} servers; 1 to {REPLICAS_MAX} are needed"
+                ));
+            }
+            for server in replicas {
+                server.check().map_err(|why| format!("shard {index} of tier {name}: {why}"))?;
+                // A client's thread may spin while it connects; a loop serves requests meanwhile.
+                if server.backoff_min.is_zero() {
+                    return Err(format!(
+                        "shard {index} of tier {name}: backoff_min is 0: the loop would do nothing but connect; \
+                         set it above zero"
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for TierConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { name, shards, half: _, retry, calls_max, bytes_max } = self;
+        let mut it = f.debug_struct("TierConfig");
+        it.field("name", name).field("shards", shards).field("retry", retry);
+        it.field("calls_max", calls_max).field("bytes_max", bytes_max).finish_non_exhaustive()
+    }
+}
+
+/// Two that name the same servers are equal if they share their controller.
+impl PartialEq for TierConfig {
+    fn eq(&self, other: &Self) -> bool {
+        let Self { name, shards, half, retry, calls_max, bytes_max } = self;
+        *name == other.name
+            && *shards == other.shards
+            && Arc::ptr_eq(half, &other.half)
+            && *retry == other.retry
+            && (*calls_max, *bytes_max) == (other.calls_max, other.bytes_max)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::net::Address;
+
+    #[test]
+    fn what_cannot_work_is_named() {
+        let server = || ChannelConfig::new(Address::Tcp(([127, 0, 0, 1], 1).into()));
+        let sound = TierConfig::new("leaf", vec![server()]);
+        assert_eq!(sound.check(), Ok(()));
+        let mut silent = server();
+        silent.outstanding_max = 0;
+        let wrong = [
+            (TierConfig::new("", vec![server()]), "a tier has no name"),
+            (TierConfig::new("leaf", Vec::new()), "tier leaf has 0 shards"),
+            (
+                TierConfig::replicated("leaf", vec![Vec::new()]),
+                "shard 0 of tier leaf has 0 servers",
+            ),
+            (
+                TierConfig::new("leaf", vec![server(), silent]),
+                "shard 1 of tier leaf: outstanding_max",
+            ),
+            (sound.clone().calls_max(0), "tier leaf: calls_max is 0"),
+            (sound.bytes_max(0), "tier leaf: bytes_max is 0"),
+        ];
+        for (tier, begins) in wrong {
+            let error = tier.check().expect_err(begins);
+            assert!(error.starts_with(begins), "{error}");
+        }
+    }
+}

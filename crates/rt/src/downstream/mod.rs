@@ -1,0 +1,84 @@
+//! Calls from handlers to the servers of the next tier, without another thread.
+//!
+//! [`TierConfig`] names the servers. Each loop has connections of its own to all of them, which wait in the
+//! loop's own poller. A handler asks [`tier`] for its loop's, makes a [`Fan`] of calls and awaits it. The calls
+//! leave at the end of the loop's turn; the answers wake the handler once, when it has what it needs.
+//!
+//! `desk` is where handlers leave their calls, and where a loop finds them; `fan` is what a handler awaits;
+//! `stage` is the loop's part, with one exchange for each shard.
+
+mod config;
+mod desk;
+mod fan;
+mod stage;
+
+pub use config::TierConfig;
+pub(crate) use desk::Desk;
+pub use fan::{CALLS_MAX, Fan};
+pub(crate) use stage::{Downstream, is_downstream};
+
+use crate::service::Request;
+use crate::time::now;
+use fan::Room;
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::time::Duration;
+
+/// What a call may take whose request has no deadline.
+const DEADLINE: Duration = Duration::from_secs(10);
+
+thread_local! {
+    static DESK: RefCell<Option<Rc<Desk>>> = const { RefCell::new(None) };
+}
+
+/// Makes a fresh desk the thread's own; called once by a loop.
+fn install_desk(desk: Rc<Desk>) {
+    DESK.with(|slot| *slot.borrow_mut() = Some(desk));
+}
+
+/// The tier of this name ([`ServerConfig::tiers`](crate::ServerConfig::tiers)), with the connections of the
+/// loop that runs the handler. `None` without such a tier, and outside a handler.
+#[must_use]
+pub fn tier(name: &str) -> Option<Tier> {
+    // A thread that ends has none any more.
+    DESK.try_with(|desk| Tier::find(desk.borrow().as_ref()?, name)).ok().flatten()
+}
+
+/// Servers that a handler may call. Belongs to the loop of the handler that asked for it.
+#[derive(Clone)]
+pub struct Tier {
+    desk: Rc<Desk>,
+    /// The first of its shards among those of all tiers.
+    first: usize,
+    shards: usize,
+    room: Rc<Room>,
+}
+
+impl Tier {
+    fn find(desk: &Rc<Desk>, name: &str) -> Option<Self> {
+        let tier = desk.tier(name)?;
+        let (first, shards, room) = (tier.first, tier.shards, tier.room.clone());
+        Some(Self { desk: desk.clone(), first, shards, room })
+    }
+
+    /// How many shards it has.
+    #[must_use]
+    pub const fn shards(&self) -> usize {
+        self.shards
+    }
+
+    /// Why a server is not reached: of the first shard without a connection, what ended the last attempt or the
+    /// connection before it. `None` while all stand, and before anything has failed. For people: calls wait and
+    /// attempts go on meanwhile.
+    #[must_use]
+    pub fn trouble(&self) -> Option<String> {
+        self.desk.trouble(self.first..self.first + self.shards)
+    }
+
+    /// Calls to be made on behalf of a request, whose deadline, priority and tenant they have. Without a
+    /// deadline they have 10 s from now.
+    pub fn fan(&self, request: &Request) -> Fan {
+        let deadline = request.deadline.unwrap_or_else(|| now() + DEADLINE);
+        Fan::new(self.clone(), deadline, request.priority, request.tenant)
+    }
+}

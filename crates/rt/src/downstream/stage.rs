@@ -1,0 +1,196 @@
+//! A loop's part: sends what its handlers ask, and brings them the answers.
+
+use super::TierConfig;
+use super::desk::Desk;
+use super::fan::Part;
+use super::install_desk;
+use crate::client::{ChannelConfig, Exchange, Order, Replica, drawn_number};
+use crate::net::DialError;
+use crate::poll::{Poller, Readiness};
+use std::rc::Rc;
+use tailwater_control::Replicas;
+use tailwater_core::Instant;
+
+/// The poller's key of the first channel. Connections are numbered below: a loop has at most 2^24 of them.
+const FIRST_KEY: u64 = 1 << 31;
+
+/// Most reads of a channel when it has its go: a mebibyte.
+const READS: usize = 16;
+
+/// Whether the poller means a channel to another tier. The loop's own sources have been looked at before.
+pub(crate) const fn is_downstream(key: u64) -> bool {
+    key & FIRST_KEY != 0
+}
+
+/// One exchange for each shard of each tier, and when each must have its turn.
+pub(crate) struct Downstream {
+    desk: Rc<Desk>,
+    shards: Vec<Shard>,
+    /// The first poller key of each shard, in order; then the first that none has.
+    keys: Vec<u64>,
+    /// The earliest time of a turn of any shard.
+    due: Option<Instant>,
+}
+
+struct Shard {
+    exchange: Exchange<Part>,
+    /// Why a server is not reached, as the desk was told last.
+    trouble: Option<DialError>,
+    /// For its next turn: calls to be made, and the tokens of those that nobody awaits.
+    orders: Vec<Order<Part>>,
+    given_up: Vec<u64>,
+    /// Something has happened since its last turn.
+    is_touched: bool,
+    due: Option<Instant>,
+}
+
+impl Downstream {
+    /// Makes the tiers those of the thread's handlers.
+    pub(crate) fn install(tiers: &[TierConfig]) -> Self {
+        let desk = Rc::new(Desk::new(tiers));
+        install_desk(desk.clone());
+        let (mut shards, mut keys) = (Vec::new(), vec![FIRST_KEY]);
+        // Each loop of each process is a client of its own: with the same number all would be at home at the
+        // same replicas, and come back in step.
+        let drawn = drawn_number();
+        for tier in tiers {
+            for servers in tier.shards() {
+                let key = keys[shards.len()];
+                let number = drawn.wrapping_add(shards.len() as u64);
+                shards.push(Shard::new(tier, servers, key, number));
+                keys.push(key + servers.len() as u64);
+            }
+        }
+        // The first turn begins to connect.
+        let due = (!shards.is_empty()).then_some(Instant::ZERO);
+        Self { desk, shards, keys, due }
+    }
+
+    /// How many sockets the poller may tell of.
+    pub(crate) fn sockets(&self) -> usize {
+        self.keys.last().map_or(0, |end| (end - FIRST_KEY) as usize)
+    }
+
+    pub(crate) fn on_ready(
+        &mut self,
+        time: Instant,
+        poller: &Poller,
+        readiness: Readiness,
+        scratch: &mut [u8],
+    ) {
+        let index = self.keys.partition_point(|&first| first <= readiness.key);
+        let Some(shard) = index.checked_sub(1).and_then(|index| self.shards.get_mut(index)) else {
+            return;
+        };
+        // The answers to a turn's requests come by few sockets, each request by one of many.
+        for _ in 0..READS {
+            if !shard.exchange.on_ready(time, poller, readiness, scratch) {
+                break;
+            }
+        }
+        shard.is_touched = true;
+        self.due = Some(Instant::ZERO);
+    }
+
+    /// Ends calls, wakes the handlers that have what they need, and sends. True if there was something to do.
+    pub(crate) fn turn(&mut self, time: Instant, poller: &Poller) -> bool {
+        self.take();
+        if self.due.is_none_or(|due| due > time) {
+            return false;
+        }
+        for (index, shard) in self.shards.iter_mut().enumerate() {
+            shard.turn(time, poller);
+            if let Some(trouble) = shard.news_of_trouble() {
+                self.desk.set_trouble(index, trouble);
+            }
+        }
+        self.due = self.shards.iter().filter_map(|shard| shard.due).min();
+        self.desk.wake();
+        true
+    }
+
+    /// Sends what handlers have asked in this turn. True if there was something.
+    pub(crate) fn send(&mut self, time: Instant, poller: &Poller) -> bool {
+        !self.desk.is_empty() && self.turn(time, poller)
+    }
+
+    /// Handlers have left something since the last turn.
+    pub(crate) fn has_work(&self) -> bool {
+        !self.desk.is_empty()
+    }
+
+    pub(crate) const fn next_due(&self) -> Option<Instant> {
+        self.due
+    }
+
+    /// Takes what handlers have left.
+    fn take(&mut self) {
+        if self.desk.is_empty() {
+            return;
+        }
+        for (shard, token) in self.desk.take_given_up() {
+            self.touch(shard).given_up.push(token);
+        }
+        for (shard, order) in self.desk.take_orders() {
+            self.touch(shard).orders.push(order);
+        }
+        self.due = Some(Instant::ZERO);
+    }
+
+    fn touch(&mut self, shard: usize) -> &mut Shard {
+        let shard = &mut self.shards[shard];
+        shard.is_touched = true;
+        shard
+    }
+}
+
+/// Calls that were left and not taken would keep the desk, and it them; so may wakers.
+impl Drop for Downstream {
+    fn drop(&mut self) {
+        drop(self.desk.take_orders());
+        self.desk.wake();
+    }
+}
+
+impl Shard {
+    /// `number` decides which replica is its own, and its jitter.
+    fn new(tier: &TierConfig, servers: &[ChannelConfig], first_key: u64, number: u64) -> Self {
+        let replica = |(index, config): (u64, &ChannelConfig)| {
+            let seed = number.wrapping_add(index << 32);
+            Replica { half: tier.half(seed), config: config.clone(), seed }
+        };
+        let replicas = (0..).zip(servers).map(replica).collect();
+        let choice = Replicas::new(tier.retries(), servers.len(), number);
+        Self {
+            exchange: Exchange::new(replicas, choice, first_key),
+            trouble: None,
+            orders: Vec::new(),
+            given_up: Vec::new(),
+            is_touched: true,
+            due: None,
+        }
+    }
+
+    /// Why a server is not reached from now on, if that has changed; inner `None`: all are.
+    fn news_of_trouble(&mut self) -> Option<Option<String>> {
+        let trouble = self.exchange.trouble();
+        if trouble == self.trouble.as_ref() {
+            return None;
+        }
+        self.trouble = trouble.cloned();
+        Some(self.trouble.as_ref().map(ToString::to_string))
+    }
+
+    fn turn(&mut self, time: Instant, poller: &Poller) {
+        if !self.is_touched && self.due.is_none_or(|due| due > time) {
+            return;
+        }
+        for token in self.given_up.drain(..) {
+            self.exchange.give_up(time, token);
+        }
+        self.exchange.turn(time, poller, self.orders.drain(..));
+        // What was done at the end may call for a decision.
+        self.is_touched = self.exchange.has_news(time);
+        self.due = if self.is_touched { Some(time) } else { self.exchange.next_deadline(time) };
+    }
+}

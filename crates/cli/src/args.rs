@@ -325,7 +325,7 @@ pub(crate) struct Nodes {
 fn nodes(text: &str) -> Result<Nodes, String> {
     let needed = || format!("'{text}' found, NAME=ADDRESS,ADDRESS is needed");
     let (tier, addresses) = text.split_once('=').ok_or_else(needed)?;
-    let addresses = addresses.split(',').map(|it| it.parse().map_err(|error| format!("{error}")));
+    let addresses = addresses.split(',').map(str::parse);
     Ok(Nodes { tier: tier.to_owned(), addresses: addresses.collect::<Result<_, _>>()? })
 }
 

@@ -142,20 +142,13 @@ fn refuse_without_steps(section: &Section<'_>) {
 
 /// `kind` is an index into [`KINDS`].
 fn amount(item: &Item<'_>, kind: usize) -> Option<Amount> {
-    let number = item.number()?;
-    Some(match kind {
-        0 => Amount::OfCapacity(Ratio(number)),
-        _ => Amount::PerSecond(Rate(number)),
-    })
+    item.number().map(|number| amount_of(number, kind))
 }
 
-/// Of a ramp: in the unit of its beginning, whose limit is below the declared one.
-fn end(item: &Item<'_>, kind: usize) -> Option<Amount> {
-    match amount(item, kind)? {
-        Amount::OfCapacity(ratio) if ratio.0 > limits::OF_CAPACITY_MAX => {
-            item.wrong(format_args!("a number from 0 to {}", limits::OF_CAPACITY_MAX))
-        }
-        amount => Some(amount),
+fn amount_of(number: f64, kind: usize) -> Amount {
+    match kind {
+        0 => Amount::OfCapacity(Ratio(number)),
+        _ => Amount::PerSecond(Rate(number)),
     }
 }
 
@@ -174,7 +167,10 @@ fn step(item: &Item<'_>, bin: Duration) -> Option<CycleStep> {
     let (kind, asked) = section.only_one(&KINDS[..2])?;
     let begin = amount(&asked, kind)?;
     let end = match section.item("to") {
-        Some(item) => end(&item, kind)?,
+        Some(item) => {
+            let most = [limits::OF_CAPACITY_MAX, limits::PER_SECOND_MAX][kind];
+            amount_of(item.number_in(&(0.0..=most))?, kind)
+        }
         None => begin,
     };
     let length = section.needed("for", |item| {

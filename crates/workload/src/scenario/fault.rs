@@ -182,10 +182,11 @@ fn fault(section: &Section<'_>, stage: &Stage<'_>) -> Option<Fault> {
     }
     let kind = kind(section, name)?;
     let timed = known.contains(&"at");
+    let clients = chosen(section, stage);
     Some(Fault {
         at: if timed { at(section, stage.window)? } else { Duration::ZERO },
         length: if timed { needed_span(section, "for")? } else { Duration::ZERO },
-        clients: chosen(section, stage)?,
+        clients: clients?,
         nodes: struck(section, stage)?,
         way: section.choice("way", WAYS),
         kind,

@@ -84,9 +84,14 @@ impl<'a> Item<'a> {
 
     /// A number within the declared limits.
     pub(super) fn number(&self) -> Option<f64> {
-        let Kind::Number(range, _) = self.kind else {
-            return self.declared_otherwise("a number");
-        };
+        match self.kind {
+            Kind::Number(range, _) => self.number_in(range),
+            _ => self.declared_otherwise("a number"),
+        }
+    }
+
+    /// The same within narrower limits, which another key decides.
+    pub(super) fn number_in(&self, range: &RangeInclusive<f64>) -> Option<f64> {
         let value: Option<f64> = match self.value {
             DeValue::Integer(whole) if whole.radix() == 10 => whole.as_str().parse().ok(),
             DeValue::Float(float) => float.as_str().parse().ok(),

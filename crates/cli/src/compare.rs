@@ -13,7 +13,7 @@ use tailwater_stats::result::Experiment;
 const TOLERANCE: f64 = 5.0;
 
 pub(crate) fn compare(options: &CompareOptions) -> Result<(), Failure> {
-    let out = options.out.as_deref().map(Folder::prepare).transpose()?;
+    let out = options.out.as_deref().map(Folder::prepare_for_more).transpose()?;
     let (first, second) = (read(&options.first)?, read(&options.second)?);
     let found = agreement(&first, &second, TOLERANCE);
     if found.points.is_empty() {
@@ -53,12 +53,13 @@ fn near_enough(found: &Agreement, within: Option<f64>) -> Result<(), Failure> {
         return Ok(());
     };
     let beyond = found.points.iter().filter(|point| point.difference().abs() > within).count();
-    if beyond == 0 {
+    let (all, missing) = (found.points.len(), found.unmatched);
+    if beyond == 0 && missing == 0 {
         return Ok(());
     }
-    let all = found.points.len();
     Err(Failure::work(format!(
-        "{beyond} of {all} configurations differ by more than {within} points"
+        "{beyond} of {all} configurations differ by more than {within} points, and {missing} have no valid run in \
+         one of the results"
     )))
 }
 

@@ -62,9 +62,18 @@ impl Display for Failure {
 
 /// Prints to standard output; a reader that has gone away (`| head`) ends the program quietly.
 pub(crate) fn say(text: &str) -> Result<(), Failure> {
+    if !is_heard(text)? {
+        std::process::exit(0);
+    }
+    Ok(())
+}
+
+/// Prints a text; false where nothing reads standard output any more.
+pub(crate) fn is_heard(text: &str) -> Result<bool, Failure> {
     use std::io::Write as _;
     match writeln!(std::io::stdout(), "{text}") {
-        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => std::process::exit(0),
-        result => result.map_err(|error| Failure::work(format!("standard output: {error}"))),
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(false),
+        Err(error) => Err(Failure::work(format!("standard output: {error}"))),
     }
 }

@@ -106,7 +106,7 @@ impl ServiceJob {
                 "--mean is {}; at most {} is needed with --distribution {distribution}, or too much of the work \
                  would lie in requests that none may be",
                 format_duration(mean),
-                format_duration(Duration::from_micros(most.as_micros() as u64))
+                format_duration(most)
             )));
         }
         Ok(Service { distribution, mean })

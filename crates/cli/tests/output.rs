@@ -83,6 +83,21 @@ fn a_folder_that_cannot_be_written_is_refused_before_anything_runs() {
     }
 }
 
+/// As with `tailwater run … | head`: what nothing reads is written all the same.
+#[test]
+fn files_are_written_where_nothing_reads_what_is_printed() {
+    let folder = Folder::new("unread");
+    let file = folder.write("small.toml", SMALL);
+    let out = folder.0.join("out");
+    let mut command = tailwater(&["run", "--on", "sim", "--json", "--out"], &[&out, &file]);
+    let mut child = command.stdout(std::process::Stdio::piped()).spawn().expect("it starts");
+    drop(child.stdout.take());
+    assert_eq!(child.wait().expect("it ends").code(), Some(0));
+    let result = std::fs::read(out.join("result.json")).expect("it was written");
+    assert!(serde_json::from_slice::<Value>(&result).is_ok());
+    assert!(!pictures(&out).is_empty() && out.join("index.html").exists());
+}
+
 #[test]
 fn pictures_of_an_earlier_result_end_and_foreign_ones_are_refused() {
     let folder = Folder::new("stale");
@@ -160,6 +175,9 @@ fn two_folders_are_compared_on_a_page_and_differences_can_fail() {
     assert!(text(&alike.stdout).contains("in 4 of 4 configurations"), "{}", text(&alike.stdout));
     let drawn = std::fs::read_to_string(page.join("index.html")).expect("it was written");
     assert!(drawn.contains("none (default, second)") && drawn.contains("<svg"), "{drawn}");
+    let over = tailwater(&["compare", "--out"], &[&one, &one, &two]).output().expect("it starts");
+    assert_eq!(over.status.code(), Some(2), "it would take the place of the run's page");
+    assert!(text(&over.stderr).contains("holds the result of a run"), "{}", text(&over.stderr));
     let differ = tailwater(&["compare", "--within", "0"], &[&one, &two]).output();
     let differ = differ.expect("it starts");
     assert_eq!(differ.status.code(), Some(1), "{}", text(&differ.stdout));

@@ -214,7 +214,8 @@ fn fates_add_up(run: &Value) {
 
 fn parsed(output: &Output) -> Value {
     let said = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(0), "{said}");
+    // On a busy machine no run over sockets may count; then there is no result, which is told all the same.
+    assert!(matches!(output.status.code(), Some(0 | 1)), "{said}");
     serde_json::from_slice(&output.stdout).expect("one JSON object and nothing else")
 }
 

@@ -54,7 +54,9 @@ impl Steps {
                 let (from, to) = (ratios[before][1], ratios[index][0]);
                 // The first step of all follows the warm-up at its own demand. There, at the seam of equal
                 // steps and where a ramp begins or ends, nothing changes at once.
-                if round + index > 0 && from != to {
+                // A ramp has no steady state to come back to.
+                let is_ramp = ratios[index][0] != ratios[index][1];
+                if round + index > 0 && from != to && !is_ramp {
                     let key = Key {
                         slo_ns: configuration.slo.as_nanos(),
                         clients: configuration.clients,

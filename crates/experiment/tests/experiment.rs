@@ -231,9 +231,10 @@ fn a_noisy_run_is_made_again_and_the_third_stands() {
     table.steal = vec![0.5, 0.0, 0.5, 0.5, 0.5];
     let found = experiment(&once, &mut table);
     assert_eq!(found.discarded.len(), 3);
-    assert!(found.runs[0].valid, "its second try was quiet");
-    let third = &found.runs[1];
-    assert!(!third.valid && third.invalid_because[0].contains("steal"), "{third:?}");
+    // The first was quiet at its second try; the next was not at its third, and the others at once.
+    let noisy: Vec<_> = found.runs.iter().filter(|run| !run.valid).collect();
+    assert_eq!(noisy.len(), 1, "{noisy:?}");
+    assert!(noisy[0].invalid_because[0].contains("steal"), "{noisy:?}");
 }
 
 /// A hand on Ctrl-C after so many runs.

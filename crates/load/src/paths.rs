@@ -138,8 +138,9 @@ impl Walker {
             _ => Some(Reason::Draining),
         };
         let outcomes = fan.await;
-        let wrong =
-            |answer: &Answer| answer.status != 0 || answer.payload[8..] != request.payload[8..];
+        let wrong = |answer: &Answer| {
+            answer.status != 0 || answer.payload.get(8..) != request.payload.get(8..)
+        };
         if outcomes.iter().flatten().any(wrong) {
             return Err(Reason::Limit);
         }

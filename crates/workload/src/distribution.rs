@@ -129,7 +129,13 @@ impl Distribution {
     /// [`limits::REQUEST_MAX`], and with this mean less than a thousandth of the work is lost to that.
     #[must_use]
     pub fn mean_max(&self) -> Duration {
-        limits::SERVICE_MAX.min(limits::REQUEST_MAX.div_f64(self.longest().max(1.0)))
+        let most = limits::SERVICE_MAX.min(limits::REQUEST_MAX.div_f64(self.longest().max(1.0)));
+        // What messages tell shall be what holds, and short.
+        if most < Duration::from_millis(1) {
+            most
+        } else {
+            Duration::from_micros(most.as_micros() as u64)
+        }
     }
 
     /// In means: requests that are longer hold less than a thousandth of the work, or are never drawn.

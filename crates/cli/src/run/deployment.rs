@@ -13,26 +13,37 @@ pub(super) struct Deployment {
     _tiers: Vec<ServerProcess>,
 }
 
+/// What the processes are told.
+pub(super) struct Flags {
+    /// All of them: what they do.
+    pub(super) what: Vec<String>,
+    /// The front: where it runs and how it waits.
+    pub(super) place: Vec<String>,
+    /// The tiers.
+    pub(super) of_nodes: Vec<String>,
+}
+
 impl Deployment {
-    /// Starts the tiers, the last of the file first: a tier calls only such as stand behind it. All do `what`
-    /// the flags say, the front in its `place`; nodes wait asleep, as cores are few.
+    /// Starts the tiers, the last of the file first: a tier calls only such as stand behind it. Nodes wait
+    /// asleep, as cores are few.
     pub(super) fn start(
         (scenario, said): (&Scenario, &Said),
-        (what, place): (&[String], &[String]),
+        Flags { what, place, of_nodes }: &Flags,
         interrupt: &Interrupt,
     ) -> Result<Self, Failure> {
         let (mut tiers, mut reached) = (Vec::new(), Vec::new());
         for tier in scenario.tiers.iter().rev() {
             let own = ["--tier", &tier.name, "--reception", "block"].map(str::to_owned);
-            let flags = [what, &own, &reached].concat();
+            let flags = [&what[..], of_nodes, &own, &reached].concat();
             let process = ServerProcess::start(&flags, said, interrupt)?;
             reached.extend([
                 "--downstream".into(),
                 format!("{}={}", tier.name, process.nodes.join(",")),
             ]);
-            tiers.push(process);
+            // What calls it ends before it.
+            tiers.insert(0, process);
         }
-        let flags = [what, place, &reached].concat();
+        let flags = [&what[..], place, &reached].concat();
         let front = ServerProcess::start(&flags, said, interrupt)?;
         Ok(Self { front, _tiers: tiers })
     }

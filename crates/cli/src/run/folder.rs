@@ -62,19 +62,37 @@ impl<'a> Folder<'a> {
         }
     }
 
+    /// The same for what is no result of a run, whose page would take the place of that.
+    ///
+    /// # Errors
+    /// As above, and where the result of a run lies.
+    pub(crate) fn prepare_for_more(path: &'a Path) -> Result<Self, Failure> {
+        if path.join("result.json").exists() {
+            return Err(Failure::usage(format!(
+                "{} holds the result of a run; give another folder by --out",
+                path.display()
+            )));
+        }
+        Self::prepare(path)
+    }
+
     pub(crate) const fn path(&self) -> &Path {
         self.path
     }
 
-    /// Removes the pictures of an earlier result.
-    pub(super) fn clear(&self) -> Result<(), Failure> {
+    /// Removes the pictures of an earlier result, but for those that were `written` anew.
+    pub(super) fn clear_but(&self, written: &[String]) -> Result<(), Failure> {
         let gone = |file: &PathBuf| match fs::remove_file(file) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
                 Err(Failure::work(format!("{}: {error}", file.display())))
             }
             _ => Ok(()),
         };
-        self.stale.iter().try_for_each(gone)
+        let is_new = |file: &&PathBuf| {
+            let name = file.file_name().and_then(|name| name.to_str());
+            name.is_some_and(|name| written.iter().any(|written| written == name))
+        };
+        self.stale.iter().filter(|file| !is_new(file)).try_for_each(gone)
     }
 
     /// Under another name first: a reader never sees half a file.

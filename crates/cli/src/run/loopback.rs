@@ -1,6 +1,6 @@
 //! The driver of real sockets: starts servers and load in processes of their own, and sleeps.
 
-use super::deployment::Deployment;
+use super::deployment::{Deployment, Flags};
 use super::flags;
 use super::interrupt::Interrupt;
 use super::machine::manifest;
@@ -40,12 +40,15 @@ impl<'a> Loopback<'a> {
         spec: &Spec,
         slo: Duration,
         rules: &[&str],
+        of_nodes: &[&str],
     ) -> Result<Deployment, Failure> {
         self.servers += 1;
         let mut what = flags::what(spec, slo, self.calibration);
         what.extend(rules.iter().map(|&rule| rule.to_owned()));
         let place = flags::place(self.scenario, self.servers);
-        Deployment::start((self.scenario, &self.said), (&what, &place), self.interrupt)
+        let of_nodes = of_nodes.iter().map(|&flag| flag.to_owned()).collect();
+        let flags = Flags { what, place, of_nodes };
+        Deployment::start((self.scenario, &self.said), &flags, self.interrupt)
     }
 
     fn job(&self, server: &Deployment, of: Of, kind: Kind) -> Job {
@@ -109,7 +112,7 @@ impl Driver for Loopback<'_> {
 
     fn closed_loop(&mut self, ask: &ClosedLoop) -> Result<Vec<(u32, f64)>, Failure> {
         let (spec, slo) = (Spec::named("none"), self.scenario.slo[0]);
-        let server = self.start_server(&spec, slo, &["--locks", "plain"])?;
+        let server = self.start_server(&spec, slo, &["--locks", "plain"], &["--uncontrolled"])?;
         let kind = Kind::Closed {
             in_flight: ask.in_flight.clone(),
             settle_ns: ask.settle.nanos(),
@@ -127,7 +130,7 @@ impl Driver for Loopback<'_> {
         let locks = controller.locks.map(|policy| policy.to_string());
         let mut rules: Vec<&str> = locks.iter().flat_map(|policy| ["--locks", policy]).collect();
         rules.extend((!ask.enforces_deadlines).then_some("--serve-late"));
-        let server = self.start_server(&ask.spec, configuration.slo, &rules)?;
+        let server = self.start_server(&ask.spec, configuration.slo, &rules, &[])?;
         let steps = ask.demand.steps.iter();
         let steps = steps.map(|step| (step.rate.0, step.end.0, step.length.nanos()));
         let kind = Kind::Open(OpenJob {

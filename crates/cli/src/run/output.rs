@@ -1,44 +1,47 @@
 //! What a person gets: a table, or JSON; and files, written whole or not at all.
 
 use super::folder::Folder;
-use crate::failure::{Failure, say};
+use crate::failure::{Failure, is_heard};
 use crate::terminal;
 use std::path::Path;
 use tailwater_report::{html, line_summary, plots, table, wrap};
 use tailwater_stats::result::Experiment;
 
-/// The table or the JSON first: what cannot be written afterwards has been seen by then.
+/// The table or the JSON first: what cannot be written afterwards has been seen by then. Files are written
+/// whether or not anything reads what is printed.
 pub(super) fn deliver(
     experiment: &Experiment,
     json: bool,
     out: Option<&Folder<'_>>,
 ) -> Result<(), Failure> {
     let text = serde_json::to_string_pretty(experiment).map_err(Failure::work)?;
-    if json {
-        say(&text)?;
-    } else {
-        let style = terminal::style();
-        say(table(experiment, style).trim_end())?;
-        say("")?;
-        let summary = line_summary(experiment);
-        say(&style.width.map_or(summary.clone(), |width| wrap(&summary, width.into())))?;
-    }
+    let told = is_heard(&if json { text.clone() } else { for_people(experiment) });
     if let Some(folder) = out {
         write_all(experiment, &text, folder)?;
-        if !json {
-            say(&format!("\nWritten: {}", folder.path().join("index.html").display()))?;
-        }
+    }
+    if let (true, false, Some(folder)) = (told?, json, out) {
+        is_heard(&format!("\nWritten: {}", folder.path().join("index.html").display()))?;
     }
     Ok(())
 }
 
+fn for_people(experiment: &Experiment) -> String {
+    let style = terminal::style();
+    let summary = line_summary(experiment);
+    let summary = style.width.map_or(summary.clone(), |width| wrap(&summary, width.into()));
+    format!("{}\n\n{summary}", table(experiment, style).trim_end())
+}
+
 fn write_all(experiment: &Experiment, json: &str, folder: &Folder<'_>) -> Result<(), Failure> {
-    folder.clear()?;
     folder.write("result.json", json)?;
+    let mut written = Vec::new();
     for plot in plots(experiment) {
-        folder.write(&format!("{}.svg", plot.name), &plot.svg)?;
+        let name = format!("{}.svg", plot.name);
+        folder.write(&name, &plot.svg)?;
+        written.push(name);
     }
-    folder.write("index.html", &html(experiment))
+    folder.write("index.html", &html(experiment))?;
+    folder.clear_but(&written)
 }
 
 /// A result: what `run --json` printed, or a folder of `run --out`.

@@ -37,6 +37,7 @@ pub(super) fn farm(
             slo,
             locks,
             tiers: called(options, scenario, &tier.paths)?,
+            enforce_deadlines: enforces_deadlines(options, scenario, tier),
             ..config(options)
         };
         Server::start(config, controller.admission, router).map_err(Failure::usage)
@@ -100,10 +101,17 @@ fn controller_of(
     tier: &Tier,
     node: u32,
 ) -> Result<Controller, Failure> {
-    let spec = tier.controller.as_ref().map_or_else(|| options.controller.spec(), label::spec);
+    let own = tier.controller.as_ref().filter(|_| !options.uncontrolled);
+    let spec = own.map_or_else(|| options.controller.spec(), label::spec);
     // The front has the first seed.
     let site = Site::one_loop(slo_of(options, scenario, tier), 2 + u64::from(node));
     build(&spec, &site)
+}
+
+/// As its own controller wants it, or as the front's does.
+fn enforces_deadlines(options: &ServeOptions, scenario: &Scenario, tier: &Tier) -> bool {
+    let own = tier.controller.as_ref();
+    own.map_or(!options.serve_late, |own| scenario.server.enforces_deadlines(own))
 }
 
 fn build(spec: &Spec, site: &Site) -> Result<Controller, Failure> {

@@ -3,7 +3,7 @@
 use crate::memory::abi::Context;
 use std::ffi::{c_char, c_void};
 use std::ops::Range;
-use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::{Mutex, MutexGuard, TryLockError};
 use std::time::Duration;
 use tailwater_profile::record::Module;
 
@@ -225,7 +225,8 @@ pub(crate) fn stop_walks() -> Option<MutexGuard<'static, ()>> {
 
 /// The program and its libraries as they are mapped now.
 pub(crate) fn modules() -> Vec<Module> {
-    let _walking = WALKING.lock().unwrap_or_else(PoisonError::into_inner);
+    // Not for ever: in a child of a fork that did not get it, what has it is another thread, which is not there.
+    let _walking = stop_walks();
     extern "C" fn each(to: *mut c_void, found: *const Found) {
         // SAFETY: both point at what lives during the walk, and the walk is the only user.
         let (to, found) = unsafe { (&mut *to.cast::<Vec<Module>>(), &*found) };

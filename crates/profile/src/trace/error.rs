@@ -99,7 +99,7 @@ impl fmt::Display for Trouble {
             ),
             Self::Version(found) => write!(
                 f,
-                "found version {found} of the format, needed {VERSION}: \
+                "found version {found} of the format, needed 1 to {VERSION}: \
                  use the tailwater that recorded it"
             ),
             Self::NoHeader => f.write_str("found no sound header block, needed one to begin with"),

@@ -22,8 +22,8 @@ pub use index::{Index, Run};
 pub use reader::{Ending, Reader};
 pub use writer::Writer;
 
-/// The only version of the format so far.
-pub const VERSION: u32 = 1;
+/// The version that is written. Version 1, which had no sites, is read as well.
+pub const VERSION: u32 = 2;
 /// A block is written when its payload has reached this size, in bytes.
 pub const BLOCK_BYTES: usize = 64 * 1024;
 /// No block's payload is longer, in bytes: what a reader must be ready to hold.

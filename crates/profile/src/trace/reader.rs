@@ -249,7 +249,7 @@ fn check_preamble<R: Read>(input: &mut Input<R>) -> Result<(), TraceError> {
         return Err(bad(Trouble::NotATrace));
     }
     let version = u32::from_le_bytes([bytes[8], bytes[9], bytes[10], bytes[11]]);
-    if version != VERSION {
+    if !(1..=VERSION).contains(&version) {
         return Err(bad(Trouble::Version(version)));
     }
     input.consume(PREAMBLE_LEN);

@@ -188,13 +188,3 @@ fn classes_are_counted_by_the_second_and_a_part_of_one_at_the_end_is_left_out() 
     assert!((class.share - 14.0 / 30.0).abs() < 1e-9, "{}", class.share);
     assert!((class.least_share - 0.5).abs() < 1e-9, "{}", class.least_share);
 }
-
-/// Requests that wait when the window begins are shed in it by another count than they were received by.
-#[test]
-fn more_sheds_than_the_server_received_in_the_window_are_no_ratio_above_one() {
-    let mut tally = Tally::new(spec());
-    (0..5).for_each(|_| tally.shed(at(1100), US, "delay"));
-    let mut run = Run::default();
-    tally.finish().fill(&mut run, Some(4));
-    assert_eq!(run.drop_ratio, 1.0);
-}

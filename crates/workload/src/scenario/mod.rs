@@ -100,7 +100,7 @@ pub struct Scenario {
     pub sim: Sim,
     /// What goes wrong, for clients, server and tiers. Only the simulator can play it.
     pub faults: Vec<Fault>,
-    /// Further nodes, which the server's paths call; those call further ones. Simulator only, as yet.
+    /// Further nodes, which the server's paths call; those call further ones.
     pub tiers: Vec<Tier>,
     /// The file's text, for processes that are to read the same.
     pub text: String,
@@ -273,7 +273,7 @@ impl Scenario {
             duration,
             repetitions: top.whole("repetitions").unwrap_or(5),
             tiers: tier::read(top, &callees, &server),
-            simulator_only: simulator_only(top, &in_server),
+            simulator_only: simulator_only(top, &in_server, &server),
             sim: Sim::read(&section_of(top, "sim"), server.loops),
             server,
             faults: fault::read(top, &stage(duration, &clients, replicas, &callees)),
@@ -297,10 +297,18 @@ fn stage<'a>(
     fault::Stage { window, clients, replicas, tiers }
 }
 
-fn simulator_only(top: &Section<'_>, in_server: &Section<'_>) -> Option<(Place, &'static str)> {
+fn simulator_only(
+    top: &Section<'_>,
+    in_server: &Section<'_>,
+    server: &Server,
+) -> Option<(Place, &'static str)> {
+    let calls = server.paths.iter().any(Path::calls_any);
+    let has_workers = matches!(server.placement, Placement::Workers(_));
+    let workers = in_server.item("placement").filter(|_| calls && has_workers);
+    let workers = workers.map(|item| (item.place(), "workers whose requests call tiers"));
     let replicas = in_server.item("replicas").map(|item| (item.place(), "replicas"));
     let fault = || top.item("fault").map(|item| (item.place(), "faults"));
-    replicas.or_else(fault)
+    workers.or(replicas).or_else(fault)
 }
 
 fn duration(top: &Section<'_>, demand: &Demand) -> Duration {

@@ -32,8 +32,7 @@ pub struct Server {
     /// Each mode of the service's distribution is called by a method of its own, so that controllers can
     /// tell them apart. Default false: all requests call one method.
     pub classes: bool,
-    /// What a request does in place of a service; empty where there is one. Those with calls run in the
-    /// simulator only, as yet.
+    /// What a request does in place of a service; empty where there is one.
     pub paths: Vec<Path>,
     /// What serves in place of a service or paths: a program, which the simulator does not know.
     pub application: Option<ApplicationUse>,

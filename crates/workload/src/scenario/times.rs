@@ -58,7 +58,7 @@ pub(super) fn of(section: &Section<'_>) -> Option<Service> {
              than {}, which none may take",
             item.name,
             format_duration(service.mean),
-            format_duration(Duration::from_micros(most.as_micros() as u64)),
+            format_duration(most),
             format_duration(limits::REQUEST_MAX)
         ));
     }

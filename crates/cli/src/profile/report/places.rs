@@ -10,7 +10,7 @@ pub(super) fn name_places(report: &mut Report, options: &ReportOptions) -> Vec<S
     let mut symbols = Symbols::new(&report.names);
     let by_line = options.by_line;
     for row in &mut report.functions {
-        for one in row.callers.iter_mut().filter(|_| by_line) {
+        for one in row.callers.iter_mut().filter(|_| by_line || options.callers) {
             one.line = line_in(one.at, &mut symbols);
         }
         for one in row.callees.iter_mut().filter(|_| by_line || options.callees) {

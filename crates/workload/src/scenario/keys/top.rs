@@ -104,7 +104,7 @@ pub static TOP: Table = table(
             Tables(&tier::TIER),
             Means("none"),
             "[{ name = \"leaf\", service = \"5us\" }]",
-            "Further nodes, which steps of paths call. Simulator only, as yet.",
+            "Further nodes, which steps of paths call. On sockets all nodes of a tier share a process.",
         ),
         key(
             "fault",

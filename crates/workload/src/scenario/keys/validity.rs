@@ -19,7 +19,7 @@ pub(super) static VALIDITY: Table = table(
     &[
         key(
             "offered_min",
-            Number(0.0..=1.0, "share of the load asked for"),
+            Number(0.0..=1.0, "share of the schedule's requests"),
             USUAL,
             "0.95",
             "Least that must have been sent.",

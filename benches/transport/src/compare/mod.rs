@@ -33,7 +33,7 @@ pub(crate) struct CompareArgs {
     /// Only this peer (raw, tailwater, tonic, tarpc) or case (1000x1, 50x16, spin, sleep); repeatable.
     #[arg(long, value_name = "NAME")]
     only: Vec<String>,
-    /// The tailwater binary; by default ../../target/release/tailwater from here.
+    /// The tailwater binary; by default that of the workspace that holds this one.
     #[arg(long, value_name = "PATH")]
     tailwater: Option<PathBuf>,
     /// Repetitions.
@@ -193,8 +193,12 @@ impl<'a> Compare<'a> {
     }
 }
 
-/// The release binary of the workspace that holds this one. Cargo says where this one is.
+/// The release binary of the workspace that holds this one: in the folder that `cargo xtask bench` names, else
+/// beside us. Cargo says where this one is.
 fn beside_us() -> PathBuf {
+    if let Some(target) = std::env::var_os("TAILWATER_TARGET") {
+        return PathBuf::from(target).join("release/tailwater");
+    }
     let here = std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| ".".into());
     PathBuf::from(here).join("../../target/release/tailwater")
 }

@@ -111,7 +111,7 @@ pub(super) mod tests {
                 case: case.to_owned(),
                 peer,
                 repetition,
-                discarded,
+                discarded: discarded.then(|| "noise".to_owned()),
                 outcome: Outcome {
                     answers: 1_000,
                     window_ns: 1_000_000_000,

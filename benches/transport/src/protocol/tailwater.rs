@@ -3,7 +3,7 @@
 
 use super::{Event, Protocol, wrong_payload};
 use crate::payload;
-use tailwater_core::{MethodId, Pause, RequestId, Stamp};
+use tailwater_core::{MethodId, RequestId, Stamp};
 use tailwater_wire::{
     Echo, Hello, Limits, ReplyHead, Request, ServerFrame, VERSION_MAX, VERSION_MIN,
     decode_from_server,
@@ -107,6 +107,7 @@ impl Tailwater {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tailwater_core::Pause;
     use tailwater_wire::{ClientFrame, Grant, Reject, Response, decode_from_client};
 
     fn head(call: u64) -> ReplyHead {

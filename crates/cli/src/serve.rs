@@ -12,16 +12,13 @@ use crate::scenarios::{self, Said};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::io::{ErrorKind, Write as _};
-use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::Duration;
+use tailwater_control::Site;
 use tailwater_control::asqm::Policy;
-use tailwater_control::{Admission, Site};
 use tailwater_load::application::Place;
 use tailwater_load::work::{self, Spinner};
-use tailwater_rt::{
-    Drained, LockRules, Placement, Reply, Request, Router, Server, ServerConfig, StartError,
-};
+use tailwater_rt::{Drained, LockRules, Placement, Reply, Request, Router, Server, ServerConfig};
 use tailwater_workload::Scenario;
 use tailwater_workload::scenario::Locks;
 
@@ -31,23 +28,10 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 pub(crate) fn serve(options: &ServeOptions) -> Result<(), Failure> {
     allow_many_descriptors();
     let end = ends(options.while_read)?;
-    let spec = options.controller.spec();
-    let controller = spec.build(&site(options)).map_err(Failure::usage)?;
-    let admission = controller.admission;
-    let one = |started: Result<Server, StartError>| Ok(vec![started.map_err(Failure::usage)?]);
-    let servers = match (scenario(options)?, options.service) {
-        (Some(scenario), _) => match &options.tier {
-            Some(tier) => tiers::farm(options, &scenario, tier),
-            None => one(front(options, &scenario, admission)?),
-        },
-        (None, Offered::All) => {
-            one(Server::start(config(options), admission, work::service(spinner(options)?)))
-        }
-        (None, Offered::Echo) => {
-            let echo = |request: Request| async { Reply::ok(request.payload) };
-            one(Server::start(config(options), admission, echo))
-        }
-    }?;
+    let servers = match (scenario(options)?, &options.tier) {
+        (Some(scenario), Some(tier)) => tiers::farm(options, &scenario, tier)?,
+        (scenario, _) => vec![front(options, scenario.as_ref())?],
+    };
     let addresses: Vec<_> = servers.iter().map(|server| server.address().to_string()).collect();
     let greeting = serde_json::json!({
         "listening": addresses[0], "nodes": addresses, "pid": std::process::id()
@@ -164,18 +148,26 @@ fn scenario(options: &ServeOptions) -> Result<Option<Scenario>, Failure> {
     scenario.needs_simulator().map_or(Ok(Some(scenario)), |why| Err(Failure::usage(why)))
 }
 
-/// The server section of a scenario.
-fn front(
-    options: &ServeOptions,
-    scenario: &Scenario,
-    admission: Arc<dyn Admission>,
-) -> Result<Result<Server, StartError>, Failure> {
-    let server = &scenario.server;
-    let takes_locks = server.application.is_some() || !server.paths.is_empty();
-    let locks = rules(options, &server.locks, takes_locks, options.controller.slo);
-    let router = router(options, scenario, locks)?;
-    let tiers = tiers::called(options, scenario, &server.paths)?;
-    Ok(Server::start(ServerConfig { locks, tiers, ..config(options) }, admission, router))
+/// What clients ask: the server section of a scenario, or the synthetic service.
+fn front(options: &ServeOptions, scenario: Option<&Scenario>) -> Result<Server, Failure> {
+    let built = options.controller.spec().build(&site(options)).map_err(Failure::usage)?;
+    let (config, admission) = (config(options), built.admission);
+    let started = match (scenario, options.service) {
+        (Some(scenario), _) => {
+            let server = &scenario.server;
+            let takes_locks = server.application.is_some() || !server.paths.is_empty();
+            let locks = rules(options, &server.locks, takes_locks, options.controller.slo);
+            let router = router(options, scenario, locks)?;
+            let tiers = tiers::called(options, scenario, &server.paths)?;
+            Server::start(ServerConfig { locks, tiers, ..config }, admission, router)
+        }
+        (None, Offered::All) => Server::start(config, admission, work::service(spinner(options)?)),
+        (None, Offered::Echo) => {
+            let echo = |request: Request| async { Reply::ok(request.payload) };
+            Server::start(config, admission, echo)
+        }
+    };
+    started.map_err(Failure::usage)
 }
 
 /// Nothing for a service that takes no locks, and where budgets are off.

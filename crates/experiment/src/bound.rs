@@ -129,7 +129,6 @@ controller = { name = "none" }
 server.service = { distribution = "exponential", mean = "10us" }
 "#;
 
-    /// Half of the loops' clients may wait while the cores of the other half have nothing to do.
     #[test]
     fn the_bound_of_a_ramp_lies_between_those_of_its_ends_and_steps_of_it_agree() {
         let of = |steps: &str| {
@@ -162,6 +161,7 @@ server.service = { distribution = "exponential", mean = "10us" }
         assert!(ramp < 0.97 * of("{ of_capacity = 1.0, for = \"1s\" }"), "{ramp}");
     }
 
+    /// Half of the loops' clients may wait while the cores of the other half have nothing to do.
     #[test]
     fn queues_of_their_own_have_the_bound_of_each() {
         let scenario = Scenario::parse("x.toml", TEXT).unwrap();

@@ -95,6 +95,8 @@ pub struct Played {
     /// Of each request of a stepped run, in order of time: its offset in the measured window and its
     /// latency, in µs; negative where it was not served. Empty for steady demand.
     pub points: Vec<(f32, f32)>,
+    /// Why the run cannot count whatever the rules say, as where its server ended.
+    pub trouble: Option<String>,
 }
 
 /// What the bound is computed from.

@@ -309,7 +309,7 @@ impl<'a, D: Driver> Conductor<'a, D> {
 
     /// Quotes a run against the mean of the capacities around it, judges it and keeps it.
     fn keep(&mut self, made: Made, around: (Rate, Rate), first_capacity: Rate) {
-        let Made { place, played: Played { mut run, points }, noise } = made;
+        let Made { place, played: Played { mut run, points, trouble }, noise } = made;
         let configuration = &self.configurations[place.0];
         let (before, after) = around;
         let capacity = Rate(f64::midpoint(before.0, after.0));
@@ -324,6 +324,7 @@ impl<'a, D: Driver> Conductor<'a, D> {
         run.goodput_of_bound = share(run.goodput_rps, run.bound_rps);
         run.invalid_because = judge(&run, &self.rules);
         run.invalid_because.extend(noise);
+        run.invalid_because.extend(trouble);
         run.valid = run.invalid_because.is_empty();
         if let Some(series) = &mut run.series {
             note_demand(series, configuration, first_capacity);

@@ -38,6 +38,8 @@ struct Table {
     steal: Vec<f64>,
     /// The run that fails, from 0.
     fails_at: Option<usize>,
+    /// Of the next run.
+    trouble: Option<String>,
 }
 
 impl Table {
@@ -49,6 +51,7 @@ impl Table {
             runs: Vec::new(),
             steal: Vec::new(),
             fails_at: None,
+            trouble: None,
         }
     }
 }
@@ -108,7 +111,7 @@ impl Driver for Table {
             series: bins,
             ..Run::default()
         };
-        Ok(Played { run, points: Vec::new() })
+        Ok(Played { run, points: Vec::new(), trouble: self.trouble.take() })
     }
 }
 
@@ -220,6 +223,16 @@ fn the_bound_of_steps_is_the_mean_of_the_bounds_of_each() {
     assert!((0.55..0.62).contains(&share), "{share}: half of 0.2 and half of 1.0");
     let demand = &run.series.as_ref().unwrap().demand_ratio;
     assert_eq!((demand[9], demand[10]), (0.2, 1.8));
+}
+
+#[test]
+fn a_run_whose_server_ended_does_not_count() {
+    let mut table = Table::of(false, &[100e3]);
+    table.trouble = Some("the server did not stay".into());
+    let found = experiment(STEADY, &mut table);
+    let invalid: Vec<_> = found.runs.iter().filter(|run| !run.valid).collect();
+    assert_eq!(invalid.len(), 1, "{invalid:?}");
+    assert_eq!(invalid[0].invalid_because, ["the server did not stay"]);
 }
 
 #[test]

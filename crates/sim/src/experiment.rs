@@ -240,7 +240,7 @@ fn open_run(simulator: &Simulator<'_>, ask: &OpenRun<'_>) -> Result<Played, Fail
         }
     });
     let (run, trace) = simulate_with(&world, Load::Open(&mut intended), &mut build)?;
-    Ok(Played { run, points: trace.points })
+    Ok(Played { run, points: trace.points, trouble: None })
 }
 
 /// As results have it.

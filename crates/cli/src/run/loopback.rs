@@ -144,7 +144,10 @@ impl Driver for Loopback<'_> {
         let (slo, clients) = (configuration.slo, configuration.clients);
         let of = Of { spec: ask.spec.clone(), slo, clients, seed: ask.seed };
         match perform(&self.job(&server, of, kind), self.interrupt)? {
-            Outcome::Open(played) => Ok(Played { run: played.run, points: played.points }),
+            Outcome::Open(played) => {
+                let trouble = played.connections.trouble();
+                Ok(Played { run: played.run, points: played.points, trouble })
+            }
             _ => Err(Failure::work("the load generator ran no open loop")),
         }
     }

@@ -4,8 +4,9 @@ use super::{config, rules, spinner};
 use crate::applications;
 use crate::args::{Nodes, ServeOptions};
 use crate::failure::Failure;
+use std::time::Duration;
 use tailwater_control::Site;
-use tailwater_control::catalog::{Controller, Spec};
+use tailwater_control::catalog::Controller;
 use tailwater_experiment::label;
 use tailwater_load::application::Place;
 use tailwater_rt::client::ChannelConfig;
@@ -24,11 +25,12 @@ pub(super) fn farm(
     let tier = named(scenario, name)?;
     let application = applications::of_tier(scenario, tier).map_err(Failure::usage)?;
     let listen: Address = "127.0.0.1:0".parse().map_err(Failure::usage)?;
+    let slo = slo_of(options, scenario, tier);
+    let locks = rules(options, &tier.locks, !tier.paths.is_empty(), slo);
+    // One for all nodes: measured apart they would differ by some per cent.
+    let place = Place { loops: 1, workers: 0, locks, spinner: spinner(options)? };
     let start = |node| {
         let controller = controller_of(options, scenario, tier, node)?;
-        let slo = slo_of(options, scenario, tier);
-        let locks = rules(options, &tier.locks, !tier.paths.is_empty(), slo);
-        let place = Place { loops: 1, workers: 0, locks, spinner: spinner(options)? };
         let router = application.router(&place).map_err(Failure::usage)?;
         let config = ServerConfig {
             listen: listen.clone(),
@@ -105,7 +107,7 @@ fn controller_of(
     let spec = own.map_or_else(|| options.controller.spec(), label::spec);
     // The front has the first seed.
     let site = Site::one_loop(slo_of(options, scenario, tier), 2 + u64::from(node));
-    build(&spec, &site)
+    spec.build(&site).map_err(Failure::usage)
 }
 
 /// As its own controller wants it, or as the front's does.
@@ -114,10 +116,6 @@ fn enforces_deadlines(options: &ServeOptions, scenario: &Scenario, tier: &Tier) 
     own.map_or(!options.serve_late, |own| scenario.server.enforces_deadlines(own))
 }
 
-fn build(spec: &Spec, site: &Site) -> Result<Controller, Failure> {
-    spec.build(site).map_err(Failure::usage)
-}
-
-fn slo_of(options: &ServeOptions, scenario: &Scenario, tier: &Tier) -> std::time::Duration {
+fn slo_of(options: &ServeOptions, scenario: &Scenario, tier: &Tier) -> Duration {
     tier.slo.unwrap_or_else(|| scenario.target(options.controller.slo))
 }

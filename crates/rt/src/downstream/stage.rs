@@ -92,7 +92,8 @@ impl Downstream {
         self.due = Some(Instant::ZERO);
     }
 
-    /// Ends calls, wakes the handlers that have what they need, and sends. True if there was something to do.
+    /// Sends what handlers have asked, ends calls, and wakes the handlers that have what they need. True if
+    /// there was something to do.
     pub(crate) fn turn(&mut self, time: Instant, poller: &Poller) -> bool {
         self.take();
         if self.due.is_none_or(|due| due > time) {
@@ -107,11 +108,6 @@ impl Downstream {
         self.due = self.shards.iter().filter_map(|shard| shard.due).min();
         self.desk.wake();
         true
-    }
-
-    /// Sends what handlers have asked in this turn. True if there was something.
-    pub(crate) fn send(&mut self, time: Instant, poller: &Poller) -> bool {
-        !self.desk.is_empty() && self.turn(time, poller)
     }
 
     /// Handlers have left something since the last turn.

@@ -138,9 +138,9 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
         self.accept_again();
         self.timers.fire(self.clock.now());
         // The answers that came, ahead of the handlers that wait for them; then the calls of those.
-        worked |= self.downstream.turn(self.clock.now(), &self.poller) && self.took_a_while();
+        worked |= self.call_downstream();
         worked |= self.run_queue(service);
-        worked |= self.downstream.send(self.clock.now(), &self.poller) && self.took_a_while();
+        worked |= self.call_downstream();
         self.end_overdue();
         self.prune();
         self.flush_dirty();
@@ -154,10 +154,14 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
         self.drain()
     }
 
-    /// Reads the clock: what was done is no handler's time.
-    fn took_a_while(&mut self) -> bool {
-        self.clock.look();
-        true
+    /// The loop's calls to other tiers have their turn. True if there was something to do.
+    fn call_downstream(&mut self) -> bool {
+        let worked = self.downstream.turn(self.clock.now(), &self.poller);
+        if worked {
+            // It is no handler's time.
+            self.clock.look();
+        }
+        worked
     }
 
     fn watch_own_sources(&self) {

@@ -22,13 +22,14 @@ pub(crate) fn compare(options: &CompareOptions) -> Result<(), Failure> {
     }
     let json = serde_json::to_string_pretty(&found).map_err(Failure::work)?;
     let text = text(&first, &second, &found);
-    say(if options.json { &json } else { &text })?;
-    if let Some(folder) = out {
+    // Cheap to make again: the page first, whether or not anything reads the rest.
+    if let Some(folder) = &out {
         folder.write("comparison.json", &json)?;
         folder.write("index.html", &comparison(&first, &second, &text))?;
-        if !options.json {
-            say(&format!("\nWritten: {}", folder.path().join("index.html").display()))?;
-        }
+    }
+    say(if options.json { &json } else { &text })?;
+    if let (Some(folder), false) = (&out, options.json) {
+        say(&format!("\nWritten: {}", folder.path().join("index.html").display()))?;
     }
     near_enough(&found, options.within)
 }

@@ -3,6 +3,7 @@
 use crate::args::FiguresOptions;
 use crate::failure::{Failure, say};
 use crate::run::folder::Folder;
+use crate::run::is_short;
 use crate::run::progress::Progress;
 use std::thread;
 use tailwater_figures::data::Figure;
@@ -12,20 +13,18 @@ use tailwater_sim::Failure as Trouble;
 pub(crate) fn figures(options: &FiguresOptions) -> Result<(), Failure> {
     let all = catalogue().map_err(Failure::work)?;
     let chosen = choose(all, options.paper.as_deref(), options.number).map_err(Failure::usage)?;
-    let short =
-        options.short || std::env::var_os("TAILWATER_SHORT").is_some_and(|value| value == "1");
+    let short = is_short(options.short);
     let out = Folder::prepare(&options.out)?;
     let results = play(&chosen, options, short)?;
     let compared = Compared::new(&chosen, &results);
+    write_all(&chosen, &results, &compared, &out)?;
     if options.json {
-        say(&serde_json::to_string_pretty(&compared).map_err(Failure::work)?)?;
-        return write_all(&chosen, &results, &compared, &out);
+        return say(&serde_json::to_string_pretty(&compared).map_err(Failure::work)?);
     }
     say(compared.markdown().trim_end())?;
     if short {
         say("\nShort runs: these numbers prove that the figures work, and nothing else.")?;
     }
-    write_all(&chosen, &results, &compared, &out)?;
     say(&format!("\nWritten: {}", options.out.display()))
 }
 

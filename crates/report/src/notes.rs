@@ -40,8 +40,9 @@ pub(crate) fn notes(experiment: &Experiment) -> Vec<Note> {
 /// What mends runs that the generator spoiled; nothing where it kept up.
 pub(crate) fn advice(experiment: &Experiment) -> Option<&'static str> {
     let sockets = experiment.driver != "sim";
+    let rules = experiment.rules.unwrap_or_default();
     let is_bottleneck = |run: &Run| {
-        let late = run.invalid_because.iter().any(|why| why.contains("generator lateness"));
+        let late = run.lateness_p99_us > rules.lateness_of_slo_max * run.slo_us;
         // One request in a hundred: chance leaves none unsent.
         late || run.unsent * 100 > run.fates.total()
     };

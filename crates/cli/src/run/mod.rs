@@ -30,21 +30,22 @@ use watch::Watcher;
 pub(crate) fn run(options: &RunOptions) -> Result<(), Failure> {
     let counts = run_text(options, &scenarios::read(&options.file)?)?;
     // A short version proves that the scenario works, which it did.
-    if counts || is_short(options) {
+    if counts || is_short(options.short) {
         return Ok(());
     }
     Err(Failure::work("there is no result: no run is valid; the lines above and the JSON say why"))
 }
 
-fn is_short(options: &RunOptions) -> bool {
-    options.short || std::env::var_os("TAILWATER_SHORT").is_some_and(|value| value == "1")
+/// Whether a short version was asked for, by the flag or by the environment.
+pub(crate) fn is_short(said: bool) -> bool {
+    said || std::env::var_os("TAILWATER_SHORT").is_some_and(|value| value == "1")
 }
 
 /// Runs a scenario whose text is at hand. Whether some run counts.
 pub(crate) fn run_text(options: &RunOptions, text: &str) -> Result<bool, Failure> {
     let mut scenario = scenarios::parse(&options.file, text)?;
     check(&scenario).map_err(Failure::usage)?;
-    if is_short(options) {
+    if is_short(options.short) {
         scenario = scenario.shorten();
     }
     if let Some(seed) = options.seed {

@@ -50,8 +50,11 @@ fn a_handler_ends_at_the_servers_limit_and_its_caller_is_told() {
     for placement in PLACEMENTS {
         // Long enough for workers on a busy machine to begin each.
         let handler_max = Some(Duration::from_secs(1));
-        let (server, alive, client) =
-            hanging(ServerConfig { placement, handler_max, ..ServerConfig::default() });
+        let (server, alive, client) = hanging(ServerConfig {
+            model: placement.into(),
+            handler_max,
+            ..ServerConfig::default()
+        });
         let calls: Vec<_> = (0..20).map(|_| client.call(HANG, "")).collect();
         for call in calls {
             assert_eq!(call.wait().map(drop), Err(CallError::Runtime(Fault::HandlerTimeout)));
@@ -74,7 +77,7 @@ fn blocking(handler_max: Duration) -> (Server, Sender<()>, Receiver<()>) {
         async { Reply::ok(Vec::new()) }
     });
     let config = ServerConfig {
-        placement: Placement::Workers(1),
+        model: Placement::Workers(1).into(),
         handler_max: Some(handler_max),
         ..ServerConfig::default()
     };
@@ -105,7 +108,8 @@ fn what_no_worker_has_begun_by_the_limit_is_refused_and_did_not_time_out() {
 #[test]
 fn a_status_of_the_runtimes_own_is_refused_from_handlers() {
     for placement in PLACEMENTS {
-        let (_server, _, client) = hanging(ServerConfig { placement, ..ServerConfig::default() });
+        let (_server, _, client) =
+            hanging(ServerConfig { model: placement.into(), ..ServerConfig::default() });
         let answer = client.call(RESERVED, "").wait().map(drop);
         assert_eq!(answer, Err(CallError::Runtime(Fault::Panicked)));
         let answer = client.call(77, "").wait().map(drop);

@@ -8,7 +8,7 @@ use tailwater_tests::{Bystander, Call, ECHO, Heard, Served, WAIT, controller, ev
 const PLACEMENTS: [Placement; 2] = [Placement::Inline, Placement::Workers(2)];
 
 fn start(placement: Placement) -> Served {
-    let config = ServerConfig { placement, ..ServerConfig::default() };
+    let config = ServerConfig { model: placement.into(), ..ServerConfig::default() };
     Served::start(config, controller("breakwater", &[]))
 }
 
@@ -73,7 +73,8 @@ fn many_that_vanish_at_every_stage_hurt_nobody() {
 #[test]
 fn requests_that_still_queue_when_their_client_vanishes_are_not_run() {
     for placement in [Placement::Inline, Placement::Workers(1)] {
-        let config = ServerConfig { placement, tasks_max: 1, ..ServerConfig::default() };
+        let config =
+            ServerConfig { model: placement.into(), tasks_max: 1, ..ServerConfig::default() };
         let served = Served::start(config, controller("none", &[]));
         let (mut first, mut second) = (served.peer(), served.peer());
         first.greet();

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 use tailwater_control::catalog::{self, Spec};
 use tailwater_core::duration::parse_duration;
-use tailwater_rt::{Address, Introspection, Placement, Reception};
+use tailwater_rt::{Address, Introspection, Model, Placement, Reception};
 use tailwater_workload::Distribution;
 use tailwater_workload::scenario::LockPolicy;
 use tailwater_workload::scenario::limits::REPETITIONS_MAX;
@@ -292,12 +292,8 @@ pub(crate) struct ServeOptions {
     /// Pin the loops to these cores, by position.
     #[arg(long = "core", value_name = "CORE", value_delimiter = ',')]
     pub(crate) cores: Vec<usize>,
-    /// How loops wait: block, spin:50us or poll.
-    #[arg(long, default_value_t)]
-    pub(crate) reception: Reception,
-    /// Where handlers run: inline or workers:4.
-    #[arg(long, default_value_t)]
-    pub(crate) placement: Placement,
+    #[command(flatten)]
+    pub(crate) threads: ThreadOptions,
     /// Begin requests whose deadline has passed too, as publications' servers do, whatever the controller.
     #[arg(long)]
     pub(crate) serve_late: bool,
@@ -316,6 +312,29 @@ pub(crate) struct ServeOptions {
     /// compared must do the same work.
     #[arg(long, value_name = "ROUNDS")]
     pub(crate) calibration: Option<f64>,
+}
+
+/// How a server's threads share the work.
+#[derive(Args, Debug)]
+pub(crate) struct ThreadOptions {
+    /// How threads share the work, in one word: sib, sip, sdb:4, sdp:4, aib, aip, adb:4, adp:4. The letters stand
+    /// for synchronous or asynchronous calls to other tiers, handlers in-line on the loops or dispatched to so many
+    /// workers, loops that block or poll; @spin:20us behind it for loops that look for so long before they sleep.
+    #[arg(long, conflicts_with_all = ["reception", "placement"])]
+    model: Option<Model>,
+    /// How loops wait: block, spin:50us or poll.
+    #[arg(long, default_value_t)]
+    reception: Reception,
+    /// Where handlers run: inline or workers:4.
+    #[arg(long, default_value_t)]
+    placement: Placement,
+}
+
+impl ThreadOptions {
+    pub(crate) fn model(&self) -> Model {
+        let Self { reception, placement, .. } = *self;
+        self.model.unwrap_or(Model { reception, placement, ..Model::default() })
+    }
 }
 
 /// The nodes of a tier, in order.

@@ -102,7 +102,7 @@ fn ends(while_read: bool) -> Result<Receiver<End>, Failure> {
 
 /// Handlers run on the loops, or on the workers where there are any.
 fn site(options: &ServeOptions) -> Site {
-    let cores = match options.placement {
+    let cores = match options.threads.model().placement {
         Placement::Inline => options.loops,
         Placement::Workers(count) => count,
     };
@@ -114,8 +114,7 @@ fn config(options: &ServeOptions) -> ServerConfig {
         listen: options.listen.clone(),
         loops: options.loops,
         cores: options.cores.clone(),
-        reception: options.reception,
-        placement: options.placement,
+        model: options.threads.model(),
         connections_max: options.connections_max,
         slo: options.controller.slo,
         enforce_deadlines: !options.serve_late,
@@ -187,11 +186,8 @@ fn router(
     scenario: &Scenario,
     locks: Option<LockRules>,
 ) -> Result<Router, Failure> {
-    let workers = match options.placement {
-        Placement::Inline => 0,
-        Placement::Workers(count) => count,
-    };
-    let (loops, spinner) = (options.loops, spinner(options)?);
+    let (loops, workers) = (options.loops, options.threads.model().workers());
+    let spinner = spinner(options)?;
     let place = Place { loops, workers, locks, spinner };
     let application = applications::of(scenario).map_err(Failure::usage)?;
     application.router(&place).map_err(Failure::usage)

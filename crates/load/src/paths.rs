@@ -253,7 +253,7 @@ steps = [{ lock = "A", steps = [{ lock = "B", steps = [{ wait = "20ms" }] }] },
         let place = Place { loops: 1, workers: 0, locks, spinner: Spinner::of_speed(1.0) };
         let controller =
             Spec::named("none").build(&Site::one_loop(Duration::from_secs(60), 1)).unwrap();
-        let config = ServerConfig { locks, placement, ..ServerConfig::default() };
+        let config = ServerConfig { locks, model: placement.into(), ..ServerConfig::default() };
         let router = application.router(&place).unwrap();
         let server = Server::start(config, controller.admission.clone(), router).unwrap();
         let config = ChannelConfig::new(server.address().clone());

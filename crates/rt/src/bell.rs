@@ -51,11 +51,11 @@ impl Doorbell {
         self.asleep.store(true, SeqCst);
     }
 
-    /// The thread is up, whatever woke it.
-    pub(crate) fn get_up(&self) {
-        // Rule 3. A ring that comes late ends the next sleep, which is harmless; so no other step relies on
-        // the order of this one.
-        self.asleep.store(false, SeqCst);
+    /// The thread is up, whatever woke it. True if it was rung for since it lay down.
+    pub(crate) fn get_up(&self) -> bool {
+        // Rule 3. A swap, for what it reads: a notification that came in between has cleared the flag, and counts
+        // on the sleeper.
+        !self.asleep.swap(false, SeqCst)
     }
 }
 

@@ -3,7 +3,7 @@
 mod check;
 mod tenants;
 
-pub use tailwater_core::threads::{Placement, Reception};
+pub use tailwater_core::threads::{Completion, Model, Placement, Reception};
 pub use tenants::Tenants;
 
 use crate::downstream::TierConfig;
@@ -76,10 +76,12 @@ pub struct ServerConfig {
     pub loops: usize,
     /// Core of each loop, by position; loops without one are not pinned.
     pub cores: Vec<usize>,
-    /// How loops wait.
-    pub reception: Reception,
-    /// Where handlers run.
-    pub placement: Placement,
+    /// How threads share the work: how loops wait, where handlers run, and who waits for other tiers. It may be
+    /// changed while the server serves ([`Server::set_model`](crate::Server::set_model)).
+    pub model: Model,
+    /// Most workers that a later model may have: as many threads are started, and sleep while they are not needed.
+    /// Default: those of `model`.
+    pub workers_max: Option<usize>,
     /// Longest time that handlers of a loop run before its sockets are drained again, default
     /// 50 µs. Shorter costs system calls (below 20 µs, 1–2 % of capacity); longer hides queueing
     /// delay in sockets, where the signal cannot see it. One handler that runs longer is not
@@ -148,7 +150,7 @@ pub struct ServerConfig {
     /// Budgets of queueing delay for requests; default none: nobody is refused at a lock.
     pub locks: Option<LockRules>,
     /// Servers that handlers may call by [`downstream::tier`](crate::downstream::tier); default none. Each
-    /// loop connects to all of them. Handlers must run in-line.
+    /// loop and each worker connects to all of them.
     pub tiers: Vec<TierConfig>,
 }
 
@@ -158,8 +160,8 @@ impl Default for ServerConfig {
             listen: Address::Tcp(([127, 0, 0, 1], 0).into()),
             loops: 1,
             cores: Vec::new(),
-            reception: Reception::default(),
-            placement: Placement::default(),
+            model: Model::default(),
+            workers_max: None,
             drain_every: Duration::from_micros(50),
             slo: Duration::ZERO,
             connections_max: 1 << 16,
@@ -189,12 +191,14 @@ impl Default for ServerConfig {
 }
 
 impl ServerConfig {
+    /// Threads for handlers beside the loops, whether or not the model needs them.
+    pub(crate) fn workers(&self) -> usize {
+        self.workers_max.unwrap_or(0).max(self.model.workers())
+    }
+
     /// Most handlers of one connection.
     pub(crate) fn tasks_of_one(&self) -> usize {
-        let threads = match self.placement {
-            Placement::Inline => 1,
-            Placement::Workers(count) => count,
-        };
+        let threads = self.workers().max(1);
         let eighth = self.tasks_max.saturating_mul(threads) / 8;
         // It may keep each worker busy, and have its next request ready.
         let least = TASKS_OF_ONE.max(2 * threads);

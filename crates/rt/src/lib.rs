@@ -29,7 +29,9 @@ pub mod service;
 pub mod time;
 mod timers;
 
-pub use config::{Introspection, LockRules, Placement, Reception, ServerConfig, Tenants};
+pub use config::{
+    Completion, Introspection, LockRules, Model, Placement, Reception, ServerConfig, Tenants,
+};
 pub use counters::Totals;
 pub use net::{Address, KeepAlive, ListenError, Peer, PeerRef};
 pub use server::{Drained, Remaining, Server, StartError};

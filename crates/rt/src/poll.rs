@@ -49,6 +49,8 @@ pub struct Readiness {
 #[derive(Debug)]
 pub struct Poller {
     epoll: OwnedFd,
+    /// The instance of which this is a part.
+    whole: Option<OwnedFd>,
 }
 
 /// Events taken from the kernel at once: few enough that the last is not stale, enough that the
@@ -61,7 +63,17 @@ impl Poller {
     /// # Errors
     /// When the process or the system is out of descriptors.
     pub fn new() -> Result<Self, Errno> {
-        Ok(Self { epoll: epoll::create(epoll::CreateFlags::CLOEXEC)? })
+        Ok(Self { epoll: epoll::create(epoll::CreateFlags::CLOEXEC)?, whole: None })
+    }
+
+    /// An instance for some of what this one watches: what is added to the part is watched here as well, under
+    /// the same key, and the part's own wait tells of nothing else.
+    ///
+    /// # Errors
+    /// As [`Poller::new`].
+    pub(crate) fn part(&self) -> Result<Self, Errno> {
+        let whole = rustix::io::fcntl_dupfd_cloexec(&self.epoll, 0)?;
+        Ok(Self { whole: Some(whole), ..Self::new()? })
     }
 
     /// Begins to watch.
@@ -69,7 +81,13 @@ impl Poller {
     /// # Errors
     /// When the kernel refuses: out of memory, or over the user's limit of watches.
     pub fn add(&self, source: impl AsFd, key: u64, interest: Interest) -> Result<(), Errno> {
-        epoll::add(&self.epoll, source, EventData::new_u64(key), interest.flags())
+        let (source, key, flags) = (source.as_fd(), EventData::new_u64(key), interest.flags());
+        epoll::add(&self.epoll, source, key, flags)?;
+        let Some(whole) = &self.whole else { return Ok(()) };
+        epoll::add(whole, source, key, flags).inspect_err(|_| {
+            // It was added a moment ago.
+            let _ = epoll::delete(&self.epoll, source);
+        })
     }
 
     /// Changes what is watched for.
@@ -77,7 +95,9 @@ impl Poller {
     /// # Errors
     /// When the descriptor is not watched.
     pub fn modify(&self, source: impl AsFd, key: u64, interest: Interest) -> Result<(), Errno> {
-        epoll::modify(&self.epoll, source, EventData::new_u64(key), interest.flags())
+        let (source, key, flags) = (source.as_fd(), EventData::new_u64(key), interest.flags());
+        epoll::modify(&self.epoll, source, key, flags)?;
+        self.whole.as_ref().map_or(Ok(()), |whole| epoll::modify(whole, source, key, flags))
     }
 
     /// Watches no longer. Dropping a descriptor that has no duplicate does the same.
@@ -85,7 +105,9 @@ impl Poller {
     /// # Errors
     /// When the descriptor is not watched.
     pub fn remove(&self, source: impl AsFd) -> Result<(), Errno> {
-        epoll::delete(&self.epoll, source)
+        let source = source.as_fd();
+        epoll::delete(&self.epoll, source)?;
+        self.whole.as_ref().map_or(Ok(()), |whole| epoll::delete(whole, source))
     }
 
     /// Waits for at most `timeout` (`None`: for ever) and appends what can be done to `ready`, at
@@ -138,5 +160,35 @@ impl AsFd for EventBell {
 impl Bell for EventBell {
     fn ring(&self) {
         let _ = rustix::io::write(&*self.0, &1_u64.to_ne_bytes());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn keys(poller: &Poller) -> Vec<u64> {
+        let mut ready = Vec::new();
+        poller.wait(Some(Duration::ZERO), &mut ready);
+        ready.iter().map(|readiness| readiness.key).collect()
+    }
+
+    #[test]
+    fn a_part_tells_of_its_own_and_the_whole_of_all() {
+        let whole = Poller::new().unwrap();
+        let part = whole.part().unwrap();
+        let [of_whole, of_part] = [(); 2].map(|()| EventBell::new().unwrap());
+        whole.add(&of_whole, 1, Interest::READ).unwrap();
+        part.add(&of_part, 2, Interest::READ).unwrap();
+        assert_eq!(part.add(&of_whole, 3, Interest::READ), Err(Errno::EXIST), "taken in the whole");
+        of_whole.ring();
+        of_part.ring();
+        assert_eq!((keys(&part), keys(&whole).len()), (vec![2], 2));
+        part.modify(&of_part, 4, Interest::default()).unwrap();
+        assert_eq!((keys(&part), keys(&whole)), (vec![], vec![1]));
+        part.modify(&of_part, 4, Interest::READ).unwrap();
+        assert_eq!(keys(&part), [4]);
+        part.remove(&of_part).unwrap();
+        assert_eq!((keys(&part), keys(&whole)), (vec![], vec![1]));
     }
 }

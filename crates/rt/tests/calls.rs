@@ -11,7 +11,8 @@ use tailwater_control::Site;
 use tailwater_control::catalog::{Controller, Spec};
 use tailwater_rt::client::{CallError, ChannelConfig, Client, Fault};
 use tailwater_rt::{
-    Address, Drained, Placement, Reception, Reply, Request, Router, Server, ServerConfig, Service,
+    Address, Drained, Model, Placement, Reception, Reply, Request, Router, Server, ServerConfig,
+    Service,
 };
 
 const ECHO: u16 = 1;
@@ -67,8 +68,7 @@ fn every_reception_and_placement_serves_over_both_transports() {
             for listen in [ServerConfig::default().listen, unix] {
                 let config = ServerConfig {
                     listen,
-                    reception,
-                    placement,
+                    model: Model { reception, placement, ..Model::default() },
                     loops: 2,
                     ..ServerConfig::default()
                 };
@@ -92,7 +92,7 @@ fn calls_without_credit_wait_and_are_all_served() {
 #[test]
 fn a_waiting_handler_holds_neither_loop_nor_worker() {
     for placement in [Placement::Inline, Placement::Workers(1)] {
-        let config = ServerConfig { placement, ..ServerConfig::default() };
+        let config = ServerConfig { model: placement.into(), ..ServerConfig::default() };
         let gate = Arc::new(AtomicU32::new(0));
         let seen = gate.clone();
         // Each of the first hundred calls waits until all hundred are inside.
@@ -157,7 +157,7 @@ impl From<Odd> for Reply {
 #[test]
 fn a_panic_while_an_answer_becomes_a_reply_ends_one_request_only() {
     for placement in [Placement::Inline, Placement::Workers(1)] {
-        let config = ServerConfig { placement, ..ServerConfig::default() };
+        let config = ServerConfig { model: placement.into(), ..ServerConfig::default() };
         let service = |request: Request| async move { Odd(request.method.0 == 1) };
         let (_server, client) = start(config, "none", service);
         let panicked = Err(CallError::Runtime(Fault::Panicked));
@@ -185,7 +185,8 @@ fn a_job_rings_a_worker_that_has_room() {
             }
         };
         let placement = Placement::Workers(2);
-        let config = ServerConfig { placement, tasks_max: 1, ..ServerConfig::default() };
+        let config =
+            ServerConfig { model: placement.into(), tasks_max: 1, ..ServerConfig::default() };
         let (_server, client) = start(config, "none", service);
         let first = client.call(1, "");
         eventually("one waits", || waits.load(Ordering::SeqCst) == 1);

@@ -155,7 +155,8 @@ fn controlled(by: &Spec, name: &str, placement: Placement, locks: LockRules) -> 
         .route(BLOCK, move |request| block(d.clone(), request))
         .route(SPAWN, move |request| spawn(e.clone(), request));
     let controller = by.build(&Site::one_loop(OBJECTIVE, 2)).unwrap();
-    let config = ServerConfig { placement, locks: Some(locks), ..ServerConfig::default() };
+    let config =
+        ServerConfig { model: placement.into(), locks: Some(locks), ..ServerConfig::default() };
     let server = Server::start(config, controller.admission.clone(), router).unwrap();
     let client = connect(&server, &controller);
     Stage { bench, server, client, controller }

@@ -101,7 +101,7 @@ fn serve(placement: Placement, rules: Option<LockRules>) -> (Server, Client) {
             async move { said(branches(&locks)).await }
         });
     let controller = Spec::named("none").build(&Site::one_loop(HOUR, 1)).unwrap();
-    let config = ServerConfig { placement, locks: rules, ..ServerConfig::default() };
+    let config = ServerConfig { model: placement.into(), locks: rules, ..ServerConfig::default() };
     let server = Server::start(config, controller.admission.clone(), router).unwrap();
     let channel = ChannelConfig::new(server.address().clone());
     let client = Client::connect_with(channel, &controller).unwrap();

@@ -64,9 +64,9 @@ pub use tailwater_rt::downstream::{Fan, Tier, TierConfig, tier};
 pub use tailwater_rt::net::tls;
 pub use tailwater_rt::time::{now, sleep, yield_now};
 pub use tailwater_rt::{
-    Address, Drained, Introspection, KeepAlive, ListenError, LockRules, Peer, PeerRef, Placement,
-    Reception, Remaining, Reply, Request, Router, Server, ServerConfig, Service, StartError,
-    Tenants, Totals,
+    Address, Completion, Drained, Introspection, KeepAlive, ListenError, LockRules, Model, Peer,
+    PeerRef, Placement, Reception, Remaining, Reply, Request, Router, Server, ServerConfig,
+    Service, StartError, Tenants, Totals,
 };
 pub use tailwater_sync::Refused;
 

@@ -14,8 +14,8 @@ fn server_config(config: facade::ServerConfig) -> Vec<&'static str> {
         listen,
         loops: _,
         cores: _,
-        reception,
-        placement,
+        model,
+        workers_max: _,
         drain_every: _,
         slo: _,
         connections_max: _,
@@ -47,8 +47,10 @@ fn server_config(config: facade::ServerConfig) -> Vec<&'static str> {
     #[cfg(feature = "tls")]
     let _: Option<facade::tls::TlsServer> = tls;
     let listen: facade::Address = listen;
+    let facade::Model { reception, placement, completion } = model;
     let reception: facade::Reception = reception;
     let placement: facade::Placement = placement;
+    let completion: facade::Completion = completion;
     let keep_alive: Option<facade::KeepAlive> = keep_alive;
     let locks: Option<facade::LockRules> = locks;
     if let Some(facade::LockRules { policy, target: _, budget: _ }) = locks {
@@ -57,7 +59,8 @@ fn server_config(config: facade::ServerConfig) -> Vec<&'static str> {
             let _: facade::Asqm = asqm;
         }
     }
-    vec![name_of(&listen), name_of(&reception), name_of(&placement), name_of(&keep_alive)]
+    let threads = [name_of(&reception), name_of(&placement), name_of(&completion)];
+    [&[name_of(&listen)], &threads[..], &[name_of(&keep_alive)]].concat()
 }
 
 /// A client's settings, down to the last.

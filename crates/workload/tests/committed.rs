@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tailwater_core::Rate;
-use tailwater_workload::scenario::{Course, Placement, Reception, Transport};
+use tailwater_workload::scenario::{Course, Model, Transport};
 use tailwater_workload::{Distribution, Scenario, Schedule, Work};
 
 fn root() -> &'static Path {
@@ -68,8 +68,7 @@ fn overload_says_what_its_file_says() {
     assert_eq!((scenario.seed, scenario.repetitions), (1, 5));
     assert_eq!(scenario.server.cores, [0]);
     assert_eq!(scenario.clients.cores, [1]);
-    assert_eq!(scenario.server.reception, Reception::Poll);
-    assert_eq!(scenario.server.placement, Placement::Inline);
+    assert_eq!(scenario.server.model.to_string(), "aip");
     assert_eq!(scenario.server.transport, Transport::Tcp);
     assert_eq!(scenario.server.work, Work::Spin);
     let service = &scenario.server.service;
@@ -110,7 +109,7 @@ fn cost_has_twenty_pairs() {
     let scenario = load("cost");
     assert!(scenario.repetitions >= 20);
     assert_eq!(scenario.controllers.len(), 2);
-    assert_eq!(scenario.server.reception, Reception::Block);
+    assert_eq!(scenario.server.model, Model::default());
 }
 
 #[test]

@@ -10,7 +10,11 @@ const PLACEMENTS: [Placement; 2] = [Placement::Inline, Placement::Workers(2)];
 const TASKS: u32 = 50;
 
 fn crowdable(placement: Placement, controller_name: &str) -> (Served, Hung) {
-    let config = ServerConfig { placement, tasks_max: TASKS as usize, ..ServerConfig::default() };
+    let config = ServerConfig {
+        model: placement.into(),
+        tasks_max: TASKS as usize,
+        ..ServerConfig::default()
+    };
     Hung::start(config, controller(controller_name, &[]))
 }
 
@@ -54,7 +58,7 @@ fn floods(mut peer: Peer) {
 #[test]
 fn one_connection_does_not_take_every_place() {
     for placement in PLACEMENTS {
-        let config = ServerConfig { placement, ..ServerConfig::default() };
+        let config = ServerConfig { model: placement.into(), ..ServerConfig::default() };
         // Those of all threads together, and some more.
         let most = 3 * config.tasks_max as u64;
         let (served, _hung) = Hung::start(config, controller("none", &[]));

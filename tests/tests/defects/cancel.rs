@@ -20,7 +20,7 @@ fn cancel(id: u64) -> Vec<u8> {
 fn a_cancelled_call_is_rejected_as_such_and_its_handler_ends() {
     for placement in PLACEMENTS {
         for controller_name in ["none", "breakwater", "gradient"] {
-            let config = ServerConfig { placement, ..ServerConfig::default() };
+            let config = ServerConfig { model: placement.into(), ..ServerConfig::default() };
             let (served, hung) = Hung::start(config, controller(controller_name, &[]));
             let mut peer = served.peer();
             peer.greet();
@@ -44,7 +44,8 @@ fn a_cancelled_call_is_rejected_as_such_and_its_handler_ends() {
 #[test]
 fn a_call_that_is_cancelled_while_it_waits_is_never_begun() {
     for placement in PLACEMENTS {
-        let config = ServerConfig { placement, tasks_max: 1, ..ServerConfig::default() };
+        let config =
+            ServerConfig { model: placement.into(), tasks_max: 1, ..ServerConfig::default() };
         let (served, hung) = Hung::start(config, controller("none", &[]));
         let mut peer = served.peer();
         peer.greet();

@@ -13,7 +13,7 @@ use tailwater_tests::{ECHO, controller, eventually};
 fn a_call_that_times_out_gives_its_credit_back() {
     for placement in [Placement::Inline, Placement::Workers(1)] {
         for good_before in [0, 200] {
-            let config = ServerConfig { placement, ..ServerConfig::default() };
+            let config = ServerConfig { model: placement.into(), ..ServerConfig::default() };
             let (served, _hung) = Hung::start(config, controller("breakwater", &[]));
             let client = served.client();
             for _ in 0..good_before {

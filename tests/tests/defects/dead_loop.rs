@@ -108,7 +108,7 @@ fn a_panic_whose_payload_panics_costs_its_own_request_only() {
                 std::panic::panic_any(Bomb) as Reply
             },
         );
-        let config = ServerConfig { placement, ..ServerConfig::default() };
+        let config = ServerConfig { model: placement.into(), ..ServerConfig::default() };
         let server = Server::start(config, controller("none", &[]).admission, router);
         let server = server.expect("the test's server starts");
         for method in [BOMB, LATER] {

@@ -55,7 +55,7 @@ fn no_handler_begins_after_its_deadline_whatever_the_controller() {
                     counter.fetch_add(1, SeqCst);
                     async { Reply::ok(Vec::new()) }
                 });
-            let config = ServerConfig { placement, ..ServerConfig::default() };
+            let config = ServerConfig { model: placement.into(), ..ServerConfig::default() };
             let server = Server::start(config, controller(name, &[]).admission, router);
             let server = server.expect("the test's server starts");
             let mut peer = Peer::connect(server.address());

@@ -55,7 +55,7 @@ fn ends_in_a_handler(placement: Placement, end: fn(Server)) -> (Peer, Address, A
             Reply::ok(Vec::new())
         }
     });
-    let config = ServerConfig { placement, loops: 2, ..ServerConfig::default() };
+    let config = ServerConfig { model: placement.into(), loops: 2, ..ServerConfig::default() };
     let server = Server::start(config, controller("none", &[]).admission, router);
     let server = server.expect("the test's server starts");
     let address = server.address().clone();

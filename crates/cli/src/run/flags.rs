@@ -3,6 +3,7 @@
 use std::time::Duration;
 use tailwater_control::catalog::Spec;
 use tailwater_core::duration::format_duration;
+use tailwater_core::threads::Model;
 use tailwater_workload::Scenario;
 use tailwater_workload::scenario::Transport;
 
@@ -21,8 +22,8 @@ pub(super) fn what(spec: &Spec, slo: Duration, calibration: f64) -> Vec<String> 
     flags
 }
 
-/// Where it runs and how it waits: that of the server, the `number`th of this process.
-pub(super) fn place(scenario: &Scenario, number: u32) -> Vec<String> {
+/// Where it runs and how its threads share the work: that of the server, the `number`th of this process.
+pub(super) fn place(scenario: &Scenario, model: Model, number: u32) -> Vec<String> {
     let server = &scenario.server;
     let listen = match server.transport {
         Transport::Tcp => "127.0.0.1:0".into(),
@@ -34,8 +35,7 @@ pub(super) fn place(scenario: &Scenario, number: u32) -> Vec<String> {
     let mut flags = paired([
         ("--listen", listen),
         ("--loops", server.loops.to_string()),
-        ("--reception", server.reception.to_string()),
-        ("--placement", server.placement.to_string()),
+        ("--model", model.to_string()),
     ]);
     for core in &server.cores {
         flags.extend(["--core".into(), core.to_string()]);

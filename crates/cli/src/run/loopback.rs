@@ -14,7 +14,7 @@ use tailwater_core::{Nanos, Rate};
 use tailwater_experiment::{ClosedLoop, Cost, Driver, OpenRun, Played, capacity};
 use tailwater_load::work::Spinner;
 use tailwater_stats::result::Manifest;
-use tailwater_workload::scenario::{Placement, Reception};
+use tailwater_workload::scenario::{Model, Placement, Reception};
 use tailwater_workload::{Arrivals, Scenario};
 
 /// Plays a scenario's pieces on this machine.
@@ -37,15 +37,14 @@ impl<'a> Loopback<'a> {
 
     fn start_server(
         &mut self,
-        spec: &Spec,
-        slo: Duration,
+        of: &Of,
         rules: &[&str],
         of_nodes: &[&str],
     ) -> Result<Deployment, Failure> {
         self.servers += 1;
-        let mut what = flags::what(spec, slo, self.calibration);
+        let mut what = flags::what(&of.spec, of.slo, self.calibration);
         what.extend(rules.iter().map(|&rule| rule.to_owned()));
-        let place = flags::place(self.scenario, self.servers);
+        let place = flags::place(self.scenario, of.model, self.servers);
         let of_nodes = of_nodes.iter().map(|&flag| flag.to_owned()).collect();
         let flags = Flags { what, place, of_nodes };
         Deployment::start((self.scenario, &self.said), &flags, self.interrupt)
@@ -63,7 +62,7 @@ impl<'a> Loopback<'a> {
             seed: of.seed,
             asks: Asks::Scenario(self.said.clone()),
             server_pid: server.pid(),
-            server_spins: self.scenario.server.reception != Reception::Block,
+            server_spins: of.model.reception != Reception::Block,
             kind,
         }
     }
@@ -73,6 +72,7 @@ impl<'a> Loopback<'a> {
 struct Of {
     spec: Spec,
     slo: Duration,
+    model: Model,
     clients: u32,
     seed: u64,
 }
@@ -96,7 +96,7 @@ impl Driver for Loopback<'_> {
     fn cost(&self, capacity: Rate) -> Cost {
         let server = &self.scenario.server;
         // Loops keep their connections; workers take from one queue.
-        let (cores, queues) = match server.placement {
+        let (cores, queues) = match server.model.placement {
             Placement::Inline => (server.loops, server.loops),
             Placement::Workers(workers) => (workers as u32, 1),
         };
@@ -112,13 +112,14 @@ impl Driver for Loopback<'_> {
 
     fn closed_loop(&mut self, ask: &ClosedLoop) -> Result<Vec<(u32, f64)>, Failure> {
         let (spec, slo) = (Spec::named("none"), self.scenario.slo[0]);
-        let server = self.start_server(&spec, slo, &["--locks", "plain"], &["--uncontrolled"])?;
+        let model = self.scenario.server.model;
+        let of = Of { spec, slo, model, clients: ask.clients, seed: ask.seed };
+        let server = self.start_server(&of, &["--locks", "plain"], &["--uncontrolled"])?;
         let kind = Kind::Closed {
             in_flight: ask.in_flight.clone(),
             settle_ns: ask.settle.nanos(),
             measure_ns: ask.measure.nanos(),
         };
-        let of = Of { spec, slo, clients: ask.clients, seed: ask.seed };
         match perform(&self.job(&server, of, kind), self.interrupt)? {
             Outcome::Closed { points } => Ok(points),
             _ => Err(Failure::work("the load generator measured no capacity")),
@@ -130,7 +131,14 @@ impl Driver for Loopback<'_> {
         let locks = controller.locks.map(|policy| policy.to_string());
         let mut rules: Vec<&str> = locks.iter().flat_map(|policy| ["--locks", policy]).collect();
         rules.extend((!ask.enforces_deadlines).then_some("--serve-late"));
-        let server = self.start_server(&ask.spec, configuration.slo, &rules, &[])?;
+        let of = Of {
+            spec: ask.spec.clone(),
+            slo: configuration.slo,
+            model: controller.model.unwrap_or(self.scenario.server.model),
+            clients: configuration.clients,
+            seed: ask.seed,
+        };
+        let server = self.start_server(&of, &rules, &[])?;
         let steps = ask.demand.steps.iter();
         let steps = steps.map(|step| (step.rate.0, step.end.0, step.length.nanos()));
         let kind = Kind::Open(OpenJob {
@@ -141,8 +149,6 @@ impl Driver for Loopback<'_> {
             drain_ns: ask.drain.nanos(),
             bin_ns: configuration.bin().map(Nanos::nanos),
         });
-        let (slo, clients) = (configuration.slo, configuration.clients);
-        let of = Of { spec: ask.spec.clone(), slo, clients, seed: ask.seed };
         match perform(&self.job(&server, of, kind), self.interrupt)? {
             Outcome::Open(played) => {
                 let trouble = played.connections.trouble();

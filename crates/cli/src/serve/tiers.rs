@@ -35,7 +35,7 @@ pub(super) fn farm(
         let config = ServerConfig {
             listen: listen.clone(),
             loops: 1,
-            placement: Placement::Inline,
+            model: Placement::Inline.into(),
             slo,
             locks,
             tiers: called(options, scenario, &tier.paths)?,

@@ -43,8 +43,11 @@ impl ServerConfig {
 
     fn check_threads(&self) -> Result<(), String> {
         within("loops", self.loops, 1..=1_024)?;
-        if let Placement::Workers(count) = self.placement {
-            within("placement: the number of workers", count, 1..=1_024)?;
+        if let Placement::Workers(count) = self.model.placement {
+            within("model: the number of workers", count, 1..=Placement::WORKERS_MAX)?;
+        }
+        if let Some(most) = self.workers_max {
+            within("workers_max", most, self.model.workers()..=Placement::WORKERS_MAX)?;
         }
         if self.cores.len() > self.loops {
             let (cores, loops) = (self.cores.len(), self.loops);
@@ -54,12 +57,6 @@ impl ServerConfig {
     }
 
     fn check_tiers(&self) -> Result<(), String> {
-        if let (Placement::Workers(_), Some(tier)) = (self.placement, self.tiers.first()) {
-            return Err(format!(
-                "tier {} needs handlers that run on the loops; set placement to inline",
-                tier.name()
-            ));
-        }
         for (index, tier) in self.tiers.iter().enumerate() {
             tier.check()?;
             if self.tiers[..index].iter().any(|other| other.name() == tier.name()) {
@@ -163,8 +160,17 @@ mod tests {
             ("loops", ServerConfig { loops: 0, ..default() }),
             ("loops", ServerConfig { loops: usize::MAX, ..default() }),
             ("cores", ServerConfig { cores: vec![0, 1], ..default() }),
-            ("workers", ServerConfig { placement: Placement::Workers(0), ..default() }),
-            ("workers", ServerConfig { placement: Placement::Workers(usize::MAX), ..default() }),
+            ("workers", ServerConfig { model: Placement::Workers(0).into(), ..default() }),
+            ("workers", ServerConfig { model: Placement::Workers(usize::MAX).into(), ..default() }),
+            ("workers_max", ServerConfig { workers_max: Some(usize::MAX), ..default() }),
+            (
+                "workers_max",
+                ServerConfig {
+                    model: Placement::Workers(2).into(),
+                    workers_max: Some(1),
+                    ..default()
+                },
+            ),
             ("connections_max", ServerConfig { connections_max: 0, ..default() }),
             ("connections_max", ServerConfig { connections_max: usize::MAX, ..default() }),
             ("tasks_max", ServerConfig { tasks_max: 0, ..default() }),

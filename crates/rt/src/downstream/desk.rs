@@ -1,17 +1,23 @@
-//! Where the handlers of a loop leave their calls, and the loop leaves the answers.
+//! Where the handlers of a thread leave their calls, and the thread leaves the answers.
 
 use super::TierConfig;
+use super::driver::Driver;
 use super::fan::{Part, Room};
 use crate::client::Order;
-use std::cell::RefCell;
+use std::cell::{Cell, OnceCell, RefCell};
 use std::ops::Range;
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 use std::task::Waker;
 use tailwater_core::caught;
+use tailwater_core::threads::Completion;
 
-/// One loop's. Nothing of it is borrowed while foreign code runs.
+/// One thread's. Nothing of it is borrowed while foreign code runs.
 pub(crate) struct Desk {
     tiers: Vec<Named>,
+    /// Who waits for the calls of fans that are made from now on.
+    completion: Cell<Completion>,
+    /// What takes the calls: a fan that blocks drives it.
+    driver: OnceCell<Weak<Driver>>,
     /// Calls that the loop has not taken yet, by shard.
     orders: RefCell<Vec<(usize, Order<Part>)>>,
     /// Calls that the loop has and nobody awaits, by shard and token.
@@ -43,11 +49,31 @@ impl Desk {
         let tiers = tiers.iter().map(named).collect();
         Self {
             tiers,
+            completion: Cell::default(),
+            driver: OnceCell::new(),
             orders: RefCell::default(),
             given_up: RefCell::default(),
             wakers: RefCell::default(),
             troubles: RefCell::new(vec![None; first]),
         }
+    }
+
+    pub(super) fn set_completion(&self, completion: Completion) {
+        self.completion.set(completion);
+    }
+
+    pub(super) const fn completion(&self) -> Completion {
+        self.completion.get()
+    }
+
+    /// Said once, by the thread that has both.
+    pub(super) fn is_driven_by(&self, driver: &Rc<Driver>) {
+        let _ = self.driver.set(Rc::downgrade(driver));
+    }
+
+    /// `None` once the thread has ended.
+    pub(super) fn driver(&self) -> Option<Rc<Driver>> {
+        self.driver.get()?.upgrade()
     }
 
     pub(super) fn tier(&self, name: &str) -> Option<&Named> {

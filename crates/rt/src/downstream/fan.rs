@@ -9,6 +9,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
+use tailwater_core::threads::Completion;
 use tailwater_core::{Instant, MethodId};
 
 /// Most calls of one fan; further ones end as [`CallError::QueueFull`].
@@ -21,6 +22,9 @@ type Outcome = Result<Answer, CallError>;
 ///
 /// Every call ends by the fan's deadline. Dropping the fan gives up what has not ended: what was not sent is
 /// taken back, and servers are told to end what was.
+///
+/// Under [`Completion::Blocking`] its first poll holds the thread until the fan is done: a handler that polls
+/// several fans at once has their answers one after the other.
 #[must_use = "calls are made when the fan is awaited"]
 pub struct Fan {
     tier: Tier,
@@ -129,6 +133,11 @@ impl Future for Fan {
                 let planned = std::mem::take(planned);
                 let state = self.make(planned, waker);
                 self.phase = Phase::Made(state.clone());
+                // Only here: one that was made before the model changed goes on as it was begun.
+                if state.desk.completion() == Completion::Blocking {
+                    state.wait();
+                    return Poll::Ready(state.take());
+                }
                 state
             }
         };
@@ -183,6 +192,15 @@ impl State {
 
     fn is_done(&self) -> bool {
         self.open.get() == 0 || self.wanted.get() == 0
+    }
+
+    /// Holds the thread until the fan is done, or the server gives up.
+    fn wait(&self) {
+        // Nobody is woken: the handler is being polled.
+        drop(self.waker.take());
+        if let Some(driver) = self.desk.driver() {
+            driver.wait(&self.desk, || self.is_done());
+        }
     }
 
     /// One call has ended; nothing if its outcome is not wanted any more.
@@ -250,7 +268,7 @@ impl Drop for Part {
     }
 }
 
-/// What bounds the calls of a loop's handlers to one tier.
+/// What bounds the calls of a thread's handlers to one tier.
 pub(crate) struct Room {
     calls_max: usize,
     bytes_max: usize,

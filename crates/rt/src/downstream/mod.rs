@@ -1,21 +1,24 @@
 //! Calls from handlers to the servers of the next tier, without another thread.
 //!
-//! [`TierConfig`] names the servers. Each loop has connections of its own to all of them, which wait in the
-//! loop's own poller. A handler asks [`tier`] for its loop's, makes a [`Fan`] of calls and awaits it. The calls
-//! leave at the end of the loop's turn; the answers wake the handler once, when it has what it needs.
+//! [`TierConfig`] names the servers. Each thread that runs handlers, a loop or a worker, has connections of its
+//! own to all of them, which wait in its own poller. A handler asks [`tier`] for its thread's, makes a [`Fan`] of
+//! calls and awaits it. Who waits then is the server's [`Completion`](tailwater_core::threads::Completion): the
+//! handler, which the answers wake once it has what it needs, or its thread.
 //!
-//! `desk` is where handlers leave their calls, and where a loop finds them; `fan` is what a handler awaits;
-//! `stage` is the loop's part, with one exchange for each shard.
+//! `desk` is where handlers leave their calls, and where the thread finds them; `fan` is what a handler awaits;
+//! `stage` is the thread's part, with one exchange for each shard, and `driver` gives it its turns.
 
 mod config;
 mod desk;
+mod driver;
 mod fan;
 mod stage;
 
 pub use config::TierConfig;
 pub(crate) use desk::Desk;
+pub(crate) use driver::Downstream;
 pub use fan::{CALLS_MAX, Fan};
-pub(crate) use stage::{Downstream, is_downstream};
+pub(crate) use stage::is_downstream;
 
 use crate::service::Request;
 use crate::time::now;
@@ -31,20 +34,20 @@ thread_local! {
     static DESK: RefCell<Option<Rc<Desk>>> = const { RefCell::new(None) };
 }
 
-/// Makes a fresh desk the thread's own; called once by a loop.
+/// Makes a fresh desk the thread's own; called once by a loop or a worker.
 fn install_desk(desk: Rc<Desk>) {
     DESK.with(|slot| *slot.borrow_mut() = Some(desk));
 }
 
 /// The tier of this name ([`ServerConfig::tiers`](crate::ServerConfig::tiers)), with the connections of the
-/// loop that runs the handler. `None` without such a tier, and outside a handler.
+/// thread that runs the handler. `None` without such a tier, and outside a handler.
 #[must_use]
 pub fn tier(name: &str) -> Option<Tier> {
     // A thread that ends has none any more.
     DESK.try_with(|desk| Tier::find(desk.borrow().as_ref()?, name)).ok().flatten()
 }
 
-/// Servers that a handler may call. Belongs to the loop of the handler that asked for it.
+/// Servers that a handler may call. Belongs to the thread of the handler that asked for it.
 #[derive(Clone)]
 pub struct Tier {
     desk: Rc<Desk>,

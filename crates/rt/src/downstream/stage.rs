@@ -1,13 +1,14 @@
-//! A loop's part: sends what its handlers ask, and brings them the answers.
+//! A thread's part: sends what its handlers ask, and brings them the answers.
 
 use super::TierConfig;
 use super::desk::Desk;
 use super::fan::Part;
-use super::install_desk;
 use crate::client::{ChannelConfig, Exchange, Order, Replica, drawn_number};
 use crate::net::DialError;
 use crate::poll::{Poller, Readiness};
+use crate::time::now;
 use std::rc::Rc;
+use std::time::Duration;
 use tailwater_control::Replicas;
 use tailwater_core::Instant;
 
@@ -16,6 +17,11 @@ const FIRST_KEY: u64 = 1 << 31;
 
 /// Most reads of a channel when it has its go: a mebibyte.
 const READS: usize = 16;
+/// Bytes of one read.
+const SCRATCH: usize = 64 << 10;
+/// The longest sleep of a thread that waits for its handler's calls. Whether the server ends is asked between two:
+/// its bell cannot be watched, as it may have been rung for what the thread cannot do now.
+const NAP: Duration = Duration::from_millis(10);
 
 /// Whether the poller means a channel to another tier. The loop's own sources have been looked at before.
 pub(crate) const fn is_downstream(key: u64) -> bool {
@@ -23,13 +29,17 @@ pub(crate) const fn is_downstream(key: u64) -> bool {
 }
 
 /// One exchange for each shard of each tier, and when each must have its turn.
-pub(crate) struct Downstream {
+pub(super) struct Stage {
     desk: Rc<Desk>,
+    /// A part of the thread's own: of the channels alone.
+    poller: Poller,
     shards: Vec<Shard>,
     /// The first poller key of each shard, in order; then the first that none has.
     keys: Vec<u64>,
     /// The earliest time of a turn of any shard.
     due: Option<Instant>,
+    ready: Vec<Readiness>,
+    scratch: Vec<u8>,
 }
 
 struct Shard {
@@ -44,11 +54,8 @@ struct Shard {
     due: Option<Instant>,
 }
 
-impl Downstream {
-    /// Makes the tiers those of the thread's handlers.
-    pub(crate) fn install(tiers: &[TierConfig]) -> Self {
-        let desk = Rc::new(Desk::new(tiers));
-        install_desk(desk.clone());
+impl Stage {
+    pub(super) fn new(tiers: &[TierConfig], desk: Rc<Desk>, poller: Poller) -> Self {
         let (mut shards, mut keys) = (Vec::new(), vec![FIRST_KEY]);
         // Each loop of each process is a client of its own: with the same number all would be at home at the
         // same replicas, and come back in step.
@@ -63,28 +70,23 @@ impl Downstream {
         }
         // The first turn begins to connect.
         let due = (!shards.is_empty()).then_some(Instant::ZERO);
-        Self { desk, shards, keys, due }
+        let scratch = vec![0; if shards.is_empty() { 0 } else { SCRATCH }];
+        Self { desk, poller, shards, keys, due, ready: Vec::new(), scratch }
     }
 
     /// How many sockets the poller may tell of.
-    pub(crate) fn sockets(&self) -> usize {
+    pub(super) fn sockets(&self) -> usize {
         self.keys.last().map_or(0, |end| (end - FIRST_KEY) as usize)
     }
 
-    pub(crate) fn on_ready(
-        &mut self,
-        time: Instant,
-        poller: &Poller,
-        readiness: Readiness,
-        scratch: &mut [u8],
-    ) {
+    pub(super) fn on_ready(&mut self, time: Instant, readiness: Readiness) {
         let index = self.keys.partition_point(|&first| first <= readiness.key);
         let Some(shard) = index.checked_sub(1).and_then(|index| self.shards.get_mut(index)) else {
             return;
         };
         // The answers to a turn's requests come by few sockets, each request by one of many.
         for _ in 0..READS {
-            if !shard.exchange.on_ready(time, poller, readiness, scratch) {
+            if !shard.exchange.on_ready(time, &self.poller, readiness, &mut self.scratch) {
                 break;
             }
         }
@@ -92,30 +94,46 @@ impl Downstream {
         self.due = Some(Instant::ZERO);
     }
 
-    /// Sends what handlers have asked, ends calls, and wakes the handlers that have what they need. True if
-    /// there was something to do.
-    pub(crate) fn turn(&mut self, time: Instant, poller: &Poller) -> bool {
+    /// Sends what handlers have asked, and ends calls. The desk has the wakers of the handlers that have what
+    /// they need. True if there was something to do.
+    pub(super) fn turn(&mut self, time: Instant) -> bool {
         self.take();
         if self.due.is_none_or(|due| due > time) {
             return false;
         }
         for (index, shard) in self.shards.iter_mut().enumerate() {
-            shard.turn(time, poller);
+            shard.turn(time, &self.poller);
             if let Some(trouble) = shard.news_of_trouble() {
                 self.desk.set_trouble(index, trouble);
             }
         }
         self.due = self.shards.iter().filter_map(|shard| shard.due).min();
-        self.desk.wake();
         true
     }
 
-    /// Handlers have left something since the last turn.
-    pub(crate) fn has_work(&self) -> bool {
-        !self.desk.is_empty()
+    /// Sleeps until a channel has something, or a turn is due; for [`NAP`] at most.
+    pub(super) fn nap(&mut self) {
+        let began = now();
+        let until = self.due.map_or(began + NAP, |due| due.min(began + NAP));
+        self.poll(until.since(began));
     }
 
-    pub(crate) const fn next_due(&self) -> Option<Instant> {
+    /// Takes what the channels have now.
+    pub(super) fn look(&mut self) {
+        self.poll(Duration::ZERO);
+    }
+
+    fn poll(&mut self, timeout: Duration) {
+        let mut ready = std::mem::take(&mut self.ready);
+        self.poller.wait(Some(timeout), &mut ready);
+        let time = now();
+        for readiness in ready.drain(..) {
+            self.on_ready(time, readiness);
+        }
+        self.ready = ready;
+    }
+
+    pub(super) const fn next_due(&self) -> Option<Instant> {
         self.due
     }
 
@@ -137,14 +155,6 @@ impl Downstream {
         let shard = &mut self.shards[shard];
         shard.is_touched = true;
         shard
-    }
-}
-
-/// Calls that were left and not taken would keep the desk, and it them; so may wakers.
-impl Drop for Downstream {
-    fn drop(&mut self) {
-        drop(self.desk.take_orders());
-        self.desk.wake();
     }
 }
 

@@ -11,9 +11,9 @@ use super::intake::Intake;
 use super::introspect::Questions;
 use super::liveness::Liveness;
 use super::run_queue::RunQueue;
-use super::runner::{Pool, Runner};
+use super::runner::{Inline, Pool, Runner, Workers};
 use super::shared::{Inbox, Shared};
-use crate::config::Reception;
+use crate::config::{Model, Placement, Reception};
 use crate::counters::Totals;
 use crate::downstream::Downstream;
 use crate::net::Listener;
@@ -60,6 +60,9 @@ pub(super) struct EventLoop<F> {
     /// The reporter takes questions for the server's counts.
     pub(super) questions: Questions,
     published_at: Instant,
+    /// How it waits, by the model of this epoch.
+    reception: Reception,
+    epoch: u64,
 }
 
 /// What a loop is given at its start.
@@ -67,6 +70,8 @@ pub(super) struct Start {
     pub(super) shared: Arc<Shared>,
     pub(super) index: usize,
     pub(super) poller: Poller,
+    /// A part of the poller, for the channels to other tiers.
+    pub(super) channels: Poller,
     /// The first loop lets clients in.
     pub(super) listener: Option<Listener>,
     pub(super) pool: Option<Arc<Pool>>,
@@ -75,17 +80,19 @@ pub(super) struct Start {
 
 impl<F: Future<Output = Reply>> EventLoop<F> {
     pub(super) fn new(start: Start, observer: Box<dyn Observer + Send>) -> Self {
-        let Start { shared, index, poller, listener, pool, questions } = start;
+        let Start { shared, index, poller, channels, listener, pool, questions } = start;
         let config = &shared.config;
         let doorbell = shared.inboxes[index].doorbell.clone();
         let (tasks, budgets) = (config.tasks_max, config.locks.is_some());
-        let runner = match pool {
-            None => Runner::inline(doorbell, tasks, budgets, config.handler_max),
-            Some(pool) => Runner::workers(pool, index, config.handler_max),
-        };
+        let workers = pool.map(|pool| Workers::new(pool, index));
+        let inline = Inline::new(doorbell, tasks, budgets);
+        let runner = Runner::new(inline, workers, config.handler_max);
+        let over = shared.clone();
+        let is_over = move |time| over.is_over(time);
         let clock = Clock::new(config.drain_every);
         let shard = shared.admission.clone().shard(index);
-        Self {
+        let first = shared.models.present();
+        let mut it = Self {
             index,
             poller,
             acceptor: listener.map(Acceptor::new),
@@ -97,7 +104,7 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
             runner,
             tasks_per_connection: config.tasks_of_one(),
             timers: install_timers(),
-            downstream: Downstream::install(&config.tiers),
+            downstream: Downstream::install(&config.tiers, channels, is_over),
             egress: Egress::new(config.output_high, config.output_total_max / config.loops),
             liveness: Liveness::new(config),
             drain: Drain::Off,
@@ -106,8 +113,28 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
             unanswered: 0,
             questions,
             published_at: clock.now(),
+            reception: Reception::default(),
+            epoch: 0,
             clock,
             shared,
+        };
+        it.follow(first);
+        it
+    }
+
+    /// What begins from now on begins by this model.
+    fn follow(&mut self, model: Model) {
+        self.reception = model.reception;
+        self.runner.set_dispatch(model.placement != Placement::Inline);
+        self.downstream.set_completion(model.completion);
+    }
+
+    /// Follows the server's model, if it has changed.
+    fn look_at_model(&mut self) {
+        if let Some((epoch, model)) = self.shared.models.news(self.epoch) {
+            self.epoch = epoch;
+            self.follow(model);
+            self.shared.models.follows(self.index, epoch);
         }
     }
 
@@ -133,6 +160,7 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
 
     /// One turn. True if it was the last.
     fn turn<S: Service<Future = F>>(&mut self, service: &S) -> bool {
+        self.look_at_model();
         let mut worked = self.take_in(service);
         worked |= self.collect();
         self.accept_again();
@@ -156,7 +184,7 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
 
     /// The loop's calls to other tiers have their turn. True if there was something to do.
     fn call_downstream(&mut self) -> bool {
-        let worked = self.downstream.turn(self.clock.now(), &self.poller);
+        let worked = self.downstream.turn(self.clock.now());
         if worked {
             // It is no handler's time.
             self.clock.look();
@@ -228,7 +256,7 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
 
     /// How long the loop may wait for the kernel; zero while there is something to do.
     pub(super) fn timeout(&mut self) -> Option<Duration> {
-        let spins = match self.shared.config.reception {
+        let spins = match self.reception {
             Reception::Poll => true,
             Reception::SpinThenBlock(budget) => self.clock.idle() < budget,
             Reception::Block => false,
@@ -262,9 +290,10 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
     }
 
     fn has_work(&self) -> bool {
+        let is_asked = self.shared.models.epoch() != self.epoch;
         let queue_moves = !self.queue.is_empty() && self.runner.await_room();
         let woken = self.runner.has_woken() || !self.inbox().is_empty();
-        queue_moves || woken || self.intake.has_work() || self.downstream.has_work()
+        is_asked || queue_moves || woken || self.intake.has_work() || self.downstream.has_work()
     }
 
     pub(super) fn publish(&mut self, at_once: bool) {

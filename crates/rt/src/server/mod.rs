@@ -33,6 +33,7 @@ mod introspect;
 mod job;
 mod key;
 mod liveness;
+mod models;
 mod output;
 mod progress;
 mod run_queue;
@@ -47,7 +48,7 @@ mod threads;
 mod tokens;
 mod work;
 
-use crate::config::ServerConfig;
+use crate::config::{Model, ServerConfig};
 use crate::counters::Totals;
 use crate::net::{Address, ListenError, Listener};
 use crate::service::{Reply, Service};
@@ -184,6 +185,28 @@ impl Server {
     #[must_use]
     pub fn failure(&self) -> Option<&str> {
         self.shared.failure()
+    }
+
+    /// The threading model by which requests begin now.
+    #[must_use]
+    pub fn model(&self) -> Model {
+        self.shared.models.present()
+    }
+
+    /// Changes the threading model. Returns at once; each loop follows within a turn, and wakes up for it
+    /// ([`Server::is_model_followed`]). What has begun ends where and how it was begun: no request is lost, and
+    /// none is carried out twice.
+    ///
+    /// # Errors
+    /// When the model needs more workers than were started ([`ServerConfig::workers_max`]).
+    pub fn set_model(&self, model: Model) -> Result<(), String> {
+        self.threads.set_model(model)
+    }
+
+    /// Whether every loop follows the present model: handlers that begin from now on begin by it.
+    #[must_use]
+    pub fn is_model_followed(&self) -> bool {
+        self.shared.models.is_followed()
     }
 
     /// Begins to drain and returns: nobody new is let in, new requests are shed as `draining`, what was

@@ -2,6 +2,7 @@
 
 use super::Remaining;
 use super::acceptor::turn_away;
+use super::models::Models;
 use super::runner::Done;
 use crate::bell::{Bell as _, Doorbell};
 use crate::config::ServerConfig;
@@ -22,6 +23,7 @@ pub(crate) struct Shared {
     pub(crate) config: ServerConfig,
     pub(crate) admission: Arc<dyn Admission>,
     pub(crate) inboxes: Arc<[Inbox]>,
+    pub(crate) models: Models,
     counters: Vec<Published>,
     /// Connections of all loops.
     pub(super) connections: AtomicUsize,
@@ -57,6 +59,7 @@ impl Shared {
         Self {
             counters: inboxes.iter().map(|_| Published::default()).collect(),
             left: inboxes.iter().map(|_| Left::default()).collect(),
+            models: Models::new(config.model, inboxes.len()),
             config,
             admission,
             inboxes,
@@ -123,6 +126,11 @@ impl Shared {
     pub(super) fn draining_until(&self) -> Option<Instant> {
         // Relaxed: the flag was seen, which is stored after the time.
         self.is_draining().then(|| Instant::from_nanos(self.drain_until_ns.load(Relaxed)))
+    }
+
+    /// Patience is at its end: no handler may hold its thread any longer.
+    pub(crate) fn is_over(&self, now: Instant) -> bool {
+        self.draining_until().is_some_and(|until| now >= until)
     }
 
     /// What the first thread that panicked has said.

@@ -47,11 +47,7 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
         match readiness.key {
             LISTENER => self.accept(),
             BELL => self.inbox().bell.hush(),
-            key if is_downstream(key) => {
-                let mut scratch = self.intake.lend_scratch();
-                self.downstream.on_ready(self.clock.look(), &self.poller, readiness, &mut scratch);
-                self.intake.return_scratch(scratch);
-            }
+            key if is_downstream(key) => self.downstream.on_ready(self.clock.look(), readiness),
             token => {
                 let key = ConnectionKey::from_token(token);
                 if readiness.writable {

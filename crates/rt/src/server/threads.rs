@@ -5,7 +5,7 @@ use super::introspect::{Questions, Reporter};
 use super::runner::{Pool, start_workers};
 use super::shared::Shared;
 use super::{StartError, check_core};
-use crate::config::Placement;
+use crate::config::{Model, Placement};
 use crate::net::Listener;
 use crate::poll::Poller;
 use crate::service::{Reply, Service};
@@ -35,17 +35,21 @@ impl Threads {
         let mut threads =
             Self { shared, loops: Vec::new(), workers: Vec::new(), pool: None, reporter: None };
         let questions = threads.start_reporter().map_err(StartError::System)?;
-        if let Placement::Workers(count) = threads.shared.config.placement {
+        let (count, present) = (threads.shared.config.workers(), threads.shared.models.present());
+        if count > 0 {
             let (pool, workers) =
                 start_workers(count, &threads.shared, &service).map_err(StartError::System)?;
+            pool.resize(present.workers().max(1));
             (threads.pool, threads.workers) = (Some(pool), workers);
         }
         let mut listener = Some(listener);
         for index in 0..threads.shared.config.loops {
+            let poller = Poller::new()?;
             let start = Start {
                 shared: threads.shared.clone(),
                 index,
-                poller: Poller::new()?,
+                channels: poller.part()?,
+                poller,
                 listener: listener.take(),
                 pool: threads.pool.clone(),
                 questions: questions.clone(),
@@ -91,6 +95,33 @@ impl Threads {
         let name = format!("tailwater-loop-{index}");
         let thread = std::thread::Builder::new().name(name).spawn(life);
         self.loops.push(thread.map_err(StartError::System)?);
+        Ok(())
+    }
+
+    /// What begins from now on begins by this model.
+    ///
+    /// # Errors
+    /// When it needs more workers than there are; says what to change.
+    pub(super) fn set_model(&self, model: Model) -> Result<(), String> {
+        let there = self.pool.as_ref().map_or(0, |pool| pool.workers());
+        let wanted = model.workers();
+        if wanted > there {
+            let most = format!("the server was started with {there}; set workers_max to {wanted}");
+            return Err(format!("{model} needs {wanted} workers, and {most}"));
+        }
+        if model.placement == Placement::Workers(0) {
+            return Err("a model that dispatches needs one worker at least".into());
+        }
+        self.shared.models.change(model, || {
+            // Where handlers run in-line from now on, the workers end what they have been handed.
+            if let Some(pool) = self.pool.as_ref().filter(|_| wanted > 0) {
+                pool.resize(wanted);
+            }
+        });
+        self.shared.wake_loops();
+        if let Some(pool) = &self.pool {
+            pool.wake();
+        }
         Ok(())
     }
 

@@ -7,6 +7,7 @@ use super::section::Section;
 use crate::preset::presets;
 use crate::words::clip;
 use tailwater_core::locks::LockPolicy;
+use tailwater_core::threads::Model;
 
 /// A controller as the file names it.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -23,6 +24,8 @@ pub struct ControllerSpec {
     pub label: Option<String>,
     /// What requests of these runs do at locks; `None`: what the server says. Lets one file compare.
     pub locks: Option<LockPolicy>,
+    /// The server's threading model in these runs; `None`: what the server says. Lets one file compare.
+    pub model: Option<Model>,
     /// Where the name stands.
     pub name_place: Place,
     /// Where the profile stands, or the name when there is none.
@@ -69,9 +72,10 @@ impl ControllerSpec {
     #[must_use]
     pub fn departures(&self) -> Vec<String> {
         let locks = self.locks.map(|policy| format!("locks={policy}"));
+        let model = self.model.map(|model| format!("model={model}"));
         let preset = self.preset.as_ref().map(|preset| format!("preset={}", preset.name));
         let overrides = self.overrides.iter().map(|o| format!("{}={}", o.key, o.value));
-        locks.into_iter().chain(preset).chain(overrides).collect()
+        locks.into_iter().chain(model).chain(preset).chain(overrides).collect()
     }
 
     /// Setting and value in the order in which they apply: the preset's, then the overrides.
@@ -109,6 +113,7 @@ impl ControllerSpec {
                 || (self.name == other.name
                     && self.profile == other.profile
                     && self.locks == other.locks
+                    && self.model == other.model
                     && self.settings() == other.settings()))
     }
 }
@@ -154,6 +159,7 @@ fn spec(section: &Section<'_>) -> Option<ControllerSpec> {
         overrides: overrides.unwrap_or_default(),
         label: section.text("label"),
         locks: section.item("locks").and_then(|item| item.word()),
+        model: section.item("model").and_then(|item| super::server::model(&item)),
         name_place,
         profile_place,
     })

@@ -47,7 +47,7 @@ pub use server::{Server, Transport};
 pub use sim::{Sim, Wake};
 pub use stalls::{StallKind, Stalls};
 pub use tailwater_core::locks::LockPolicy;
-pub use tailwater_core::threads::{Placement, Reception};
+pub use tailwater_core::threads::{Model, Placement, Reception};
 pub use tier::Tier;
 pub use validity::Validity;
 
@@ -243,6 +243,11 @@ impl Scenario {
     /// Why the simulator cannot run this scenario, or nothing where it can.
     #[must_use]
     pub fn needs_sockets(&self) -> Option<ScenarioError> {
+        if let Some(controller) = self.controllers.iter().find(|it| it.model.is_some()) {
+            let message = "the simulator plays no threading models, as yet; type --on loopback, or leave \
+                           controller.model out";
+            return Some(self.error_at(controller.name_place, message.to_owned()));
+        }
         let application = self.server.application.as_ref()?;
         let message = format!(
             "the simulator knows no application such as {}; type --on loopback, or describe its requests \
@@ -273,7 +278,7 @@ impl Scenario {
             duration,
             repetitions: top.whole("repetitions").unwrap_or(5),
             tiers: tier::read(top, &callees, &server),
-            simulator_only: simulator_only(top, &in_server, &server),
+            simulator_only: simulator_only(top, &in_server),
             sim: Sim::read(&section_of(top, "sim"), server.loops),
             server,
             faults: fault::read(top, &stage(duration, &clients, replicas, &callees)),
@@ -297,18 +302,10 @@ fn stage<'a>(
     fault::Stage { window, clients, replicas, tiers }
 }
 
-fn simulator_only(
-    top: &Section<'_>,
-    in_server: &Section<'_>,
-    server: &Server,
-) -> Option<(Place, &'static str)> {
-    let calls = server.paths.iter().any(Path::calls_any);
-    let has_workers = matches!(server.placement, Placement::Workers(_));
-    let workers = in_server.item("placement").filter(|_| calls && has_workers);
-    let workers = workers.map(|item| (item.place(), "workers whose requests call tiers"));
+fn simulator_only(top: &Section<'_>, in_server: &Section<'_>) -> Option<(Place, &'static str)> {
     let replicas = in_server.item("replicas").map(|item| (item.place(), "replicas"));
     let fault = || top.item("fault").map(|item| (item.place(), "faults"));
-    workers.or(replicas).or_else(fault)
+    replicas.or_else(fault)
 }
 
 fn duration(top: &Section<'_>, demand: &Demand) -> Duration {

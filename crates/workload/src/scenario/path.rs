@@ -78,18 +78,6 @@ impl Path {
         Self { name: "1".into(), probability: Ratio(1.0), steps }
     }
 
-    /// Whether some step calls a tier.
-    pub(super) fn calls_any(&self) -> bool {
-        fn any(steps: &[PathStep]) -> bool {
-            steps.iter().any(|step| match step {
-                PathStep::Compute(_) | PathStep::Wait(_) => false,
-                PathStep::Lock(lock) => any(&lock.steps),
-                PathStep::Call(_) => true,
-            })
-        }
-        any(&self.steps)
-    }
-
     /// Whether some step calls the tier with this index.
     #[must_use]
     pub fn calls(&self, tier: usize) -> bool {

@@ -10,7 +10,7 @@ use super::{Clients, ControllerSpec, application, limits, pinning, times};
 use crate::distribution::Distribution;
 use crate::service::{Service, Work};
 use std::time::Duration;
-use tailwater_core::threads::{Placement, Reception};
+use tailwater_core::threads::Model;
 
 /// The server's threads, how they wait and place work, and what a request costs.
 #[derive(Clone, PartialEq, Debug)]
@@ -19,10 +19,8 @@ pub struct Server {
     pub loops: u32,
     /// Cores of the loops, then of the workers; empty: not pinned.
     pub cores: Vec<u32>,
-    /// How a loop waits for requests. Default block.
-    pub reception: Reception,
-    /// Where handlers run. Default in-line.
-    pub placement: Placement,
+    /// How loops wait, where handlers run, and who waits for tiers. Default: `aib`.
+    pub model: Model,
     /// What carries requests. Default TCP.
     pub transport: Transport,
     /// How long a handler works; nothing where requests have paths, or an application decides.
@@ -66,11 +64,10 @@ impl Server {
         callees: &[Callee],
     ) -> Self {
         let loops = section.whole("loops").unwrap_or(1);
-        let placement = section.item("placement").and_then(|item| placement(&item));
-        let placement = placement.unwrap_or(Placement::Inline);
+        let model = model_of(section);
         let mut counts = vec![(loops, "one for each loop")];
-        if let Placement::Workers(workers) = placement {
-            counts.push((loops + workers as u32, "one for each loop and worker"));
+        if model.workers() > 0 {
+            counts.push((loops + model.workers() as u32, "one for each loop and worker"));
         }
         let cores = pinning::cores(section, &counts);
         let shared = cores.iter().find(|core| clients.cores.contains(core));
@@ -80,7 +77,6 @@ impl Server {
                  leave both out"
             ));
         }
-        let reception = section.item("reception").and_then(|item| item.word());
         let paths = paths(section, callees);
         let application = application::read(section);
         let other = paths.is_some() || application.is_some();
@@ -103,8 +99,7 @@ impl Server {
         Self {
             loops,
             cores,
-            reception: reception.unwrap_or(Reception::Block),
-            placement,
+            model,
             transport: section.choice("transport", TRANSPORTS).unwrap_or(Transport::Tcp),
             service,
             work,
@@ -154,11 +149,36 @@ fn service(section: &Section<'_>) -> (Service, Work) {
     (times::of(section).unwrap_or(STAND_IN), work)
 }
 
-fn placement(item: &Item<'_>) -> Option<Placement> {
-    match item.word()? {
-        Placement::Workers(count) if count as u64 > limits::THREADS_MAX => {
-            item.wrong(format_args!("at most {} workers", limits::THREADS_MAX))
-        }
-        placement => Some(placement),
+/// As one word, or by its parts.
+fn model_of(section: &Section<'_>) -> Model {
+    let Some(item) = section.item("model") else {
+        let placement = section.item("placement").and_then(|item| {
+            let placement = item.word()?;
+            bounded(&item, Model::from(placement)).map(|_| placement)
+        });
+        let reception = section.item("reception").and_then(|item| item.word());
+        return Model {
+            reception: reception.unwrap_or_default(),
+            placement: placement.unwrap_or_default(),
+            ..Model::default()
+        };
+    };
+    for part in ["reception", "placement"].into_iter().filter_map(|part| section.item(part)) {
+        part.problem(format!(
+            "{} is given beside {}, which says it too; leave one out",
+            part.name, item.name
+        ));
     }
+    model(&item).unwrap_or_default()
+}
+
+pub(super) fn model(item: &Item<'_>) -> Option<Model> {
+    bounded(item, item.word()?)
+}
+
+fn bounded(item: &Item<'_>, model: Model) -> Option<Model> {
+    if model.workers() as u64 > limits::THREADS_MAX {
+        return item.wrong(format_args!("at most {} workers", limits::THREADS_MAX));
+    }
+    Some(model)
 }

@@ -25,8 +25,7 @@ fn defaults_fill_what_is_left_out() {
     assert_eq!(scenario.warm_up, Duration::from_millis(500));
     assert_eq!(scenario.duration, Duration::from_secs(2));
     assert_eq!((scenario.server.loops, scenario.clients.threads), (1, 1));
-    assert_eq!(scenario.server.reception, Reception::Block);
-    assert_eq!(scenario.server.placement, Placement::Inline);
+    assert_eq!(scenario.server.model, Model::default());
     assert_eq!(scenario.controllers[0].title(), "none (default)");
     assert_eq!(scenario.sim.rtt, Duration::from_micros(25));
     assert_eq!(scenario.capacity.fixed, None);

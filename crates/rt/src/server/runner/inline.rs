@@ -14,7 +14,7 @@ pub(in crate::server) struct Inline<F> {
 }
 
 impl<F: Future<Output = Reply>> Inline<F> {
-    pub(super) fn new(doorbell: Arc<Doorbell>, tasks: usize, budgets: bool) -> Self {
+    pub(in crate::server) fn new(doorbell: Arc<Doorbell>, tasks: usize, budgets: bool) -> Self {
         Self { executor: Executor::new(doorbell, tasks, budgets) }
     }
 

@@ -5,35 +5,33 @@ mod handover;
 mod inline;
 mod pool;
 mod rider;
+mod sleep;
 mod worker;
 mod workers;
 
 use super::connections::Connections;
 use super::job::{Ended, Job, Origin};
 use super::work::Work;
-use crate::bell::Doorbell;
 use crate::service::{Reply, Service};
 use flights::{Flight, Flights, Running};
-use inline::Inline;
+pub(super) use inline::Inline;
 pub(crate) use pool::{Done, Pool};
 use pool::{End, Unbegun};
-use std::sync::Arc;
 use std::time::Duration;
 use tailwater_core::{Instant, RequestId};
 pub(super) use worker::start as start_workers;
-use workers::Workers;
+pub(super) use workers::Workers;
 
 /// Owns the requests of a loop that run. A request that is answered or cancelled has left it.
 pub(super) struct Runner<F> {
-    place: Place<F>,
+    inline: Inline<F>,
+    /// If the server has any.
+    workers: Option<Workers>,
+    /// Requests begin with the workers from now on. What has begun in-line goes on, and the other way round.
+    dispatches: bool,
     flights: Flights,
     /// The longest that a handler may take.
     handler_max: Option<Duration>,
-}
-
-enum Place<F> {
-    Inline(Inline<F>),
-    Workers(Workers),
 }
 
 /// What a worker has made of a request.
@@ -54,56 +52,48 @@ pub(super) struct Cut {
 }
 
 impl<F: Future<Output = Reply>> Runner<F> {
-    pub(super) fn inline(
-        doorbell: Arc<Doorbell>,
-        tasks: usize,
-        budgets: bool,
+    /// Handlers run on the loop, until [`Runner::set_dispatch`] says otherwise.
+    pub(super) fn new(
+        inline: Inline<F>,
+        workers: Option<Workers>,
         handler_max: Option<Duration>,
     ) -> Self {
-        let place = Place::Inline(Inline::new(doorbell, tasks, budgets));
-        Self { place, flights: Flights::default(), handler_max }
+        Self { inline, workers, dispatches: false, flights: Flights::default(), handler_max }
     }
 
-    pub(super) fn workers(pool: Arc<Pool>, home: usize, handler_max: Option<Duration>) -> Self {
-        let place = Place::Workers(Workers::new(pool, home));
-        Self { place, flights: Flights::default(), handler_max }
+    /// Whether requests begin with the workers from now on. Not to be called between a reservation and its use.
+    pub(super) const fn set_dispatch(&mut self, dispatches: bool) {
+        self.dispatches = dispatches;
     }
 
-    /// Handlers run on the loop's own thread.
-    pub(super) const fn is_inline(&self) -> bool {
-        matches!(self.place, Place::Inline(_))
+    /// The workers, where requests begin with them.
+    fn dispatch(&self) -> Option<&Workers> {
+        self.workers.as_ref().filter(|_| self.dispatches)
+    }
+
+    /// Handlers begin on the loop's own thread.
+    pub(super) fn is_inline(&self) -> bool {
+        self.dispatch().is_none()
     }
 
     /// Reserves a place for one request; it is used by [`Runner::start`] or given back.
     pub(super) fn reserve(&self) -> bool {
-        match &self.place {
-            Place::Inline(inline) => inline.has_room(),
-            Place::Workers(workers) => workers.reserve(),
-        }
+        self.dispatch().map_or_else(|| self.inline.has_room(), Workers::reserve)
     }
 
     /// The reserved place is not needed. True if another loop waits for one.
     #[must_use]
     pub(super) fn release(&self) -> bool {
-        match &self.place {
-            Place::Inline(_) => false,
-            Place::Workers(workers) => workers.release(),
-        }
+        self.dispatch().is_some_and(Workers::release)
     }
 
     /// Whether a waiting request could be started now. If not, the loop is woken when one can.
     pub(super) fn await_room(&self) -> bool {
-        match &self.place {
-            Place::Inline(inline) => inline.has_room(),
-            Place::Workers(workers) => workers.await_room(),
-        }
+        self.dispatch().map_or_else(|| self.inline.has_room(), Workers::await_room)
     }
 
     pub(super) fn has_woken(&self) -> bool {
-        match &self.place {
-            Place::Inline(inline) => inline.has_woken(),
-            Place::Workers(_) => false,
-        }
+        self.inline.has_woken()
     }
 
     /// Starts a request by the place that was reserved. `Some` if it has ended.
@@ -115,12 +105,12 @@ impl<F: Future<Output = Reply>> Runner<F> {
         service: &S,
     ) -> Option<Ended> {
         let (origin, key) = (job.origin, self.flights.next_key());
-        let running = match &mut self.place {
-            Place::Inline(inline) => match inline.start(job, now, key, service) {
+        let running = match self.workers.as_mut().filter(|_| self.dispatches) {
+            None => match self.inline.start(job, now, key, service) {
                 Ok(ended) => return Some(ended),
                 Err(task) => Running::Here(task),
             },
-            Place::Workers(workers) => Running::There(workers.start(job, key)),
+            Some(workers) => Running::There(workers.start(job, key)),
         };
         self.flights.begin(origin, now, running);
         if let Some(flight) = self.flights.at(key.slot()) {
@@ -131,10 +121,7 @@ impl<F: Future<Output = Reply>> Runner<F> {
 
     /// Polls the next woken handler. Outer `None`: none is woken; inner: it waits again.
     pub(super) fn resume(&mut self, connections: &mut Connections) -> Option<Option<Ended>> {
-        let Place::Inline(inline) = &mut self.place else {
-            return None;
-        };
-        let polled = inline.resume()?;
+        let polled = self.inline.resume()?;
         Some(polled.map(|(key, ended)| {
             if let Some(flight) = self.flights.end(key) {
                 self.leave(&flight, connections);
@@ -150,8 +137,8 @@ impl<F: Future<Output = Reply>> Runner<F> {
         if !abandoned {
             self.leave(&flight, connections);
         }
-        if let (Place::Workers(workers), Running::There(handover) | Running::Abandoned(handover)) =
-            (&mut self.place, flight.running)
+        if let (Some(workers), Running::There(handover) | Running::Abandoned(handover)) =
+            (&mut self.workers, flight.running)
         {
             workers.give_back(handover);
         }
@@ -211,13 +198,13 @@ impl<F: Future<Output = Reply>> Runner<F> {
         let key = self.flights.key_at(slot)?;
         let flight = self.flights.get(key)?;
         let (origin, started) = (flight.origin, flight.started);
-        let begun = match (&mut self.place, &flight.running) {
-            (Place::Inline(inline), &Running::Here(task)) => {
+        let begun = match (&flight.running, &self.workers) {
+            (&Running::Here(task), _) => {
                 self.flights.end(key);
-                inline.cancel(task);
+                self.inline.cancel(task);
                 true
             }
-            (Place::Workers(workers), Running::There(handover)) => {
+            (Running::There(handover), Some(workers)) => {
                 let begun = workers.cancel(handover, key);
                 self.flights.abandon(key);
                 begun

@@ -11,10 +11,9 @@ use crate::executor::Panicked;
 use crate::server::job::Job;
 use crate::service::Reply;
 use crossbeam_queue::{ArrayQueue, SegQueue};
+use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
-use std::sync::atomic::{AtomicBool, AtomicUsize};
-use std::sync::{Arc, OnceLock};
-use std::thread::Thread;
+use std::sync::atomic::{AtomicBool, AtomicIsize, AtomicUsize};
 use tailwater_core::Instant;
 use tailwater_sync::budget::TaskBudget;
 
@@ -54,8 +53,11 @@ pub(crate) struct End {
 
 pub(crate) struct Pool {
     ring: ArrayQueue<Handed>,
-    /// Places in the ring that are neither filled nor reserved.
-    places: AtomicUsize,
+    /// Places in the ring that are neither filled nor reserved, as far as there are workers for them. Below zero
+    /// where workers have become fewer and what was handed over for more is still in the ring.
+    places: AtomicIsize,
+    /// Workers that take requests: the first so many. The others end what they have.
+    active: AtomicUsize,
     pub(super) desks: Vec<Desk>,
     /// A loop has more than fits the ring and wants to hear of room.
     hungry: AtomicBool,
@@ -69,32 +71,27 @@ pub(super) struct Desk {
     pub(super) taker: Doorbell,
     /// Flights that are to be cancelled: as many as the worker has, at most.
     pub(super) cancels: SegQueue<Abroad>,
-    bell: ThreadBell,
 }
 
 impl Desk {
-    fn new() -> Self {
-        let bell = ThreadBell::default();
+    /// Of a worker whose sleep this bell ends.
+    pub(super) fn new(bell: impl Bell + Clone + 'static) -> Self {
         Self {
             doorbell: Arc::new(Doorbell::new(Box::new(bell.clone()))),
-            taker: Doorbell::new(Box::new(bell.clone())),
+            taker: Doorbell::new(Box::new(bell)),
             cancels: SegQueue::new(),
-            bell,
         }
-    }
-
-    /// The worker's thread: set before the first request is handed over.
-    pub(super) fn is_of(&self, thread: Thread) {
-        self.bell.0.get_or_init(|| thread);
     }
 }
 
 impl Pool {
-    pub(super) fn new(workers: usize) -> Self {
+    /// With a worker for each desk; all of them take requests.
+    pub(super) fn new(desks: Vec<Desk>) -> Self {
         Self {
-            ring: ArrayQueue::new(workers),
-            places: AtomicUsize::new(workers),
-            desks: (0..workers).map(|_| Desk::new()).collect(),
+            ring: ArrayQueue::new(desks.len()),
+            places: AtomicIsize::new(desks.len() as isize),
+            active: AtomicUsize::new(desks.len()),
+            desks,
             hungry: AtomicBool::new(false),
             stop: AtomicBool::new(false),
         }
@@ -102,8 +99,36 @@ impl Pool {
 
     /// Reserves a place in the ring. False if there is none.
     pub(super) fn reserve(&self) -> bool {
+        let less = |places| (places > 0).then(|| places - 1);
         // Pairs with `release`: what was in the slot was taken out before, so that a push finds it free.
-        self.places.fetch_update(SeqCst, SeqCst, |places| places.checked_sub(1)).is_ok()
+        self.places.fetch_update(SeqCst, SeqCst, less).is_ok()
+    }
+
+    /// How many workers there are, whether or not they take requests.
+    pub(in crate::server) const fn workers(&self) -> usize {
+        self.desks.len()
+    }
+
+    /// From now on so many workers take requests; all there are at most. For one caller at a time.
+    pub(in crate::server) fn resize(&self, workers: usize) {
+        let workers = workers.min(self.desks.len());
+        // Before the workers' doorbells are looked at: the publishing of rule 2 in `bell.rs`.
+        let before = self.active.swap(workers, SeqCst);
+        // As in `release`: a loop that waits for room is woken by the caller.
+        self.places.fetch_add(workers as isize - before as isize, SeqCst);
+    }
+
+    /// Whether a worker takes requests.
+    pub(super) fn is_active(&self, worker: usize) -> bool {
+        // A sleeper asks after it lay down: the look for work of rule 1 in `bell.rs`.
+        worker < self.active.load(SeqCst)
+    }
+
+    /// The workers look around: something has changed.
+    pub(in crate::server) fn wake(&self) {
+        for desk in &self.desks {
+            desk.doorbell.notify();
+        }
     }
 
     /// A place is free again. True if a loop waits for one: then all loops are to be woken.
@@ -155,20 +180,7 @@ impl Pool {
     pub(crate) fn stop(&self) {
         // Before the doorbells are looked at: the publishing of rule 2 in `bell.rs`.
         self.stop.store(true, SeqCst);
-        for desk in &self.desks {
-            desk.doorbell.notify();
-        }
-    }
-}
-
-#[derive(Clone, Default)]
-struct ThreadBell(Arc<OnceLock<Thread>>);
-
-impl Bell for ThreadBell {
-    fn ring(&self) {
-        if let Some(thread) = self.0.get() {
-            thread.unpark();
-        }
+        self.wake();
     }
 }
 
@@ -178,6 +190,17 @@ mod tests {
     use crate::server::runner::flights::Flights;
     use crate::server::testing::job;
 
+    #[derive(Clone)]
+    struct Mute;
+
+    impl Bell for Mute {
+        fn ring(&self) {}
+    }
+
+    fn pool(workers: usize) -> Pool {
+        Pool::new((0..workers).map(|_| Desk::new(Mute)).collect())
+    }
+
     fn handed(id: u64) -> Handed {
         let flight = (0, Flights::default().next_key());
         Handed { flight, handover: Arc::default(), job: job(1, id, 1) }
@@ -185,7 +208,7 @@ mod tests {
 
     #[test]
     fn a_reserved_place_is_free_whatever_others_do_meanwhile() {
-        let pool = Pool::new(2);
+        let pool = pool(2);
         assert!(pool.reserve() && pool.reserve() && !pool.reserve());
         assert!(!pool.release() && pool.reserve(), "no loop waits for room");
         assert!(!pool.await_room());
@@ -199,5 +222,25 @@ mod tests {
         assert!(pool.reserve() && !pool.reserve());
         assert!(pool.pop().is_some_and(|(_, awaited)| !awaited), "told once");
         assert!(pool.pop().is_none());
+    }
+
+    #[test]
+    fn fewer_workers_have_fewer_places_once_what_was_handed_over_is_taken() {
+        let pool = pool(3);
+        (1..=3).for_each(|id| {
+            assert!(pool.reserve());
+            pool.push(handed(id));
+        });
+        pool.resize(1);
+        assert!(pool.is_active(0) && !pool.is_active(1));
+        let left = std::iter::from_fn(|| {
+            let (handed, _) = pool.pop()?;
+            Some((handed.job.origin.key.id.0, pool.reserve()))
+        });
+        // With the last one the first place is free, and taken at once.
+        assert_eq!(left.collect::<Vec<_>>(), [(1, false), (2, false), (3, true)]);
+        pool.resize(9);
+        assert!(pool.is_active(2) && !pool.is_active(3), "there are no more");
+        assert!(pool.reserve() && pool.reserve() && !pool.reserve(), "one of three is taken");
     }
 }

@@ -2,10 +2,12 @@
 
 use super::super::testing::{at, job, open};
 use super::*;
-use crate::bell::Bell;
+use crate::bell::{Bell, Doorbell};
 use crate::service::Request;
 use std::cell::Cell;
+use std::sync::Arc;
 
+#[derive(Clone)]
 struct Mute;
 
 impl Bell for Mute {
@@ -33,14 +35,17 @@ async fn hang(_: Request) -> Reply {
 
 fn runner<F: Future<Output = Reply>>(_: &impl Service<Future = F>) -> Runner<F> {
     let doorbell = Arc::new(Doorbell::new(Box::new(Mute)));
-    Runner::inline(doorbell, 8, false, Some(Duration::from_millis(10)))
+    Runner::new(Inline::new(doorbell, 8, false), None, Some(Duration::from_millis(10)))
 }
 
 #[test]
 fn whether_a_worker_had_begun_what_is_cut_is_told() {
-    let pool = Arc::new(Pool::new(2));
+    let pool = Arc::new(Pool::new(vec![pool::Desk::new(Mute), pool::Desk::new(Mute)]));
     let max = Some(Duration::from_millis(10));
-    let mut runner: Runner<std::future::Pending<Reply>> = Runner::workers(pool.clone(), 0, max);
+    let inline = Inline::new(Arc::new(Doorbell::new(Box::new(Mute))), 8, false);
+    let workers = Some(Workers::new(pool.clone(), 0));
+    let mut runner: Runner<std::future::Pending<Reply>> = Runner::new(inline, workers, max);
+    runner.set_dispatch(true);
     let mut connections = Connections::default();
     let (it, _client) = open(&mut connections);
     for id in 0..2 {

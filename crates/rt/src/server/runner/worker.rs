@@ -1,7 +1,8 @@
 //! A worker: a thread that runs handlers for the loops, with an executor of its own.
 
-use super::pool::{Abroad, Done, End, Handed, Pool, Unbegun};
+use super::pool::{Abroad, Desk, Done, End, Handed, Pool, Unbegun};
 use super::rider::Rider;
+use super::sleep::{Calls, Route, WorkerBell, sleep};
 use crate::bell::Doorbell;
 use crate::executor::{Executor, Panicked, Started, TaskKey};
 use crate::server::shared::Shared;
@@ -11,8 +12,8 @@ use crate::timers::install_timers;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::thread::JoinHandle;
-use std::time::Duration;
 use tailwater_core::Instant;
+use tailwater_core::threads::Model;
 
 pub(super) struct Worker<F> {
     shared: Arc<Shared>,
@@ -22,6 +23,12 @@ pub(super) struct Worker<F> {
     executor: Executor<F, Rider<Abroad>>,
     /// Of the handlers that wait: as many as the executor has.
     tasks: HashMap<Abroad, TaskKey>,
+    /// `None` without tiers.
+    calls: Option<Calls>,
+    /// Whose model its handlers follow.
+    epoch: u64,
+    /// It was woken for a request: though others have become enough meanwhile, it takes that one.
+    was_rung: bool,
 }
 
 /// Starts the workers of a server. If one cannot be started, those before it are stopped.
@@ -30,10 +37,12 @@ pub(in crate::server) fn start<S: Service<Future: Future<Output = Reply>>>(
     shared: &Arc<Shared>,
     service: &Arc<S>,
 ) -> std::io::Result<(Arc<Pool>, Vec<JoinHandle<()>>)> {
-    let pool = Arc::new(Pool::new(count));
+    let bells =
+        (0..count).map(|_| WorkerBell::new(&shared.config)).collect::<Result<Vec<_>, _>>()?;
+    let pool = Arc::new(Pool::new(bells.iter().cloned().map(Desk::new).collect()));
     let mut threads = Vec::new();
-    for index in 0..count {
-        match spawn(&pool, index, shared, service) {
+    for (index, bell) in bells.into_iter().enumerate() {
+        match spawn(&pool, index, bell, shared, service) {
             Ok(thread) => threads.push(thread),
             Err(error) => {
                 pool.stop();
@@ -48,37 +57,75 @@ pub(in crate::server) fn start<S: Service<Future: Future<Output = Reply>>>(
 fn spawn<S: Service<Future: Future<Output = Reply>>>(
     pool: &Arc<Pool>,
     index: usize,
+    bell: WorkerBell,
     shared: &Arc<Shared>,
     service: &Arc<S>,
 ) -> std::io::Result<JoinHandle<()>> {
     let (worker_pool, shared, service) = (pool.clone(), shared.clone(), service.clone());
+    let route = Route::new(&bell)?;
     let thread =
         std::thread::Builder::new().name(format!("tailwater-work-{index}")).spawn(move || {
             let name = format!("worker {index}");
             let guarded = shared.clone();
-            guarded.guard(&name, move || Worker::new(shared, worker_pool, index).run(&*service));
+            guarded.guard(&name, move || {
+                Worker::new(shared, worker_pool, index, route).run(&*service);
+            });
         })?;
-    pool.desks[index].is_of(thread.thread().clone());
+    bell.is_of(thread.thread());
     Ok(thread)
 }
 
 impl<F: Future<Output = Reply>> Worker<F> {
-    fn new(shared: Arc<Shared>, pool: Arc<Pool>, index: usize) -> Self {
+    fn new(shared: Arc<Shared>, pool: Arc<Pool>, index: usize, route: Option<Route>) -> Self {
         let doorbell = pool.desks[index].doorbell.clone();
         let (tasks, budgets) = (shared.config.tasks_max, shared.config.locks.is_some());
         let executor = Executor::new(doorbell.clone(), tasks, budgets);
-        Self { shared, pool, index, doorbell, executor, tasks: HashMap::new() }
+        let over = shared.clone();
+        let open = |it: Route| it.open(&shared.config.tiers, move |time| over.is_over(time));
+        let worker = Self {
+            calls: route.map(open),
+            index,
+            doorbell,
+            executor,
+            tasks: HashMap::new(),
+            epoch: 0,
+            was_rung: false,
+            pool,
+            shared,
+        };
+        worker.follow(worker.shared.models.present());
+        worker
+    }
+
+    fn follow(&self, model: Model) {
+        if let Some(calls) = &self.calls {
+            calls.downstream.set_completion(model.completion);
+        }
     }
 
     fn run<S: Service<Future = F>>(mut self, service: &S) {
         let timers = install_timers();
         while !self.pool.is_stopped() {
+            if let Some((epoch, model)) = self.shared.models.news(self.epoch) {
+                self.epoch = epoch;
+                self.follow(model);
+            }
             timers.fire(now());
             self.cancel();
-            if !self.work(service) {
+            // The answers that came, ahead of the handlers that wait for them; then the calls of those.
+            let mut worked = self.call();
+            worked |= self.work(service);
+            worked |= self.call();
+            if !worked {
                 self.rest(timers.next());
             }
         }
+    }
+
+    /// Calls to other tiers have their turn.
+    fn call(&mut self) -> bool {
+        let every = self.shared.config.drain_every;
+        self.calls.as_mut().is_some_and(|calls| calls.turn(every))
     }
 
     /// Begins one request and polls one woken handler. False if there was neither.
@@ -111,7 +158,8 @@ impl<F: Future<Output = Reply>> Worker<F> {
     }
 
     fn take<S: Service<Future = F>>(&mut self, service: &S) -> bool {
-        if !self.executor.has_room() {
+        let is_asked = std::mem::take(&mut self.was_rung) || self.pool.is_active(self.index);
+        if !is_asked || !self.executor.has_room() {
             return false;
         }
         let Some((Handed { flight, handover, mut job }, awaited)) = self.pool.pop() else {
@@ -155,20 +203,23 @@ impl<F: Future<Output = Reply>> Worker<F> {
     }
 
     /// Sleeps until there is work or a timer is due. See [`Doorbell`] for why none is missed.
-    fn rest(&self, timer: Option<Instant>) {
-        let (desk, has_room) = (&self.pool.desks[self.index], self.executor.has_room());
-        if has_room {
+    fn rest(&mut self, timer: Option<Instant>) {
+        let desk = &self.pool.desks[self.index];
+        let (has_room, is_active) = (self.executor.has_room(), self.pool.is_active(self.index));
+        let takes = has_room && is_active;
+        if takes {
             desk.taker.lie_down();
         }
         self.doorbell.lie_down();
-        let takes = has_room && !self.pool.is_empty();
+        let finds = takes && !self.pool.is_empty();
         let called = self.executor.has_ready() || !desk.cancels.is_empty();
-        if !takes && !called && !self.pool.is_stopped() {
-            let longest = Duration::from_secs(3600);
-            std::thread::park_timeout(timer.map_or(longest, |at| at.since(now())));
+        let resized = self.pool.is_active(self.index) != is_active;
+        if !finds && !called && !resized && !self.pool.is_stopped() {
+            sleep(self.calls.as_mut(), timer);
         }
         self.doorbell.get_up();
-        desk.taker.get_up();
+        // Rung for a request that no other worker was rung for.
+        self.was_rung = takes && desk.taker.get_up();
     }
 }
 
@@ -206,7 +257,8 @@ mod tests {
         let inboxes = Arc::new([Inbox::new().expect("descriptors are left")]);
         let none = Arc::new(tailwater_control::none::None);
         let shared = Arc::new(Shared::new(ServerConfig::default(), none, inboxes));
-        Worker::new(shared, Arc::new(Pool::new(1)), 0)
+        let bell = WorkerBell::new(&shared.config).unwrap();
+        Worker::new(shared, Arc::new(Pool::new(vec![Desk::new(bell)])), 0, None)
     }
 
     fn hand_over(pool: &Pool, method: u16) {

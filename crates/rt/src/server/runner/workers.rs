@@ -17,7 +17,7 @@ pub(in crate::server) struct Workers {
 const SPARES: usize = 1_024;
 
 impl Workers {
-    pub(super) const fn new(pool: Arc<Pool>, home: usize) -> Self {
+    pub(in crate::server) const fn new(pool: Arc<Pool>, home: usize) -> Self {
         Self { pool, home, spares: Vec::new() }
     }
 

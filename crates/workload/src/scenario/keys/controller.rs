@@ -4,6 +4,7 @@ use super::Absent::{Is, Means, Needed};
 use super::Kind::{Settings, Text, Word};
 use super::{Table, key, table, words};
 use tailwater_core::locks::LockPolicy;
+use tailwater_core::threads::Model;
 
 pub(super) static CONTROLLER: Table = table(
     "[[controller]]",
@@ -44,6 +45,13 @@ pub(super) static CONTROLLER: Table = table(
             Means("server.locks.policy"),
             "\"plain\"",
             "What requests of these runs do at taken locks, so that one file can compare.",
+        ),
+        key(
+            "model",
+            Word(words::<Model>),
+            Means("server.model"),
+            "\"sdb:4\"",
+            "The server's threading model in these runs, so that one file can compare. Sockets only.",
         ),
     ],
 );

@@ -10,7 +10,7 @@ use crate::service::Work;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 use tailwater_core::locks::LockPolicy;
-use tailwater_core::threads::{Placement, Reception};
+use tailwater_core::threads::{Model, Placement, Reception};
 
 const COSTS: RangeInclusive<Duration> = Duration::ZERO..=limits::COST_MAX;
 
@@ -39,6 +39,14 @@ pub(super) static SERVER: Table = Table {
             Is("\"inline\""),
             "\"workers:4\"",
             "Where handlers run: on the loop that received the request, or on up to 32 workers.",
+        ),
+        key(
+            "model",
+            Word(words::<Model>),
+            Means("reception and placement"),
+            "\"adb:4\"",
+            "Both in one word, and who waits for tiers: synchronous or asynchronous, in-line or dispatched to so \
+             many workers, block or poll (docs/threading.md).",
         ),
         key(
             "transport",

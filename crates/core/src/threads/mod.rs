@@ -1,6 +1,10 @@
 //! How a server's threads wait for requests and where they run handlers: the words that flags, scenario
 //! files and servers share.
 
+mod model;
+
+pub use model::{Completion, Model};
+
 use crate::duration::{format_duration, parse_duration};
 use crate::words::WordError;
 use std::fmt;
@@ -8,7 +12,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 /// How a loop waits for something to do.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Reception {
     /// Sleep in the kernel at once. Cheapest when idle; each wake-up costs 26–39 µs here.
     #[default]
@@ -54,7 +58,7 @@ impl fmt::Display for Reception {
 }
 
 /// Where handlers run.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Placement {
     /// On the loop that owns the connection, cooperatively: no hand-over, no second thread.
     #[default]

@@ -1,5 +1,7 @@
 //! Handlers that call the servers of another tier.
 
+mod models;
+
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tailwater_control::Site;
@@ -7,9 +9,7 @@ use tailwater_control::catalog::{Controller, Spec};
 use tailwater_rt::client::{CallError, CallOptions, ChannelConfig, Client, Fault};
 use tailwater_rt::downstream::{CALLS_MAX, Fan, TierConfig, tier};
 use tailwater_rt::time::{now, sleep};
-use tailwater_rt::{
-    Placement, Reception, Reply, Request, Server, ServerConfig, Service, StartError,
-};
+use tailwater_rt::{Reception, Reply, Request, Server, ServerConfig, Service, StartError};
 
 /// Leaves: answers with its number and the arguments.
 const NAME: u16 = 1;
@@ -101,7 +101,7 @@ fn a_handler_has_the_answers_of_all_shards_in_order_whatever_the_reception() {
     let receptions =
         [Reception::Block, Reception::SpinThenBlock(Duration::from_micros(50)), Reception::Poll];
     for reception in receptions {
-        let config = ServerConfig { reception, loops: 2, ..with(tier_of(&leaves)) };
+        let config = ServerConfig { model: reception.into(), loops: 2, ..with(tier_of(&leaves)) };
         let service = |request: Request| async move {
             joined(fan(&request).call_all(NAME, request.payload).await)
         };
@@ -324,11 +324,8 @@ fn tiers_that_cannot_work_are_refused_at_the_start() {
     let leaves = [leaf(0)];
     let twice =
         ServerConfig { tiers: vec![tier_of(&leaves), tier_of(&leaves)], ..ServerConfig::default() };
-    let workers = ServerConfig { placement: Placement::Workers(1), ..with(tier_of(&leaves)) };
     let nameless = with(TierConfig::new("", vec![channel(&leaves[0])]));
-    for (config, names) in
-        [(twice, "two tiers are called leaf"), (workers, "inline"), (nameless, "no name")]
-    {
+    for (config, names) in [(twice, "two tiers are called leaf"), (nameless, "no name")] {
         let echo = |request: Request| async move { Reply::ok(request.payload) };
         let Err(StartError::Config(why)) = Server::start(config, controller().admission, echo)
         else {

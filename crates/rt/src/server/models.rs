@@ -1,0 +1,92 @@
+//! The server's threading model, which may change while it serves.
+//!
+//! # The protocol
+//!
+//! 1. Whoever changes the model stores it, sizes the pool of workers, raises the epoch, and rings for all threads.
+//! 2. A loop looks at the epoch at the top of each turn, and once more before it sleeps. From the turn on in which
+//!    it finds another, requests *begin* by the new model. A worker does so between two handlers.
+//! 3. What has begun ends where it is: on its loop or with its worker, its calls with the thread that sent them.
+//!
+//! So no request is lost or served twice: nothing moves but the decision where the next one begins.
+
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::SeqCst;
+use std::sync::{Mutex, PoisonError};
+use tailwater_core::threads::Model;
+
+pub(crate) struct Models {
+    present: Mutex<Model>,
+    /// How often it was changed.
+    epoch: AtomicU64,
+    /// Of each loop: the epoch whose model it follows.
+    followed: Vec<AtomicU64>,
+}
+
+impl Models {
+    pub(super) fn new(first: Model, loops: usize) -> Self {
+        let followed = (0..loops).map(|_| AtomicU64::new(0)).collect();
+        Self { present: Mutex::new(first), epoch: AtomicU64::new(0), followed }
+    }
+
+    pub(super) fn present(&self) -> Model {
+        // Nothing panics under the lock.
+        *self.present.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Changes it; `prepare` comes before any thread follows. Of several that change it at once, one comes after
+    /// the other.
+    pub(super) fn change(&self, model: Model, prepare: impl FnOnce()) {
+        let mut present = self.present.lock().unwrap_or_else(PoisonError::into_inner);
+        *present = model;
+        prepare();
+        // Before the doorbells are looked at: the publishing of rule 2 in `bell.rs`.
+        self.epoch.fetch_add(1, SeqCst);
+    }
+
+    /// The epoch of the present model.
+    pub(crate) fn epoch(&self) -> u64 {
+        // A sleeper asks after it lay down: the look for work of rule 1 in `bell.rs`.
+        self.epoch.load(SeqCst)
+    }
+
+    /// The model to follow from now on and its epoch, if that is another than `epoch`.
+    pub(crate) fn news(&self, epoch: u64) -> Option<(u64, Model)> {
+        if self.epoch() == epoch {
+            return None;
+        }
+        // One lock for both: they belong together.
+        let present = self.present.lock().unwrap_or_else(PoisonError::into_inner);
+        Some((self.epoch(), *present))
+    }
+
+    /// A loop follows the model of this epoch.
+    pub(super) fn follows(&self, index: usize, epoch: u64) {
+        // What the loop begins by the new model comes after this: see `is_followed`.
+        self.followed[index].store(epoch, SeqCst);
+    }
+
+    /// Every loop that still runs follows the present model.
+    pub(super) fn is_followed(&self) -> bool {
+        let epoch = self.epoch();
+        // Pairs with `follows`.
+        self.followed.iter().all(|followed| followed.load(SeqCst) >= epoch)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_is_news_once_and_followed_when_all_loops_say_so() {
+        let models = Models::new(Model::default(), 2);
+        assert!(models.is_followed() && models.news(0).is_none());
+        let model: Model = "sdb:4".parse().unwrap();
+        models.change(model, || {});
+        assert_eq!((models.news(0), models.news(1)), (Some((1, model)), None));
+        models.follows(0, 1);
+        assert!(!models.is_followed());
+        models.follows(1, 1);
+        assert!(models.is_followed());
+    }
+}

@@ -1,0 +1,138 @@
+//! How a worker sleeps, and what wakes it: its thread is parked, or waits in a poller for its calls to other tiers.
+
+use crate::bell::Bell;
+use crate::config::ServerConfig;
+use crate::downstream::{Downstream, TierConfig};
+use crate::poll::{EventBell, Interest, Poller, Readiness};
+use crate::time::now;
+use rustix::io::Errno;
+use std::sync::{Arc, OnceLock};
+use std::thread::Thread;
+use std::time::Duration;
+use tailwater_core::Instant;
+
+/// The poller's key of the worker's bell: no channel has it.
+const BELL: u64 = 0;
+/// A sleep that nothing is to end.
+const LONGEST: Duration = Duration::from_secs(3_600);
+
+/// What wakes a worker.
+#[derive(Clone)]
+pub(super) enum WorkerBell {
+    /// Its thread, set before the first request is handed over.
+    Thread(Arc<OnceLock<Thread>>),
+    Event(EventBell),
+}
+
+impl WorkerBell {
+    /// # Errors
+    /// When the system is out of descriptors: a worker that calls other tiers needs one.
+    pub(super) fn new(config: &ServerConfig) -> Result<Self, Errno> {
+        Ok(if config.tiers.is_empty() {
+            Self::Thread(Arc::default())
+        } else {
+            Self::Event(EventBell::new()?)
+        })
+    }
+
+    /// The worker's thread is this one.
+    pub(super) fn is_of(&self, thread: &Thread) {
+        if let Self::Thread(slot) = self {
+            slot.get_or_init(|| thread.clone());
+        }
+    }
+}
+
+impl Bell for WorkerBell {
+    fn ring(&self) {
+        match self {
+            Self::Thread(thread) => {
+                if let Some(thread) = thread.get() {
+                    thread.unpark();
+                }
+            }
+            Self::Event(bell) => bell.ring(),
+        }
+    }
+}
+
+/// A worker's way to other tiers, before its thread has it.
+pub(super) struct Route {
+    bell: EventBell,
+    poller: Poller,
+    /// A part of the poller, for the channels.
+    channels: Poller,
+}
+
+impl Route {
+    /// `None` for a worker without tiers.
+    ///
+    /// # Errors
+    /// When the system is out of descriptors or memory.
+    pub(super) fn new(bell: &WorkerBell) -> Result<Option<Self>, Errno> {
+        let WorkerBell::Event(bell) = bell else { return Ok(None) };
+        let poller = Poller::new()?;
+        poller.add(bell, BELL, Interest::READ)?;
+        Ok(Some(Self { bell: bell.clone(), channels: poller.part()?, poller }))
+    }
+
+    /// Makes the tiers those of the present thread's handlers; see [`Downstream::install`].
+    pub(super) fn open(
+        self,
+        tiers: &[TierConfig],
+        is_over: impl Fn(Instant) -> bool + 'static,
+    ) -> Calls {
+        Calls {
+            bell: self.bell,
+            poller: self.poller,
+            downstream: Downstream::install(tiers, self.channels, is_over),
+            ready: Vec::new(),
+            looked: Instant::ZERO,
+        }
+    }
+}
+
+/// A worker's calls to other tiers.
+pub(super) struct Calls {
+    bell: EventBell,
+    poller: Poller,
+    pub(super) downstream: Downstream,
+    ready: Vec<Readiness>,
+    /// When the channels were looked at last.
+    looked: Instant,
+}
+
+impl Calls {
+    /// Calls and answers have their turn. A worker that is never idle looks at its channels this often.
+    pub(super) fn turn(&mut self, every: Duration) -> bool {
+        let time = now();
+        if time.since(self.looked) >= every {
+            self.looked = time;
+            self.downstream.look();
+        }
+        self.downstream.turn(time)
+    }
+
+    fn wait(&mut self, timeout: Duration) {
+        self.poller.wait(Some(timeout), &mut self.ready);
+        self.looked = now();
+        for readiness in self.ready.drain(..) {
+            match readiness.key {
+                BELL => self.bell.hush(),
+                _ => self.downstream.on_ready(self.looked, readiness),
+            }
+        }
+    }
+}
+
+/// Sleeps until the bell rings, an answer comes, or `until`.
+pub(super) fn sleep(calls: Option<&mut Calls>, until: Option<Instant>) {
+    let timeout = |until: Option<Instant>| until.map_or(LONGEST, |at| at.since(now()));
+    match calls {
+        None => std::thread::park_timeout(timeout(until)),
+        Some(calls) => {
+            let due = [until, calls.downstream.next_due()].into_iter().flatten().min();
+            calls.wait(timeout(due));
+        }
+    }
+}

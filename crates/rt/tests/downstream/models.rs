@@ -1,0 +1,182 @@
+//! One handler under every threading model, and under models that change while it runs.
+
+use super::{
+    HANG, NAME, channel, controller, eventually, fan, joined, leaf, middle, tier_of, with,
+};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+use tailwater_core::Rng;
+use tailwater_rt::client::{CallError, CallOptions, Client};
+use tailwater_rt::time::now;
+use tailwater_rt::{Model, Reply, Request, Server, ServerConfig};
+
+fn model(word: &str) -> Model {
+    word.parse().unwrap_or_else(|error| panic!("{word}: {error}"))
+}
+
+/// Asks all shards, and then the first what they have answered: two waits, the second of which needs the first.
+async fn twice(request: Request) -> Reply {
+    let all = joined(fan(&request).call_all(NAME, request.payload.clone()).await);
+    let Reply::Response { payload, .. } = all else { panic!("the answers are joined") };
+    joined(fan(&request).call(0, NAME, payload).await)
+}
+
+fn started(word: &str, workers_max: usize, leaves: &[Server]) -> ServerConfig {
+    ServerConfig {
+        model: model(word),
+        workers_max: Some(workers_max),
+        loops: 2,
+        ..with(tier_of(leaves))
+    }
+}
+
+#[test]
+fn one_handler_answers_alike_in_every_model() {
+    let leaves = [0, 1, 2].map(leaf);
+    for word in Model::EXAMPLES {
+        let (server, client) = middle(started(word, 4, &leaves), twice);
+        let calls: Vec<_> = (0..200_u8).map(|number| client.call(1, vec![number])).collect();
+        for (number, call) in (0..200).zip(calls) {
+            let payload = call.wait().unwrap_or_else(|error| panic!("{word}: {error}")).payload;
+            assert_eq!(payload, [0, 0, number, 1, number, 2, number], "{word}");
+        }
+        assert_eq!(server.model().to_string(), word);
+    }
+}
+
+/// What a request asked for is done once, whichever models it meets on its way.
+#[test]
+fn a_model_that_changes_while_serving_loses_nothing_and_does_nothing_twice() {
+    const CALLS: usize = 6_000;
+    const IN_FLIGHT: usize = 32;
+    let leaves = [0, 1].map(leaf);
+    let done: Arc<[AtomicU32]> = (0..CALLS).map(|_| AtomicU32::new(0)).collect();
+    let counted = done.clone();
+    let service = move |request: Request| {
+        let done = counted.clone();
+        async move {
+            let bytes = request.payload[..4].try_into().expect("four bytes");
+            done[u32::from_le_bytes(bytes) as usize].fetch_add(1, Relaxed);
+            twice(request).await
+        }
+    };
+    let (server, client) = middle(started("aib", 4, &leaves), service);
+    let mut rng = Rng::from_seed(1);
+    let mut calls = std::collections::VecDeque::new();
+    let check = |(number, call): (usize, tailwater_rt::client::CallFuture)| {
+        let answer = call.wait().unwrap_or_else(|error| panic!("call {number}: {error}"));
+        let [a, b, c, d] = (number as u32).to_le_bytes();
+        assert_eq!(answer.payload, [0, 0, a, b, c, d, 1, a, b, c, d], "call {number}");
+    };
+    for number in 0..CALLS {
+        calls.push_back((number, client.call(1, (number as u32).to_le_bytes().to_vec())));
+        if calls.len() == IN_FLIGHT {
+            check(calls.pop_front().expect("some are under way"));
+        }
+        // Every third call comes under another model, of any number of workers.
+        if rng.below(3) == 0 {
+            let letters = ["sib", "aib", "sdb", "adb"][rng.below(4) as usize];
+            let workers = 1 + rng.below(4);
+            let word =
+                if letters.contains('d') { format!("{letters}:{workers}") } else { letters.into() };
+            server.set_model(model(&word)).expect("there are as many workers");
+        }
+    }
+    calls.into_iter().for_each(check);
+    assert!(done.iter().all(|count| count.load(Relaxed) == 1), "each was carried out once");
+    assert_eq!(server.remaining().unanswered, 0);
+}
+
+/// Says which thread it runs on.
+async fn name_the_thread(_: Request) -> Reply {
+    let name = std::thread::current().name().unwrap_or_default().to_owned();
+    Reply::ok(name.into_bytes())
+}
+
+#[test]
+fn handlers_begin_where_the_model_says() {
+    let leaves = [leaf(0)];
+    let (server, client) = middle(started("aib", 4, &leaves), name_the_thread);
+    let ask = || String::from_utf8(client.call(1, "").wait().unwrap().payload).unwrap();
+    assert!(ask().starts_with("tailwater-loop-"));
+    for workers in [1, 3, 2, 1] {
+        server.set_model(model(&format!("adb:{workers}"))).unwrap();
+        eventually("the loops follow", || server.is_model_followed());
+        let among = |name: &str| (0..workers).any(|it| name == format!("tailwater-work-{it}"));
+        // One that slept as a worker of the model before may have been woken for a request already.
+        eventually("the first workers alone take requests", || (0..20).all(|_| among(&ask())));
+    }
+    server.set_model(model("sip")).unwrap();
+    eventually("the loops follow", || server.is_model_followed());
+    assert!(ask().starts_with("tailwater-loop-"));
+}
+
+#[test]
+fn a_model_of_more_workers_than_were_started_is_refused_with_what_to_change() {
+    let leaves = [leaf(0)];
+    let (server, client) = middle(started("adb:1", 2, &leaves), twice);
+    let why = server.set_model(model("adb:3")).unwrap_err();
+    assert!(why.contains("workers_max to 3"), "{why}");
+    assert_eq!(server.model(), model("adb:1"));
+    assert_eq!(client.call(1, "x").wait().unwrap().payload, b"\0\0x");
+}
+
+/// Neither a leaf that hangs nor a server that ends waits for a blocked handler beyond its deadline.
+#[test]
+fn a_thread_that_waits_for_its_handlers_calls_wakes_up_for_their_deadline() {
+    let leaves = [leaf(0), leaf(1)];
+    for word in ["sib", "sdb:2"] {
+        let service = |request: Request| async move {
+            let soon = now() + Duration::from_millis(50);
+            let fan = fan(&request).call(0, HANG, "").call(1, NAME, "x").by(soon);
+            let [hung, answered] = &fan.await[..] else { panic!("two calls have two outcomes") };
+            assert_eq!(hung.as_ref().err(), Some(&CallError::TimedOut));
+            Reply::ok(answered.as_ref().map_or(b"!".to_vec(), |it| it.payload.clone()))
+        };
+        let (_server, client) = middle(started(word, 2, &leaves), service);
+        eventually("both are connected", || answer(&client) == b"\x01x");
+    }
+}
+
+fn answer(client: &Client) -> Vec<u8> {
+    client.call(1, "").wait().map_or(Vec::new(), |answer| answer.payload)
+}
+
+#[test]
+fn a_server_that_is_dropped_does_not_wait_for_threads_that_wait_for_leaves() {
+    let leaves = [leaf(0)];
+    for word in ["sib", "sdb:2"] {
+        let service =
+            |request: Request| async move { joined(fan(&request).call(0, HANG, "").await) };
+        let (server, client) = middle(started(word, 2, &leaves), service);
+        let hour = CallOptions { deadline: Duration::from_secs(3_600), ..CallOptions::default() };
+        let call = client.call_with(1, "", hour);
+        eventually("the leaf has it", || leaves[0].remaining().unanswered == 1);
+        // It waits for the server's threads: an hour, if one of them went on.
+        drop(server);
+        // The handler may still have said that nothing came.
+        assert!(call.wait().map_or(true, |answer| answer.payload == b"!"), "{word}");
+        eventually("the leaf was told", || leaves[0].remaining().unanswered == 0);
+    }
+}
+
+#[test]
+fn a_leaf_that_comes_back_is_called_again_by_a_thread_that_waits() {
+    let gone = leaf(0);
+    let address = gone.address().clone();
+    let tier = tailwater_rt::downstream::TierConfig::new("leaf", vec![channel(&gone)]);
+    let config = ServerConfig { model: model("sib"), ..with(tier.controller(&controller())) };
+    let (_server, client) = middle(config, |request: Request| async move {
+        let soon = now() + Duration::from_secs(1);
+        joined(fan(&request).call_all(NAME, "").by(soon).await)
+    });
+    eventually("it is connected", || answer(&client) == [0]);
+    drop(gone);
+    eventually("its part is missing", || answer(&client) == b"!");
+    let again = ServerConfig { listen: address, ..ServerConfig::default() };
+    let back = |_: Request| async { Reply::ok(vec![7]) };
+    let _back = Server::start(again, controller().admission, back).unwrap();
+    eventually("it is called again", || answer(&client) == [7]);
+}

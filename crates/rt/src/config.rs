@@ -79,8 +79,9 @@ pub struct ServerConfig {
     /// How threads share the work: how loops wait, where handlers run, and who waits for other tiers. It may be
     /// changed while the server serves ([`Server::set_model`](crate::Server::set_model)).
     pub model: Model,
-    /// Most workers that a later model may have: as many threads are started, and sleep while they are not needed.
-    /// Default: those of `model`.
+    /// Most workers that a later model may have, up to 1,024; default: those of `model`. As many threads are started,
+    /// and sleep while they are not needed. With tiers each has four descriptors, 64 KiB, and connections of its own
+    /// to all servers. The controller goes on with the cores that it was built for.
     pub workers_max: Option<usize>,
     /// Longest time that handlers of a loop run before its sockets are drained again, default
     /// 50 µs. Shorter costs system calls (below 20 µs, 1–2 % of capacity); longer hides queueing
@@ -196,9 +197,9 @@ impl ServerConfig {
         self.workers_max.unwrap_or(0).max(self.model.workers())
     }
 
-    /// Most handlers of one connection.
-    pub(crate) fn tasks_of_one(&self) -> usize {
-        let threads = self.workers().max(1);
+    /// Most handlers of one connection under this model.
+    pub(crate) fn tasks_of_one(&self, model: Model) -> usize {
+        let threads = model.workers().max(1);
         let eighth = self.tasks_max.saturating_mul(threads) / 8;
         // It may keep each worker busy, and have its next request ready.
         let least = TASKS_OF_ONE.max(2 * threads);

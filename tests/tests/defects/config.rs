@@ -7,8 +7,8 @@ use tailwater_rt::{Placement, ServerConfig};
 fn a_configuration_that_cannot_work_is_refused_by_name() {
     let sound = ServerConfig::default;
     let unsound = [
-        ("placement", ServerConfig { model: Placement::Workers(0).into(), ..sound() }),
-        ("placement", ServerConfig { placement: Placement::Workers(1_000_000), ..sound() }),
+        ("workers", ServerConfig { model: Placement::Workers(0).into(), ..sound() }),
+        ("workers", ServerConfig { model: Placement::Workers(1_000_000).into(), ..sound() }),
         ("connections_max", ServerConfig { connections_max: 0, ..sound() }),
         ("queue_max", ServerConfig { queue_max: 0, ..sound() }),
         ("pending_max", ServerConfig { pending_max: 0, ..sound() }),

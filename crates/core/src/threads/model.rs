@@ -14,12 +14,12 @@ pub enum Completion {
     #[default]
     Async,
     /// The handler's thread sleeps until the handler has its answers, and does nothing else meanwhile.
-    Blocking,
+    Sync,
 }
 
 /// How a server's threads share its work, the eight models of µTune and those between them.
 ///
-/// As a word it is three letters: `s` or `a` for blocking or asynchronous completion, `i` or `d` for handlers
+/// As a word it is three letters: `s` or `a` for synchronous or asynchronous completion, `i` or `d` for handlers
 /// on the loops (in-line) or on workers (dispatched), `b` or `p` for loops that sleep (block) or never do
 /// (poll). `:4` behind it is the number of workers, `@spin:20us` how long a loop looks before it sleeps.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -78,7 +78,7 @@ impl FromStr for Model {
         };
         Ok(Self {
             completion: match completion {
-                b's' => Completion::Blocking,
+                b's' => Completion::Sync,
                 b'a' => Completion::Async,
                 _ => return Err(Self::UNKNOWN),
             },
@@ -130,7 +130,7 @@ fn sleeping(spin: Option<&str>) -> Result<Reception, WordError> {
 impl fmt::Display for Model {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self.completion {
-            Completion::Blocking => "s",
+            Completion::Sync => "s",
             Completion::Async => "a",
         })?;
         f.write_str(if self.placement == Placement::Inline { "i" } else { "d" })?;
@@ -161,7 +161,7 @@ mod tests {
     fn each_letter_says_one_thing() {
         let model = |text: &str| text.parse::<Model>().unwrap();
         assert_eq!(model("aib"), Model::default());
-        assert_eq!(model("sib").completion, Completion::Blocking);
+        assert_eq!(model("sib").completion, Completion::Sync);
         assert_eq!(model("adb:3").placement, Placement::Workers(3));
         assert_eq!((model("aib").workers(), model("adp:3").workers()), (0, 3));
         assert_eq!(model("aip").reception, Reception::Poll);

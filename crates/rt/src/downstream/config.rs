@@ -12,7 +12,7 @@ use tailwater_control::{Client as Control, RetryConfig};
 const SHARDS_MAX: usize = 256;
 
 /// Servers that handlers may call: shards, each of which is one server or several replicas of one. Each loop
-/// connects to all of them.
+/// and each worker connects to all of them.
 #[derive(Clone)]
 pub struct TierConfig {
     name: String,
@@ -59,7 +59,7 @@ impl TierConfig {
         self
     }
 
-    /// The same with another bound on the calls of a loop's handlers to this tier that have not ended; further
+    /// The same with another bound on the calls of a thread's handlers to this tier that have not ended; further
     /// ones end at once as [`CallError::QueueFull`](crate::client::CallError::QueueFull). Default 65,536.
     #[must_use]
     pub const fn calls_max(mut self, calls: usize) -> Self {

@@ -1,8 +1,8 @@
 //! Where the handlers of a thread leave their calls, and the thread leaves the answers.
 
 use super::TierConfig;
-use super::driver::Driver;
 use super::fan::{Part, Room};
+use super::turns::Turns;
 use crate::client::Order;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::ops::Range;
@@ -16,11 +16,11 @@ pub(crate) struct Desk {
     tiers: Vec<Named>,
     /// Who waits for the calls of fans that are made from now on.
     completion: Cell<Completion>,
-    /// What takes the calls: a fan that blocks drives it.
-    driver: OnceCell<Weak<Driver>>,
-    /// Calls that the loop has not taken yet, by shard.
+    /// What takes the calls, which a fan may have to hold the thread for.
+    turns: OnceCell<Weak<Turns>>,
+    /// Calls that the thread has not taken yet, by shard.
     orders: RefCell<Vec<(usize, Order<Part>)>>,
-    /// Calls that the loop has and nobody awaits, by shard and token.
+    /// Calls that the thread has taken and nobody awaits, by shard and token.
     given_up: RefCell<Vec<(usize, u64)>>,
     /// Of handlers that have what they need.
     wakers: RefCell<Vec<Waker>>,
@@ -50,7 +50,7 @@ impl Desk {
         Self {
             tiers,
             completion: Cell::default(),
-            driver: OnceCell::new(),
+            turns: OnceCell::new(),
             orders: RefCell::default(),
             given_up: RefCell::default(),
             wakers: RefCell::default(),
@@ -67,13 +67,13 @@ impl Desk {
     }
 
     /// Said once, by the thread that has both.
-    pub(super) fn is_driven_by(&self, driver: &Rc<Driver>) {
-        let _ = self.driver.set(Rc::downgrade(driver));
+    pub(super) fn has_turns_by(&self, turns: &Rc<Turns>) {
+        let _ = self.turns.set(Rc::downgrade(turns));
     }
 
     /// `None` once the thread has ended.
-    pub(super) fn driver(&self) -> Option<Rc<Driver>> {
-        self.driver.get()?.upgrade()
+    pub(super) fn turns(&self) -> Option<Rc<Turns>> {
+        self.turns.get()?.upgrade()
     }
 
     pub(super) fn tier(&self, name: &str) -> Option<&Named> {

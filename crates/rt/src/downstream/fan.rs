@@ -23,8 +23,8 @@ type Outcome = Result<Answer, CallError>;
 /// Every call ends by the fan's deadline. Dropping the fan gives up what has not ended: what was not sent is
 /// taken back, and servers are told to end what was.
 ///
-/// Under [`Completion::Blocking`] its first poll holds the thread until the fan is done: a handler that polls
-/// several fans at once has their answers one after the other.
+/// Under [`Completion::Sync`] its first poll holds the thread until the fan is done: a handler that polls
+/// several fans at once has their answers one after the other, and what it polls beside them comes too late.
 #[must_use = "calls are made when the fan is awaited"]
 pub struct Fan {
     tier: Tier,
@@ -134,9 +134,11 @@ impl Future for Fan {
                 let state = self.make(planned, waker);
                 self.phase = Phase::Made(state.clone());
                 // Only here: one that was made before the model changed goes on as it was begun.
-                if state.desk.completion() == Completion::Blocking {
-                    state.wait();
-                    return Poll::Ready(state.take());
+                if state.desk.completion() == Completion::Sync {
+                    // Nobody need be woken meanwhile: the handler is being polled.
+                    let waker = state.waker.take();
+                    state.hold();
+                    state.waker.set(waker);
                 }
                 state
             }
@@ -171,7 +173,7 @@ struct State {
 }
 
 enum Place {
-    /// On its way. The shard and the loop's token, once the loop has taken it.
+    /// On its way. The shard and the thread's token, once the thread has taken it.
     Open(Option<(usize, u64)>),
     Ended(Outcome),
     /// No outcome is wanted any more.
@@ -194,12 +196,10 @@ impl State {
         self.open.get() == 0 || self.wanted.get() == 0
     }
 
-    /// Holds the thread until the fan is done, or the server gives up.
-    fn wait(&self) {
-        // Nobody is woken: the handler is being polled.
-        drop(self.waker.take());
-        if let Some(driver) = self.desk.driver() {
-            driver.wait(&self.desk, || self.is_done());
+    /// Holds the thread until the fan is done. If the thread may not be held for so long, the fan wakes the handler.
+    fn hold(&self) {
+        if let Some(turns) = self.desk.turns() {
+            turns.hold(&self.desk, || self.is_done());
         }
     }
 

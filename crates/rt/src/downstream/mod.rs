@@ -6,19 +6,19 @@
 //! handler, which the answers wake once it has what it needs, or its thread.
 //!
 //! `desk` is where handlers leave their calls, and where the thread finds them; `fan` is what a handler awaits;
-//! `stage` is the thread's part, with one exchange for each shard, and `driver` gives it its turns.
+//! `stage` is the thread's part, with one exchange for each shard, and `turns` gives it its turns.
 
 mod config;
 mod desk;
-mod driver;
 mod fan;
 mod stage;
+mod turns;
 
 pub use config::TierConfig;
 pub(crate) use desk::Desk;
-pub(crate) use driver::Downstream;
 pub use fan::{CALLS_MAX, Fan};
 pub(crate) use stage::is_downstream;
+pub(crate) use turns::{Downstream, Hold};
 
 use crate::service::Request;
 use crate::time::now;

@@ -19,8 +19,8 @@ const FIRST_KEY: u64 = 1 << 31;
 const READS: usize = 16;
 /// Bytes of one read.
 const SCRATCH: usize = 64 << 10;
-/// The longest sleep of a thread that waits for its handler's calls. Whether the server ends is asked between two:
-/// its bell cannot be watched, as it may have been rung for what the thread cannot do now.
+/// The longest sleep of a thread that waits for its handler's calls. Whether the thread is needed for something else is
+/// asked between two: its bell cannot be watched, as it may have been rung for what the thread cannot do now.
 const NAP: Duration = Duration::from_millis(10);
 
 /// Whether the poller means a channel to another tier. The loop's own sources have been looked at before.
@@ -57,7 +57,7 @@ struct Shard {
 impl Stage {
     pub(super) fn new(tiers: &[TierConfig], desk: Rc<Desk>, poller: Poller) -> Self {
         let (mut shards, mut keys) = (Vec::new(), vec![FIRST_KEY]);
-        // Each loop of each process is a client of its own: with the same number all would be at home at the
+        // Each thread of each process is a client of its own: with the same number all would be at home at the
         // same replicas, and come back in step.
         let drawn = drawn_number();
         for tier in tiers {
@@ -111,11 +111,11 @@ impl Stage {
         true
     }
 
-    /// Sleeps until a channel has something, or a turn is due; for [`NAP`] at most.
-    pub(super) fn nap(&mut self) {
+    /// Sleeps until a channel has something, or a turn is due; for [`NAP`] at most. How long it slept.
+    pub(super) fn nap(&mut self) -> Duration {
         let began = now();
         let until = self.due.map_or(began + NAP, |due| due.min(began + NAP));
-        self.poll(until.since(began));
+        self.poll(until.since(began)).since(began)
     }
 
     /// Takes what the channels have now.
@@ -123,7 +123,8 @@ impl Stage {
         self.poll(Duration::ZERO);
     }
 
-    fn poll(&mut self, timeout: Duration) {
+    /// When the wait was over.
+    fn poll(&mut self, timeout: Duration) -> Instant {
         let mut ready = std::mem::take(&mut self.ready);
         self.poller.wait(Some(timeout), &mut ready);
         let time = now();
@@ -131,6 +132,7 @@ impl Stage {
             self.on_ready(time, readiness);
         }
         self.ready = ready;
+        time
     }
 
     pub(super) const fn next_due(&self) -> Option<Instant> {

@@ -15,7 +15,7 @@ use super::runner::{Inline, Pool, Runner, Workers};
 use super::shared::{Inbox, Shared};
 use crate::config::{Model, Placement, Reception};
 use crate::counters::Totals;
-use crate::downstream::Downstream;
+use crate::downstream::{Downstream, Hold};
 use crate::net::Listener;
 use crate::poll::{Interest, Poller};
 use crate::service::{Reply, Service};
@@ -24,12 +24,15 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
-use tailwater_core::{Instant, Observer};
+use tailwater_core::{Instant, Nanos as _, Observer};
 use tailwater_wire::Credit;
 
 /// Keys of the poller that are not connections: no slot has such a number.
 pub(super) const LISTENER: u64 = u64::MAX;
 pub(super) const BELL: u64 = u64::MAX - 1;
+/// The longest that a handler holds its loop for its calls: then they go on asynchronously. Clients give a server up
+/// that answers no PING for some seconds, and the first loop lets all of them in.
+const HELD_MAX: Duration = Duration::from_secs(1);
 /// How often the counts are published while busy.
 const PUBLISH_EVERY: Duration = Duration::from_millis(1);
 
@@ -87,8 +90,11 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
         let workers = pool.map(|pool| Workers::new(pool, index));
         let inline = Inline::new(doorbell, tasks, budgets);
         let runner = Runner::new(inline, workers, config.handler_max);
-        let over = shared.clone();
-        let is_over = move |time| over.is_over(time);
+        let (over, handler_max) = (shared.clone(), config.handler_max.unwrap_or(HELD_MAX));
+        let hold = Hold {
+            longest: handler_max.min(HELD_MAX),
+            is_called: Box::new(move |time| over.is_over(time)),
+        };
         let clock = Clock::new(config.drain_every);
         let shard = shared.admission.clone().shard(index);
         let first = shared.models.present();
@@ -102,9 +108,9 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
             control: Control::new(shard, observer, config.locks),
             queue: RunQueue::new(config.queue_max),
             runner,
-            tasks_per_connection: config.tasks_of_one(),
+            tasks_per_connection: config.tasks_of_one(shared.models.present()),
             timers: install_timers(),
-            downstream: Downstream::install(&config.tiers, channels, is_over),
+            downstream: Downstream::install(&config.tiers, channels, hold),
             egress: Egress::new(config.output_high, config.output_total_max / config.loops),
             liveness: Liveness::new(config),
             drain: Drain::Off,
@@ -125,6 +131,7 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
     /// What begins from now on begins by this model.
     fn follow(&mut self, model: Model) {
         self.reception = model.reception;
+        self.tasks_per_connection = self.shared.config.tasks_of_one(model);
         self.runner.set_dispatch(model.placement != Placement::Inline);
         self.downstream.set_completion(model.completion);
     }
@@ -142,6 +149,7 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
     pub(super) fn live<S: Service<Future = F>>(mut self, service: &S) {
         if let Err(panic) = catch_unwind(AssertUnwindSafe(|| self.run(service))) {
             self.inbox().close();
+            self.shared.models.ends(self.index);
             self.abandon();
             resume_unwind(panic);
         }
@@ -155,6 +163,7 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
         self.watch_own_sources();
         while !self.turn(service) {}
         self.inbox().close();
+        self.shared.models.ends(self.index);
         self.publish(true);
     }
 
@@ -176,7 +185,8 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
         self.sweep();
         if worked {
             self.clock.worked();
-            self.totals.busy_ns += self.clock.turn_ns();
+            let slept = self.downstream.take_slept().nanos();
+            self.totals.busy_ns += self.clock.turn_ns().saturating_sub(slept);
         }
         self.publish(false);
         self.drain()

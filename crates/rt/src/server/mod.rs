@@ -33,7 +33,7 @@ mod introspect;
 mod job;
 mod key;
 mod liveness;
-mod models;
+mod model;
 mod output;
 mod progress;
 mod run_queue;
@@ -194,8 +194,8 @@ impl Server {
     }
 
     /// Changes the threading model. Returns at once; each loop follows within a turn, and wakes up for it
-    /// ([`Server::is_model_followed`]). What has begun ends where and how it was begun: no request is lost, and
-    /// none is carried out twice.
+    /// ([`Server::is_model_followed`]). What has begun ends on the thread on which it began: no request is lost, and
+    /// none is carried out twice. Who waits for a fan is the model's completion when the fan is first polled.
     ///
     /// # Errors
     /// When the model needs more workers than were started ([`ServerConfig::workers_max`]).
@@ -203,7 +203,7 @@ impl Server {
         self.threads.set_model(model)
     }
 
-    /// Whether every loop follows the present model: handlers that begin from now on begin by it.
+    /// Whether every loop follows the present model: what they begin or hand to workers from now on follows it.
     #[must_use]
     pub fn is_model_followed(&self) -> bool {
         self.shared.models.is_followed()

@@ -2,7 +2,7 @@
 
 use super::Remaining;
 use super::acceptor::turn_away;
-use super::models::Models;
+use super::model::Models;
 use super::runner::Done;
 use crate::bell::{Bell as _, Doorbell};
 use crate::config::ServerConfig;

@@ -35,11 +35,10 @@ impl Threads {
         let mut threads =
             Self { shared, loops: Vec::new(), workers: Vec::new(), pool: None, reporter: None };
         let questions = threads.start_reporter().map_err(StartError::System)?;
-        let (count, present) = (threads.shared.config.workers(), threads.shared.models.present());
+        let count = threads.shared.config.workers();
         if count > 0 {
             let (pool, workers) =
                 start_workers(count, &threads.shared, &service).map_err(StartError::System)?;
-            pool.resize(present.workers().max(1));
             (threads.pool, threads.workers) = (Some(pool), workers);
         }
         let mut listener = Some(listener);

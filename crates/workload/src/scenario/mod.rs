@@ -47,7 +47,7 @@ pub use server::{Server, Transport};
 pub use sim::{Sim, Wake};
 pub use stalls::{StallKind, Stalls};
 pub use tailwater_core::locks::LockPolicy;
-pub use tailwater_core::threads::{Model, Placement, Reception};
+pub use tailwater_core::threads::{Completion, Model, Placement, Reception};
 pub use tier::Tier;
 pub use validity::Validity;
 
@@ -108,6 +108,8 @@ pub struct Scenario {
     pub files: Vec<(String, String)>,
     /// Where something begins that only the simulator can do, and what it is.
     simulator_only: Option<(Place, &'static str)>,
+    /// Where a model is named whose handlers hold their threads.
+    blocks_at: Option<Place>,
 }
 
 impl Scenario {
@@ -243,10 +245,11 @@ impl Scenario {
     /// Why the simulator cannot run this scenario, or nothing where it can.
     #[must_use]
     pub fn needs_sockets(&self) -> Option<ScenarioError> {
-        if let Some(controller) = self.controllers.iter().find(|it| it.model.is_some()) {
-            let message = "the simulator plays no threading models, as yet; type --on loopback, or leave \
-                           controller.model out";
-            return Some(self.error_at(controller.name_place, message.to_owned()));
+        let named = self.controllers.iter().find(|it| it.model.is_some()).map(|it| it.name_place);
+        if let Some(place) = self.blocks_at.or(named) {
+            let message = "the simulator plays no threading models, as yet: its handlers never hold their \
+                           threads; type --on loopback, or leave model out";
+            return Some(self.error_at(place, message.to_owned()));
         }
         let application = self.server.application.as_ref()?;
         let message = format!(
@@ -279,6 +282,7 @@ impl Scenario {
             repetitions: top.whole("repetitions").unwrap_or(5),
             tiers: tier::read(top, &callees, &server),
             simulator_only: simulator_only(top, &in_server),
+            blocks_at: blocks_at(&in_server, &server),
             sim: Sim::read(&section_of(top, "sim"), server.loops),
             server,
             faults: fault::read(top, &stage(duration, &clients, replicas, &callees)),
@@ -300,6 +304,11 @@ fn stage<'a>(
 ) -> fault::Stage<'a> {
     let clients = clients.counts.iter().copied().min().unwrap_or(1);
     fault::Stage { window, clients, replicas, tiers }
+}
+
+fn blocks_at(in_server: &Section<'_>, server: &Server) -> Option<Place> {
+    let item = in_server.item("model").filter(|_| server.model.completion == Completion::Sync);
+    item.map(|item| item.place())
 }
 
 fn simulator_only(top: &Section<'_>, in_server: &Section<'_>) -> Option<(Place, &'static str)> {

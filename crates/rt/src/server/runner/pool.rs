@@ -56,7 +56,7 @@ pub(crate) struct Pool {
     /// Places in the ring that are neither filled nor reserved, as far as there are workers for them. Below zero
     /// where workers have become fewer and what was handed over for more is still in the ring.
     places: AtomicIsize,
-    /// Workers that take requests: the first so many. The others end what they have.
+    /// Workers that take requests: the first so many. The others end what they have, and empty an overfull ring.
     active: AtomicUsize,
     pub(super) desks: Vec<Desk>,
     /// A loop has more than fits the ring and wants to hear of room.
@@ -122,6 +122,13 @@ impl Pool {
     pub(super) fn is_active(&self, worker: usize) -> bool {
         // A sleeper asks after it lay down: the look for work of rule 1 in `bell.rs`.
         worker < self.active.load(SeqCst)
+    }
+
+    /// Workers have become fewer, and what was handed over for more is in the ring: then all take requests, lest they
+    /// wait for one that is busy.
+    pub(super) fn is_overfull(&self) -> bool {
+        // A sleeper need not hear of it: it was rung for what it slept over, or is by `wake`.
+        self.places.load(SeqCst) < 0
     }
 
     /// The workers look around: something has changed.
@@ -233,6 +240,7 @@ mod tests {
         });
         pool.resize(1);
         assert!(pool.is_active(0) && !pool.is_active(1));
+        assert!(pool.is_overfull(), "two of three in the ring are beyond the one worker");
         let left = std::iter::from_fn(|| {
             let (handed, _) = pool.pop()?;
             Some((handed.job.origin.key.id.0, pool.reserve()))

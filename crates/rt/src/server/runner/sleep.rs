@@ -2,7 +2,7 @@
 
 use crate::bell::Bell;
 use crate::config::ServerConfig;
-use crate::downstream::{Downstream, TierConfig};
+use crate::downstream::{Downstream, Hold, TierConfig};
 use crate::poll::{EventBell, Interest, Poller, Readiness};
 use crate::time::now;
 use rustix::io::Errno;
@@ -77,15 +77,11 @@ impl Route {
     }
 
     /// Makes the tiers those of the present thread's handlers; see [`Downstream::install`].
-    pub(super) fn open(
-        self,
-        tiers: &[TierConfig],
-        is_over: impl Fn(Instant) -> bool + 'static,
-    ) -> Calls {
+    pub(super) fn open(self, tiers: &[TierConfig], hold: Hold) -> Calls {
         Calls {
             bell: self.bell,
             poller: self.poller,
-            downstream: Downstream::install(tiers, self.channels, is_over),
+            downstream: Downstream::install(tiers, self.channels, hold),
             ready: Vec::new(),
             looked: Instant::ZERO,
         }

@@ -4,6 +4,7 @@ use super::pool::{Abroad, Desk, Done, End, Handed, Pool, Unbegun};
 use super::rider::Rider;
 use super::sleep::{Calls, Route, WorkerBell, sleep};
 use crate::bell::Doorbell;
+use crate::downstream::Hold;
 use crate::executor::{Executor, Panicked, Started, TaskKey};
 use crate::server::shared::Shared;
 use crate::service::{Reply, Service};
@@ -12,6 +13,7 @@ use crate::timers::install_timers;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::thread::JoinHandle;
+use std::time::Duration;
 use tailwater_core::Instant;
 use tailwater_core::threads::Model;
 
@@ -40,6 +42,8 @@ pub(in crate::server) fn start<S: Service<Future: Future<Output = Reply>>>(
     let bells =
         (0..count).map(|_| WorkerBell::new(&shared.config)).collect::<Result<Vec<_>, _>>()?;
     let pool = Arc::new(Pool::new(bells.iter().cloned().map(Desk::new).collect()));
+    // Before a worker can lie down as one that takes requests.
+    pool.resize(shared.models.present().workers().max(1));
     let mut threads = Vec::new();
     for (index, bell) in bells.into_iter().enumerate() {
         match spawn(&pool, index, bell, shared, service) {
@@ -80,8 +84,14 @@ impl<F: Future<Output = Reply>> Worker<F> {
         let doorbell = pool.desks[index].doorbell.clone();
         let (tasks, budgets) = (shared.config.tasks_max, shared.config.locks.is_some());
         let executor = Executor::new(doorbell.clone(), tasks, budgets);
-        let over = shared.clone();
-        let open = |it: Route| it.open(&shared.config.tiers, move |time| over.is_over(time));
+        let (over, called) = (shared.clone(), pool.clone());
+        let is_called = move |time| {
+            let cancels = !called.desks[index].cancels.is_empty();
+            over.is_over(time) || called.is_stopped() || cancels
+        };
+        // A handler that runs for too long is cancelled by its loop.
+        let hold = Hold { longest: Duration::MAX, is_called: Box::new(is_called) };
+        let open = |it: Route| it.open(&shared.config.tiers, hold);
         let worker = Self {
             calls: route.map(open),
             index,
@@ -97,6 +107,14 @@ impl<F: Future<Output = Reply>> Worker<F> {
         worker
     }
 
+    /// Follows the server's model, if it has changed.
+    fn look_at_model(&mut self) {
+        if let Some((epoch, model)) = self.shared.models.news(self.epoch) {
+            self.epoch = epoch;
+            self.follow(model);
+        }
+    }
+
     fn follow(&self, model: Model) {
         if let Some(calls) = &self.calls {
             calls.downstream.set_completion(model.completion);
@@ -106,10 +124,7 @@ impl<F: Future<Output = Reply>> Worker<F> {
     fn run<S: Service<Future = F>>(mut self, service: &S) {
         let timers = install_timers();
         while !self.pool.is_stopped() {
-            if let Some((epoch, model)) = self.shared.models.news(self.epoch) {
-                self.epoch = epoch;
-                self.follow(model);
-            }
+            self.look_at_model();
             timers.fire(now());
             self.cancel();
             // The answers that came, ahead of the handlers that wait for them; then the calls of those.
@@ -158,7 +173,8 @@ impl<F: Future<Output = Reply>> Worker<F> {
     }
 
     fn take<S: Service<Future = F>>(&mut self, service: &S) -> bool {
-        let is_asked = std::mem::take(&mut self.was_rung) || self.pool.is_active(self.index);
+        let was_rung = std::mem::take(&mut self.was_rung);
+        let is_asked = self.pool.is_active(self.index) || was_rung || self.pool.is_overfull();
         if !is_asked || !self.executor.has_room() {
             return false;
         }
@@ -168,6 +184,8 @@ impl<F: Future<Output = Reply>> Worker<F> {
         if awaited {
             self.shared.wake_loops();
         }
+        // Behind the ring: it was pushed by a loop that followed, if all did.
+        self.look_at_model();
         let is_ours = handover.take(self.index as u32);
         // The loop uses it again as soon as it hears of the end.
         drop(handover);

@@ -4,8 +4,9 @@
 //!
 //! 1. Whoever changes the model stores it, sizes the pool of workers, raises the epoch, and rings for all threads.
 //! 2. A loop looks at the epoch at the top of each turn, and once more before it sleeps. From the turn on in which
-//!    it finds another, requests *begin* by the new model. A worker does so between two handlers.
-//! 3. What has begun ends where it is: on its loop or with its worker, its calls with the thread that sent them.
+//!    it finds another, requests *begin* by the new model. A worker looks before each request that it begins.
+//! 3. What has begun ends where it is: on its loop or with its worker, its calls with the thread that sent them. Who
+//!    waits for a fan is the completion of the moment in which it is first polled.
 //!
 //! So no request is lost or served twice: nothing moves but the decision where the next one begins.
 
@@ -65,7 +66,12 @@ impl Models {
         self.followed[index].store(epoch, SeqCst);
     }
 
-    /// Every loop that still runs follows the present model.
+    /// A loop has ended, or will have: it follows every model.
+    pub(super) fn ends(&self, index: usize) {
+        self.follows(index, u64::MAX);
+    }
+
+    /// Every loop that runs follows the present model.
     pub(super) fn is_followed(&self) -> bool {
         let epoch = self.epoch();
         // Pairs with `follows`.
@@ -88,5 +94,9 @@ mod tests {
         assert!(!models.is_followed());
         models.follows(1, 1);
         assert!(models.is_followed());
+        models.change(Model::default(), || {});
+        models.follows(0, 2);
+        models.ends(1);
+        assert!(models.is_followed(), "a loop that has ended keeps nobody waiting");
     }
 }

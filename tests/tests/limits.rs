@@ -254,7 +254,7 @@ fn one_connection_has_its_share_of_handlers_and_others_have_theirs() {
     for placement in PLACEMENTS {
         let tasks_per_connection_max = Some(3);
         let (server, alive, greedy) = hanging(ServerConfig {
-            placement,
+            model: placement.into(),
             tasks_per_connection_max,
             ..ServerConfig::default()
         });
@@ -275,7 +275,7 @@ fn one_connection_has_its_share_of_handlers_and_others_have_theirs() {
 fn what_waits_for_its_own_connections_handlers_leaves_the_run_queue_to_others() {
     for placement in PLACEMENTS {
         let (server, alive, greedy) = hanging(ServerConfig {
-            placement,
+            model: placement.into(),
             queue_max: 8,
             tasks_per_connection_max: Some(1),
             ..ServerConfig::default()

@@ -41,7 +41,7 @@ fn start(listen: Address, placement: Placement, name: &str, begun: &Begun) -> Se
             Reply::ok(request.payload)
         }
     };
-    let config = ServerConfig { listen, placement, ..ServerConfig::default() };
+    let config = ServerConfig { listen, model: placement.into(), ..ServerConfig::default() };
     let admission = controller(name, &[("expiry", "never")]).admission;
     Server::start(config, admission, service).expect("the replica starts")
 }

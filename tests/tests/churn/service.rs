@@ -105,7 +105,7 @@ impl Handlers {
     pub(crate) fn start(&self, listen: Address, placement: Placement) -> Server {
         let config = ServerConfig {
             listen,
-            placement,
+            model: placement.into(),
             loops: LOOPS,
             patience: PATIENCE,
             ..ServerConfig::default()

@@ -51,7 +51,8 @@ pub(super) struct EventLoop<F> {
     /// Most handlers of one connection.
     pub(super) tasks_per_connection: usize,
     pub(super) timers: Rc<Timers>,
-    pub(super) downstream: Downstream,
+    /// `None` without tiers.
+    pub(super) downstream: Option<Downstream>,
     pub(super) egress: Egress,
     pub(super) liveness: Liveness,
     pub(super) drain: Drain,
@@ -73,8 +74,8 @@ pub(super) struct Start {
     pub(super) shared: Arc<Shared>,
     pub(super) index: usize,
     pub(super) poller: Poller,
-    /// A part of the poller, for the channels to other tiers.
-    pub(super) channels: Poller,
+    /// A part of the poller, for the channels to other tiers, if there are any.
+    pub(super) channels: Option<Poller>,
     /// The first loop lets clients in.
     pub(super) listener: Option<Listener>,
     pub(super) pool: Option<Arc<Pool>>,
@@ -110,7 +111,7 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
             runner,
             tasks_per_connection: config.tasks_of_one(shared.models.present()),
             timers: install_timers(),
-            downstream: Downstream::install(&config.tiers, channels, hold),
+            downstream: channels.map(|it| Downstream::install(&config.tiers, it, hold)),
             egress: Egress::new(config.output_high, config.output_total_max / config.loops),
             liveness: Liveness::new(config),
             drain: Drain::Off,
@@ -133,7 +134,9 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
         self.reception = model.reception;
         self.tasks_per_connection = self.shared.config.tasks_of_one(model);
         self.runner.set_dispatch(model.placement != Placement::Inline);
-        self.downstream.set_completion(model.completion);
+        if let Some(downstream) = &self.downstream {
+            downstream.set_completion(model.completion);
+        }
     }
 
     /// Follows the server's model, if it has changed.
@@ -185,8 +188,8 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
         self.sweep();
         if worked {
             self.clock.worked();
-            let slept = self.downstream.take_slept().nanos();
-            self.totals.busy_ns += self.clock.turn_ns().saturating_sub(slept);
+            let slept = self.downstream.as_ref().map_or(Duration::ZERO, Downstream::take_slept);
+            self.totals.busy_ns += self.clock.turn_ns().saturating_sub(slept.nanos());
         }
         self.publish(false);
         self.drain()
@@ -194,7 +197,7 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
 
     /// The loop's calls to other tiers have their turn. True if there was something to do.
     fn call_downstream(&mut self) -> bool {
-        let worked = self.downstream.turn(self.clock.now());
+        let worked = self.downstream.as_ref().is_some_and(|it| it.turn(self.clock.now()));
         if worked {
             // It is no handler's time.
             self.clock.look();
@@ -286,7 +289,7 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
         [
             self.control.next_tick(now),
             self.timers.next(),
-            self.downstream.next_due(),
+            self.downstream.as_ref().and_then(Downstream::next_due),
             self.runner.next_due(),
             self.liveness.next(),
             self.queue.prune_due(),
@@ -301,9 +304,10 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
 
     fn has_work(&self) -> bool {
         let is_asked = self.shared.models.epoch() != self.epoch;
+        let calls = self.downstream.as_ref().is_some_and(Downstream::has_work);
         let queue_moves = !self.queue.is_empty() && self.runner.await_room();
         let woken = self.runner.has_woken() || !self.inbox().is_empty();
-        is_asked || queue_moves || woken || self.intake.has_work() || self.downstream.has_work()
+        is_asked || queue_moves || woken || self.intake.has_work() || calls
     }
 
     pub(super) fn publish(&mut self, at_once: bool) {

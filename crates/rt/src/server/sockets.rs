@@ -2,7 +2,7 @@
 
 use super::event_loop::{BELL, EventLoop, LISTENER};
 use super::key::ConnectionKey;
-use crate::downstream::is_downstream;
+use crate::downstream::{Downstream, is_downstream};
 use crate::net::{Stream, Transfer};
 use crate::poll::{Interest, Readiness};
 use crate::service::{Reply, Service};
@@ -21,7 +21,9 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
             found = self.intake.begin_round(
                 &self.poller,
                 timeout,
-                self.connections.len() + self.downstream.sockets() + OWN_SOURCES,
+                self.connections.len()
+                    + self.downstream.as_ref().map_or(0, Downstream::sockets)
+                    + OWN_SOURCES,
             );
             if sleeps {
                 self.inbox().doorbell.get_up();
@@ -47,7 +49,11 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
         match readiness.key {
             LISTENER => self.accept(),
             BELL => self.inbox().bell.hush(),
-            key if is_downstream(key) => self.downstream.on_ready(self.clock.look(), readiness),
+            key if is_downstream(key) => {
+                if let Some(downstream) = &self.downstream {
+                    downstream.on_ready(self.clock.look(), readiness);
+                }
+            }
             token => {
                 let key = ConnectionKey::from_token(token);
                 if readiness.writable {

@@ -70,7 +70,7 @@ pub(super) fn event_loop<F: Future<Output = Reply>>(
     let shared = Arc::new(Shared::new(config, admission, inboxes));
     let (_, questions) = Reporter::new(shared.clone());
     let poller = Poller::new().unwrap();
-    let channels = poller.part().unwrap();
-    let start = Start { shared, index: 0, poller, channels, listener: None, pool: None, questions };
+    let start =
+        Start { shared, index: 0, poller, channels: None, listener: None, pool: None, questions };
     EventLoop::new(start, Box::new(Silent))
 }

@@ -42,12 +42,13 @@ impl Threads {
             (threads.pool, threads.workers) = (Some(pool), workers);
         }
         let mut listener = Some(listener);
+        let calls = !threads.shared.config.tiers.is_empty();
         for index in 0..threads.shared.config.loops {
             let poller = Poller::new()?;
             let start = Start {
                 shared: threads.shared.clone(),
                 index,
-                channels: poller.part()?,
+                channels: if calls { Some(poller.part()?) } else { None },
                 poller,
                 listener: listener.take(),
                 pool: threads.pool.clone(),

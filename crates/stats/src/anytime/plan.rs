@@ -1,6 +1,6 @@
 //! What a number of quads can find, before anything is tried.
 
-use super::mixture::{Level, Scale};
+use super::mixture::{Level, Scale, SettingError};
 use super::sequence::{Finding, Sequence};
 use tailwater_core::Rng;
 
@@ -15,19 +15,34 @@ const STEPS: u32 = 10;
 /// of the noise's law; that quads are drawn independently is.
 #[derive(Clone, Debug)]
 pub struct Plan<'a> {
-    /// Effects of A/A quads, at least one of which differs from zero.
-    pub pilot: &'a [f64],
-    /// Of the sequence.
-    pub level: Level,
-    /// Of the sequence.
-    pub scale: Scale,
-    /// After so many quads a comparison ends without a finding.
-    pub quads_max: u32,
-    /// Decides the draws; the same for every effect, so that answers grow with it.
-    pub seed: u64,
+    pilot: &'a [f64],
+    level: Level,
+    scale: Scale,
+    quads_max: u32,
+    seed: u64,
 }
 
-impl Plan<'_> {
+impl<'a> Plan<'a> {
+    /// For comparisons that end after `quads_max` quads, with or without a finding. `pilot` has the effects of A/A
+    /// quads; `seed` decides the draws, the same for every effect, so that answers grow with it.
+    ///
+    /// # Errors
+    /// With a pilot that has no noise, or a number that is none.
+    pub fn new(
+        pilot: &'a [f64],
+        level: Level,
+        quads_max: u32,
+        seed: u64,
+    ) -> Result<Self, SettingError> {
+        Ok(Self { pilot, level, scale: Scale::from_pilot(pilot)?, quads_max, seed })
+    }
+
+    /// ρ of the sequences, which comparisons must take too.
+    #[must_use]
+    pub const fn scale(&self) -> Scale {
+        self.scale
+    }
+
     /// The share of comparisons that find an effect of this size, with its sign.
     #[must_use]
     pub fn power(&self, effect: f64) -> f64 {
@@ -98,8 +113,14 @@ mod tests {
     const PILOT: [f64; 10] = [0.063, 0.189, 0.319, 0.454, 0.598, 0.755, 0.935, 1.150, 1.440, 1.960];
 
     fn plan(quads_max: u32) -> Plan<'static> {
-        let scale = Scale::from_pilot(&PILOT).unwrap();
-        Plan { pilot: &PILOT, level: Level::FIVE_PERCENT, scale, quads_max, seed: 5 }
+        Plan::new(&PILOT, Level::FIVE_PERCENT, quads_max, 5).unwrap()
+    }
+
+    #[test]
+    fn a_pilot_without_noise_plans_nothing() {
+        for pilot in [&[][..], &[0.0, 0.0], &[0.1, f64::NAN]] {
+            assert!(Plan::new(pilot, Level::FIVE_PERCENT, 10, 1).is_err(), "{pilot:?}");
+        }
     }
 
     #[test]
@@ -130,9 +151,9 @@ mod tests {
 
     #[test]
     fn the_smallest_effect_is_found_as_often_as_asked() {
-        let plan = plan(60);
-        let effect = plan.smallest_effect(0.8).unwrap();
-        assert!(plan.power(effect) >= 0.8 && plan.power(effect * 0.97) < 0.8, "{effect}");
-        assert_eq!(Plan { quads_max: 3, ..plan }.smallest_effect(0.8), None);
+        let sixty = plan(60);
+        let effect = sixty.smallest_effect(0.8).unwrap();
+        assert!(sixty.power(effect) >= 0.8 && sixty.power(effect * 0.97) < 0.8, "{effect}");
+        assert_eq!(plan(3).smallest_effect(0.8), None);
     }
 }

@@ -6,6 +6,8 @@ use tailwater_core::words::Place;
 
 /// Problems that are told; the rest is counted.
 const PROBLEMS_MAX: usize = 20;
+/// Problems that are kept until they are sorted; later ones are left out.
+const KEPT_MAX: usize = 1_000;
 
 /// A file that cannot be used: at least one problem, in order of place.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -56,7 +58,8 @@ impl<'t> Report<'t> {
     /// Notes a problem at a byte offset, once: what is said for all cases is read for each.
     pub(super) fn push(&self, offset: usize, message: String) {
         let mut problems = self.problems.borrow_mut();
-        if !problems.iter().any(|known| known.0 == offset && known.1 == message) {
+        let is_known = || problems.iter().any(|known| known.0 == offset && known.1 == message);
+        if problems.len() < KEPT_MAX && !is_known() {
             problems.push((offset, message));
         }
     }

@@ -117,6 +117,9 @@ fn figures_are_written_with_a_page_and_never_over_a_result() {
     let page = std::fs::read_to_string(out.join("index.html")).expect("a page");
     assert!(page.contains("What decides: AES-NI for Cache1") && page.contains("15.78 %"));
     assert!(out.join("gains.svg").exists() && out.join("tornado-10.svg").exists());
+    let one = "examples/accelerators/aes-ni.toml";
+    printed(&["accelerate", "figures", one, "--out", &out.display().to_string()]);
+    assert!(out.join("tornado-1.svg").exists() && !out.join("tornado-10.svg").exists());
     folder.write("result.json", "{}");
     let output = tailwater(&["accelerate", "figures", "--out", &folder.0.display().to_string()]);
     assert_eq!(output.status.code(), Some(2));

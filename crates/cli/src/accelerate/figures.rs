@@ -6,7 +6,7 @@ use crate::run::folder::Folder;
 use clap::Args;
 use std::path::PathBuf;
 use tailwater_report::{RangeBar, RangeRow, Ranges, illustrated};
-use tailwater_tune::accelerator::file::{Described, parse};
+use tailwater_tune::accelerator::file::{CASES_MAX, Described, parse};
 use tailwater_tune::accelerator::{Bar, Study};
 
 /// The thesis' tables, for a command without a file.
@@ -36,6 +36,10 @@ pub(super) fn figures(options: &FiguresOptions) -> Result<(), Failure> {
     let mut pictures = vec![("gains".to_owned(), gains(&described.title, &studies).svg())];
     let drawn = studies.iter().enumerate().filter(|(_, study)| !study.tornado.is_empty());
     pictures.extend(drawn.map(|(at, study)| (format!("tornado-{}", at + 1), tornado(study).svg())));
+    // Those of an earlier file, which may have had more cases.
+    for number in 1..=CASES_MAX {
+        folder.remove(&format!("tornado-{number}.svg"))?;
+    }
     for (name, svg) in &pictures {
         folder.write(&format!("{name}.svg"), svg)?;
     }

@@ -1,5 +1,6 @@
 //! Verbs and flags: the one table behind parsing, `--help` and completions.
 
+use crate::accelerate::AccelerateVerb;
 use crate::failure::Failure;
 use crate::profile::ProfileVerb;
 use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
@@ -49,6 +50,11 @@ pub(crate) enum Verb {
     Profile {
         #[command(subcommand)]
         verb: ProfileVerb,
+    },
+    /// See what an accelerator would bring to a service, and what that takes.
+    Accelerate {
+        #[command(subcommand)]
+        verb: AccelerateVerb,
     },
     /// List controllers, profiles and the settings that overrides can change.
     Controllers,

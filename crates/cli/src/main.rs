@@ -22,6 +22,7 @@ mod check;
 mod demo;
 mod compare;
 mod profile;
+mod accelerate;
 mod figures;
 mod controllers;
 mod keys;
@@ -46,6 +47,7 @@ fn main() -> ExitCode {
         Verb::Demo(options) => demo::demo(&options),
         Verb::Compare(options) => compare::compare(&options),
         Verb::Profile { verb } => profile::profile(&verb),
+        Verb::Accelerate { verb } => accelerate::accelerate(&verb),
         Verb::Figures(options) => figures::figures(&options),
         Verb::Controllers => controllers::list(),
         Verb::Keys(options) => keys::keys(&options),

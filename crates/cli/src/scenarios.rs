@@ -60,7 +60,7 @@ pub(crate) fn parsed(file: &Path, text: &str) -> Result<Scenario, ScenarioError>
 }
 
 /// The text of a file in this folder, if it is neither too long nor something else than text.
-fn beside(folder: &Path, name: &str) -> Result<String, String> {
+pub(crate) fn beside(folder: &Path, name: &str) -> Result<String, String> {
     let path = folder.join(name);
     let trouble = |error: std::io::Error| format!("{}: {error}", path.display());
     let most = limits::TIMES_BYTES_MAX as u64;

@@ -1,6 +1,35 @@
-//! Foreign words in messages, and why a word is none of those that are known.
+//! Foreign words in messages: clipped, where they stand, the nearest of what is known, and why a word is none of
+//! those.
 
 use std::fmt;
+
+/// A place in a text.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Place {
+    /// From 1.
+    pub line: usize,
+    /// From 1, in characters.
+    pub column: usize,
+}
+
+impl Place {
+    /// The beginning of a file.
+    pub const START: Self = Self { line: 1, column: 1 };
+
+    /// Where a byte of a text lies; its end for what is beyond. Counts in bytes, so that no offset can split a
+    /// character and panic.
+    #[must_use]
+    pub fn of(text: &str, offset: usize) -> Self {
+        let before = &text.as_bytes()[..offset.min(text.len())];
+        let newline = before.iter().rposition(|&byte| byte == b'\n');
+        let in_line = &before[newline.map_or(0, |at| at + 1)..];
+        let begins_character = |byte: &&u8| **byte & 0xc0 != 0x80;
+        Self {
+            line: before.iter().filter(|&&byte| byte == b'\n').count() + 1,
+            column: in_line.iter().filter(begins_character).count() + 1,
+        }
+    }
+}
 
 /// Keeps messages readable whatever was written: the first 40 characters, escaped.
 #[must_use]
@@ -10,6 +39,35 @@ pub fn clip(text: &str) -> String {
         clipped.push('…');
     }
     clipped
+}
+
+/// Leads into the list of what is known, with the nearest first where one is near.
+#[must_use]
+pub fn suggestion(found: &str, known: &[&str]) -> String {
+    let near = known
+        .iter()
+        .map(|name| (distance(found, name), *name))
+        .filter(|(distance, name)| *distance <= name.len().div_ceil(3))
+        .min();
+    match near {
+        Some((_, name)) => format!("did you mean {name}? Known are"),
+        None => "known are".into(),
+    }
+}
+
+/// Levenshtein's distance in characters, of the first 40: typing errors happen in short words.
+fn distance(one: &str, other: &str) -> usize {
+    let other: Vec<char> = other.chars().take(40).collect();
+    let mut row: Vec<usize> = (0..=other.len()).collect();
+    for (index, a) in one.chars().take(40).enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], index + 1);
+        for (column, b) in other.iter().enumerate() {
+            let substituted = diagonal + usize::from(a != *b);
+            diagonal = row[column + 1];
+            row[column + 1] = substituted.min(diagonal + 1).min(row[column] + 1);
+        }
+    }
+    row[other.len()]
 }
 
 /// Why a text is none of some words. Says what is needed; the text itself is quoted by whoever knows where it stood.

@@ -24,6 +24,7 @@ mod sentences;
 
 mod html;
 mod comparison;
+mod illustrated;
 mod picture;
 mod plots;
 mod svg;
@@ -33,7 +34,9 @@ pub use comparison::comparison;
 pub use format::{count, demand, percent, time, wrap, wrap_indented};
 pub use grid::{grid, grid_within};
 pub use html::html;
+pub use illustrated::illustrated;
 pub use picture::{AxisKind, LineStyle, Picture, PictureAxis, PictureLine, Stated};
 pub use plots::{Plot, plots};
 pub use sentences::line_summary;
+pub use svg::ranges::{RangeBar, RangeRow, Ranges};
 pub use table::{TableStyle, table};

@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 pub mod agreement;
+pub mod anytime;
 pub mod audit;
 mod binomial;
 mod bins;

@@ -24,8 +24,6 @@ pub mod empirical;
 
 pub mod ways;
 
-mod words;
-
 pub use demand::{Arrivals, DemandPlan, Step};
 pub use distribution::{Distribution, Pareto};
 pub use empirical::Empirical;

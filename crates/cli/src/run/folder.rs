@@ -82,17 +82,16 @@ impl<'a> Folder<'a> {
 
     /// Removes the pictures of an earlier result, but for those that were `written` anew.
     pub(super) fn clear_but(&self, written: &[String]) -> Result<(), Failure> {
-        let gone = |file: &PathBuf| match fs::remove_file(file) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                Err(Failure::work(format!("{}: {error}", file.display())))
-            }
-            _ => Ok(()),
-        };
         let is_new = |file: &&PathBuf| {
             let name = file.file_name().and_then(|name| name.to_str());
             name.is_some_and(|name| written.iter().any(|written| written == name))
         };
-        self.stale.iter().filter(|file| !is_new(file)).try_for_each(gone)
+        self.stale.iter().filter(|file| !is_new(file)).try_for_each(|file| gone(file))
+    }
+
+    /// Removes what an earlier result left under this name, if anything.
+    pub(crate) fn remove(&self, name: &str) -> Result<(), Failure> {
+        gone(&self.path.join(name))
     }
 
     /// Under another name first: a reader never sees half a file.
@@ -104,6 +103,16 @@ impl<'a> Folder<'a> {
             fs::rename(&draft, &path)
         };
         whole().map_err(|error| Failure::work(format!("{}: {error}", path.display())))
+    }
+}
+
+/// Removes a file, where it is still there.
+fn gone(file: &Path) -> Result<(), Failure> {
+    match fs::remove_file(file) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(Failure::work(format!("{}: {error}", file.display())))
+        }
+        _ => Ok(()),
     }
 }
 

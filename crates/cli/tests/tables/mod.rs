@@ -1,6 +1,7 @@
 //! Tables as pages have them, from results.
 
 mod ablations;
+mod accelerator;
 mod by_demand;
 mod classes;
 mod figures;
@@ -15,6 +16,8 @@ use tailwater_stats::result::{Experiment, Spread};
 pub(crate) fn draw(name: &str, result: &str) -> String {
     match name {
         "ablations" => ablations::table(result),
+        "accelerator" => accelerator::cases(result),
+        "accelerator-bytes" => accelerator::bytes(result),
         "by-demand" => by_demand::table(result),
         "classes" => classes::table(result),
         "controllers" => side_by_side::by_controller(result),

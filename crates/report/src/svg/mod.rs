@@ -6,6 +6,7 @@
 
 pub(crate) mod bars;
 pub(crate) mod chart;
+pub(crate) mod ranges;
 pub(crate) mod scale;
 
 use std::fmt::Write as _;

@@ -5,9 +5,9 @@ use super::item::Item;
 use super::limits;
 use super::section::Section;
 use crate::preset::presets;
-use crate::words::clip;
 use tailwater_core::locks::LockPolicy;
 use tailwater_core::threads::Model;
+use tailwater_core::words::clip;
 
 /// A controller as the file names it.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -4,6 +4,8 @@ use super::limits::PROBLEMS_MAX;
 use std::cell::RefCell;
 use std::fmt;
 
+pub use tailwater_core::words::Place;
+
 /// A scenario file that cannot be used: at least one problem, in order of place.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ScenarioError {
@@ -22,20 +24,6 @@ pub struct Problem {
     pub place: Place,
     /// What was found and what is needed.
     pub message: String,
-}
-
-/// A place in a file.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct Place {
-    /// From 1.
-    pub line: usize,
-    /// From 1, in characters.
-    pub column: usize,
-}
-
-impl Place {
-    /// The beginning of a file.
-    pub const START: Self = Self { line: 1, column: 1 };
 }
 
 impl ScenarioError {
@@ -138,15 +126,7 @@ impl<'t> Report<'t> {
         }
     }
 
-    /// Counts in bytes, so that no offset can split a character and panic.
     pub(super) fn place(&self, offset: usize) -> Place {
-        let before = &self.text.as_bytes()[..offset.min(self.text.len())];
-        let newline = before.iter().rposition(|&byte| byte == b'\n');
-        let in_line = &before[newline.map_or(0, |at| at + 1)..];
-        let begins_character = |byte: &&u8| **byte & 0xc0 != 0x80;
-        Place {
-            line: before.iter().filter(|&&byte| byte == b'\n').count() + 1,
-            column: in_line.iter().filter(begins_character).count() + 1,
-        }
+        Place::of(self.text, offset)
     }
 }

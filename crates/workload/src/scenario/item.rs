@@ -4,13 +4,12 @@ use super::error::{Place, Report};
 use super::keys::Kind;
 use super::limits;
 use super::section::Section;
-use crate::words::{clip, suggestion};
 use std::fmt::Display;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 use std::time::Duration;
 use tailwater_core::duration::{format_duration, parse_duration};
-use tailwater_core::words::WordError;
+use tailwater_core::words::{WordError, clip, suggestion};
 use toml::Spanned;
 use toml::de::DeValue;
 

@@ -51,7 +51,6 @@ pub use tailwater_core::threads::{Completion, Model, Placement, Reception};
 pub use tier::Tier;
 pub use validity::Validity;
 
-use crate::words::clip;
 use error::Report;
 use item::Item;
 use section::{Section, section_of};
@@ -59,6 +58,7 @@ use std::fmt::Write as _;
 use std::ops::Range;
 use std::time::Duration;
 use tailwater_core::duration::format_duration;
+use tailwater_core::words::clip;
 use tailwater_core::{Nanos, Rng};
 use toml::de::DeTable;
 

@@ -3,8 +3,8 @@
 use super::error::Report;
 use super::item::Item;
 use super::keys::{Key, Kind, Table};
-use crate::words::{clip, suggestion};
 use std::time::Duration;
+use tailwater_core::words::{clip, suggestion};
 use toml::de::DeTable;
 
 /// A table whose keys are known.

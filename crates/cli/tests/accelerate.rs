@@ -1,0 +1,126 @@
+//! `tailwater accelerate`: the guide's outputs, the example files, and what is written.
+
+mod common;
+
+use common::{Folder, TAILWATER};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn tailwater(arguments: &[&str]) -> Output {
+    let mut command = Command::new(TAILWATER);
+    command.args(arguments).current_dir(root()).env_remove("COLUMNS");
+    command.output().expect("the program starts")
+}
+
+/// What a run prints that succeeds.
+fn printed(arguments: &[&str]) -> String {
+    let output = tailwater(arguments);
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(0), "{arguments:?}: {told}");
+    String::from_utf8(output.stdout).expect("text")
+}
+
+/// Commands of the guide that are followed by what they print.
+fn told_in_the_guide(guide: &str) -> Vec<(String, String)> {
+    let blocks = guide.split("```sh\n").skip(1);
+    let pairs = blocks.filter_map(|block| {
+        let (command, rest) = block.split_once("```\n")?;
+        let (_, output) = rest.trim_start().split_at_checked("```text\n".len())?;
+        let is_output = rest.trim_start().starts_with("```text\n");
+        is_output.then(|| {
+            (command.trim().to_owned(), output.split("```").next().unwrap_or("").to_owned())
+        })
+    });
+    pairs.collect()
+}
+
+#[test]
+fn the_guides_examples_print_what_it_says() {
+    let guide = std::fs::read_to_string(root().join("docs/accelerator.md")).expect("the guide");
+    let told = told_in_the_guide(&guide);
+    assert!(told.len() >= 3, "{told:?}");
+    for (command, output) in told {
+        let arguments: Vec<&str> = command.split_whitespace().skip(1).collect();
+        let found = printed(&arguments);
+        assert!(found == output, "{command}\nprints\n{found}\nthe guide has\n{output}");
+    }
+}
+
+#[test]
+fn every_example_is_sound_and_fits_eighty_columns() {
+    let folder = root().join("examples/accelerators");
+    let files =
+        std::fs::read_dir(&folder).expect("examples").map(|entry| entry.expect("one").path());
+    let files: Vec<PathBuf> =
+        files.filter(|file| file.extension().is_some_and(|ending| ending == "toml")).collect();
+    assert!(files.len() >= 3, "{files:?}");
+    for file in files {
+        let shown = file.display().to_string();
+        let text = printed(&["accelerate", "model", &shown, "--need", "12%"]);
+        let widest = text.lines().max_by_key(|line| line.chars().count()).expect("a line");
+        assert!(widest.chars().count() <= 80, "{shown}: {widest}");
+    }
+}
+
+#[test]
+fn json_has_the_numbers_of_the_table() {
+    let file = "examples/accelerators/thesis.toml";
+    let all: Value =
+        serde_json::from_str(&printed(&["accelerate", "model", file, "--json", "--need", "5%"]))
+            .expect("JSON");
+    let cases = all["cases"].as_array().expect("cases");
+    assert_eq!(cases.len(), 10);
+    let aes = &cases[0];
+    assert_eq!((&aes["name"], &aes["threading"]), (&"AES-NI for Cache1".into(), &"sync".into()));
+    let speedup = aes["speedup"].as_f64().expect("a number");
+    assert!((speedup - 1.157_76).abs() < 1e-5, "{speedup}");
+    assert_eq!(aes["needs"]["met"], true);
+    assert_eq!(aes["tornado"][0]["input"], "alpha");
+}
+
+#[test]
+fn one_case_is_chosen_by_name_and_an_unknown_one_is_refused_with_those_there_are() {
+    let file = "examples/accelerators/thesis.toml";
+    let text = printed(&["accelerate", "model", file, "--case", "Memory copy"]);
+    assert!(text.contains("Memory copy: sync, on-chip") && text.contains("what decides"), "{text}");
+    let output = tailwater(&["accelerate", "model", file, "--case", "Memory"]);
+    assert_eq!(output.status.code(), Some(2));
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(told.contains("no case is called 'Memory'") && told.contains("Memory copy"), "{told}");
+}
+
+#[test]
+fn what_is_wrong_with_a_file_ends_with_exit_code_two_and_a_mend() {
+    let folder = Folder::new("accelerate-wrong");
+    let file = folder.write("wrong.toml", "design = \"sync\"\nL = \"1us\"\n");
+    let output = tailwater(&["accelerate", "model", &file.display().to_string()]);
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2));
+    for part in ["wrong.toml:2:5: L is \"1us\", a time", "strategy is missing", "alpha is missing"]
+    {
+        assert!(told.contains(part), "{told}");
+    }
+    let output = tailwater(&["accelerate", "model", "none.toml", "--need", "much"]);
+    assert_eq!(output.status.code(), Some(2));
+}
+
+#[test]
+fn figures_are_written_with_a_page_and_never_over_a_result() {
+    let folder = Folder::new("accelerate-figures");
+    let out = folder.0.join("drawn");
+    printed(&["accelerate", "figures", "--out", &out.display().to_string()]);
+    let page = std::fs::read_to_string(out.join("index.html")).expect("a page");
+    assert!(page.contains("What decides: AES-NI for Cache1") && page.contains("15.78 %"));
+    assert!(out.join("gains.svg").exists() && out.join("tornado-10.svg").exists());
+    let one = "examples/accelerators/aes-ni.toml";
+    printed(&["accelerate", "figures", one, "--out", &out.display().to_string()]);
+    assert!(out.join("tornado-1.svg").exists() && !out.join("tornado-10.svg").exists());
+    folder.write("result.json", "{}");
+    let output = tailwater(&["accelerate", "figures", "--out", &folder.0.display().to_string()]);
+    assert_eq!(output.status.code(), Some(2));
+}

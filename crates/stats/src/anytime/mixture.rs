@@ -1,0 +1,205 @@
+//! Mixtures of exponential martingales: evidence that may be looked at after every observation.
+
+use libm::erfc;
+use std::f64::consts::SQRT_2;
+use std::fmt;
+
+/// How often a test may be wrong, over all of its looks together.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Level(f64);
+
+impl Level {
+    /// One in twenty.
+    pub const FIVE_PERCENT: Self = Self(0.05);
+
+    /// A share between 0 and 1, both excluded.
+    ///
+    /// # Errors
+    /// With any other number.
+    pub fn new(alpha: f64) -> Result<Self, SettingError> {
+        let found = || SettingError { name: "level", found: alpha, needed: "above 0 and below 1" };
+        (alpha > 0.0 && alpha < 1.0).then_some(Self(alpha)).ok_or_else(found)
+    }
+
+    /// The share.
+    #[must_use]
+    pub const fn alpha(self) -> f64 {
+        self.0
+    }
+
+    /// Evidence from which on a hypothesis is rejected, as a logarithm (Ville's inequality).
+    pub(super) fn threshold_ln(self) -> f64 {
+        -self.0.ln()
+    }
+}
+
+/// Where a mixture is most sensitive, as a sum of squared effects: ρ. Any value keeps the level; a good one decides
+/// sooner.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Scale(f64);
+
+impl Scale {
+    /// At 5 % a sequence is tightest where V is 7.9 ρ (Howard et al. 2021, §3.2): with ten times a quad's variance
+    /// after some eighty quads.
+    const PILOT_QUADS: f64 = 10.0;
+
+    /// A positive number, in squared units of the effect.
+    ///
+    /// # Errors
+    /// With any other number.
+    pub fn new(rho: f64) -> Result<Self, SettingError> {
+        let found = || SettingError { name: "scale", found: rho, needed: "positive and finite" };
+        (rho > 0.0 && rho.is_finite()).then_some(Self(rho)).ok_or_else(found)
+    }
+
+    /// From the effects of quads in which both arms were the same system. These must not be tested with it.
+    ///
+    /// # Errors
+    /// When there are none, or none differs from zero: then the pilot measured nothing.
+    pub fn from_pilot(effects: &[f64]) -> Result<Self, SettingError> {
+        let squares: f64 = effects.iter().map(|effect| effect * effect).sum();
+        Self::new(Self::PILOT_QUADS * squares / effects.len() as f64)
+    }
+
+    /// ρ.
+    #[must_use]
+    pub const fn rho(self) -> f64 {
+        self.0
+    }
+}
+
+/// A setting outside of its range.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct SettingError {
+    /// Which.
+    pub name: &'static str,
+    /// What was given.
+    pub found: f64,
+    /// What is needed.
+    pub needed: &'static str,
+}
+
+impl fmt::Display for SettingError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} is {}; a number {} is needed", self.name, self.found, self.needed)
+    }
+}
+
+impl std::error::Error for SettingError {}
+
+/// Sums over effects, as evidence reads them.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub(super) struct Sums {
+    pub(super) count: u32,
+    pub(super) sum: f64,
+    pub(super) squares: f64,
+}
+
+impl Sums {
+    pub(super) fn push(&mut self, effect: f64) {
+        self.count += 1;
+        self.sum += effect;
+        self.squares += effect * effect;
+    }
+
+    /// The sums of effects less `shift`.
+    pub(super) fn less(self, shift: f64) -> Self {
+        let count = f64::from(self.count);
+        let squares = self.squares - 2.0 * shift * self.sum + count * shift * shift;
+        Self { sum: self.sum - count * shift, squares: squares.max(0.0), ..self }
+    }
+
+    /// The same effects with the other sign.
+    pub(super) fn turned(self) -> Self {
+        Self { sum: -self.sum, ..self }
+    }
+
+    /// ln of √(ρ/(V+ρ))·exp(S²/(2(V+ρ))): exp(λS − λ²V/2) mixed over normal λ of variance 1/ρ.
+    ///
+    /// At most one in expectation at any stopping time, for effects that are symmetric about zero given the past (de
+    /// la Peña 1999, Lemma 6.1; the mixture: Howard et al. 2021, Proposition 5).
+    pub(super) fn two_sided_ln(self, scale: Scale) -> f64 {
+        let (rho, total) = (scale.0, self.squares + scale.0);
+        0.5 * (rho / total).ln() + self.sum * self.sum / (2.0 * total)
+    }
+
+    /// The same mixed over positive λ: evidence that effects are greater than zero (Howard et al. 2021, §3.2,
+    /// one-sided). It holds against every law whose effects are symmetric about a number of at most zero.
+    pub(super) fn positive_ln(self, scale: Scale) -> f64 {
+        let total = self.squares + scale.0;
+        // Twice the normal distribution function.
+        self.two_sided_ln(scale) + erfc(-self.sum / (total.sqrt() * SQRT_2)).ln()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The mixture's integral by the trapezoidal rule, from λ = `from` on.
+    fn integral(sums: Sums, rho: f64, from: f64) -> f64 {
+        let (steps, end) = (400_000, 40.0 / rho.sqrt());
+        let width = (end - from) / f64::from(steps);
+        let density = |lambda: f64| {
+            let mixed = (-lambda * lambda * rho / 2.0).exp() * (rho / std::f64::consts::TAU).sqrt();
+            mixed * (lambda * sums.sum - lambda * lambda * sums.squares / 2.0).exp()
+        };
+        (0..=steps).map(|i| density(from + f64::from(i) * width)).sum::<f64>() * width
+    }
+
+    #[test]
+    fn evidence_is_the_integral_that_it_stands_for() {
+        for (sum, squares, rho) in [(3.0, 4.0, 1.0), (-2.0, 9.0, 0.5), (0.0, 1.0, 10.0)] {
+            let sums = Sums { count: 9, sum, squares };
+            let scale = Scale::new(rho).unwrap();
+            let both = integral(sums, rho, -40.0 / rho.sqrt());
+            assert!((sums.two_sided_ln(scale).exp() / both - 1.0).abs() < 1e-4, "{sums:?}");
+            let positive = 2.0 * integral(sums, rho, 0.0);
+            assert!((sums.positive_ln(scale).exp() / positive - 1.0).abs() < 1e-3, "{sums:?}");
+        }
+    }
+
+    #[test]
+    fn evidence_is_that_of_the_authors_package() {
+        // normal_log_mixture of confseq 0.0.11 (PyPI): S, V, ρ, two-sided, one-sided.
+        for (sum, squares, rho, both, positive) in [
+            (3.0, 4.0, 1.0, 0.095_281_043_782_949_88, 0.694_275_502_242_434_8),
+            (-2.0, 9.0, 0.5, -1.261_693_173_793_746_7, -1.922_543_036_540_988_8),
+            (12.0, 30.0, 10.0, 1.106_852_819_440_054_9, 1.770_684_688_983_408_5),
+            (0.5, 0.02, 0.025, 2.483_884_445_326_718_4, 3.167_777_879_008_215),
+        ] {
+            let (sums, scale) = (Sums { count: 9, sum, squares }, Scale::new(rho).unwrap());
+            assert!((sums.two_sided_ln(scale) - both).abs() < 1e-12, "{sums:?}");
+            assert!((sums.positive_ln(scale) - positive).abs() < 1e-12, "{sums:?}");
+        }
+        // normal_mixture_bound at 5 %: the S at which V and ρ reject.
+        for (squares, rho, sum) in [
+            (4.0, 1.0, 6.164_779_987_778_186),
+            (30.0, 10.0, 17.178_776_333_869_504),
+            (0.5, 0.1, 2.161_003_102_682_091),
+        ] {
+            let (sums, scale) = (Sums { count: 9, sum, squares }, Scale::new(rho).unwrap());
+            let threshold = Level::FIVE_PERCENT.threshold_ln();
+            assert!((sums.two_sided_ln(scale) - threshold).abs() < 1e-9, "{sums:?}");
+        }
+    }
+
+    #[test]
+    fn sums_of_shifted_effects_are_those_of_the_shifted() {
+        let effects = [0.3, -0.1, 0.25, 0.07];
+        let (mut plain, mut shifted) = (Sums::default(), Sums::default());
+        effects.iter().for_each(|effect| plain.push(*effect));
+        effects.iter().for_each(|effect| shifted.push(effect - 0.2));
+        let less = plain.less(0.2);
+        assert!((less.sum - shifted.sum).abs() < 1e-12, "{less:?}");
+        assert!((less.squares - shifted.squares).abs() < 1e-12, "{less:?}");
+    }
+
+    #[test]
+    fn settings_out_of_range_are_refused_with_the_range() {
+        assert!(Level::new(0.0).unwrap_err().to_string().contains("above 0 and below 1"));
+        assert!(Level::new(f64::NAN).is_err());
+        assert!(Scale::from_pilot(&[]).is_err() && Scale::from_pilot(&[0.0, 0.0]).is_err());
+        assert!((Scale::from_pilot(&[0.1, -0.1]).unwrap().rho() - 0.1).abs() < 1e-12);
+    }
+}

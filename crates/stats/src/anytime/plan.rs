@@ -1,0 +1,159 @@
+//! What a number of quads can find, before anything is tried.
+
+use super::mixture::{Level, Scale, SettingError};
+use super::sequence::{Finding, Sequence};
+use tailwater_core::Rng;
+
+/// Simulated comparisons for each answer. The share found has a standard error of 1.6 points at most.
+const TRIALS: u32 = 1_000;
+/// Steps of halving in the search for the smallest effect: to a thousandth of its bracket.
+const STEPS: u32 = 10;
+
+/// Comparisons of at most so many quads, whose noise is that of an A/A pilot.
+///
+/// Each simulated quad is a quad of the pilot drawn at random, with a sign by coin, plus the effect. Nothing is assumed
+/// of the noise's law; that quads are drawn independently is.
+#[derive(Clone, Debug)]
+pub struct Plan<'a> {
+    pilot: &'a [f64],
+    level: Level,
+    scale: Scale,
+    quads_max: u32,
+    seed: u64,
+}
+
+impl<'a> Plan<'a> {
+    /// For comparisons that end after `quads_max` quads, with or without a finding. `pilot` has the effects of A/A
+    /// quads; `seed` decides the draws, the same for every effect, so that answers grow with it.
+    ///
+    /// # Errors
+    /// With a pilot that has no noise, or a number that is none.
+    pub fn new(
+        pilot: &'a [f64],
+        level: Level,
+        quads_max: u32,
+        seed: u64,
+    ) -> Result<Self, SettingError> {
+        Ok(Self { pilot, level, scale: Scale::from_pilot(pilot)?, quads_max, seed })
+    }
+
+    /// ρ of the sequences, which comparisons must take too.
+    #[must_use]
+    pub const fn scale(&self) -> Scale {
+        self.scale
+    }
+
+    /// The share of comparisons that find an effect of this size, with its sign.
+    #[must_use]
+    pub fn power(&self, effect: f64) -> f64 {
+        let found = self.times_to_finding(effect).into_iter().flatten().count();
+        found as f64 / f64::from(TRIALS)
+    }
+
+    /// Quads until half of all comparisons have found the effect; `None` where fewer than half do.
+    #[must_use]
+    pub fn median_quads(&self, effect: f64) -> Option<u32> {
+        let mut times: Vec<u32> = self.times_to_finding(effect).into_iter().flatten().collect();
+        times.sort_unstable();
+        times.get(TRIALS as usize / 2 - 1).copied()
+    }
+
+    /// The smallest effect that is found with this probability; `None` where a hundred times the noise is not.
+    #[must_use]
+    pub fn smallest_effect(&self, power: f64) -> Option<f64> {
+        let count = self.pilot.len() as f64;
+        let noise = (self.pilot.iter().map(|effect| effect * effect).sum::<f64>() / count).sqrt();
+        let doubled = (0..14).map(|doublings| noise / 64.0 * f64::from(1 << doublings));
+        let mut found = doubled.into_iter().find(|effect| self.power(*effect) >= power)?;
+        let mut missed = found / 2.0;
+        for _ in 0..STEPS {
+            let middle = f64::midpoint(missed, found);
+            if self.power(middle) >= power {
+                found = middle;
+            } else {
+                missed = middle;
+            }
+        }
+        Some(found)
+    }
+
+    /// Of each trial, the quads until the effect was found with its sign.
+    fn times_to_finding(&self, effect: f64) -> Vec<Option<u32>> {
+        let mut rng = Rng::from_seed(self.seed).split("power");
+        (0..TRIALS)
+            .map(|_| {
+                let mut trial = Rng::from_seed(rng.u64());
+                self.time_to_finding(&mut trial, effect)
+            })
+            .collect()
+    }
+
+    fn time_to_finding(&self, rng: &mut Rng, effect: f64) -> Option<u32> {
+        let wanted = if effect < 0.0 { Finding::Less } else { Finding::More };
+        let mut sequence = Sequence::new(self.level, self.scale);
+        for quad in 1..=self.quads_max {
+            let noise = self.pilot[rng.below(self.pilot.len() as u32) as usize];
+            let signed = if rng.chance(0.5) { noise } else { -noise };
+            // A pilot's effects are finite, and so is their sum with the asked one.
+            sequence.push(effect + signed).ok()?;
+            match sequence.finding() {
+                Finding::Open => {}
+                found => return (found == wanted).then_some(quad),
+            }
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Effects of a normal law with deviation 1, by their quantiles.
+    const PILOT: [f64; 10] = [0.063, 0.189, 0.319, 0.454, 0.598, 0.755, 0.935, 1.150, 1.440, 1.960];
+
+    fn plan(quads_max: u32) -> Plan<'static> {
+        Plan::new(&PILOT, Level::FIVE_PERCENT, quads_max, 5).unwrap()
+    }
+
+    #[test]
+    fn a_pilot_without_noise_plans_nothing() {
+        for pilot in [&[][..], &[0.0, 0.0], &[0.1, f64::NAN]] {
+            assert!(Plan::new(pilot, Level::FIVE_PERCENT, 10, 1).is_err(), "{pilot:?}");
+        }
+    }
+
+    #[test]
+    fn power_grows_with_the_effect_and_with_quads() {
+        let short = plan(40);
+        let powers = [0.2, 0.4, 0.8, 1.6].map(|effect| short.power(effect));
+        assert!(powers.is_sorted() && powers[0] < 0.3 && powers[3] > 0.99, "{powers:?}");
+        assert!(plan(160).power(0.4) > powers[1] + 0.2);
+        assert!((short.power(-0.8) - powers[2]).abs() < 0.05, "both signs alike");
+    }
+
+    #[test]
+    fn without_an_effect_the_level_is_kept() {
+        // Both signs together are wrong in 5 % at most, each in half of that.
+        assert!(plan(200).power(0.0) <= 0.025);
+    }
+
+    #[test]
+    fn time_to_a_finding_is_that_of_the_note() {
+        // Medians of 15, 23 and 39 quads were simulated for effects of 1.2, 0.8 and 0.5 deviations of a block; a
+        // quad's effect has the deviation of a block.
+        let plan = plan(200);
+        for (effect, quads) in [(1.2, 15), (0.8, 23), (0.5, 39)] {
+            let median = plan.median_quads(effect).unwrap();
+            assert!(median.abs_diff(quads) <= quads / 4, "{median} quads at {effect}, not {quads}");
+        }
+    }
+
+    #[test]
+    fn the_smallest_effect_is_found_as_often_as_asked() {
+        let sixty = plan(60);
+        let effect = sixty.smallest_effect(0.8).unwrap();
+        assert!(sixty.power(effect) >= 0.8 && sixty.power(effect * 0.97) < 0.8, "{effect}");
+        assert_eq!(plan(3).smallest_effect(0.8), None);
+    }
+}

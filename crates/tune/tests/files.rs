@@ -1,0 +1,196 @@
+//! What files may say, what they must not, and what is asked of a case.
+
+use proptest::prelude::*;
+use tailwater_tune::accelerator::file::keys::{KEYS, TOP};
+use tailwater_tune::accelerator::{Amount, Answer, Case, Input, Queue, Study, file};
+
+const SOUND: &str = r#"
+design = "sync"
+strategy = "off-chip"
+C = "2e9 cycles"
+alpha = 0.2
+n = 10000
+L = "2000 cycles"
+A = 10
+"#;
+
+fn parse(text: &str) -> Result<Vec<Case>, String> {
+    let read = |name: &str| match name {
+        "sizes.csv" => Ok("bytes,offloads\n64,1000\n4096,1000\n".to_owned()),
+        _ => Err("no such file".to_owned()),
+    };
+    let parsed = file::parse("file.toml", text, &read);
+    parsed.map(|described| described.cases).map_err(|error| error.to_string())
+}
+
+fn only(text: &str) -> Case {
+    parse(text).unwrap_or_else(|error| panic!("{error}")).remove(0)
+}
+
+fn error(text: &str) -> String {
+    parse(text).expect_err("something is wrong with it")
+}
+
+fn study(text: &str, need: Option<f64>) -> Study {
+    Study::of(&only(text), need, 1).expect("an outcome")
+}
+
+#[test]
+fn a_case_overrides_what_holds_for_all() {
+    let cases = parse(&format!(
+        "{SOUND}[[case]]\nname = \"a\"\n[[case]]\nname = \"b\"\ndesign = \"async\"\nL = \"0 cycles\"\n"
+    ))
+    .unwrap();
+    let transfer = |case: &Case| case.inputs.get(Input::Transfer).map(Amount::central);
+    assert_eq!(cases.iter().map(transfer).collect::<Vec<_>>(), [Some(2_000.0), Some(0.0)]);
+    assert_eq!(cases[1].design.threading.name(), "async");
+}
+
+#[test]
+fn errors_name_the_key_its_line_and_the_mend() {
+    for (found, replaced, parts) in [
+        ("L = \"2000 cycles\"", "L = \"1us\"", &["7:5: L is \"1us\", a time", "add clock"][..]),
+        ("L = \"2000 cycles\"", "L = 2000", &["7:5: L is 2000; a cost such as \"2300 cycles\""]),
+        ("L = \"2000 cycles\"", "LL = 1", &["7:1: unknown key LL; did you mean", "Known are"]),
+        ("A = 10", "A = \"fast\"", &["A is \"fast\"; a number from 0.001 to \"infinite\""]),
+        ("alpha = 0.2", "alpha = 20", &["alpha is 20; a number from 0 to 0.999 is needed"]),
+        ("alpha = 0.2", "", &["alpha is missing", "alpha = 0.15"]),
+        ("n = 10000", "n = 10000\nn_all = 5", &["n_all is 5; a number from 10000 "]),
+        ("n = 10000", "n = 10000\nbatch = 4", &["batch needs a design of async"]),
+        ("n = 10000", "n = 10000\noffload = \"all\"", &["offload chooses among sizes; add g"]),
+        ("n = 10000", "n = 10000\ng = [[64, 1]]", &["n contradicts g"]),
+        ("design = \"sync\"", "design = \"sink\"", &["design is \"sink\"; did you mean sync?"]),
+        ("C = \"2e9 cycles\"", "", &["C is missing", "or a clock"]),
+        ("A = 10", "", &["A is missing"]),
+        ("A = 10", "A = { from = 3, to = 2 }", &["A.to is 2; more than from is needed"]),
+        ("A = 10", "A = { values = [1], weights = [1, 2] }", &["as many weights as values"]),
+        ("A = 10", "A = 10\nQ = { model = \"M/M/9\" }", &["Q.model is \"M/M/9\"", "M/D/1"]),
+        ("A = 10", "A = 10\nQ = { model = \"M/G/1\" }", &["M/G/1 needs a variation"]),
+        ("A = 10", "A = 10\nQ = { model = \"M/M/c\" }", &["servers for M/M/c"]),
+        ("A = 10", "A = 10\nQ = { model = \"M/D/1\" }\nhosts = 100", &["busy 200 % of the time"]),
+        ("A = 10", "A = ", &["this is not TOML"]),
+    ] {
+        let told = error(&SOUND.replace(found, replaced));
+        assert!(told.starts_with("file.toml:"), "{told}");
+        assert!(parts.iter().all(|part| told.contains(part)), "{replaced}: {told}");
+    }
+}
+
+#[test]
+fn every_problem_is_told_at_once_and_each_once() {
+    let text = SOUND.replace("A = 10", "A = -1").replace("n = 10000", "n = -1");
+    let told = error(&format!("{text}[[case]]\nname = \"a\"\n[[case]]\nname = \"b\"\n"));
+    assert_eq!(told.lines().count(), 2, "{told}");
+}
+
+#[test]
+fn sizes_come_from_a_file_or_a_list_and_only_those_that_pay_are_made() {
+    let text = SOUND.replace("n = 10000", "g = \"sizes.csv\"");
+    let listed = SOUND.replace("n = 10000", "g = [[64, 1000], [4096, 1000]]");
+    assert_eq!(study(&text, None), study(&listed, None));
+    // C_b is 0.2·2e9/4,160,000 = 96 cycles: 64 bytes are 6,154 cycles, and 2,000·10/9 are lost.
+    let all = study(&text, None).outcome;
+    assert_eq!((all.offload.count, all.offload.from_bytes), (2_000.0, Some(64.0)));
+    let dear = study(&text.replace("2000 cycles", "9000 cycles"), None).outcome;
+    assert_eq!((dear.offload.count, dear.offload.from_bytes), (1_000.0, Some(4_096.0)));
+    let forced = text.replace("2000 cycles", "9000 cycles") + "offload = \"all\"\n";
+    assert!(study(&forced, None).outcome.speedup < dear.speedup);
+    assert!(error(&text.replace("sizes.csv", "gone.csv")).contains("no such file"));
+}
+
+#[test]
+fn counting_offloads_as_the_thesis_does_gives_less() {
+    let text =
+        SOUND.replace("n = 10000", "g = \"sizes.csv\"").replace("2000 cycles", "9000 cycles");
+    let ours = study(&text, None).outcome;
+    let paper = study(&format!("{text}profile = \"paper\"\n"), None).outcome;
+    assert!((paper.offload.kernel_share - 0.1).abs() < 1e-12, "half of all offloads");
+    assert!(ours.offload.kernel_share > 0.19 && ours.speedup > paper.speedup);
+}
+
+#[test]
+fn a_queue_makes_its_own_wait() {
+    let text = format!("{SOUND}Q = {{ model = \"M/M/1\" }}\nhosts = 25\n");
+    let case = only(&text);
+    assert_eq!(case.queue, Some(Queue::MM1));
+    // αC/(A·n) = 4,000 cycles of service, busy 0.2·25/10 = half of the time: a wait of one service.
+    let found = case.outcome(&case.central()).unwrap();
+    assert!((found.offload.queueing - 4_000.0).abs() < 1e-6, "{found:?}");
+    assert_eq!(found.offload.utilisation, Some(0.5));
+}
+
+#[test]
+fn batches_share_their_set_up_and_wait_to_fill() {
+    let text = SOUND.replace("\"sync\"", "\"async\"") + "o0 = \"4000 cycles\"\n";
+    let one = study(&text, None).outcome;
+    let eight = study(&format!("{text}batch = 8\nhosts = 100\n"), None).outcome;
+    let saved = 1.0 / one.speedup - 1.0 / eight.speedup;
+    assert!((saved - 10_000.0 / 2e9 * 4_000.0 * 7.0 / 8.0).abs() < 1e-12, "{saved}");
+    let waited = 1.0 / eight.latency.unwrap() + saved - 1.0 / one.latency.unwrap();
+    assert!((waited - 3.5 / 100.0).abs() < 1e-12, "{waited}");
+}
+
+#[test]
+fn uncertain_inputs_leave_an_interval_and_the_widest_comes_first() {
+    let text = SOUND.replace("A = 10", "A = { from = 2, to = 20 }");
+    let found = study(&text, None);
+    let spread = found.spread.expect("A is uncertain");
+    assert!(spread.p5 < spread.p50 && spread.p50 < spread.p95, "{spread:?}");
+    assert!((spread.p50 - found.outcome.speedup).abs() < 0.01);
+    assert_eq!((found.tornado[0].input, found.tornado[0].assumed), (Input::Acceleration, false));
+    assert!(found.tornado.iter().any(|bar| bar.input == Input::Transfer && bar.assumed));
+    assert_eq!(study(&text, None), found, "the seed decides the draws");
+    assert!(study(SOUND, None).spread.is_none());
+}
+
+#[test]
+fn a_wanted_gain_is_answered_and_each_answer_does_it_just_so() {
+    let needs = study(SOUND, Some(1.21)).needs.unwrap();
+    assert!(!needs.met, "{needs:?}");
+    let value = |answer: Answer| match answer {
+        Answer::Value(value) => value,
+        other => panic!("{other:?}"),
+    };
+    let speedup = |text: &str| study(text, None).outcome.speedup;
+    let with_a = SOUND.replace("A = 10", &format!("A = {}", value(needs.acceleration)));
+    assert!((speedup(&with_a) - 1.21).abs() < 1e-6);
+    let transfer = format!("L = \"{} cycles\"", value(needs.transfer));
+    assert!((speedup(&SOUND.replace("L = \"2000 cycles\"", &transfer)) - 1.21).abs() < 1e-6);
+    let fewer = format!("n = {}", 10_000.0 / value(needs.size_factor));
+    assert!((speedup(&SOUND.replace("n = 10000", &fewer)) - 1.21).abs() < 1e-6);
+}
+
+#[test]
+fn what_cannot_be_had_or_does_not_matter_is_said_so() {
+    let beyond = study(SOUND, Some(1.3)).needs.unwrap();
+    let never = (Answer::Never, Answer::Never, Answer::Never);
+    assert_eq!((beyond.acceleration, beyond.transfer, beyond.size_factor), never);
+    let easy = study(&SOUND.replace("\"sync\"", "\"async\""), Some(1.1)).needs.unwrap();
+    assert!(easy.met && easy.acceleration == Answer::Always, "{easy:?}");
+}
+
+#[test]
+fn the_guide_has_every_key_as_it_is_declared() {
+    let guide = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/accelerator.md");
+    let guide = std::fs::read_to_string(guide).expect("the guide is there");
+    for key in TOP.iter().chain(&KEYS) {
+        let row =
+            format!("| `{}` | `{}` | {} | {} |", key.name, key.example, key.default, key.meaning);
+        assert!(guide.contains(&row), "docs/accelerator.md lacks the line\n{row}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn no_text_makes_it_panic(
+        from in 0..SOUND.len(),
+        to in 0..SOUND.len(),
+        inserted in "[-0-9a-zA-Z\"=.{}\\[\\], \n]{0,16}",
+    ) {
+        let (from, to) = (from.min(to), from.max(to));
+        let text = format!("{}{inserted}{}", &SOUND[..from], &SOUND[to..]);
+        for case in parse(&text).unwrap_or_default() {
+            prop_assert!(Study::of(&case, Some(1.05), 1).is_ok());
+        }
+    }
+}

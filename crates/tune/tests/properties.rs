@@ -1,0 +1,152 @@
+//! What must hold of the model whatever the numbers: monotone in A, L and Q, between its limits, and its choice of
+//! offloads the best there is.
+
+use proptest::prelude::*;
+use tailwater_tune::accelerator::design::{STRATEGIES, THREADINGS};
+use tailwater_tune::accelerator::equations::Point;
+use tailwater_tune::accelerator::{
+    Amount, Case, Design, Input, Inputs, Queue, Selection, Sizes, Weighting,
+};
+
+fn designs() -> impl Strategy<Value = Design> {
+    (0..THREADINGS.len(), 0..STRATEGIES.len(), any::<bool>()).prop_map(
+        |(threading, strategy, acknowledged)| Design {
+            threading: THREADINGS[threading].1,
+            strategy: STRATEGIES[strategy].1,
+            acknowledged,
+        },
+    )
+}
+
+fn points() -> impl Strategy<Value = Point> {
+    let costs = (0.0..5e3_f64, 0.0..5e3_f64, 0.0..5e3_f64, 0.0..1e4_f64);
+    (1e8..4e9_f64, 0.01..0.9_f64, 1.0..1e6_f64, costs, 0.5..100.0_f64).prop_map(
+        |(host, kernel_share, offloads, (setup, transfer, queueing, switch), a)| Point {
+            host,
+            kernel_share,
+            offloads,
+            setup,
+            transfer,
+            queueing,
+            switch,
+            acceleration: Some(a),
+            batch: 1.0,
+            hosts: 1.0,
+        },
+    )
+}
+
+fn both(point: &Point, design: Design) -> [f64; 2] {
+    [point.speedup(design), point.latency_reduction(design)]
+        .map(|factor| factor.expect("A is known"))
+}
+
+/// A case of a few sizes, with a constant Q or a queue.
+fn cases() -> impl Strategy<Value = Case> {
+    let rows = prop::collection::btree_map(1_u32..100_000, 1.0..1e4_f64, 1..12);
+    let queue =
+        prop::option::of(prop::sample::select(vec![Queue::MM1, Queue::MD1, Queue::MG1(None)]));
+    (designs(), rows, 0.01..0.9_f64, 0.0..1e4_f64, 1.1..50.0_f64, queue).prop_map(
+        |(design, rows, alpha, transfer, a, queue)| {
+            let mut inputs = Inputs::default();
+            for (input, value) in [
+                (Input::HostCycles, 2e9),
+                (Input::KernelShare, alpha),
+                (Input::Transfer, transfer),
+                (Input::Switch, 1_000.0),
+                (Input::Acceleration, a),
+            ] {
+                inputs.set(input, Amount::Exactly(value));
+            }
+            let rows = rows.into_iter().map(|(bytes, count)| (f64::from(bytes), count)).collect();
+            Case {
+                name: "any".into(),
+                design,
+                inputs,
+                sizes: Some(Sizes::new(rows, 1.0).expect("sound rows")),
+                queue,
+                selection: Selection::Lucrative,
+                weighting: Weighting::Work,
+                beta: 1.0,
+                batch: 1,
+                hosts: 1,
+                stated: None,
+            }
+        },
+    )
+}
+
+/// The factor with the largest `kept` sizes, all of which are made.
+fn with_largest(case: &Case, kept: usize) -> Option<f64> {
+    let sizes = case.sizes.as_ref()?;
+    let (part, all) = (sizes.largest(kept), sizes.all());
+    let mut counted = Case { sizes: None, ..case.clone() };
+    counted.inputs.set(Input::Offloads, Amount::Exactly(part.count));
+    counted.inputs.set(Input::Share, Amount::Exactly(part.work / all.work));
+    counted.outcome(&counted.central()).ok().map(|outcome| outcome.speedup)
+}
+
+proptest! {
+    #[test]
+    fn a_faster_accelerator_never_hurts(point in points(), design in designs(), more in 1.0..10.0_f64) {
+        let faster = Point { acceleration: point.acceleration.map(|a| a * more), ..point };
+        for (slow, fast) in both(&point, design).into_iter().zip(both(&faster, design)) {
+            prop_assert!(fast >= slow * (1.0 - 1e-12), "{slow} {fast}");
+        }
+    }
+
+    #[test]
+    fn a_dearer_way_never_helps(point in points(), design in designs(), more in 0.0..1e5_f64) {
+        for dearer in [
+            Point { transfer: point.transfer + more, ..point },
+            Point { queueing: point.queueing + more, ..point },
+            Point { setup: point.setup + more, ..point },
+            Point { switch: point.switch + more, ..point },
+        ] {
+            for (cheap, dear) in both(&point, design).into_iter().zip(both(&dearer, design)) {
+                prop_assert!(dear <= cheap * (1.0 + 1e-12), "{cheap} {dear}");
+            }
+        }
+    }
+
+    #[test]
+    fn without_costs_amdahls_law_is_left(point in points(), design in designs()) {
+        let free = Point { setup: 0.0, transfer: 0.0, queueing: 0.0, switch: 0.0, ..point };
+        let amdahl = 1.0 / (1.0 - free.kernel_share + free.kernel_share / point.acceleration.unwrap());
+        let ideal = 1.0 / (1.0 - free.kernel_share);
+        let of = |kernel: bool| if kernel { amdahl } else { ideal };
+        let [speedup, latency] = both(&free, design);
+        prop_assert!((speedup / of(design.of_throughput().kernel) - 1.0).abs() < 1e-12);
+        prop_assert!((latency / of(design.of_latency().kernel) - 1.0).abs() < 1e-12);
+        prop_assert!(both(&point, design).iter().all(|factor| *factor <= ideal * (1.0 + 1e-12)));
+    }
+
+    #[test]
+    fn an_offload_at_break_even_changes_nothing(point in points(), design in designs()) {
+        let threshold = point.break_even_cycles(design.of_throughput()).unwrap();
+        prop_assume!(threshold.is_finite());
+        // n offloads of exactly so many cycles each.
+        let share = point.offloads * threshold / point.host;
+        prop_assume!(share < 0.9);
+        let even = Point { kernel_share: share, ..point };
+        prop_assert!((even.speedup(design).unwrap() - 1.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn with_a_constant_wait_no_other_choice_of_sizes_is_better(case in cases()) {
+        let case = Case { queue: None, ..case };
+        let chosen = case.outcome(&case.central()).unwrap().speedup;
+        let sizes = case.sizes.as_ref().unwrap().len();
+        for kept in 0..=sizes {
+            let other = with_largest(&case, kept).unwrap();
+            prop_assert!(chosen >= other * (1.0 - 1e-12), "{chosen}, with {kept} sizes {other}");
+        }
+    }
+
+    #[test]
+    fn a_queue_is_never_chosen_so_long_that_throughput_falls(case in cases()) {
+        let outcome = case.outcome(&case.central()).unwrap();
+        prop_assert!(outcome.speedup >= 1.0 - 1e-12, "{outcome:?}");
+        prop_assert!(outcome.offload.utilisation.is_none_or(|busy| busy < 1.0));
+    }
+}

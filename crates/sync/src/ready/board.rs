@@ -149,6 +149,8 @@ impl Board {
             // P2. The load spares the line where the bit is set already, which a hot queue's is.
             if word.load(SeqCst) & bit == 0 {
                 word.fetch_or(bit, SeqCst);
+                // P3, or the look at the next level, comes after it.
+                fence_after_rmw();
             }
             at = index;
         }

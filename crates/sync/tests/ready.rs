@@ -384,3 +384,47 @@ fn what_a_dropped_consumer_kept_is_another_ones() {
     drop(leaves);
     assert_eq!(waiters[0].take(), Some(queue));
 }
+
+#[test]
+fn an_event_file_is_readable_when_a_queue_is_ready_and_only_then() {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    let is_readable = |waiter: &mut Waiter| {
+        let event = waiter.event_fd().unwrap();
+        poll(&mut [PollFd::new(&event, PollFlags::IN)], Some(&Timespec::default())).unwrap() == 1
+    };
+    let (set, mut waiter) = ReadySet::new(100, Policy::RoundRobin).unwrap();
+    let bell = set.doorbell(70).unwrap();
+    for _ in 0..3 {
+        assert!(waiter.arm().unwrap(), "nothing is ready");
+        assert!(!is_readable(&mut waiter));
+        assert!(bell.ring());
+        assert!(!bell.ring(), "one ring of many writes to the file");
+        assert!(is_readable(&mut waiter));
+        assert_eq!(waiter.take(), Some(QueueId(70)));
+        bell.ring();
+        assert!(!waiter.arm().unwrap(), "a queue is ready");
+        assert_eq!(waiter.take(), Some(QueueId(70)));
+    }
+    assert!(waiter.arm().unwrap());
+    assert!(!is_readable(&mut waiter), "what was rung for before is no reason to wake");
+}
+
+#[cfg(all(feature = "crossbeam-channel", feature = "flume", feature = "rtrb"))]
+#[test]
+fn senders_of_other_crates_ring() {
+    let (set, mut waiter) = ReadySet::new(3, Policy::Strict).unwrap();
+    let bell = |queue| set.doorbell(queue).unwrap();
+    let (one, first) = crossbeam_channel::bounded(1);
+    let (two, second) = flume::bounded(1);
+    let (three, mut third) = rtrb::RingBuffer::new(1);
+    let (one, two, mut three) = (bell(0).with(one), bell(1).with(two), bell(2).with(three));
+    one.try_send(1).unwrap();
+    assert!(one.clone().try_send(1).is_err(), "it is full");
+    two.send(2).unwrap();
+    three.send(3).unwrap();
+    assert_eq!(take_all(&mut waiter), [0, 1, 2]);
+    assert_eq!((first.recv(), second.recv(), third.pop()), (Ok(1), Ok(2), Ok(3)));
+    drop((one, two, three));
+    assert_eq!(take_all(&mut waiter), [0, 1, 2], "each says that it is closed");
+    assert!(first.recv().is_err() && second.recv().is_err() && third.is_abandoned());
+}

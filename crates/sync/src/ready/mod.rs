@@ -40,6 +40,19 @@
 //! A number is a hint: a queue may turn out to be empty, at most once for each ring. By these rules no item is
 //! missed, whatever the interleaving; `board.rs` has the protocol and why, and loom has tried it.
 //!
+//! [`Doorbell::with`] keeps the first rule for senders of the standard library and, behind features of their names,
+//! of crossbeam-channel, flume and rtrb. `crates/tailwater/examples/select.rs` waits for ten thousand channels.
+//!
+//! # Ways to wait
+//!
+//! | call | where nothing is ready |
+//! |---|---|
+//! | [`Waiter::take`] | answers `None` at once |
+//! | [`Waiter::spin`] | looks on, with a core of its own |
+//! | [`Waiter::wait`], [`Waiter::wait_for`] | looks on for some microseconds, then sleeps |
+//! | [`Waiter::ready`] | is a future, on any executor |
+//! | [`Waiter::arm`] and `event_fd` | is a file descriptor, for loops around epoll |
+//!
 //! # What it costs
 //!
 //! A ring is a fence and one to three loads where the bell is set already, as a busy queue's is; otherwise one
@@ -58,9 +71,12 @@
 mod board;
 mod doorbell;
 mod error;
+#[cfg(not(loom))]
+mod fd;
 mod local;
 mod members;
 mod order;
+mod sender;
 mod sleeper;
 mod stats;
 mod task;
@@ -71,6 +87,7 @@ mod words;
 pub use doorbell::Doorbell;
 pub use error::Error;
 pub use order::Policy;
+pub use sender::Ringing;
 pub use stats::Stats;
 pub use task::Ready;
 pub use waiter::Waiter;

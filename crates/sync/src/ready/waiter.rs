@@ -27,6 +27,9 @@ pub struct Waiter {
     alone: bool,
     spin: Duration,
     counts: Stats,
+    /// For event loops; made when it is asked for.
+    #[cfg(not(loom))]
+    pub(super) event: Option<super::fd::EventFile>,
 }
 
 impl Waiter {
@@ -40,6 +43,8 @@ impl Waiter {
             alone: consumers == 1,
             spin: by.spin,
             counts: Stats::default(),
+            #[cfg(not(loom))]
+            event: None,
             shared,
         }
     }

@@ -67,8 +67,12 @@
 //! consumer is at it may be handed to another, so its receiving end must be for several consumers, or behind a
 //! mutex that a visitor *waits* for: a visitor that gave up at a busy mutex would miss the item. For queues of
 //! one consumer each, make a set for each consumer.
+//!
+//! `include/tailwater/ready.h` is the same for C and C++.
 
 mod board;
+#[cfg(not(loom))]
+pub mod c;
 mod doorbell;
 mod error;
 #[cfg(not(loom))]

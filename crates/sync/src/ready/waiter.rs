@@ -156,13 +156,10 @@ impl Waiter {
 
     #[cold]
     fn take_on_waking(&mut self) -> Option<QueueId> {
-        let woken = self.sleeper.get_up(&self.shared.board);
-        let taken = self.choose();
-        if woken {
-            // Two producers may have rung, the second when all others slept and this one was up already.
-            self.pass_on();
-        }
-        taken
+        // Each ring wakes at most one consumer, which looks after that: here. So a ring that found a sleeper is
+        // never without a look, and there is nothing to pass on.
+        self.sleeper.get_up(&self.shared.board);
+        self.choose()
     }
 
     fn pass_on(&self) {

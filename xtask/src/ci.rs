@@ -23,7 +23,7 @@ const STEPS: &[Step] = &[
     Step { name: "clippy", run: clippy, gate: false },
     Step { name: "docs", run: docs, gate: false },
     Step { name: "tests", run: test::check, gate: false },
-    Step { name: "tls", run: tls, gate: false },
+    Step { name: "features", run: features, gate: false },
     Step { name: "loom models", run: models, gate: false },
     Step { name: "thread sanitizer", run: sanitized, gate: false },
     Step { name: "examples", run: examples::check, gate: false },
@@ -80,15 +80,16 @@ fn docs(root: &Path) -> Result<Tally> {
     process::run(command.env("RUSTDOCFLAGS", "-D warnings")).map(|()| Tally::passed(1))
 }
 
-/// What the feature `tls` adds, which the steps before have left out.
-fn tls(root: &Path) -> Result<Tally> {
+/// What features add, which the steps before have left out.
+fn features(root: &Path) -> Result<Tally> {
     const CLIPPY: &str = "clippy --package tailwater --package tailwater-rt --package tailwater-tests \
                           --features tls --all-targets --locked -- -D warnings";
     const TEST: &str = "test --package tailwater-tests --features tls --locked --test tls_streams --test tls_calls";
+    const SENDERS: &str = "test --package tailwater-sync --all-features --locked --test ready";
     let mut tally = Tally::default();
-    for command in [CLIPPY, TEST] {
+    for (name, command) in [("tls", CLIPPY), ("tls", TEST), ("senders", SENDERS)] {
         let args: Vec<&str> = command.split_whitespace().collect();
-        tally.count("tls", process::run(&mut cargo(root, &args)));
+        tally.count(name, process::run(&mut cargo(root, &args)));
     }
     Ok(tally)
 }

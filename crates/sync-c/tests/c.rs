@@ -65,6 +65,11 @@ fn c_programs_use_the_locks() {
 }
 
 #[test]
+fn c_programs_wait_for_thousands_of_queues() {
+    succeed(["gcc", "clang"], "ready.c", "-std=c11");
+}
+
+#[test]
 fn cpp_programs_use_the_locks() {
     succeed(["g++", "clang++"], "locks.cpp", "-std=c++17");
 }

@@ -5,6 +5,7 @@
 //! it waited is deducted, and it leaves the queue when its budget ends there. [`Mutex`], [`RwLock`],
 //! [`Semaphore`] and [`Condvar`] are for threads, their twins in [`task`] for async tasks on any
 //! executor, and `include/tailwater/sync.h` for C and C++. [`report`] names the contended locks.
+//! [`ready`] finds the queues with work among thousands.
 //!
 //! Code outside a request has no budget and is never refused; neither is a plain `lock()`. A lock
 //! that is free never looks at a budget. Nothing is poisoned: a panic unlocks. The arithmetic is
@@ -35,6 +36,7 @@ mod mutex;
 mod order;
 mod primitive;
 mod raw;
+pub mod ready;
 mod refused;
 mod rwlock;
 mod semaphore;

@@ -7,7 +7,7 @@
 mod real {
     #[cfg(tsan)]
     pub(crate) use super::watched::{Mutex, MutexGuard};
-    pub(crate) use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+    pub(crate) use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering, fence};
     #[cfg(not(tsan))]
     pub(crate) use std::sync::{Mutex, MutexGuard};
     pub(crate) use std::thread::{Thread, current};
@@ -16,6 +16,21 @@ mod real {
 
     /// How many pauses a waiter makes before it queues or sleeps again: a microsecond or so.
     pub(crate) const SPINS: u32 = 64;
+
+    /// Bits of a word of a ready set, as a power of two.
+    pub(crate) const WORD_SHIFT: usize = 6;
+
+    /// A fence right behind a sequentially consistent read-modify-write of the same thread.
+    #[inline]
+    pub(crate) fn fence_after_rmw() {
+        // On x86-64 such an operation is a locked instruction, which is a full barrier by itself (Intel SDM
+        // 3A, 8.2.3.9); a second one would only cost. So the compiler alone is told.
+        #[cfg(target_arch = "x86_64")]
+        std::sync::atomic::compiler_fence(Ordering::SeqCst);
+        // Elsewhere a later load may be satisfied before the operation's write is seen.
+        #[cfg(not(target_arch = "x86_64"))]
+        fence(Ordering::SeqCst);
+    }
 
     /// Sleeps until a wake-up or until then, whichever is first; may also return for no reason.
     /// True once it is past `until`.
@@ -58,7 +73,7 @@ mod real {
 
 #[cfg(loom)]
 mod real {
-    pub(crate) use loom::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+    pub(crate) use loom::sync::atomic::{AtomicU64, AtomicUsize, Ordering, fence};
     pub(crate) use loom::sync::{Mutex, MutexGuard};
     pub(crate) use loom::thread::{Thread, current};
 
@@ -66,6 +81,15 @@ mod real {
 
     /// Looking again is one more interleaving of no interest.
     pub(crate) const SPINS: u32 = 0;
+
+    /// Two bits to a word: four queues have two levels, eight have three.
+    pub(crate) const WORD_SHIFT: usize = 1;
+
+    /// loom takes sequentially consistent operations for acquiring and releasing ones; its fences are whole.
+    pub(crate) fn fence_after_rmw() {
+        // Stands for the place in the one order that the operation before it has.
+        fence(Ordering::SeqCst);
+    }
 
     /// Time stands still in a model, so that a wait with an end ends after whatever others did.
     pub(crate) fn park(until: Option<Instant>) -> bool {

@@ -1,4 +1,4 @@
-//! Every interleaving, up to three preemptions, of the protocol in `src/gate.rs`:
+//! Every interleaving, up to three preemptions, of the protocols in `src/gate.rs` and `src/ready/board.rs`:
 //! `RUSTFLAGS="--cfg loom" cargo test -p tailwater-sync --release --test loom`.
 
 #![cfg(loom)]
@@ -6,6 +6,9 @@
 use loom::future::block_on;
 use loom::sync::Arc;
 use loom::thread;
+#[path = "loom/ready.rs"]
+mod ready;
+
 use std::future::Future;
 use std::pin::pin;
 use std::task::{Context, Waker};
@@ -16,6 +19,7 @@ use tailwater_sync::{Condvar, Mutex, RwLock, Semaphore, task};
 fn model(preemptions: usize, work: impl Fn() + Sync + Send + 'static) {
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound = Some(preemptions);
+    builder.max_branches = 4_000;
     builder.check(work);
 }
 

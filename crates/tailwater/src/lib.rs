@@ -44,6 +44,9 @@
 //! A handler that needs other servers names them as a tier and awaits a [`Fan`] of calls, which waits in the
 //! handler's own loop; `examples/middle.rs` is a whole program.
 //!
+//! A thread that serves thousands of queues finds those with work by a [`ready`] set; `examples/select.rs` waits for
+//! ten thousand channels.
+//!
 //! What is not here is one crate further: `tailwater-control` for controllers of your own,
 //! `tailwater-wire` for the bytes, `tailwater-rt` for everything about sockets.
 
@@ -68,7 +71,7 @@ pub use tailwater_rt::{
     PeerRef, Placement, Reception, Remaining, Reply, Request, Router, Server, ServerConfig,
     Service, StartError, Tenants, Totals,
 };
-pub use tailwater_sync::Refused;
+pub use tailwater_sync::{Refused, ready};
 
 use std::time::Duration;
 

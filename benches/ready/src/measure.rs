@@ -1,0 +1,252 @@
+//! What is measured: items per second in a closed loop, latency at light load, and the hand-over of a cache
+//! line to compare with. Each checks what came out against what went in.
+
+use crate::machine::{self, CONSUMER, PRODUCER};
+use crate::mechanism::{Pop, Push, Task};
+use crate::report::median;
+use std::hint::{black_box, spin_loop};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+/// Items, or trips, that are timed together. The median over such slices is that of times in which both ends had
+/// their cores: a stall of the machine is in few of them.
+const SLICE: u64 = 128;
+/// Items that may be outstanding in the closed loop.
+const WINDOW: u64 = 32;
+/// Bytes that a polluting handler reads for each item: the thesis' L2.
+const POLLUTION: usize = 1 << 20;
+/// Pause between two items at light load.
+const PAUSE: Duration = Duration::from_micros(3);
+
+#[repr(align(64))]
+#[derive(Default)]
+struct Line(AtomicU64);
+
+/// What both ends look at besides the mechanism.
+#[derive(Default)]
+struct Progress {
+    done: Line,
+    /// How many there are in all, plus one; 0 while that is not known.
+    total: Line,
+}
+
+/// What was pushed or popped, added up.
+#[derive(PartialEq, Eq, Clone, Copy, Default, Debug)]
+struct Sums {
+    count: u64,
+    queues: u64,
+    items: u64,
+}
+
+impl Sums {
+    fn add(&mut self, queue: usize, item: u64) {
+        self.count += 1;
+        self.queues = self.queues.wrapping_add(queue as u64);
+        self.items = self.items.wrapping_add(item);
+    }
+}
+
+/// What a handler does with an item.
+struct Handler(Vec<u64>);
+
+impl Handler {
+    fn new(pollutes: bool) -> Self {
+        Self(vec![1; if pollutes { POLLUTION / 8 } else { 0 }])
+    }
+
+    fn handle(&self, item: u64) {
+        // One word of each line.
+        black_box(self.0.iter().step_by(8).fold(item, |sum, word| sum.wrapping_add(*word)));
+    }
+}
+
+/// Items per second with a fixed number outstanding.
+pub(crate) struct Throughput<'a> {
+    pub(crate) drawn: &'a [u32],
+    pub(crate) window: Duration,
+    pub(crate) pollutes: bool,
+}
+
+impl Task for Throughput<'_> {
+    type Output = Result<f64, String>;
+
+    fn run(self, mut push: impl Push, mut pop: impl Pop) -> Self::Output {
+        let progress = Progress::default();
+        let handler = Handler::new(self.pollutes);
+        let consume = |sums: &mut Sums, queue, item| {
+            handler.handle(item);
+            sums.add(queue, item);
+        };
+        let produce = || {
+            machine::pin(PRODUCER)?;
+            let (mut sums, mut known) = (Sums::default(), 0);
+            let mut slices = Slices::new();
+            for queue in self.drawn.iter().cycle().map(|queue| *queue as usize) {
+                while sums.count - known >= WINDOW {
+                    known = progress.done.0.load(Ordering::Acquire);
+                    spin_loop();
+                }
+                if sums.count > 0 && sums.count.is_multiple_of(SLICE) {
+                    slices.end();
+                    if slices.start.elapsed() >= self.window {
+                        break;
+                    }
+                }
+                push.push(queue, sums.count);
+                sums.add(queue, sums.count);
+            }
+            progress.total.0.store(sums.count + 1, Ordering::SeqCst);
+            Ok((sums, slices.median_ns()))
+        };
+        let ((pushed, slice_ns), popped) =
+            both(produce, || consumer(&mut pop, &progress, consume))?;
+        check(pushed, popped)?;
+        Ok(SLICE as f64 * 1e9 / slice_ns)
+    }
+}
+
+/// Nanoseconds from push to pop, one item at a time, sorted. Each has a read of the clock in it.
+pub(crate) struct Latency<'a> {
+    pub(crate) drawn: &'a [u32],
+    pub(crate) window: Duration,
+    pub(crate) pollutes: bool,
+}
+
+impl Task for Latency<'_> {
+    type Output = Result<Vec<u64>, String>;
+
+    fn run(self, mut push: impl Push, mut pop: impl Pop) -> Self::Output {
+        let progress = Progress::default();
+        let handler = Handler::new(self.pollutes);
+        let origin = Instant::now();
+        let now = || origin.elapsed().as_nanos() as u64;
+        let mut seen = Vec::with_capacity(1 << 20);
+        let consume = |sums: &mut Sums, queue, item| {
+            seen.push(now().saturating_sub(item));
+            handler.handle(item);
+            sums.add(queue, item);
+        };
+        let produce = || {
+            machine::pin(PRODUCER)?;
+            let mut sums = Sums::default();
+            for queue in self.drawn.iter().cycle().map(|queue| *queue as usize) {
+                let item = now();
+                push.push(queue, item);
+                sums.add(queue, item);
+                while progress.done.0.load(Ordering::Acquire) < sums.count {
+                    spin_loop();
+                }
+                let next = Instant::now() + PAUSE;
+                while Instant::now() < next {
+                    spin_loop();
+                }
+                if origin.elapsed() >= self.window {
+                    break;
+                }
+            }
+            progress.total.0.store(sums.count + 1, Ordering::SeqCst);
+            Ok(sums)
+        };
+        let (pushed, popped) = both(produce, || consumer(&mut pop, &progress, consume))?;
+        check(pushed, popped)?;
+        seen.sort_unstable();
+        Ok(seen)
+    }
+}
+
+fn consumer(
+    pop: &mut impl Pop,
+    progress: &Progress,
+    mut consume: impl FnMut(&mut Sums, usize, u64),
+) -> Result<Sums, String> {
+    machine::pin(CONSUMER)?;
+    let mut sums = Sums::default();
+    loop {
+        if let Some((queue, item)) = pop.pop() {
+            consume(&mut sums, queue, item);
+            // Tells the producer, in either loop.
+            progress.done.0.store(sums.count, Ordering::Release);
+        } else if progress.total.0.load(Ordering::SeqCst) == sums.count + 1 {
+            return Ok(sums);
+        } else {
+            spin_loop();
+        }
+    }
+}
+
+/// Half of a round trip between the two cores over one cache line, in nanoseconds.
+pub(crate) fn hand_over(rounds: u64) -> Result<f64, String> {
+    let line = Line::default();
+    let answer = || {
+        machine::pin(CONSUMER)?;
+        for round in 0..rounds {
+            while line.0.load(Ordering::Acquire) != 2 * round + 1 {
+                spin_loop();
+            }
+            line.0.store(2 * round + 2, Ordering::Release);
+        }
+        Ok(())
+    };
+    let ask = || {
+        machine::pin(PRODUCER)?;
+        let mut slices = Slices::new();
+        for round in 0..rounds {
+            line.0.store(2 * round + 1, Ordering::Release);
+            while line.0.load(Ordering::Acquire) != 2 * round + 2 {
+                spin_loop();
+            }
+            if (round + 1).is_multiple_of(SLICE) {
+                slices.end();
+            }
+        }
+        Ok(slices.median_ns() / (2 * SLICE) as f64)
+    };
+    both(ask, answer).map(|(ns, ())| ns)
+}
+
+/// How long each slice took.
+struct Slices {
+    start: Instant,
+    last: Instant,
+    ns: Vec<f64>,
+}
+
+impl Slices {
+    fn new() -> Self {
+        let now = Instant::now();
+        Self { start: now, last: now, ns: Vec::new() }
+    }
+
+    fn end(&mut self) {
+        let now = Instant::now();
+        self.ns.push((now - self.last).as_secs_f64() * 1e9);
+        self.last = now;
+    }
+
+    fn median_ns(&self) -> f64 {
+        median(&self.ns)
+    }
+}
+
+/// Runs the second on a thread of its own.
+fn both<A, B: Send>(
+    here: impl FnOnce() -> Result<A, String> + Send,
+    there: impl FnOnce() -> Result<B, String> + Send,
+) -> Result<(A, B), String>
+where
+    A: Send,
+{
+    std::thread::scope(|scope| {
+        let there = scope.spawn(there);
+        let here = scope.spawn(here).join().map_err(|_| "the producer panicked")?;
+        let there = there.join().map_err(|_| "the consumer panicked")?;
+        Ok((here?, there?))
+    })
+}
+
+fn check(pushed: Sums, popped: Sums) -> Result<(), String> {
+    if pushed == popped {
+        return Ok(());
+    }
+    Err(format!("found {popped:?} popped of {pushed:?} pushed; items were lost or made up"))
+}

@@ -1,0 +1,74 @@
+/* Ready sets: which of up to 262,144 queues have work, found in nearly constant time.
+ *
+ * The queues are the program's own, of any kind; a set knows their numbers only, from 0. Two rules:
+ *
+ * 1. Push, then ring. The bell rings after the item is in the queue, never before. How the queue orders its
+ *    memory does not matter to the set.
+ * 2. Visit until it is empty, or say so. After a number was handed out its queue is looked at until it is empty.
+ *    A visit that leaves items behind ends with tw_ready_again.
+ *
+ * A number is a hint: its queue may turn out to be empty, at most once for each ring. No item is missed.
+ *
+ * tw_ready_ring may be called from any thread, at any time between new and free. All other functions of a set are
+ * its consumer's: one thread at a time. A queue's number that is not below the set's aborts with a message.
+ *
+ * Link with libtailwater_sync_c.a (and -lpthread -ldl -lm) or libtailwater_sync_c.so.
+ */
+#ifndef TAILWATER_READY_H
+#define TAILWATER_READY_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct tw_ready tw_ready;
+
+/* Which ready queue is next. */
+enum {
+    /* Each in its turn. No shares. */
+    TW_READY_ROUND_ROBIN = 0,
+    /* In its turn, as many visits in a row as its weight. A share for each queue, from 1 to 65535. */
+    TW_READY_WEIGHTED = 1,
+    /* The lowest number first; others may starve. No shares. */
+    TW_READY_STRICT = 2,
+    /* The lowest number first, and after so many visits one by turn. One share, that number. */
+    TW_READY_AGED = 3,
+    /* In its turn, by what visits cost (tw_ready_charge). A share for each queue, its quantum, from 1. */
+    TW_READY_DEFICIT = 4
+};
+
+/* What tw_ready_take and tw_ready_wait answer where no queue is ready. */
+#define TW_READY_NONE UINT32_MAX
+
+/* A set of 1 to 262144 queues. The shares are copied; NULL where the policy has none. NULL for a number, a policy
+ * or a share out of range, or lacking shares. Out of memory aborts. tw_ready_free(NULL) does nothing. */
+tw_ready *tw_ready_new(uint32_t queues, int policy, const uint32_t *shares);
+void tw_ready_free(tw_ready *set);
+
+/* Something was pushed into this queue. 1 if that woke the consumer, otherwise 0. Never waits. */
+int tw_ready_ring(const tw_ready *set, uint32_t queue);
+
+/* A ready queue, or TW_READY_NONE at once. */
+uint32_t tw_ready_take(tw_ready *set);
+/* Waits for one, for a few microseconds looking on and then asleep; TW_READY_NONE after so long. UINT64_MAX waits for
+ * as long as it takes. */
+uint32_t tw_ready_wait(tw_ready *set, uint64_t at_most_ns);
+/* The queue that was handed out has more. */
+void tw_ready_again(tw_ready *set, uint32_t queue);
+/* What the visit cost, in the unit of the quanta; each visit costs 1 beside it. For TW_READY_DEFICIT. */
+void tw_ready_charge(tw_ready *set, uint32_t queue, uint32_t cost);
+
+/* A file descriptor for epoll, poll and select: after tw_ready_arm it becomes readable once a queue is ready. Do not
+ * read from it or close it. -1, with errno, where the process has no room for another. */
+int tw_ready_fd(tw_ready *set);
+/* Call it before each sleep in an event loop. 1: nothing is ready, sleep. 0: a queue is ready, take it first. -1 as
+ * tw_ready_fd. The next tw_ready_take ends what it prepared. */
+int tw_ready_arm(tw_ready *set);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

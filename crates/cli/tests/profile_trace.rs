@@ -281,5 +281,25 @@ fn children_of_the_program_are_told_of() {
     use tailwater_profile::record::{Loss, LossKind};
     let forks = Record::Loss(Loss { thread: None, kind: LossKind::Children, count: 3 });
     let text = head(&trace("children.trace", &[fig1(), vec![forks]].concat(), 0), &[]);
-    assert!(text.contains("3 processes were forked"), "{text}");
+    let said = "3 processes were forked: at least the first 20 ms of each are not recorded";
+    assert!(text.contains(said), "{text}");
+    assert!(
+        !text.contains("at most 20 ms") && !text.contains("60.0 ms"),
+        "no upper bound is known: {text}"
+    );
+}
+
+#[test]
+fn calls_from_more_places_than_are_kept_count_and_are_told_of() {
+    let mut records = vec![function(1, "many")];
+    for site in 1..=16_500 {
+        let parent = Some(FunctionId(2));
+        records.push(Record::Call(Call { parent, site, ..vague(1, (1_000, 1), (9_000, 1), 0) }));
+    }
+    let path = trace("places.trace", &records, 0);
+    let text = head(&path, &[]);
+    assert!(text.contains("The places of 116 calls are not told"), "{text}");
+    assert!(text.contains("16,500"), "all of them count:\n{text}");
+    let json: serde_json::Value = serde_json::from_str(&head(&path, &["--json"])).expect("JSON");
+    assert_eq!((&json["unplaced"], &json["functions"][0]["count"]), (&116.into(), &16_500.into()));
 }

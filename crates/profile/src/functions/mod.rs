@@ -27,10 +27,13 @@ use contended::Contended;
 use interval::{Interval, within_recording};
 use locks::Locks;
 use spread::Spread;
+use std::collections::HashSet;
 use together::Set;
 
-/// Pairs of function and place in a caller told apart; calls of further ones are counted as beyond bounds.
+/// Pairs of function and caller told apart; calls of further ones are counted as beyond bounds.
 const PAIRS_MAX: usize = 16_384;
+/// Places in callers told apart; calls from further ones count among those of the pair whose place is unknown.
+const PLACES_MAX: usize = 16_384;
 
 /// Statistics in the making.
 pub struct Functions {
@@ -38,7 +41,11 @@ pub struct Functions {
     names: Names,
     quality: Quality,
     slots: Map<(FunctionId, Option<FunctionId>, u16), u32>,
+    callers: HashSet<(FunctionId, Option<FunctionId>)>,
     pairs: Vec<Pair>,
+    places: usize,
+    /// Calls whose place is not told, for want of room.
+    unplaced: u64,
     locks: Locks,
     contended: Contended,
     /// What is told of as one.
@@ -84,7 +91,10 @@ impl Functions {
             names: Names::default(),
             quality: Quality::default(),
             slots: Map::default(),
+            callers: HashSet::default(),
             pairs: Vec::new(),
+            places: 0,
+            unplaced: 0,
             locks: Locks::default(),
             contended: Contended::default(),
             set: None,
@@ -146,7 +156,7 @@ impl Functions {
             self.quality,
             self.records,
         );
-        Report { locks, together, ..report }
+        Report { locks, together, unplaced: self.unplaced, ..report }
     }
 
     fn call(&mut self, call: &Call) {
@@ -161,17 +171,36 @@ impl Functions {
 
     fn pair(&mut self, call: &Call) -> Option<&mut Pair> {
         let Call { function, parent, site, .. } = *call;
-        let next = self.pairs.len();
         let slot = match self.slots.get(&(function, parent, site)) {
             Some(&slot) => slot as usize,
-            None if next >= PAIRS_MAX => return None,
-            None => {
-                self.slots.insert((function, parent, site), next as u32);
-                self.pairs.push(Pair::new(function, parent, site));
-                next
-            }
+            None => self.new_pair(function, parent, site)?,
         };
         self.pairs.get_mut(slot)
+    }
+
+    fn new_pair(
+        &mut self,
+        function: FunctionId,
+        caller: Option<FunctionId>,
+        site: u16,
+    ) -> Option<usize> {
+        if !self.callers.contains(&(function, caller)) {
+            if self.callers.len() >= PAIRS_MAX {
+                return None;
+            }
+            self.callers.insert((function, caller));
+        }
+        let is_beyond = site != 0 && self.places >= PLACES_MAX;
+        self.unplaced += u64::from(is_beyond);
+        let site = if is_beyond { 0 } else { site };
+        if let Some(&known) = self.slots.get(&(function, caller, site)) {
+            return Some(known as usize);
+        }
+        self.places += usize::from(site != 0);
+        let slot = self.pairs.len();
+        self.slots.insert((function, caller, site), slot as u32);
+        self.pairs.push(Pair::new(function, caller, site));
+        Some(slot)
     }
 }
 

@@ -213,10 +213,18 @@ fn meaning(report: &Report, options: &ReportOptions) -> String {
             shown(report.left_out_max_ns)
         ),
     };
+    let unplaced = match report.unplaced {
+        0 => String::new(),
+        unplaced => format!(
+            "\nThe places of {} calls are not told: more lines call than are kept apart (16,384). --function does not \
+             help; `profile record --filter` does.",
+            count(unplaced)
+        ),
+    };
     let sums = if options.sort.is_of_sums() { SUMS } else { "" };
     format!(
         "{sums}A number alone is known to 5 %; a–b, ≤ and ≥ are bounds, by when the scanner looked. Open calls began \
-         before the recording or had not ended with it.\n{left_out}"
+         before the recording or had not ended with it.\n{left_out}{unplaced}"
     )
 }
 

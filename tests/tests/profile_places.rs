@@ -68,6 +68,8 @@ fn the_time_of_a_function_is_told_by_the_lines_that_call() {
     a_holder_is_known_by_line(&report);
     requests_name_the_lines(&trace);
     a_set_counts_each_moment_once(&trace);
+    slow_calls_are_told_by_the_line_that_was_slow(&trace);
+    flame_graphs_have_the_path(&trace);
 }
 
 /// The sanitizer ends a program by 66 in which it found a race, or a thread that nobody joined.
@@ -125,6 +127,33 @@ fn requests_name_the_lines(trace: &Path) {
     assert!(said.contains("in maintain at ") && said.contains("inlined audit"), "{said}");
     let called = format!("{})", line("in the request"));
     assert!(said.contains("(called at ") && said.contains(&called), "{said}");
+}
+
+/// On a busy machine another call may be slower than those that are slow by themselves.
+fn slow_calls_are_told_by_the_line_that_was_slow(trace: &Path) {
+    let found = json(trace, &["report", "--slowest", "20", "--function", "handle"]);
+    let calls = found["slowest"].as_array().expect("a list");
+    let trees = calls.iter().flat_map(|call| call["tree"]["callees"].as_array().expect("a list"));
+    let slow = trees.filter(|callee| is_at(&callee["line"], "the slow call"));
+    let slow: Vec<&Value> = slow.collect();
+    assert!(!slow.is_empty(), "{found:#}");
+    for callee in slow {
+        assert_eq!((&callee["function"], &callee["calls"]), (&"busy".into(), &1.into()));
+        assert!(ns(&callee["total"], "high_ns") >= 2_000_000, "{callee}");
+    }
+    let said = tailwater(trace, &["report", "--slowest", "20", "--function", "handle"]);
+    assert!(said.contains("→ busy at ") && said.contains(", inlined slow_path at line"), "{said}");
+}
+
+fn flame_graphs_have_the_path(trace: &Path) {
+    let folded = tailwater(trace, &["export", "--to", "folded", "--function", "handle"]);
+    assert!(folded.lines().any(|line| line.starts_with("main;handle;busy ")), "{folded}");
+    assert!(!folded.contains("sorts"), "{folded}");
+    for format in ["speedscope", "firefox", "perfetto"] {
+        let file: Value = serde_json::from_str(&tailwater(trace, &["export", "--to", format]))
+            .expect("an object");
+        assert!(file.is_object(), "{format}");
+    }
 }
 
 /// `nest_outer` takes 30 ms, with itself and `nest_inner` within.

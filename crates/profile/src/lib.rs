@@ -13,4 +13,8 @@ pub mod names;
 pub mod quality;
 pub mod functions;
 pub mod requests;
+pub mod slowest;
+pub mod stacks;
+pub mod history;
+mod paths;
 mod hash;

@@ -15,7 +15,9 @@ pub use report::Report;
 pub use rows::{Bounds, CalleeRow, CallerRow, ContendedRow, Durations, FunctionRow, LockRow};
 pub use together::Together;
 
-pub(crate) use report::wait_name;
+pub(crate) use interval::Interval;
+pub(crate) use report::{bounds, wait_name};
+pub(crate) use spread::Spread;
 
 use crate::clock::Clocks;
 use crate::hash::Map;
@@ -24,9 +26,8 @@ use crate::quality::Quality;
 use crate::record::{Call, CallFlags, Function, FunctionId, Record, Ticks};
 use crate::trace::{Ending, Header, TraceError};
 use contended::Contended;
-use interval::{Interval, within_recording};
+use interval::within_recording;
 use locks::Locks;
-use spread::Spread;
 use std::collections::HashSet;
 use together::Set;
 
@@ -221,7 +222,7 @@ impl Pair {
 
     fn add(&mut self, call: &Call) {
         let duration = Interval::of(call);
-        self.within.add(Interval { high: within_recording(call), ..duration });
+        self.within.add(Interval::within(call));
         if duration.is_unknown() {
             self.left_out.add(LeftOut { count: 1, longest: within_recording(call) });
             return;

@@ -163,7 +163,7 @@ fn durations(pair: &Pair, rate: Rate) -> Durations {
     }
 }
 
-pub(super) fn bounds(ticks: Interval, rate: Rate) -> Bounds {
+pub(crate) fn bounds(ticks: Interval, rate: Rate) -> Bounds {
     let high_ns = (ticks.high != Ticks::MAX).then(|| rate.ns(ticks.high));
     Bounds { low_ns: rate.ns(ticks.low), high_ns }
 }

@@ -52,12 +52,16 @@ pub(super) fn make_room(trace: &Path) -> Result<(), Failure> {
 /// pipe, which to open would wait for a reader. A link that leads to a file or nowhere is replaced.
 fn other_than_file(trace: &Path) -> Option<String> {
     let kind = std::fs::metadata(trace).ok()?.file_type();
-    let other = match () {
-        () if kind.is_file() => return None,
-        () if kind.is_dir() => "a folder",
-        () if kind.is_fifo() => "a pipe",
-        () if kind.is_socket() => "a socket",
-        () => "a device",
+    let other = if kind.is_file() {
+        return None;
+    } else if kind.is_dir() {
+        "a folder"
+    } else if kind.is_fifo() {
+        "a pipe"
+    } else if kind.is_socket() {
+        "a socket"
+    } else {
+        "a device"
     };
     let is_link = std::fs::symlink_metadata(trace).is_ok_and(|found| found.is_symlink());
     Some(if is_link { format!("a link to {other}") } else { other.to_owned() })

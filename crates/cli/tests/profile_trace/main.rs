@@ -1,0 +1,6 @@
+//! `tailwater profile`, from a trace file to what people and other tools read.
+
+mod made;
+mod report;
+mod slowest;
+mod export;

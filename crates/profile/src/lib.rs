@@ -16,5 +16,6 @@ pub mod requests;
 pub mod slowest;
 pub mod stacks;
 pub mod history;
+pub mod blocks;
 mod paths;
 mod hash;

@@ -7,6 +7,7 @@ mod record;
 mod report;
 mod requests;
 mod export;
+mod diff;
 mod reading;
 mod symbols;
 mod footer;
@@ -44,6 +45,10 @@ pub(crate) enum ProfileVerb {
     /// Stacks have the time that threads spent in each function itself; with --function and --above those of the tail
     /// alone. What the trace does not tell stands on standard error.
     Export(export::ExportOptions),
+    /// The functions whose calls take another time in a second trace, corrected for how many were looked at.
+    ///
+    /// Ends with exit code 1 where any has moved, with 2 where nothing could be compared.
+    Diff(diff::DiffOptions),
 }
 
 pub(crate) fn profile(verb: &ProfileVerb) -> Result<(), Failure> {
@@ -53,5 +58,6 @@ pub(crate) fn profile(verb: &ProfileVerb) -> Result<(), Failure> {
         ProfileVerb::Report(options) => report::report(options),
         ProfileVerb::Requests(options) => requests::requests(options),
         ProfileVerb::Export(options) => export::export(options),
+        ProfileVerb::Diff(options) => diff::diff(options),
     }
 }

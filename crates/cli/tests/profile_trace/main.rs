@@ -4,3 +4,4 @@ mod made;
 mod report;
 mod slowest;
 mod export;
+mod diff;

@@ -1,5 +1,6 @@
 //! What must hold for any bytes whatever; shared by `fuzz/` and by the tests.
 
+use tailwater_profile::blocks::Blocks;
 use tailwater_profile::functions::Functions;
 use tailwater_profile::history::History;
 use tailwater_profile::record::Record;
@@ -107,7 +108,7 @@ fn analyse(bytes: &[u8]) {
         .expect("it was read before")
         .flatten()
         .for_each(|record| details.add(&record));
-    paths(bytes, &reader.ending());
+    blocks_and_paths(bytes, &report, &reader.ending());
     for row in &details.finish().slowest {
         let parts = row.parts;
         let sum = parts.running_ns
@@ -119,17 +120,19 @@ fn analyse(bytes: &[u8]) {
     }
 }
 
-/// Those that follow calls within others.
-fn paths(bytes: &[u8], ending: &Ending) {
+/// Those that follow calls within others, and blocks of time.
+fn blocks_and_paths(bytes: &[u8], report: &tailwater_profile::functions::Report, ending: &Ending) {
     let reader = || Reader::new(bytes).expect("it was read before");
     let header = reader().header().clone();
     let mut slowest = Slowest::new(&header, 10, |_| true);
     let (mut tail, mut history) = (Tail::new(Some(0.5), |_| true), History::new(&header));
+    let mut blocks = Blocks::new(&header, report, 100);
     let mut all = Stacks::new(&header, Choice::All);
     for record in reader().flatten() {
         slowest.add(&record);
         tail.add(&record);
         history.add(&record);
+        blocks.add(&record);
         all.add(&record);
     }
     let mut within = slowest.finish(ending);
@@ -149,4 +152,7 @@ fn paths(bytes: &[u8], ending: &Ending) {
     }
     let history = history.finish(ending);
     assert!(history.calls.is_sorted_by_key(|one| (one.thread, one.start_ns)));
+    for one in blocks.finish().values() {
+        assert!(one.short <= one.calls && one.p99_ns.len() <= one.p50_ns.len(), "{one:?}");
+    }
 }

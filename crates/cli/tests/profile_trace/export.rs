@@ -154,12 +154,10 @@ fn firefoxes_tables_fit_one_another_and_have_all_the_time() {
     let column = |table: &'_ Value, name: &str| -> Vec<Value> {
         table[name].as_array().unwrap_or_else(|| panic!("{name} in {table}")).clone()
     };
-    for (index, of) in [("stack", "stackTable")] {
-        let bound = length(&thread[of]);
-        let all = column(samples, index);
-        assert_eq!(all.len() as u64, length(samples));
-        assert!(all.iter().all(|at| at.as_u64().is_some_and(|at| at < bound)), "{index}");
-    }
+    let all = column(samples, "stack");
+    assert_eq!(all.len() as u64, length(samples));
+    let bound = length(&thread["stackTable"]);
+    assert!(all.iter().all(|at| at.as_u64().is_some_and(|at| at < bound)), "{all:?}");
     let stacks = &thread["stackTable"];
     for (name, bound) in [("frame", length(&thread["frameTable"])), ("prefix", length(stacks))] {
         let all = column(stacks, name);

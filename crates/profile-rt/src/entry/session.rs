@@ -181,7 +181,7 @@ pub(crate) fn go_on(path: &Path, settings: &Settings) {
             path.display()
         )),
         Err(error) => {
-            complain(&format!("cannot record a child beside {}: {error}", path.display()))
+            complain(&format!("cannot record a child beside {}: {error}", path.display()));
         }
         Ok(()) => {}
     }

@@ -53,10 +53,10 @@ impl Tail {
     /// Takes the next record.
     pub fn add(&mut self, record: &Record) {
         match record {
-            Record::Function(function) if (self.includes)(function) => {
-                if self.members.len() < FUNCTIONS_MAX {
-                    self.members.insert(function.id);
-                }
+            Record::Function(function)
+                if self.members.len() < FUNCTIONS_MAX && (self.includes)(function) =>
+            {
+                self.members.insert(function.id);
             }
             Record::Call(call) if self.members.contains(&call.function) => {
                 let took = Interval::of(call);

@@ -1,6 +1,7 @@
 //! Which functions have moved, corrected for how many were looked at.
 
 use serde::Serialize;
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 use tailwater_profile::blocks::FunctionBlocks;
 use tailwater_stats::shift::{RankSum, Shift, holm};
@@ -148,12 +149,13 @@ impl Pair<'_> {
 impl Laws {
     fn change(&mut self, before: &[f64], after: &[f64], confidence: f64) -> Option<Change> {
         let sizes = (before.len(), after.len());
-        if !self.0.contains_key(&sizes) {
-            self.0.insert(sizes, RankSum::of(sizes.0, sizes.1)?);
-        }
+        let law = match self.0.entry(sizes) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(place) => place.insert(RankSum::of(sizes.0, sizes.1)?),
+        };
         // A call of no ticks is one of a tick at most.
         let logs = |values: &[f64]| values.iter().map(|ns| ns.max(0.1).ln()).collect::<Vec<f64>>();
-        let found = self.0.get(&sizes)?.shift(&logs(before), &logs(after), confidence)?;
+        let found = law.shift(&logs(before), &logs(after), confidence)?;
         let Shift { p, estimate, low, high } = found;
         let ratio = |log: f64| log.is_finite().then(|| log.exp());
         Some(Change {

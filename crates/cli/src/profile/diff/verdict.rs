@@ -232,16 +232,18 @@ mod tests {
 
     #[test]
     fn five_percent_are_found_and_hardly_anything_else_is() {
-        let mut alarms = 0;
+        let (mut finds, mut alarms) = (0, 0);
         for (seed, slower) in (1_000..1_100).zip([1.05, 1.0 / 1.05].into_iter().cycle()) {
             let verdict = compare(&recording(seed, 1.0), &recording(seed + 500, slower), ASKED);
             let found = verdict.functions.iter().find(|one| one.name == "f7").expect("compared");
             let change = found.p50.expect("it was compared");
-            assert!(found.moved && change.moved && change.p < 0.01, "seed {seed}: {change:?}");
             let (low, high) = (change.low.expect("enough"), change.high.expect("enough"));
-            assert!(low <= slower && slower <= high && (low > 1.0) == (slower > 1.0), "{change:?}");
-            alarms += usize::from(moved(&verdict).len() > 1);
+            assert!(low <= slower && slower <= high, "seed {seed}: {change:?}");
+            assert_eq!(change.moved, change.p < 0.01, "seed {seed}: {change:?}");
+            finds += usize::from(change.moved);
+            alarms += usize::from(moved(&verdict).iter().any(|name| *name != "f7"));
         }
+        assert!(finds >= 95, "{finds} of 100 pairs");
         // One pair in a hundred may have one, and no more than three standard errors beyond.
         assert!(alarms <= 4, "{alarms} of 100 pairs");
     }

@@ -170,6 +170,90 @@ fn firefoxes_tables_fit_one_another_and_have_all_the_time() {
     assert!(text.contains("ns::request(int; char)"));
 }
 
+/// The fields of a message of protocol buffers: numbers with what they hold. Varints and what has a length are all that
+/// pprof's messages have.
+fn fields(mut bytes: &[u8]) -> Vec<(u64, Result<u64, &[u8]>)> {
+    fn varint(bytes: &mut &[u8]) -> u64 {
+        let mut value = 0;
+        for shift in (0..64).step_by(7) {
+            let (first, rest) = bytes.split_first().expect("a number ends");
+            *bytes = rest;
+            value |= u64::from(first & 0x7f) << shift;
+            if first & 0x80 == 0 {
+                break;
+            }
+        }
+        value
+    }
+    let mut found = vec![];
+    while !bytes.is_empty() {
+        let key = varint(&mut bytes);
+        found.push(match key & 7 {
+            0 => (key >> 3, Ok(varint(&mut bytes))),
+            2 => {
+                let length = varint(&mut bytes) as usize;
+                let (held, rest) = bytes.split_at(length);
+                bytes = rest;
+                (key >> 3, Err(held))
+            }
+            other => panic!("a field of kind {other}"),
+        });
+    }
+    found
+}
+
+/// Read by the numbers of pprof's `profile.proto`: 1 types, 2 samples, 4 locations, 5 functions, 6 strings.
+#[test]
+fn pprofs_samples_lead_to_names_and_have_all_calls_and_time() {
+    let done = profile("export", &requests("pprof.trace"), &["--to", "pprof"]);
+    assert!(done.status.success(), "{done:?}");
+    let all = fields(&done.stdout);
+    let of = |number: u64| {
+        let held = all.iter().filter(move |(found, _)| *found == number);
+        held.map(|(_, held)| held.expect_err("it has a length")).collect::<Vec<&[u8]>>()
+    };
+    let strings: Vec<&str> =
+        of(6).into_iter().map(|text| std::str::from_utf8(text).expect("text")).collect();
+    assert_eq!(strings[0], "", "as the format has it");
+    let number = |message: &[u8], field: u64| {
+        let found = fields(message).into_iter().find(|(number, _)| *number == field);
+        found.map_or(0, |(_, value)| value.expect("a number"))
+    };
+    // Repeated numbers are packed: lengths before varints without keys, each below 2³² here and of one byte for places.
+    let packed = |message: &[u8], field: u64| {
+        let found = fields(message).into_iter().find(|(number, _)| *number == field);
+        let mut rest = found.expect("it is there").1.expect_err("it is packed");
+        let mut values = vec![];
+        while !rest.is_empty() {
+            let end = rest.iter().position(|byte| byte & 0x80 == 0).expect("a number ends") + 1;
+            let digits = rest[..end].iter().enumerate();
+            values.push(digits.map(|(at, byte)| u64::from(byte & 0x7f) << (7 * at)).sum::<u64>());
+            rest = &rest[end..];
+        }
+        values
+    };
+    let kinds: Vec<&str> = of(1).iter().map(|kind| strings[number(kind, 1) as usize]).collect();
+    assert_eq!(kinds, ["calls", "time"]);
+    let name = |location: u64| {
+        let found = of(4).into_iter().find(|one| number(one, 1) == location).expect("a location");
+        let line = fields(found).into_iter().find(|(field, _)| *field == 4).expect("a line").1;
+        let function = number(line.expect_err("a message"), 1);
+        let found = of(5).into_iter().find(|one| number(one, 1) == function).expect("a function");
+        strings[number(found, 2) as usize]
+    };
+    let samples: Vec<(Vec<&str>, Vec<u64>)> = of(2)
+        .into_iter()
+        .map(|sample| (packed(sample, 1).into_iter().map(name).collect(), packed(sample, 2)))
+        .collect();
+    let request = "ns::request(int; char)";
+    let expected = [
+        (vec!["main"], vec![1, MAIN_US * US]),
+        (vec![request, "main"], vec![1_000, REQUEST_US * US]),
+        (vec!["parse", request, "main"], vec![1_000, PARSE_US * US]),
+    ];
+    assert_eq!(samples, expected);
+}
+
 /// An event of the Chrome trace format.
 #[derive(Deserialize, Debug)]
 #[serde(deny_unknown_fields)]

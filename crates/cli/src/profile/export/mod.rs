@@ -3,6 +3,7 @@
 mod folded;
 mod speedscope;
 mod firefox;
+mod pprof;
 mod perfetto;
 
 use super::footer::footer;
@@ -49,6 +50,8 @@ enum Format {
     Speedscope,
     /// Stacks for the Firefox Profiler, a sample for each microsecond.
     Firefox,
+    /// Stacks for pprof (`go tool pprof`), with the number of calls; a binary file, not compressed.
+    Pprof,
     /// Each call, wait and mark at its time, in the Chrome trace format: Perfetto, chrome://tracing.
     Perfetto,
 }
@@ -86,6 +89,7 @@ fn stacks(options: &ExportOptions, to: &mut impl Write) -> Result<String, Failur
         Format::Folded => folded::write(&report, to),
         Format::Speedscope => speedscope::write(&report, near(&header.program), to),
         Format::Firefox => firefox::write(&report, &header, to),
+        Format::Pprof => pprof::write(&report, &header, to),
         Format::Perfetto => unreachable!("it has no stacks"),
     };
     done.map_err(|error| trouble(options, &error))?;

@@ -5,7 +5,12 @@ fn main() {
     println!("cargo::rerun-if-changed=include");
     // Initial-exec is what both want: linkers relax it to local-exec in a program.
     cc::Build::new()
-        .files(["src/shim/shim.c", "src/shim/interpose.c", "src/shim/ends.c"])
+        .files([
+            "src/shim/shim.c",
+            "src/shim/interpose.c",
+            "src/shim/ends.c",
+            "src/shim/versions.c",
+        ])
         .include("include")
         .include("src/shim")
         .opt_level(2)

@@ -4,6 +4,7 @@
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/DebugInfoMetadata.h"
 #include "llvm/IR/Module.h"
+#include "llvm/Transforms/Utils/ModuleUtils.h"
 
 using namespace llvm;
 using namespace tailwater;
@@ -53,4 +54,20 @@ GlobalVariable *tailwater::describe(Function &F) {
   // A section of its own, tied to the function's, so that the linker can still drop both.
   Global->setMetadata(LLVMContext::MD_associated, MDNode::get(C, ValueAsMetadata::get(&F)));
   return Global;
+}
+
+void tailwater::stampVersion(Module &M) {
+  std::string Name = ("tw.abi." + Twine(TW_PROFILE_ABI)).str();
+  if (M.getNamedValue(Name))
+    return;
+  Type *Word = Type::getInt32Ty(M.getContext());
+  // Modules of one version share one, those of another add theirs.
+  auto *Global = new GlobalVariable(M, Word, /*isConstant=*/true, GlobalValue::LinkOnceODRLinkage,
+                                    ConstantInt::get(Word, TW_PROFILE_ABI), Name);
+  Global->setVisibility(GlobalValue::HiddenVisibility);
+  Global->setComdat(M.getOrInsertComdat(Name));
+  Global->setSection(VersionSection);
+  Global->setAlignment(Align(4));
+  // Nothing refers to it but the section's ends, which do not keep it.
+  appendToUsed(M, {Global});
 }

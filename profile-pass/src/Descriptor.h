@@ -11,6 +11,9 @@ namespace tailwater {
 /// Emits the descriptor of \p F into the section that tools look for.
 llvm::GlobalVariable *describe(llvm::Function &F);
 
+/// Has the image that \p M becomes a part of say for which runtime its code is.
+void stampVersion(llvm::Module &M);
+
 } // namespace tailwater
 
 #endif

@@ -3,6 +3,8 @@
 #ifndef TAILWATER_PROFILE_NAMES_H
 #define TAILWATER_PROFILE_NAMES_H
 
+#include "tailwater/profile_abi.h"
+
 #include "llvm/ADT/StringRef.h"
 
 namespace tailwater {
@@ -11,7 +13,8 @@ inline constexpr llvm::StringLiteral ContextName = "tw_profile_context";
 inline constexpr llvm::StringLiteral SlowName = "tw_profile_slow";
 inline constexpr llvm::StringLiteral SlowOnStackName = "tw_profile_slow_on_stack";
 inline constexpr llvm::StringLiteral BackName = "tw_profile_back";
-inline constexpr llvm::StringLiteral DescriptorSection = "tw_desc";
+inline constexpr llvm::StringLiteral DescriptorSection = TW_PROFILE_SECTION;
+inline constexpr llvm::StringLiteral VersionSection = TW_PROFILE_ABI_SECTION;
 /// Begins the name of everything in the runtime.
 inline constexpr llvm::StringLiteral RuntimePrefix = "tw_profile_";
 /// The runtime's Rust crate, as it appears within mangled names.

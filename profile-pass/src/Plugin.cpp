@@ -3,6 +3,7 @@
 // It runs last, after inlining: what was inlined costs nothing and is not a call. Where link-time
 // optimisation follows, the compiler does nothing and the linker, loading the same plugin, does all.
 
+#include "Descriptor.h"
 #include "Selection.h"
 #include "ShadowStack.h"
 
@@ -49,6 +50,8 @@ private:
         Chosen.push_back(&F);
     for (Function *F : Chosen)
       pushFrame(*F);
+    if (!Chosen.empty())
+      stampVersion(M);
     return !Chosen.empty();
   }
 };

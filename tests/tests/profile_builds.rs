@@ -186,6 +186,47 @@ fn a_build_that_names_its_own_compiler_is_told_of_and_what_is_named_then_works()
     assert_eq!(failed.status.code(), Some(3));
 }
 
+/// By objects of an earlier build, or a library of one.
+#[test]
+fn code_for_another_version_of_the_runtime_is_refused_with_what_to_type() {
+    let _alone = alone();
+    let folder = folder("stale");
+    let source = |name: &str| tools().sources().join(name).display().to_string();
+    let built = |line: &str, to: &str| {
+        let to = folder.join(to);
+        let mut build = tools().build(&[], &["sh", "-c", line]);
+        succeeds(build.arg(&to));
+        to
+    };
+    let own = format!("$CC -O2 -o $0 {} {}", source("ends.c"), source("stale.c"));
+    let library = format!(
+        "$CC -O2 -DWHO=stale -fPIC -shared -o $0 {} {}",
+        source("plugin.c"),
+        source("stale.c")
+    );
+    let program = built(&own, "ends");
+    let static_program = built(&format!("{own} -static"), "ends-static");
+    let library = built(&library, "libstale.so");
+    let refused = |command: &mut Command, place: &str| {
+        let done = command.output().expect("it starts");
+        let said = text(&done.stderr);
+        assert_eq!(done.status.code(), Some(127), "{said}");
+        for words in
+            [place, "code for version 2", "needed version 3", "tailwater profile build -- make -B"]
+        {
+            assert!(said.contains(words), "{words} in: {said}");
+        }
+    };
+    refused(&mut Command::new(&program), "the program");
+    refused(&mut Command::new(&static_program), "the program");
+    let mut preloaded = Command::new("true");
+    preloaded.env("LD_PRELOAD", &library).env("LD_LIBRARY_PATH", tools().home());
+    refused(&mut preloaded, "libstale.so");
+    // The same without the object of another version.
+    let sound = built(&format!("$CC -O2 -o $0 {}", source("ends.c")), "sound");
+    assert_eq!(Command::new(&sound).arg("return").status().expect("it starts").code(), Some(5));
+}
+
 /// crates/profile-rt/examples/requests.rs by a route, recorded until a function is seen.
 fn rust(route: &str, sought: &str) -> Recorded {
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("profile-rust").join(route);

@@ -54,3 +54,19 @@ fn a_daemon_is_recorded_after_its_parent_has_gone() {
     assert_eq!(daemon.len(), 1);
     assert_is_whole(&daemon[0]);
 }
+
+#[test]
+fn a_child_that_may_not_write_there_says_so_and_lives_on() {
+    let _alone = alone();
+    let folder = folder("drops");
+    let program = tools().compiled("CC", "", "ends.c", &folder.join("ends"));
+    let done = bounded(record_program(&folder, &program).arg("drops").arg(&folder));
+    let said = text(&done.stderr);
+    assert!(done.status.success(), "{said}");
+    assert!(said.contains("cannot record a child beside "), "{said}");
+    assert!(said.contains("record to a folder in which it may write, by -o"), "{said}");
+    assert!(said.contains("1 process was forked: at least the first 20 ms"), "{said}");
+    let parent = Recorded::read(&folder.join("x.trace"));
+    assert!(matches!(parent.ending, Ending::Finished(_)));
+    assert_eq!(beside(&folder).len(), 0);
+}

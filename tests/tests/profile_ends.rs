@@ -143,3 +143,16 @@ fn callers_stay_during_their_tail_calls_where_that_is_asked_for() {
         recorded.calls("tail_caller").next().is_some().then_some(())
     });
 }
+
+#[test]
+fn a_thread_with_the_smallest_stack_is_recorded_from_its_first_call_in_a_handler_on() {
+    let _alone = alone();
+    for program in [ends(), ends_static()] {
+        in_time(200, |rounds| {
+            let folder = folder("small");
+            succeeds(record_program(&folder, program).args(["small", rounds]));
+            let recorded = Recorded::read(&folder.join("x.trace"));
+            recorded.calls("small_work").next().is_some().then_some(())
+        });
+    }
+}

@@ -15,6 +15,11 @@ fn line(words: &str) -> String {
     format!("places.c:{}", at + 1)
 }
 
+/// The same without the file.
+fn number(words: &str) -> String {
+    line(words).split_once(':').expect("a number").1.to_owned()
+}
+
 fn tailwater(trace: &Path, words: &[&str]) -> String {
     let mut command = Command::new(&tools().tailwater);
     text(&succeeds(command.arg("profile").args(words).arg(trace)).stdout)
@@ -63,6 +68,8 @@ fn the_time_of_a_function_is_told_by_the_lines_that_call() {
     a_holder_is_known_by_line(&report);
     requests_name_the_lines(&trace);
     a_set_counts_each_moment_once(&trace);
+    slow_calls_are_told_by_the_line_that_was_slow(&trace);
+    flame_graphs_have_the_path(&trace);
 }
 
 /// The sanitizer ends a program by 66 in which it found a race, or a thread that nobody joined.
@@ -81,10 +88,12 @@ fn the_slow_line_comes_first(report: &Value) {
     let slow = callees.iter().find(|row| is_at(&row["line"], "the slow call"));
     let slow = slow.unwrap_or_else(|| panic!("{callees:#?}"));
     assert_eq!(slow["callee"], "busy");
-    assert!(
-        slow["line"].as_str().is_some_and(|line| line.ends_with(", inlined slow_path")),
-        "{slow}"
+    let inlined = format!(
+        ", inlined slow_path at line {}, slowest_part at line {}",
+        number("the slow path"),
+        number("the slowest part")
     );
+    assert!(slow["line"].as_str().is_some_and(|line| line.ends_with(&inlined)), "{slow}");
     assert!(ns(&slow["max"], "high_ns") >= 2_000_000, "{slow}");
     assert!(ns(&slow["p50"], "high_ns") >= 2_000_000, "only the slow ones come from there: {slow}");
     for words in ["the quick call", "the last call"] {
@@ -109,7 +118,8 @@ fn a_holder_is_known_by_line(report: &Value) {
     let lock = locks.iter().find(|row| row["lock"] == "lock").expect("it was waited for");
     assert_eq!((&lock["function"], &lock["holder"]), (&"waits".into(), &"maintain".into()));
     let found = lock["holder_line"].as_str().expect("a line");
-    assert!(found.contains("inlined audit"), "{found}");
+    let inlined = format!("inlined audit at line {}", number("the holder's lock"));
+    assert!(found.ends_with(&inlined), "{found}");
 }
 
 fn requests_name_the_lines(trace: &Path) {
@@ -117,6 +127,33 @@ fn requests_name_the_lines(trace: &Path) {
     assert!(said.contains("in maintain at ") && said.contains("inlined audit"), "{said}");
     let called = format!("{})", line("in the request"));
     assert!(said.contains("(called at ") && said.contains(&called), "{said}");
+}
+
+/// On a busy machine another call may be slower than those that are slow by themselves.
+fn slow_calls_are_told_by_the_line_that_was_slow(trace: &Path) {
+    let found = json(trace, &["report", "--slowest", "20", "--function", "handle"]);
+    let calls = found["slowest"].as_array().expect("a list");
+    let trees = calls.iter().flat_map(|call| call["tree"]["callees"].as_array().expect("a list"));
+    let slow = trees.filter(|callee| is_at(&callee["line"], "the slow call"));
+    let slow: Vec<&Value> = slow.collect();
+    assert!(!slow.is_empty(), "{found:#}");
+    for callee in slow {
+        assert_eq!((&callee["function"], &callee["calls"]), (&"busy".into(), &1.into()));
+        assert!(ns(&callee["total"], "high_ns") >= 2_000_000, "{callee}");
+    }
+    let said = tailwater(trace, &["report", "--slowest", "20", "--function", "handle"]);
+    assert!(said.contains("→ busy at ") && said.contains(", inlined slow_path at line"), "{said}");
+}
+
+fn flame_graphs_have_the_path(trace: &Path) {
+    let folded = tailwater(trace, &["export", "--to", "folded", "--function", "handle"]);
+    assert!(folded.lines().any(|line| line.starts_with("main;handle;busy ")), "{folded}");
+    assert!(!folded.contains("sorts"), "{folded}");
+    for format in ["speedscope", "firefox", "perfetto"] {
+        let file: Value = serde_json::from_str(&tailwater(trace, &["export", "--to", format]))
+            .expect("an object");
+        assert!(file.is_object(), "{format}");
+    }
 }
 
 /// `nest_outer` takes 30 ms, with itself and `nest_inner` within.

@@ -52,7 +52,9 @@ pub(crate) fn main(root: &Path, args: &[String]) -> Result {
 fn plugin(root: &Path, home: &Path) -> Result {
     let library = home.join(PLUGIN);
     let sources = files(&root.join(SOURCES))?;
-    if is_newer(&library, &sources) {
+    // It is made for what they say of the runtime.
+    let headers = files(&root.join(HEADERS))?;
+    if is_newer(&library, &[sources.clone(), headers].concat()) {
         return Ok(());
     }
     let (clang, include) = (tool("clang++", "clang-22")?, include_folder()?);
@@ -63,6 +65,7 @@ fn plugin(root: &Path, home: &Path) -> Result {
     for source in sources.iter().filter(|path| path.extension().is_some_and(|end| end == "cpp")) {
         let object = objects.join(source.file_name().unwrap_or_default()).with_extension("o");
         let mut compiler = Command::new(&clang);
+        compiler.arg("-I").arg(self::include(root));
         compiler.args(["-std=c++20", "-O2", "-Wall", "-Wextra", "-Werror", "-fPIC", "-fno-rtti"]);
         compiler.args(["-fno-exceptions", "-fvisibility=hidden", "-D_GNU_SOURCE", "-isystem"]);
         compiler.arg(&include).arg("-c").arg(source).arg("-o").arg(&object);

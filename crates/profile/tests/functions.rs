@@ -85,6 +85,32 @@ fn what_is_not_sure_counts_as_the_interval_it_is() {
     assert_eq!(quality.ending, FileEnd::Unfinished);
 }
 
+/// Four functions with 6,000 places each in one caller, and then more callers than are kept apart.
+#[test]
+fn places_have_a_bound_of_their_own_and_cost_no_function_its_calls() {
+    let Record::Call(call) = sample::call(7) else { unreachable!("it is a call") };
+    let from = |function: u32, parent, site| {
+        let (function, parent) = (FunctionId(function), Some(FunctionId(parent)));
+        Record::Call(Call { function, parent, site, ..call })
+    };
+    let placed = (0..4u32).flat_map(|one| (1..=6_000u16).map(move |site| from(one, 100, site)));
+    let unknown = from(2, 100, 0);
+    let late = from(9, 101, 77);
+    let records: Vec<Record> = placed.clone().chain([unknown, late.clone(), late]).collect();
+    let found = report(&records);
+    let calls = |id: usize| found.functions[id].calls.count;
+    assert_eq!([0, 1, 2, 3, 4].map(calls), [6_000, 6_000, 6_001, 6_000, 2]);
+    assert_eq!(found.unplaced, 24_000 - 16_384 + 2, "of these the place alone is not told");
+    assert_eq!(found.quality.beyond_bounds, 0);
+    let told = |id: usize| found.functions[id].callers.len();
+    assert_eq!([0, 1, 2, 3, 4].map(told), [6_000, 6_000, 4_384 + 1, 1, 1]);
+    // Functions do have one.
+    let records: Vec<Record> =
+        placed.chain((0..16_390).map(|one| from(1_000 + one, 5, 0))).collect();
+    let found = report(&records);
+    assert_eq!(found.quality.beyond_bounds, 4 + 16_390 - 16_384);
+}
+
 #[test]
 fn looks_of_all_threads_have_one_mean_and_one_tail() {
     let looks = |thread, within, count, ticks| {

@@ -19,6 +19,7 @@ pub mod hist;
 mod pairing;
 pub mod recovery;
 pub mod result;
+pub mod shift;
 mod student;
 pub mod summary;
 pub mod tally;

@@ -4,9 +4,6 @@ use tailwater_profile::clock::Rate;
 use tailwater_profile::quality::{FileEnd, Quality};
 use tailwater_report::{count, time};
 
-/// What is not recorded of a child of `fork`, in microseconds.
-const UNRECORDED_US: f64 = 20_000.0;
-
 /// Sentences, each on a line of its own; the first is always there.
 pub(super) fn footer(records: u64, rate: Rate, quality: &Quality) -> String {
     let mut lines = vec![format!(
@@ -51,9 +48,8 @@ pub(super) fn footer(records: u64, rate: Rate, quality: &Quality) -> String {
             more => format!("{} processes were", count(more)),
         };
         lines.push(format!(
-            "{forked} forked: the first 20 ms of each are not recorded, {} in all at most. One that lived longer has a \
-             trace of its own, with its number after this one's name, or has said on standard error why not.",
-            time(quality.children as f64 * UNRECORDED_US)
+            "{forked} forked: at least the first 20 ms of each are not recorded. One that lived longer has a \
+             trace of its own, with its number after this one's name, or has said on standard error why not."
         ));
     }
     match quality.ending {

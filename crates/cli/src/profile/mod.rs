@@ -6,10 +6,14 @@ mod build;
 mod record;
 mod report;
 mod requests;
+mod export;
+mod diff;
 mod reading;
 mod symbols;
 mod footer;
 mod bounds;
+mod blame;
+mod glob;
 mod running;
 
 use crate::failure::Failure;
@@ -36,6 +40,15 @@ pub(crate) enum ProfileVerb {
     Report(report::ReportOptions),
     /// The slowest requests, and where their time went.
     Requests(requests::RequestsOptions),
+    /// A trace for other tools: flame graphs (folded stacks, speedscope, Firefox Profiler) and a time line (Perfetto).
+    ///
+    /// Stacks have the time that threads spent in each function itself; with --function and --above those of the tail
+    /// alone. What the trace does not tell stands on standard error.
+    Export(export::ExportOptions),
+    /// The functions whose calls take another time in a second trace, corrected for how many were looked at.
+    ///
+    /// Ends with exit code 1 where any has moved, with 2 where nothing could be compared.
+    Diff(diff::DiffOptions),
 }
 
 pub(crate) fn profile(verb: &ProfileVerb) -> Result<(), Failure> {
@@ -44,5 +57,7 @@ pub(crate) fn profile(verb: &ProfileVerb) -> Result<(), Failure> {
         ProfileVerb::Record(options) => record::record(options),
         ProfileVerb::Report(options) => report::report(options),
         ProfileVerb::Requests(options) => requests::requests(options),
+        ProfileVerb::Export(options) => export::export(options),
+        ProfileVerb::Diff(options) => diff::diff(options),
     }
 }

@@ -1,5 +1,6 @@
 //! `tailwater profile requests`: the slowest requests, and where their time went.
 
+use super::blame::{blame, name_calls, name_wait, shares};
 use super::bounds::shown;
 use super::footer::footer;
 use super::reading::{Trace, near};
@@ -7,12 +8,9 @@ use super::symbols::Symbols;
 use crate::failure::{Failure, say};
 use clap::Args;
 use std::path::PathBuf;
-use tailwater_profile::names::clipped;
-use tailwater_profile::requests::{Report, RequestRow, Requests, Share, WaitRow};
+use tailwater_profile::requests::{Report, RequestRow, Requests};
 use tailwater_report::{count, grid};
 
-/// Characters of a name.
-const NAME_MAX: usize = 72;
 /// Waits told of a request.
 const WAITS_MAX: usize = 3;
 
@@ -55,21 +53,8 @@ pub(super) fn requests(options: &RequestsOptions) -> Result<(), Failure> {
 fn name_places(report: &mut Report) {
     let mut symbols = Symbols::new(&report.names);
     for row in &mut report.slowest {
-        for wait in &mut row.waits {
-            wait.lock = symbols.variable(wait.object);
-            wait.line = symbols.line(wait.site);
-            if let Some(held) = &mut wait.holder {
-                held.line = held.at.and_then(|at| symbols.line_in(at));
-                name_calls(&mut held.doing, &mut symbols);
-            }
-        }
+        row.waits.iter_mut().for_each(|wait| name_wait(wait, &mut symbols));
         name_calls(&mut row.running, &mut symbols);
-    }
-}
-
-fn name_calls(shares: &mut [Share], symbols: &mut Symbols<'_>) {
-    for share in shares {
-        share.line = share.at.and_then(|at| symbols.line_in(at));
     }
 }
 
@@ -150,44 +135,4 @@ fn story(row: &RequestRow) -> String {
         out.push_str(&format!("  {} details of it are not listed\n", row.left_out));
     }
     out
-}
-
-fn blame(wait: &WaitRow) -> String {
-    let lock = wait.lock.clone().unwrap_or_else(|| format!("{:#x}", wait.object));
-    let mut out = format!("  waited {} for {} {lock}", shown(wait.ns), wait.kind);
-    if wait.waits > 1 {
-        out.push_str(&format!(" ({} times)", wait.waits));
-    }
-    if let Some(function) = &wait.function {
-        out.push_str(&format!(" in {}", clipped(function, NAME_MAX)));
-    }
-    match &wait.line {
-        Some(line) => out.push_str(&format!(" at {}", near(line))),
-        None if wait.site != 0 => out.push_str(&format!(" at {:#x}", wait.site)),
-        None => {}
-    }
-    out.push('\n');
-    if let Some(held) = &wait.holder {
-        out.push_str(&format!("    held by thread {}", held.thread));
-        if let Some(function) = &held.function {
-            out.push_str(&format!(" in {}", clipped(function, NAME_MAX)));
-        }
-        if let Some(line) = &held.line {
-            out.push_str(&format!(" at {}", near(line)));
-        }
-        out.push('\n');
-        if !held.doing.is_empty() {
-            out.push_str(&format!("    which was in {}\n", shares(&held.doing)));
-        }
-    }
-    out
-}
-
-fn shares(shares: &[Share]) -> String {
-    let named = |one: &Share| {
-        let called = one.line.as_ref().map(|line| format!(" (called at {})", near(line)));
-        let name = clipped(&one.function, NAME_MAX);
-        format!("{name} {}{}", shown(one.ns), called.unwrap_or_default())
-    };
-    shares.iter().map(named).collect::<Vec<_>>().join(", ")
 }

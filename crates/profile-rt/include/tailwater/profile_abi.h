@@ -8,6 +8,8 @@
 #define TW_PROFILE_ABI 3u
 /* The section that holds the descriptors, so that tools find them in the file. */
 #define TW_PROFILE_SECTION "tw_desc"
+/* The section in which each image has one uint32_t for each TW_PROFILE_ABI that its code was compiled for. */
+#define TW_PROFILE_ABI_SECTION "tw_abi"
 
 #if defined(__has_attribute)
 #if __has_attribute(preserve_most)
@@ -82,6 +84,10 @@ TW_PRESERVE_MOST void tw_profile_back(struct tw_context *context);
 /* The library with these descriptors is about to go, and none of its functions will run again. Returns
  * when they have been read, which takes some milliseconds while a recording is under way. */
 void tw_profile_library_gone(const struct tw_desc *from, const struct tw_desc *to);
+
+/* Checks what is in TW_PROFILE_ABI_SECTION of an image that is being loaded. Where that is not this runtime's, the
+ * process ends with code 127, and standard error says why: frames would be written where other memory is. */
+void tw_profile_check_abi(const uint32_t *from, const uint32_t *to);
 
 /* Where a function's frame begins, as the pass emits it: on entry, or, where some paths need no frame (they
  * neither call nor loop), before the first block from which all others are reached that do.

@@ -175,7 +175,14 @@ pub(crate) fn go_on(path: &Path, settings: &Settings) {
     match begin(path, settings) {
         // It has begun by itself.
         Err(error) if error.raw_os_error() == Some(EALREADY) => {}
-        Err(error) => complain(&format!("cannot record a child to {}: {error}", path.display())),
+        // It has given up the right to within the 20 ms, as servers do that begin as root.
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => complain(&format!(
+            "cannot record a child beside {}: {error}; record to a folder in which it may write, by -o",
+            path.display()
+        )),
+        Err(error) => {
+            complain(&format!("cannot record a child beside {}: {error}", path.display()));
+        }
         Ok(()) => {}
     }
 }

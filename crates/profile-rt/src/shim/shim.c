@@ -279,7 +279,10 @@ void tw_shim_load(void) {
 }
 
 /* Before the constructors of instrumented code, as far as one image can be. */
-__attribute__((constructor(101))) static void load(void) { tw_shim_load(); }
+__attribute__((constructor(101))) static void load(void) {
+    tw_shim_check_own();
+    tw_shim_load();
+}
 
 #ifdef __clang__
 #pragma clang attribute pop

@@ -40,6 +40,9 @@ void tw_rt_library_gone(uint64_t from, uint64_t to);
 /* By name, so that all copies of the runtime in a process call the same one. */
 void tw_shim_load(void);
 
+/* Checks the code of the image that this copy of the runtime is linked into. */
+__attribute__((visibility("hidden"))) void tw_shim_check_own(void);
+
 /* This thread's context, also in code that is not built to find out about fibers. */
 struct tw_context *tw_shim_settled(void);
 

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -98,15 +99,15 @@ APART static int closes(const char *path) {
 
 /* ---- the recorder's scanner ---- */
 
-/* Its number; zero while there is none. */
-static int scanner(void) {
+/* The number of the recorder's thread of that name; zero while there is none. */
+static int thread_named(const char *wanted) {
     char path[300], name[32];
     int found = 0;
     DIR *tasks = opendir("/proc/self/task");
     for (struct dirent *task; tasks && !found && (task = readdir(tasks));) {
         snprintf(path, sizeof path, "/proc/self/task/%s/comm", task->d_name);
         FILE *file = fopen(path, "r");
-        if (file && fgets(name, sizeof name, file) && !strcmp(name, "tw-scanner\n"))
+        if (file && fgets(name, sizeof name, file) && !strncmp(name, wanted, strlen(wanted)))
             found = atoi(task->d_name);
         if (file)
             fclose(file);
@@ -115,6 +116,8 @@ static int scanner(void) {
         closedir(tasks);
     return found;
 }
+
+static int scanner(void) { return thread_named("tw-scanner"); }
 
 /* Until the scanner runs on that processor, and on no other. */
 static int place(unsigned cpu) {
@@ -163,6 +166,60 @@ static int is_daemon(void) {
     return 0;
 }
 
+/* A child that may not write to the traces' folder by the time it would be recorded. */
+static int drops(const char *folder) {
+    pid_t child = fork();
+    if (child == 0) {
+        if (getuid() == 0 ? setgid(65534) || setuid(65534) : chmod(folder, 0555))
+            _exit(1);
+        /* It is there from the fork on, and gone when the recorder has tried. */
+        while (thread_named("tw-child"))
+            child_work();
+        _exit(0);
+    }
+    int status;
+    waitpid(child, &status, 0);
+    if (getuid() != 0)
+        chmod(folder, 0755);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 2;
+}
+
+/* ---- stacks as small as there are ---- */
+
+APART static void small_handler(int number) {
+    (void)number;
+    work(1000);
+    sink++;
+}
+
+APART static void small_work(unsigned rounds) {
+    for (unsigned i = 0; i < rounds; i++)
+        work(100000);
+    sink++;
+}
+
+/* The first call of the thread that is recorded is the handler's. */
+TW_PROFILE_SKIP static void *small_thread(void *rounds) {
+    stack_t stack = {.ss_size = (size_t)sysconf(_SC_SIGSTKSZ)};
+    stack.ss_sp = malloc(stack.ss_size);
+    struct sigaction handled = {.sa_handler = small_handler, .sa_flags = SA_ONSTACK};
+    sigaltstack(&stack, NULL);
+    sigaction(SIGUSR1, &handled, NULL);
+    raise(SIGUSR1);
+    small_work(*(unsigned *)rounds);
+    return NULL;
+}
+
+static int small(unsigned rounds) {
+    pthread_attr_t attributes;
+    pthread_t thread;
+    pthread_attr_init(&attributes);
+    if (pthread_attr_setstacksize(&attributes, (size_t)sysconf(_SC_THREAD_STACK_MIN)) ||
+        pthread_create(&thread, &attributes, small_thread, &rounds))
+        return 1;
+    return pthread_join(thread, NULL);
+}
+
 /* ---- a caller that is gone by the time its callee runs ---- */
 
 APART static void callee(unsigned n) { work(n); sink++; }
@@ -184,6 +241,10 @@ int main(int argc, char **argv) {
         return workers();
     if (!strcmp(way, "daemon"))
         return is_daemon();
+    if (!strcmp(way, "drops"))
+        return drops(argv[2]);
+    if (!strcmp(way, "small"))
+        return small((unsigned)strtoul(argv[2], NULL, 10));
     if (!strcmp(way, "place"))
         return place((unsigned)strtoul(argv[2], NULL, 10));
     if (!strcmp(way, "tails"))

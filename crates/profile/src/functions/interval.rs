@@ -4,11 +4,11 @@ use crate::record::{Call, CallFlags, Ticks};
 
 /// A duration that is known to lie between two others, in ticks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(super) struct Interval {
+pub(crate) struct Interval {
     /// It is not less.
-    pub(super) low: Ticks,
+    pub(crate) low: Ticks,
     /// It is not more; [`Ticks::MAX`] where nothing is known of that.
-    pub(super) high: Ticks,
+    pub(crate) high: Ticks,
 }
 
 impl Interval {
@@ -16,7 +16,7 @@ impl Interval {
     ///
     /// A call that was live at an end of the recording has a lower bound only. A slack of `u32::MAX` stands
     /// for all that are longer (`docs/trace.md`): a time with such a slack may lie anywhere.
-    pub(super) fn of(call: &Call) -> Self {
+    pub(crate) fn of(call: &Call) -> Self {
         if [call.start_slack, call.end_slack].contains(&u32::MAX) {
             return Self { low: 0, high: Ticks::MAX };
         }
@@ -26,35 +26,45 @@ impl Interval {
         Self { low, high: if is_cut { Ticks::MAX } else { within_recording(call) } }
     }
 
+    /// What a call took of the recording: as [`Interval::of`], and no more than the recording lasted.
+    pub(crate) fn within(call: &Call) -> Self {
+        Self { high: within_recording(call), ..Self::of(call) }
+    }
+
+    /// The middle of it, for what wants one number.
+    pub(crate) const fn middle(self) -> Ticks {
+        u64::midpoint(self.low, self.high)
+    }
+
     /// Nothing, as a sum begins.
-    pub(super) const NONE: Self = Self { low: 0, high: 0 };
+    pub(crate) const NONE: Self = Self { low: 0, high: 0 };
 
     /// Adds a duration, of which the sum may be as unsure.
-    pub(super) fn add(&mut self, other: Self) {
+    pub(crate) fn add(&mut self, other: Self) {
         self.low = self.low.saturating_add(other.low);
         self.high = self.high.saturating_add(other.high);
     }
 
     /// What is left without a part of it.
-    pub(super) fn without(self, part: Self) -> Self {
+    pub(crate) fn without(self, part: Self) -> Self {
         Self { low: self.low.saturating_sub(part.high), high: self.high.saturating_sub(part.low) }
     }
 
     /// The mean of `count` durations whose sum this is; nothing of none.
-    pub(super) const fn divided(self, count: u64) -> Self {
+    pub(crate) const fn divided(self, count: u64) -> Self {
         let count = if count == 0 { 1 } else { count };
         let high = if self.high == Ticks::MAX { Ticks::MAX } else { self.high.div_ceil(count) };
         Self { low: self.low / count, high }
     }
 
     /// Whether neither bound says anything.
-    pub(super) const fn is_unknown(self) -> bool {
+    pub(crate) const fn is_unknown(self) -> bool {
         self.low == 0 && self.high == Ticks::MAX
     }
 }
 
 /// The most that a call can have taken of the recording.
-pub(super) fn within_recording(call: &Call) -> Ticks {
+pub(crate) fn within_recording(call: &Call) -> Ticks {
     let slacks = u64::from(call.start_slack) + u64::from(call.end_slack);
     call.end.saturating_sub(call.start).saturating_add(slacks)
 }

@@ -15,7 +15,9 @@ pub use report::Report;
 pub use rows::{Bounds, CalleeRow, CallerRow, ContendedRow, Durations, FunctionRow, LockRow};
 pub use together::Together;
 
-pub(crate) use report::wait_name;
+pub(crate) use interval::Interval;
+pub(crate) use report::{bounds, wait_name};
+pub(crate) use spread::Spread;
 
 use crate::clock::Clocks;
 use crate::hash::Map;
@@ -24,13 +26,15 @@ use crate::quality::Quality;
 use crate::record::{Call, CallFlags, Function, FunctionId, Record, Ticks};
 use crate::trace::{Ending, Header, TraceError};
 use contended::Contended;
-use interval::{Interval, within_recording};
+use interval::within_recording;
 use locks::Locks;
-use spread::Spread;
+use std::collections::HashSet;
 use together::Set;
 
-/// Pairs of function and place in a caller told apart; calls of further ones are counted as beyond bounds.
+/// Pairs of function and caller told apart; calls of further ones are counted as beyond bounds.
 const PAIRS_MAX: usize = 16_384;
+/// Places in callers told apart; calls from further ones count among those of the pair whose place is unknown.
+const PLACES_MAX: usize = 16_384;
 
 /// Statistics in the making.
 pub struct Functions {
@@ -38,7 +42,11 @@ pub struct Functions {
     names: Names,
     quality: Quality,
     slots: Map<(FunctionId, Option<FunctionId>, u16), u32>,
+    callers: HashSet<(FunctionId, Option<FunctionId>)>,
     pairs: Vec<Pair>,
+    places: usize,
+    /// Calls whose place is not told, for want of room.
+    unplaced: u64,
     locks: Locks,
     contended: Contended,
     /// What is told of as one.
@@ -84,7 +92,10 @@ impl Functions {
             names: Names::default(),
             quality: Quality::default(),
             slots: Map::default(),
+            callers: HashSet::default(),
             pairs: Vec::new(),
+            places: 0,
+            unplaced: 0,
             locks: Locks::default(),
             contended: Contended::default(),
             set: None,
@@ -146,7 +157,7 @@ impl Functions {
             self.quality,
             self.records,
         );
-        Report { locks, together, ..report }
+        Report { locks, together, unplaced: self.unplaced, ..report }
     }
 
     fn call(&mut self, call: &Call) {
@@ -161,17 +172,36 @@ impl Functions {
 
     fn pair(&mut self, call: &Call) -> Option<&mut Pair> {
         let Call { function, parent, site, .. } = *call;
-        let next = self.pairs.len();
         let slot = match self.slots.get(&(function, parent, site)) {
             Some(&slot) => slot as usize,
-            None if next >= PAIRS_MAX => return None,
-            None => {
-                self.slots.insert((function, parent, site), next as u32);
-                self.pairs.push(Pair::new(function, parent, site));
-                next
-            }
+            None => self.new_pair(function, parent, site)?,
         };
         self.pairs.get_mut(slot)
+    }
+
+    fn new_pair(
+        &mut self,
+        function: FunctionId,
+        caller: Option<FunctionId>,
+        site: u16,
+    ) -> Option<usize> {
+        if !self.callers.contains(&(function, caller)) {
+            if self.callers.len() >= PAIRS_MAX {
+                return None;
+            }
+            self.callers.insert((function, caller));
+        }
+        let is_beyond = site != 0 && self.places >= PLACES_MAX;
+        self.unplaced += u64::from(is_beyond);
+        let site = if is_beyond { 0 } else { site };
+        if let Some(&known) = self.slots.get(&(function, caller, site)) {
+            return Some(known as usize);
+        }
+        self.places += usize::from(site != 0);
+        let slot = self.pairs.len();
+        self.slots.insert((function, caller, site), slot as u32);
+        self.pairs.push(Pair::new(function, caller, site));
+        Some(slot)
     }
 }
 
@@ -192,7 +222,7 @@ impl Pair {
 
     fn add(&mut self, call: &Call) {
         let duration = Interval::of(call);
-        self.within.add(Interval { high: within_recording(call), ..duration });
+        self.within.add(Interval::within(call));
         if duration.is_unknown() {
             self.left_out.add(LeftOut { count: 1, longest: within_recording(call) });
             return;

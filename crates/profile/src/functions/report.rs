@@ -28,6 +28,9 @@ pub struct Report {
     pub left_out: u64,
     /// The most that one of these can have taken of the recording, in nanoseconds.
     pub left_out_max_ns: u64,
+    /// Calls of all functions whose place in their caller is not told, since more places were seen than are kept (16,384).
+    /// They count in all else.
+    pub unplaced: u64,
     /// In the order of their numbers; sorting is the reader's choice.
     pub functions: Vec<FunctionRow>,
     /// All locks that were waited for, the most time first.
@@ -80,6 +83,7 @@ pub(super) fn build(
         quality,
         left_out,
         left_out_max_ns,
+        unplaced: 0,
         functions,
         locks,
         together: None,
@@ -159,7 +163,7 @@ fn durations(pair: &Pair, rate: Rate) -> Durations {
     }
 }
 
-pub(super) fn bounds(ticks: Interval, rate: Rate) -> Bounds {
+pub(crate) fn bounds(ticks: Interval, rate: Rate) -> Bounds {
     let high_ns = (ticks.high != Ticks::MAX).then(|| rate.ns(ticks.high));
     Bounds { low_ns: rate.ns(ticks.low), high_ns }
 }

@@ -15,7 +15,7 @@ const LONGEST: u64 = 1 << 48;
 /// true durations are, their quantile lies between those of the two, since raising some values never
 /// lowers a quantile. About 20 KB for durations up to 10 ms.
 #[derive(Clone)]
-pub(super) struct Spread {
+pub(crate) struct Spread {
     low: Histogram<u32>,
     /// Of those that have an upper bound.
     high: Histogram<u32>,
@@ -24,12 +24,12 @@ pub(super) struct Spread {
 }
 
 impl Spread {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let empty = Histogram::new(DIGITS).expect("two digits are within the library's range");
         Self { low: empty.clone(), high: empty, longest: Interval::NONE, total: Interval::NONE }
     }
 
-    pub(super) fn add(&mut self, duration: Interval) {
+    pub(crate) fn add(&mut self, duration: Interval) {
         let low = duration.low.min(LONGEST);
         let high = if duration.high > LONGEST { Ticks::MAX } else { duration.high };
         self.low.record(low).expect("the histogram grows");
@@ -39,7 +39,7 @@ impl Spread {
         self.sum_up(Interval { low, high }, Interval { low, high });
     }
 
-    pub(super) fn merge(&mut self, other: &Self) {
+    pub(crate) fn merge(&mut self, other: &Self) {
         self.low.add(&other.low).expect("the histogram grows");
         self.high.add(&other.high).expect("the histogram grows");
         self.sum_up(other.longest, other.total);
@@ -51,22 +51,27 @@ impl Spread {
         self.total.add(total);
     }
 
-    pub(super) fn count(&self) -> u64 {
+    pub(crate) fn count(&self) -> u64 {
         self.low.len()
     }
 
     /// All durations together.
-    pub(super) const fn total(&self) -> Interval {
+    pub(crate) const fn total(&self) -> Interval {
         self.total
     }
 
     /// The longest duration.
-    pub(super) const fn longest(&self) -> Interval {
+    pub(crate) const fn longest(&self) -> Interval {
         self.longest
     }
 
+    /// What a duration must surely exceed to be above the quantile `q` of what all surely were: at most the share 1 − q do.
+    pub(crate) fn below(&self, q: f64) -> Ticks {
+        at(&self.low, rank(q, self.count())).unwrap_or(0)
+    }
+
     /// The least and the greatest that the quantile `q` may truly have been.
-    pub(super) fn quantile(&self, q: f64) -> Interval {
+    pub(crate) fn quantile(&self, q: f64) -> Interval {
         let rank = rank(q, self.count());
         let low = at(&self.low, rank).map_or(0, |value| self.low.lowest_equivalent(value));
         // Ranks beyond those with an upper bound are those without.

@@ -1,6 +1,6 @@
 //! A set of functions as one: how long a thread was in any of them.
 
-use super::interval::{Interval, within_recording};
+use super::interval::Interval;
 use super::nested::{Nested, Sum};
 use super::report::bounds;
 use super::rows::Bounds;
@@ -53,7 +53,7 @@ impl Set {
                     self.beyond += 1;
                     return;
                 }
-                let time = Interval { high: within_recording(call), ..Interval::of(call) };
+                let time = Interval::within(call);
                 let is_member = self.members.contains(&call.function);
                 if is_member {
                     self.seen.insert(call.function);

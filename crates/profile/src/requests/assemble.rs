@@ -31,14 +31,14 @@ pub(super) struct Assembly {
 
 /// What a thread or nobody did for a request in a span of time.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) struct Part {
-    pub(super) from: Ticks,
-    pub(super) to: Ticks,
-    pub(super) what: What,
+pub(crate) struct Part {
+    pub(crate) from: Ticks,
+    pub(crate) to: Ticks,
+    pub(crate) what: What,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) enum What {
+pub(crate) enum What {
     Work(ThreadId),
     Queue,
     Block,

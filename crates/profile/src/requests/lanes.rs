@@ -5,22 +5,22 @@ use std::collections::BTreeSet;
 
 /// Something that held from one time to another.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Span<T> {
-    pub(super) from: Ticks,
-    pub(super) to: Ticks,
-    pub(super) what: T,
+pub(crate) struct Span<T> {
+    pub(crate) from: Ticks,
+    pub(crate) to: Ticks,
+    pub(crate) what: T,
 }
 
 /// Spans by time, without overlap.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Lane<T> {
+pub(crate) struct Lane<T> {
     spans: Vec<Span<T>>,
 }
 
 impl<T: Copy> Lane<T> {
     /// Flattens: where several spans hold, the one with the highest rank wins; among equals the one
     /// that came last.
-    pub(super) fn new(spans: &[Span<T>], rank: impl Fn(&Span<T>) -> u64) -> Self {
+    pub(crate) fn new(spans: &[Span<T>], rank: impl Fn(&Span<T>) -> u64) -> Self {
         let mut edges: Vec<(Ticks, bool, usize)> = Vec::with_capacity(spans.len() * 2);
         for (at, span) in spans.iter().enumerate().filter(|(_, span)| span.to > span.from) {
             edges.push((span.from, true, at));
@@ -51,13 +51,13 @@ impl<T: Copy> Lane<T> {
     }
 
     /// What holds at a time.
-    pub(super) fn at(&self, time: Ticks) -> Option<&T> {
+    pub(crate) fn at(&self, time: Ticks) -> Option<&T> {
         let next = self.spans.partition_point(|span| span.to <= time);
         self.spans.get(next).filter(|span| span.from <= time).map(|span| &span.what)
     }
 
     /// The spans that touch `[from, to)`, cut to it.
-    pub(super) fn within(&self, from: Ticks, to: Ticks) -> impl Iterator<Item = Span<T>> + '_ {
+    pub(crate) fn within(&self, from: Ticks, to: Ticks) -> impl Iterator<Item = Span<T>> + '_ {
         let first = self.spans.partition_point(|span| span.to <= from);
         self.spans[first..].iter().take_while(move |span| span.from < to).map(move |span| Span {
             from: span.from.max(from),

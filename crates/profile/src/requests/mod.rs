@@ -5,18 +5,22 @@
 
 mod assemble;
 mod details;
+mod kept;
 mod lanes;
 mod timeline;
 mod report;
 
+pub(crate) use assemble::{Part, What};
 pub use details::Details;
+pub(crate) use kept::{Kept, Scene};
 pub use report::{Held, Parts, Report, RequestRow, Share, State, Step, WaitRow};
+pub(crate) use report::{View, row};
 
 use crate::clock::Clocks;
 use crate::quality::Quality;
 use crate::record::{Record, Ticks};
 use crate::trace::{Ending, Header, TraceError};
-use assemble::{Assembly, Part};
+use assemble::Assembly;
 use hdrhistogram::Histogram;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -40,13 +44,13 @@ pub struct Requests {
 
 /// A request that is over.
 #[derive(Clone, PartialEq, Eq, Debug)]
-struct Request {
-    number: u64,
-    start: Ticks,
-    end: Ticks,
+pub(crate) struct Request {
+    pub(crate) number: u64,
+    pub(crate) start: Ticks,
+    pub(crate) end: Ticks,
     /// By time. They may overlap: several threads can work for it at once.
-    parts: Vec<Part>,
-    parts_left_out: u64,
+    pub(crate) parts: Vec<Part>,
+    pub(crate) parts_left_out: u64,
 }
 
 /// What the first pass counted.

@@ -1,6 +1,6 @@
 //! The result, as tables and JSON show it.
 
-use super::details::Scene;
+use super::kept::Scene;
 use super::timeline::{Activity, Piece, pieces};
 use super::{Counts, Request};
 use crate::clock::{Clocks, Rate};
@@ -208,14 +208,14 @@ pub(super) fn build(
 }
 
 /// What turns ticks and numbers into words.
-struct View<'a> {
-    scene: &'a Scene,
-    names: &'a Names,
-    clocks: &'a Clocks,
-    rate: Rate,
+pub(crate) struct View<'a> {
+    pub(crate) scene: &'a Scene,
+    pub(crate) names: &'a Names,
+    pub(crate) clocks: &'a Clocks,
+    pub(crate) rate: Rate,
 }
 
-fn row(request: &Request, view: &View<'_>) -> RequestRow {
+pub(crate) fn row(request: &Request, view: &View<'_>) -> RequestRow {
     let pieces = pieces(request, view.scene);
     let (waits, waits_left_out) = waits(&pieces, view);
     let left_out = waits_left_out + pieces.len().saturating_sub(STEPS_MAX);

@@ -2,7 +2,7 @@
 
 use super::Request;
 use super::assemble::What;
-use super::details::Scene;
+use super::kept::Scene;
 use crate::record::{ThreadId, Ticks, Wait};
 
 /// A piece of a request's time.

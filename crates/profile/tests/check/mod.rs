@@ -1,8 +1,12 @@
 //! What must hold for any bytes whatever; shared by `fuzz/` and by the tests.
 
+use tailwater_profile::blocks::Blocks;
 use tailwater_profile::functions::Functions;
+use tailwater_profile::history::History;
 use tailwater_profile::record::Record;
 use tailwater_profile::requests::Requests;
+use tailwater_profile::slowest::Slowest;
+use tailwater_profile::stacks::{Choice, Stacks, Tail};
 use tailwater_profile::trace::{Ending, Reader, TraceError, Writer};
 
 /// What a trace told.
@@ -72,7 +76,7 @@ pub(crate) fn is_name(record: &Record) -> bool {
     matches!(record, Record::Function(_) | Record::Thread(_) | Record::Clock(_) | Record::Module(_))
 }
 
-/// Both analyses come to an end and keep their sums.
+/// The analyses come to an end and keep their sums.
 fn analyse(bytes: &[u8]) {
     let mut reader = Reader::new(bytes).expect("it was read before");
     let mut functions = Functions::new(reader.header());
@@ -104,6 +108,7 @@ fn analyse(bytes: &[u8]) {
         .expect("it was read before")
         .flatten()
         .for_each(|record| details.add(&record));
+    blocks_and_paths(bytes, &report, &reader.ending());
     for row in &details.finish().slowest {
         let parts = row.parts;
         let sum = parts.running_ns
@@ -112,5 +117,42 @@ fn analyse(bytes: &[u8]) {
             + parts.blocked_ns
             + parts.unknown_ns;
         assert_eq!(sum, row.total_ns, "request {}", row.request);
+    }
+}
+
+/// Those that follow calls within others, and blocks of time.
+fn blocks_and_paths(bytes: &[u8], report: &tailwater_profile::functions::Report, ending: &Ending) {
+    let reader = || Reader::new(bytes).expect("it was read before");
+    let header = reader().header().clone();
+    let mut slowest = Slowest::new(&header, 10, |_| true);
+    let (mut tail, mut history) = (Tail::new(Some(0.5), |_| true), History::new(&header));
+    let mut blocks = Blocks::new(&header, report, 100);
+    let mut all = Stacks::new(&header, Choice::All);
+    for record in reader().flatten() {
+        slowest.add(&record);
+        tail.add(&record);
+        history.add(&record);
+        blocks.add(&record);
+        all.add(&record);
+    }
+    let mut within = slowest.finish(ending);
+    let mut chosen = Stacks::new(&header, tail.finish());
+    for record in reader().flatten() {
+        within.add(&record);
+        chosen.add(&record);
+    }
+    let rows = within.finish().slowest;
+    assert!(rows.iter().is_sorted_by_key(|row| std::cmp::Reverse(row.took.low_ns)));
+    for row in &rows {
+        assert!(row.took.high_ns.is_none_or(|high_ns| row.took.low_ns <= high_ns), "{row:?}");
+    }
+    for stacks in [all.finish(ending), chosen.finish(ending)] {
+        let known = stacks.frames.len() as u32;
+        assert!(stacks.stacks.iter().flat_map(|one| &one.frames).all(|at| *at < known));
+    }
+    let history = history.finish(ending);
+    assert!(history.calls.is_sorted_by_key(|one| (one.thread, one.start_ns)));
+    for one in blocks.finish().values() {
+        assert!(one.short <= one.calls && one.p99_ns.len() <= one.p50_ns.len(), "{one:?}");
     }
 }

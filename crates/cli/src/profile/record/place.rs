@@ -4,6 +4,7 @@ use crate::failure::Failure;
 use std::ffi::OsStr;
 use std::fs::{DirEntry, File, TryLockError};
 use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::FileTypeExt as _;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 use tailwater_report::count;
@@ -26,12 +27,10 @@ pub(super) fn make_room(trace: &Path) -> Result<(), Failure> {
             "{trace}: found no folder {folder}; type: mkdir -p {folder}"
         )));
     }
-    let is_other = |found: std::fs::Metadata| !found.is_file() && !found.is_symlink();
-    if std::fs::symlink_metadata(trace).is_ok_and(is_other) {
-        // Such as /dev/null, which root could replace.
+    if let Some(other) = other_than_file(trace) {
         let trace = trace.display();
         return Err(Failure::usage(format!(
-            "{trace}: found a folder or a device; the name of a file is needed: -o x.trace"
+            "{trace}: found {other}; the name of a file is needed: -o x.trace"
         )));
     }
     if is_written(trace) {
@@ -47,6 +46,25 @@ pub(super) fn make_room(trace: &Path) -> Result<(), Failure> {
     }
     File::create_new(trace).map_err(trouble)?;
     std::fs::remove_file(trace).map_err(trouble)
+}
+
+/// What lies there instead of a file, or at the end of a link there: such as /dev/null, which root could replace, or a
+/// pipe, which to open would wait for a reader. A link that leads to a file or nowhere is replaced.
+fn other_than_file(trace: &Path) -> Option<String> {
+    let kind = std::fs::metadata(trace).ok()?.file_type();
+    let other = if kind.is_file() {
+        return None;
+    } else if kind.is_dir() {
+        "a folder"
+    } else if kind.is_fifo() {
+        "a pipe"
+    } else if kind.is_socket() {
+        "a socket"
+    } else {
+        "a device"
+    };
+    let is_link = std::fs::symlink_metadata(trace).is_ok_and(|found| found.is_symlink());
+    Some(if is_link { format!("a link to {other}") } else { other.to_owned() })
 }
 
 /// Whether a recording is under way there: the process that writes a trace has it locked.
@@ -110,5 +128,30 @@ mod tests {
         assert!(make_room(&socket).is_err());
         assert!(socket.exists());
         std::fs::remove_file(&socket).expect("it was made");
+    }
+
+    #[test]
+    fn a_link_is_replaced_where_it_leads_to_a_file_and_refused_where_to_something_else() {
+        use std::os::unix::fs::symlink;
+        let folder = std::env::temp_dir().join(format!("tailwater-links-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("a folder for the test");
+        let [pipe, link, file] = ["pipe", "link", "file"].map(|name| folder.join(name));
+        rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, 0o600.into()).expect("a pipe");
+        for (to, word) in [(&pipe, "a link to a pipe"), (&folder, "a link to a folder")] {
+            symlink(to, &link).expect("a link");
+            let refused = make_room(&link).expect_err("no trace can lie there").to_string();
+            assert!(refused.contains(word) && refused.contains("-o x.trace"), "{refused}");
+            assert!(link.is_symlink(), "it was left alone");
+            std::fs::remove_file(&link).expect("it was made");
+        }
+        assert!(make_room(&pipe).expect_err("a pipe").to_string().contains("found a pipe"));
+        std::fs::write(&file, "kept").expect("a file");
+        for to in [&file, &folder.join("nowhere")] {
+            symlink(to, &link).expect("a link");
+            make_room(&link).expect("the link itself is replaced");
+            assert!(!link.is_symlink());
+        }
+        assert_eq!(std::fs::read_to_string(&file).expect("it is there"), "kept");
+        std::fs::remove_dir_all(&folder).expect("it was made");
     }
 }

@@ -1,17 +1,17 @@
 //! `tailwater profile report`: per function, how long its calls took and what held them up.
 
 mod calls;
-mod glob;
 mod locks;
 mod places;
+mod slowest;
 
 use super::bounds::{bounded, shown};
 use super::footer::footer;
+use super::glob::is_named;
 use super::reading::{Trace, near};
 use crate::failure::{Failure, say};
 use calls::calls_table;
 use clap::{Args, ValueEnum};
-use glob::matches;
 use locks::locks_tables;
 use places::name_places;
 use std::cmp::Reverse;
@@ -35,8 +35,18 @@ pub(crate) struct ReportOptions {
     sort: Sort,
     /// Only functions whose name, as shown or as the linker has it, matches: `*` stands for anything,
     /// `?` for a character. May be given more than once; below the table stands how long threads were in any of them.
-    #[arg(long, value_name = "GLOB")]
+    #[arg(short, long, value_name = "GLOB")]
     function: Vec<String>,
+    /// Instead of the table the slowest calls of the functions that --function names, one by one, at most 1000: what each
+    /// waited for, who held it, and the calls within it with their lines. No mark is needed. The lines are read from the
+    /// program's file, which must still be there.
+    #[arg(
+        long,
+        value_name = "N",
+        requires = "function",
+        conflicts_with_all = ["sort", "min_count", "limit", "callers", "callees", "locks", "by_line"]
+    )]
+    slowest: Option<usize>,
     /// Only functions with at least so many calls; 0: also those of whose calls no duration is known.
     #[arg(long, value_name = "N", default_value_t = 1)]
     min_count: u64,
@@ -84,6 +94,9 @@ enum Sort {
 }
 
 pub(super) fn report(options: &ReportOptions) -> Result<(), Failure> {
+    if let Some(slowest) = options.slowest {
+        return slowest::slowest(options, slowest);
+    }
     let trace = Trace::open(&options.trace)?;
     let program = trace.header().program.clone();
     let mut functions = Functions::new(trace.header());
@@ -128,10 +141,6 @@ fn select(report: &mut Report, options: &ReportOptions) {
     if options.limit > 0 {
         rows.truncate(options.limit);
     }
-}
-
-fn is_named(globs: &[String], name: &str, symbol: &str) -> bool {
-    globs.iter().any(|glob| matches(glob, name) || matches(glob, symbol))
 }
 
 impl Sort {
@@ -213,10 +222,18 @@ fn meaning(report: &Report, options: &ReportOptions) -> String {
             shown(report.left_out_max_ns)
         ),
     };
+    let unplaced = match report.unplaced {
+        0 => String::new(),
+        unplaced => format!(
+            "\nThe places of {} calls are not told: more lines call than are kept apart (16,384). --function does not \
+             help; `profile record --filter` does.",
+            count(unplaced)
+        ),
+    };
     let sums = if options.sort.is_of_sums() { SUMS } else { "" };
     format!(
         "{sums}A number alone is known to 5 %; a–b, ≤ and ≥ are bounds, by when the scanner looked. Open calls began \
-         before the recording or had not ended with it.\n{left_out}"
+         before the recording or had not ended with it.\n{left_out}{unplaced}"
     )
 }
 

@@ -69,23 +69,27 @@ impl Calls {
 /// A call on x86-64: `e8` with four bytes of distance, or `ff /2` with a register or memory.
 fn ends_with_call(bytes: [u8; CALL_MAX]) -> bool {
     let is_indirect = |length: usize| {
-        let [opcode, mode] = [bytes[CALL_MAX - length], bytes[CALL_MAX - length + 1]];
-        opcode == 0xff && (mode >> 3) & 7 == 2 && length == indirect_length(mode)
+        let code = &bytes[CALL_MAX - length..];
+        let has_place =
+            |mode: u8| (mode >> 3) & 7 == 2 && indirect_length(mode, code.get(2)) == length;
+        code[0] == 0xff && has_place(code[1])
     };
     bytes[CALL_MAX - 5] == 0xe8 || (2..=CALL_MAX).any(is_indirect)
 }
 
-/// Bytes of an `ff` instruction with this second one (Intel's manual, volume 2, table 2-2).
-const fn indirect_length(mode: u8) -> usize {
+/// Bytes of an `ff` instruction with this second one and, where that asks for it, this third one (Intel's manual,
+/// volume 2, tables 2-2 and 2-3).
+fn indirect_length(mode: u8, third: Option<&u8>) -> usize {
     let has_index = mode & 7 == 4 && mode >> 6 != 3;
+    let base = if has_index { third.map_or(0, |index| index & 7) } else { mode & 7 };
     let distance = match mode >> 6 {
-        // Relative to the next instruction.
-        0 if mode & 7 == 5 => 4,
+        // Relative to the next instruction, or from an index alone.
+        0 if base == 5 => 4,
         1 => 1,
         2 => 4,
         _ => 0,
     };
-    2 + has_index as usize + distance
+    2 + usize::from(has_index) + distance
 }
 
 #[cfg(test)]
@@ -95,25 +99,44 @@ mod tests {
     #[test]
     fn calls_are_told_from_what_else_comes_before_an_address() {
         let ends = |tail: &[u8]| {
+            // What comes before the last seven bytes is a prefix.
+            let tail = &tail[tail.len().saturating_sub(CALL_MAX)..];
             let mut bytes = [0x90; CALL_MAX];
             bytes[CALL_MAX - tail.len()..].copy_from_slice(tail);
             ends_with_call(bytes)
         };
         for call in [
             &[0xe8, 1, 2, 3, 4][..],
-            &[0xff, 0xd0],                   // call rax
-            &[0x41, 0xff, 0xd7],             // call r15
-            &[0xff, 0x10],                   // call [rax]
-            &[0xff, 0x50, 0x18],             // call [rax + 24]
-            &[0xff, 0x15, 1, 2, 3, 4],       // call [rip + …]
-            &[0xff, 0x14, 0xc8],             // call [rax + 8 * rcx]
-            &[0xff, 0x94, 0xc8, 1, 2, 3, 4], // call [rax + 8 * rcx + …]
+            &[0xff, 0xd0],                         // call rax
+            &[0x41, 0xff, 0xd7],                   // call r15
+            &[0xff, 0x10],                         // call [rax]
+            &[0x41, 0xff, 0x14, 0x24],             // call [r12]
+            &[0x41, 0xff, 0x55, 0],                // call [r13]
+            &[0xff, 0x50, 0x18],                   // call [rax + 24]
+            &[0xff, 0x54, 0x24, 0x18],             // call [rsp + 24]
+            &[0x41, 0xff, 0x54, 0x24, 0x18],       // call [r12 + 24]
+            &[0xff, 0x15, 1, 2, 3, 4],             // call [rip + …]
+            &[0xff, 0x90, 1, 2, 3, 4],             // call [rax + …]
+            &[0xff, 0x94, 0x24, 1, 2, 3, 4],       // call [rsp + …]
+            &[0xff, 0x14, 0xc8],                   // call [rax + 8 * rcx]
+            &[0xff, 0x54, 0xcd, 0],                // call [rbp + 8 * rcx]
+            &[0xff, 0x54, 0xc8, 0x18],             // call [rax + 8 * rcx + 24]
+            &[0xff, 0x94, 0xc8, 1, 2, 3, 4],       // call [rax + 8 * rcx + …]
+            &[0xff, 0x14, 0xc5, 1, 2, 3, 4], // call [8 * rax + …]: a table, where code is not moved
+            &[0x42, 0xff, 0x14, 0xcd, 1, 2, 3, 4], // call [8 * r9 + …]
+            &[0xff, 0x14, 0x25, 1, 2, 3, 4], // call […]
         ] {
             assert!(ends(call), "{call:x?}");
         }
-        for other in
-            [&[0x48, 0x89, 0xd8][..], &[0xff, 0xe0], &[0xff, 0xd0, 0x90], &[0xe9, 1, 2, 3, 4]]
-        {
+        for other in [
+            &[0x48, 0x89, 0xd8][..],
+            &[0xff, 0xe0],
+            &[0xff, 0xd0, 0x90],
+            &[0xe9, 1, 2, 3, 4],
+            &[0xff, 0x14, 0xc5],             // four bytes are missing
+            &[0xff, 0x14, 0xc8, 1, 2, 3, 4], // four bytes are too many
+            &[0xff, 0x24, 0xc5, 1, 2, 3, 4], // jmp [8 * rax + …]
+        ] {
             assert!(!ends(other), "{other:x?}");
         }
     }

@@ -1,19 +1,18 @@
 //! Lines and variables for addresses of the recorded process, from the files it had mapped.
 
 mod calls;
+mod chain;
 
 use calls::Calls;
+use chain::{Link, told};
 use object::{Object as _, ObjectSymbol as _, SymbolKind};
 use std::collections::BTreeMap;
 use std::path::Path;
-use tailwater_profile::names::{Names, clipped, demangled};
+use tailwater_profile::names::{Names, demangled};
 use tailwater_profile::record::{Module, Place};
 
 /// Larger files are not read.
 const FILE_MAX: u64 = 4 << 30;
-
-/// Of the name of an inlined function, in characters.
-const INLINED_WIDTH: usize = 64;
 
 /// Looks addresses up; each file is read once, when first asked about.
 pub(super) struct Symbols<'a> {
@@ -36,29 +35,23 @@ impl<'a> Symbols<'a> {
     }
 
     /// File and line of the call that returns to `site`, in the function itself, and through which
-    /// inlined functions it went.
+    /// inlined functions it went, each with the line in it.
     pub(super) fn line(&mut self, site: u64) -> Option<String> {
         let (program, bias) = self.program(site)?;
         // The return address may belong to the next line already.
         let at = site.wrapping_sub(bias).wrapping_sub(1);
         let mut frames = program.lines.as_ref()?.find_frames(at).ok()?;
         // The innermost comes first, and the function that was called last.
-        let (mut place, mut inlined) = (None, vec![]);
+        let mut links = vec![];
         while let Ok(Some(frame)) = frames.next() {
             let name =
                 frame.function.as_ref().and_then(|name| Some(name.raw_name().ok()?.into_owned()));
-            inlined.push(name.unwrap_or_else(|| "?".to_owned()));
-            let location = frame.location.and_then(|one| Some((one.file?.to_owned(), one.line?)));
-            place = location.or(place);
+            let place = frame.location.and_then(|one| Some((one.file?.to_owned(), one.line?)));
+            links
+                .push(Link { function: demangled(&name.unwrap_or_else(|| "?".to_owned())), place });
         }
-        let (file, line) = place?;
-        inlined.pop();
-        let names = inlined.iter().rev().map(|name| clipped(&demangled(name), INLINED_WIDTH));
-        let names: Vec<String> = names.collect();
-        match &names[..] {
-            [] => Some(format!("{file}:{line}")),
-            names => Some(format!("{file}:{line}, inlined {}", names.join(", "))),
-        }
+        links.reverse();
+        told(&links)
     }
 
     /// The same of a place in a function; `None` also where the function has no such place: the call came from other
@@ -194,8 +187,10 @@ mod tests {
         let sites = symbol.address() + 1..=symbol.address() + symbol.size();
         let lines: Vec<String> = sites.filter_map(|site| symbols.line(site)).collect();
         let with = lines.iter().find(|line| line.contains("tailwater_test_inlined"));
-        let (place, _) = with.expect("in the debug information").split_once(", inlined ").unwrap();
+        let (place, inlined) =
+            with.expect("in the debug information").split_once(", inlined ").unwrap();
         assert!(place.contains("symbols/mod.rs:"), "{place}");
+        assert!(inlined.contains("tailwater_test_inlined at line "), "{inlined}");
         assert!(lines.iter().any(|line| !line.contains("inlined ")), "{lines:?}");
     }
 

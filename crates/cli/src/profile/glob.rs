@@ -1,7 +1,12 @@
 //! Patterns with `*` and `?`.
 
+/// Whether any of the patterns stands for a function, by its name as shown or as the linker has it.
+pub(super) fn is_named(globs: &[String], name: &str, symbol: &str) -> bool {
+    globs.iter().any(|glob| matches(glob, name) || matches(glob, symbol))
+}
+
 /// Whether a pattern with `*` and `?` stands for the whole text.
-pub(super) fn matches(glob: &str, text: &str) -> bool {
+fn matches(glob: &str, text: &str) -> bool {
     let (glob, text): (Vec<char>, Vec<char>) = (glob.chars().collect(), text.chars().collect());
     let (mut g, mut t) = (0, 0);
     // Where the last star stood, and how much of the text it has taken.

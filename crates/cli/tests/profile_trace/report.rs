@@ -1,96 +1,8 @@
-//! `tailwater profile report` and `requests`, from a trace file to the text that people read.
+//! `report` and `requests`, from a trace file to the text that people read.
 
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
-use tailwater_profile::record::{
-    Call, CallFlags, Clock, Function, FunctionId, Mark, MarkKind, Record, Thread, ThreadId, Wait,
-    WaitKind,
-};
-use tailwater_profile::trace::{Header, Writer};
-
-const US: u64 = 1_000;
-
-/// The paper's Fig. 1: a request waits for the lock that the snapshot thread holds.
-fn fig1() -> Vec<Record> {
-    let function = |id, name: &str| {
-        let (name, file) = (name.to_owned(), "fig1.cc".to_owned());
-        Record::Function(Function { id: FunctionId(id), address: 64, name, file, line: 7 })
-    };
-    let thread = |id, name: &str| {
-        Record::Thread(Thread { id: ThreadId(id), tid: 100 + id, name: name.to_owned() })
-    };
-    let mark = |kind, at| Record::Mark(Mark { thread: ThreadId(0), request: 42, kind, at });
-    let call = |thread, function, start, end| {
-        Record::Call(Call {
-            thread: ThreadId(thread),
-            function: FunctionId(function),
-            parent: None,
-            depth: 0,
-            generation: 1,
-            start,
-            start_slack: 500,
-            end,
-            end_slack: 500,
-            flags: CallFlags::default(),
-            site: 0,
-        })
-    };
-    let wait = Record::Wait(Wait {
-        thread: ThreadId(0),
-        kind: WaitKind::Mutex,
-        object: 0x5000,
-        start: 5_010 * US,
-        end: 5_910 * US,
-        released: 5_911 * US,
-        holder: Some(ThreadId(1)),
-        function: Some(FunctionId(1)),
-        holder_function: Some(FunctionId(2)),
-        holder_site: 0,
-        site: 0,
-    });
-    vec![
-        Record::Clock(Clock { ticks: 10_000_000, raw_ns: 10_000_000, real_ns: 10_000_000 }),
-        function(1, "_Z14handle_requestv"),
-        function(2, "_RNvC4fig18snapshot"),
-        thread(0, "requests"),
-        thread(1, "snapshot"),
-        mark(MarkKind::Start, 5_000 * US),
-        call(1, 2, 4_890 * US, 5_905 * US),
-        wait,
-        call(0, 1, 5_001 * US, 5_929 * US),
-        mark(MarkKind::End, 5_930 * US),
-    ]
-}
-
-/// Writes a trace and gives its path; `cut` bytes are taken off its end.
-fn trace(name: &str, records: &[Record], cut: usize) -> PathBuf {
-    let header = Header {
-        architecture: "x86_64".into(),
-        pid: 1,
-        program: "bin/fig1".into(),
-        build_id: Vec::new(),
-        clock: Clock { ticks: 0, raw_ns: 0, real_ns: 0 },
-    };
-    let mut bytes = Vec::new();
-    let mut writer = Writer::new(&mut bytes, &header).expect("memory does not fail");
-    records.iter().for_each(|record| writer.write(record).expect("memory does not fail"));
-    writer.finish().expect("memory does not fail");
-    drop(writer);
-    bytes.truncate(bytes.len() - cut);
-    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    std::fs::write(&path, bytes).expect("the target folder can be written to");
-    path
-}
-
-fn profile(verb: &str, path: &Path, flags: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_tailwater"));
-    command.args(["profile", verb]).arg(path).args(flags).output().expect("it starts")
-}
-
-fn told(output: &Output) -> String {
-    assert!(output.status.success(), "{output:?}");
-    String::from_utf8(output.stdout.clone()).expect("it prints text")
-}
+use crate::made::{US, fig1, function, profile, told, trace, vague};
+use std::path::Path;
+use tailwater_profile::record::{Call, CallFlags, Clock, Function, FunctionId, Record, Wait};
 
 #[test]
 fn the_slow_request_is_blamed_on_the_snapshot() {
@@ -128,23 +40,6 @@ fn the_report_names_functions_locks_and_what_is_missing() {
     // Slacks of 500 ns are stored as 512.
     let most = &json["functions"][0]["p9999"];
     assert_eq!((&most["low_ns"], &most["high_ns"]), (&1_011_712.into(), &1_016_024.into()));
-}
-
-/// A call of thread 0, whose start and end are known to within so many µs.
-fn vague(function: u32, start: (u64, u32), end: (u64, u32), flags: u8) -> Call {
-    Call {
-        thread: ThreadId(0),
-        function: FunctionId(function),
-        parent: None,
-        depth: 0,
-        generation: start.0,
-        start: start.0 * US,
-        start_slack: start.1 * 1_000,
-        end: end.0 * US,
-        end_slack: end.1 * 1_000,
-        flags: CallFlags(flags),
-        site: 0,
-    }
 }
 
 /// Requests of 20 µs, of which one takes a path of 76 ms while the scanner comes by every 4 ms. The loop around
@@ -215,11 +110,6 @@ fn what_is_no_trace_is_refused_with_what_to_do() {
     assert!(message.contains("tailwater profile record"), "{message}");
 }
 
-fn function(id: u32, name: &str) -> Record {
-    let (name, file) = (name.to_owned(), "x.rs".to_owned());
-    Record::Function(Function { id: FunctionId(id), address: 64, name, file, line: 7 })
-}
-
 fn head(path: &Path, flags: &[&str]) -> String {
     told(&profile("report", path, flags))
 }
@@ -281,5 +171,25 @@ fn children_of_the_program_are_told_of() {
     use tailwater_profile::record::{Loss, LossKind};
     let forks = Record::Loss(Loss { thread: None, kind: LossKind::Children, count: 3 });
     let text = head(&trace("children.trace", &[fig1(), vec![forks]].concat(), 0), &[]);
-    assert!(text.contains("3 processes were forked"), "{text}");
+    let said = "3 processes were forked: at least the first 20 ms of each are not recorded";
+    assert!(text.contains(said), "{text}");
+    assert!(
+        !text.contains("at most 20 ms") && !text.contains("60.0 ms"),
+        "no upper bound is known: {text}"
+    );
+}
+
+#[test]
+fn calls_from_more_places_than_are_kept_count_and_are_told_of() {
+    let mut records = vec![function(1, "many")];
+    for site in 1..=16_500 {
+        let parent = Some(FunctionId(2));
+        records.push(Record::Call(Call { parent, site, ..vague(1, (1_000, 1), (9_000, 1), 0) }));
+    }
+    let path = trace("places.trace", &records, 0);
+    let text = head(&path, &[]);
+    assert!(text.contains("The places of 116 calls are not told"), "{text}");
+    assert!(text.contains("16,500"), "all of them count:\n{text}");
+    let json: serde_json::Value = serde_json::from_str(&head(&path, &["--json"])).expect("JSON");
+    assert_eq!((&json["unplaced"], &json["functions"][0]["count"]), (&116.into(), &16_500.into()));
 }

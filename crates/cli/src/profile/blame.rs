@@ -1,0 +1,69 @@
+//! What was waited for and what its holder did meanwhile, in words.
+
+use super::bounds::shown;
+use super::reading::near;
+use super::symbols::Symbols;
+use tailwater_profile::names::clipped;
+use tailwater_profile::requests::{Share, WaitRow};
+
+/// Characters of a name.
+const NAME_MAX: usize = 72;
+
+/// Fills in variables and lines of a wait, from the program's file.
+pub(super) fn name_wait(wait: &mut WaitRow, symbols: &mut Symbols<'_>) {
+    wait.lock = symbols.variable(wait.object);
+    wait.line = symbols.line(wait.site);
+    if let Some(held) = &mut wait.holder {
+        held.line = held.at.and_then(|at| symbols.line_in(at));
+        name_calls(&mut held.doing, symbols);
+    }
+}
+
+/// The same of functions that ran.
+pub(super) fn name_calls(shares: &mut [Share], symbols: &mut Symbols<'_>) {
+    for share in shares {
+        share.line = share.at.and_then(|at| symbols.line_in(at));
+    }
+}
+
+/// What was waited for, how long, and what its holder did meanwhile, in lines.
+pub(super) fn blame(wait: &WaitRow) -> String {
+    let lock = wait.lock.clone().unwrap_or_else(|| format!("{:#x}", wait.object));
+    let mut out = format!("  waited {} for {} {lock}", shown(wait.ns), wait.kind);
+    if wait.waits > 1 {
+        out.push_str(&format!(" ({} times)", wait.waits));
+    }
+    if let Some(function) = &wait.function {
+        out.push_str(&format!(" in {}", clipped(function, NAME_MAX)));
+    }
+    match &wait.line {
+        Some(line) => out.push_str(&format!(" at {}", near(line))),
+        None if wait.site != 0 => out.push_str(&format!(" at {:#x}", wait.site)),
+        None => {}
+    }
+    out.push('\n');
+    if let Some(held) = &wait.holder {
+        out.push_str(&format!("    held by thread {}", held.thread));
+        if let Some(function) = &held.function {
+            out.push_str(&format!(" in {}", clipped(function, NAME_MAX)));
+        }
+        if let Some(line) = &held.line {
+            out.push_str(&format!(" at {}", near(line)));
+        }
+        out.push('\n');
+        if !held.doing.is_empty() {
+            out.push_str(&format!("    which was in {}\n", shares(&held.doing)));
+        }
+    }
+    out
+}
+
+/// Functions that ran, and for how long.
+pub(super) fn shares(shares: &[Share]) -> String {
+    let named = |one: &Share| {
+        let called = one.line.as_ref().map(|line| format!(" (called at {})", near(line)));
+        let name = clipped(&one.function, NAME_MAX);
+        format!("{name} {}{}", shown(one.ns), called.unwrap_or_default())
+    };
+    shares.iter().map(named).collect::<Vec<_>>().join(", ")
+}

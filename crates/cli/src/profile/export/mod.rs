@@ -1,0 +1,208 @@
+//! `tailwater profile export`: a trace in other tools' formats.
+
+mod folded;
+mod speedscope;
+mod firefox;
+mod pprof;
+mod perfetto;
+
+use super::footer::footer;
+use super::glob::is_named;
+use super::reading::{Trace, near};
+use crate::failure::Failure;
+use clap::{Args, ValueEnum};
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use tailwater_profile::clock::Rate;
+use tailwater_profile::history::History;
+use tailwater_profile::names::demangled;
+use tailwater_profile::record::Function;
+use tailwater_profile::stacks::{Choice, Report, Stacks, Tail};
+use tailwater_report::{count, time};
+
+#[derive(Args, Debug)]
+pub(crate) struct ExportOptions {
+    /// What `tailwater profile record` wrote.
+    #[arg(default_value = "tailwater.trace")]
+    trace: PathBuf,
+    /// For which tool.
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    to: Format,
+    /// Where to; without it, standard output.
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Only stacks that go through functions whose name, as shown or as the linker has it, matches: `*` stands for
+    /// anything, `?` for a character. May be given more than once. Not for perfetto.
+    #[arg(short, long, value_name = "GLOB")]
+    function: Vec<String>,
+    /// Only the tail: what lay within calls of the functions that --function names that were longer than this
+    /// percentile of the function's calls, such as p99 or p99.9. Not for perfetto.
+    #[arg(long, value_name = "PERCENTILE", requires = "function", value_parser = percentile)]
+    above: Option<f64>,
+}
+
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+enum Format {
+    /// A line for each stack and its nanoseconds: inferno, flamegraph.pl, speedscope.
+    Folded,
+    /// Stacks for speedscope, in its own format.
+    Speedscope,
+    /// Stacks for the Firefox Profiler, a sample for each microsecond.
+    Firefox,
+    /// Stacks for pprof (`go tool pprof`), with the number of calls; a binary file, not compressed.
+    Pprof,
+    /// Each call, wait and mark at its time, in the Chrome trace format: Perfetto, chrome://tracing.
+    Perfetto,
+}
+
+/// Writes the file; what is not in it stands on standard error.
+pub(super) fn export(options: &ExportOptions) -> Result<(), Failure> {
+    if options.to == Format::Perfetto && !options.function.is_empty() {
+        return Err(Failure::usage(
+            "--function and --above choose stacks, and perfetto shows calls at their times; \
+             leave them out, or take --to speedscope",
+        ));
+    }
+    // Found out before the trace is read for some seconds.
+    let mut to = open(options.output.as_deref())?;
+    let missing = match options.to {
+        Format::Perfetto => timeline(options, &mut to)?,
+        _ => stacks(options, &mut to)?,
+    };
+    to.flush().map_err(|error| trouble(options, &error))?;
+    tell(&missing);
+    Ok(())
+}
+
+fn stacks(options: &ExportOptions, to: &mut impl Write) -> Result<String, Failure> {
+    let choice = choice(options)?;
+    let trace = Trace::open(&options.trace)?;
+    let header = trace.header().clone();
+    let mut stacks = Stacks::new(&header, choice);
+    let ending = trace.read(|item| match item {
+        Ok(record) => stacks.add(record),
+        Err(error) => stacks.damaged(error),
+    });
+    let report = stacks.finish(&ending);
+    let done = match options.to {
+        Format::Folded => folded::write(&report, to),
+        Format::Speedscope => speedscope::write(&report, near(&header.program), to),
+        Format::Firefox => firefox::write(&report, &header, to),
+        Format::Pprof => pprof::write(&report, &header, to),
+        Format::Perfetto => unreachable!("it has no stacks"),
+    };
+    done.map_err(|error| trouble(options, &error))?;
+    Ok(told(&report))
+}
+
+/// Of the functions that are asked for, in a reading of its own.
+fn choice(options: &ExportOptions) -> Result<Choice, Failure> {
+    if options.function.is_empty() {
+        return Ok(Choice::All);
+    }
+    let globs = options.function.clone();
+    let includes =
+        move |function: &Function| is_named(&globs, &demangled(&function.name), &function.name);
+    let mut tail = Tail::new(options.above, includes);
+    Trace::open(&options.trace)?.read(|item| {
+        // Damage is counted in the second reading.
+        if let Ok(record) = item {
+            tail.add(record);
+        }
+    });
+    if tail.functions() == 0 {
+        return Err(Failure::usage(format!(
+            "no function of the trace is called {}; `tailwater profile report --limit 0` lists those that are in it",
+            options.function.join(" or ")
+        )));
+    }
+    Ok(tail.finish())
+}
+
+fn timeline(options: &ExportOptions, to: &mut impl Write) -> Result<String, Failure> {
+    let trace = Trace::open(&options.trace)?;
+    let header = trace.header().clone();
+    let mut history = History::new(&header);
+    let ending = trace.read(|item| match item {
+        Ok(record) => history.add(record),
+        Err(error) => history.damaged(error),
+    });
+    let report = history.finish(&ending);
+    perfetto::write(&report, &header, to).map_err(|error| trouble(options, &error))?;
+    let shorter = match report.left_out {
+        0 => String::new(),
+        left_out => format!(
+            " {} shorter ones, of at most {} each, are left out.",
+            count(left_out),
+            time(report.left_out_max_ns as f64 / 1e3)
+        ),
+    };
+    let calls = count(report.calls.len() as u64);
+    let (waits, marks) = (count(report.waits.len() as u64), count(report.marks.len() as u64));
+    let rate = Rate { ns_per_tick: 1.0, measured: true };
+    let footer = footer(report.records, rate, &report.quality);
+    Ok(format!("{calls} calls, {waits} waits, {marks} marks.{shorter}\n{footer}"))
+}
+
+fn told(report: &Report) -> String {
+    let rate = Rate { ns_per_tick: 1.0, measured: true };
+    format!(
+        "{} of {} calls in {} stacks. Each has the time that its last function took itself, calls too short to be \
+         seen included; threads add up.\n{}",
+        time(report.total_ns as f64 / 1e3),
+        count(report.calls),
+        count(report.stacks.len() as u64),
+        footer(report.records, rate, &report.quality)
+    )
+}
+
+fn open(path: Option<&Path>) -> Result<BufWriter<Box<dyn Write>>, Failure> {
+    let Some(path) = path else { return Ok(BufWriter::new(Box::new(io::stdout()))) };
+    let file = File::create(path)
+        .map_err(|error| Failure::usage(format!("{}: {error}", path.display())))?;
+    Ok(BufWriter::new(Box::new(file)))
+}
+
+/// A reader that has gone away (`| head`) ends the program quietly.
+fn trouble(options: &ExportOptions, error: &io::Error) -> Failure {
+    if error.kind() == io::ErrorKind::BrokenPipe {
+        std::process::exit(0);
+    }
+    let place =
+        options.output.as_ref().map_or("standard output".into(), |path| path.display().to_string());
+    Failure::work(format!("{place}: {error}"))
+}
+
+/// On standard error: the other may be what a pipe reads.
+#[expect(clippy::print_stderr, reason = "programs may")]
+fn tell(text: &str) {
+    eprintln!("{text}");
+}
+
+/// `p99` or `99.9%` as a quantile.
+fn percentile(text: &str) -> Result<f64, String> {
+    let digits = text.strip_prefix('p').or_else(|| text.strip_suffix('%'));
+    let percent = digits.and_then(|digits| digits.parse::<f64>().ok());
+    percent
+        .filter(|percent| (0.0..100.0).contains(percent))
+        .map(|percent| percent / 100.0)
+        .ok_or_else(|| {
+            format!("'{text}' found; a percentile below p100 is needed, such as p99 or p99.9")
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentiles_are_below_a_hundred() {
+        for (text, quantile) in [("p99", 0.99), ("p0", 0.0), ("99.9%", 0.999)] {
+            assert!((percentile(text).expect("a percentile") - quantile).abs() < 1e-12, "{text}");
+        }
+        for text in ["", "p", "99", "p100", "p-1", "pNaN"] {
+            assert!(percentile(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! The Chrome trace format, which Perfetto reads: each call at its time, waits on lines of their own.
+//!
+//! "Trace Event Format", Google, 2016: times are in microseconds.
+
+use crate::profile::reading::near;
+use serde::Serialize;
+use serde_json::{Value, json};
+use std::io::{self, Write};
+use tailwater_profile::history::{CallSpan, MarkPoint, Report, WaitSpan};
+use tailwater_profile::record::ThreadId;
+use tailwater_profile::trace::Header;
+
+#[derive(Serialize)]
+struct Event<'a> {
+    name: &'a str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    cat: &'a str,
+    ph: &'a str,
+    ts: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dur: Option<f64>,
+    pid: u32,
+    tid: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<usize>,
+    /// Of a point in time: that it is its thread's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    s: Option<&'a str>,
+    args: Value,
+}
+
+/// Writes events one after another.
+struct Events<'a, W: Write> {
+    to: &'a mut W,
+    pid: u32,
+    is_first: bool,
+}
+
+pub(super) fn write(report: &Report, header: &Header, to: &mut impl Write) -> io::Result<()> {
+    writeln!(to, "{{\"displayTimeUnit\":\"ns\",\"traceEvents\":[")?;
+    let mut events = Events { to, pid: header.pid.max(1), is_first: true };
+    events.name("process_name", 0, near(&header.program))?;
+    for (id, name) in &report.threads {
+        events.name("thread_name", tid(*id), name)?;
+    }
+    report.calls.iter().try_for_each(|call| events.call(call))?;
+    for (nth, wait) in report.waits.iter().enumerate() {
+        events.wait(wait, nth)?;
+    }
+    report.marks.iter().try_for_each(|mark| events.mark(mark))?;
+    writeln!(to, "\n]}}")
+}
+
+/// The trace's own number, since fibers share the kernel's; none is zero, which is the kernel's idle thread.
+const fn tid(thread: ThreadId) -> u32 {
+    thread.0.saturating_add(1)
+}
+
+/// Exact to a nanosecond for 52 days.
+fn us(ns: u64) -> f64 {
+    ns as f64 / 1e3
+}
+
+impl<W: Write> Events<'_, W> {
+    fn name(&mut self, what: &str, tid: u32, name: &str) -> io::Result<()> {
+        self.put(Event { name: what, args: json!({ "name": name }), ..self.at("M", tid, 0) })
+    }
+
+    fn call(&mut self, call: &CallSpan) -> io::Result<()> {
+        let args = json!({
+            "at least µs": us(call.took.low_ns),
+            "at most µs": call.took.high_ns.map(us),
+        });
+        let (name, dur) = (&*call.function, Some(us(call.ns)));
+        self.put(Event {
+            name,
+            cat: "call",
+            dur,
+            args,
+            ..self.at("X", tid(call.thread), call.start_ns)
+        })
+    }
+
+    /// On a line of its own: calls are known by when the scanner looked, so a wait may seem to go beyond the one that it
+    /// lay in, and what overlaps on a line is not shown.
+    fn wait(&mut self, wait: &WaitSpan, nth: usize) -> io::Result<()> {
+        let name = format!("wait for {} {:#x}", wait.kind, wait.object);
+        let args = json!({ "holder": wait.holder, "held in": wait.held_in });
+        let (name, cat, id, tid) = (&*name, "wait", Some(nth), tid(wait.thread));
+        self.put(Event { name, cat, id, args, ..self.at("b", tid, wait.start_ns) })?;
+        let end = self.at("e", tid, wait.start_ns + wait.ns);
+        self.put(Event { name, cat, id, ..end })
+    }
+
+    fn mark(&mut self, mark: &MarkPoint) -> io::Result<()> {
+        let name = format!("request {} {}", mark.request, mark.kind);
+        let at = self.at("i", tid(mark.thread), mark.at_ns);
+        self.put(Event { name: &name, cat: "mark", s: Some("t"), ..at })
+    }
+
+    /// An event of that kind at that time, of which nothing else is told.
+    fn at<'a>(&self, ph: &'a str, tid: u32, at_ns: u64) -> Event<'a> {
+        let (pid, ts) = (self.pid, us(at_ns));
+        Event { name: "", cat: "", ph, ts, dur: None, pid, tid, id: None, s: None, args: json!({}) }
+    }
+
+    fn put(&mut self, event: Event<'_>) -> io::Result<()> {
+        if !std::mem::take(&mut self.is_first) {
+            self.to.write_all(b",\n")?;
+        }
+        serde_json::to_writer(&mut *self.to, &event)?;
+        Ok(())
+    }
+}

@@ -1,0 +1,175 @@
+//! `report --slowest`: single calls, and where the time of each went.
+
+use super::ReportOptions;
+use crate::failure::{Failure, say};
+use crate::profile::blame::{blame, name_calls, name_wait};
+use crate::profile::bounds::{bounded, shown};
+use crate::profile::footer::footer;
+use crate::profile::glob::is_named;
+use crate::profile::reading::{Trace, near};
+use crate::profile::symbols::Symbols;
+use tailwater_profile::names::{clipped, demangled};
+use tailwater_profile::record::Function;
+use tailwater_profile::slowest::{CallRow, Node, Report, Slowest};
+use tailwater_report::{count, grid};
+
+/// Characters of a name.
+const NAME_MAX: usize = 56;
+/// Waits told of a call.
+const WAITS_MAX: usize = 3;
+/// Callees told of a call on one path, and calls within one another.
+const CALLEES_MAX: usize = 5;
+const DEPTH_MAX: usize = 12;
+/// Callees are told of that may have taken this share of the whole call.
+const SHARE_MIN: f64 = 0.01;
+
+/// Reads the trace twice, and tells of the `slowest` so many calls of the functions that were asked for.
+pub(super) fn slowest(options: &ReportOptions, slowest: usize) -> Result<(), Failure> {
+    let trace = Trace::open(&options.trace)?;
+    let program = trace.header().program.clone();
+    let globs = options.function.clone();
+    let includes =
+        move |function: &Function| is_named(&globs, &demangled(&function.name), &function.name);
+    let mut first = Slowest::new(trace.header(), slowest, includes);
+    let ending = trace.read(|item| match item {
+        Ok(record) => first.add(record),
+        Err(error) => first.damaged(error),
+    });
+    let mut second = first.finish(&ending);
+    Trace::open(&options.trace)?.read(|item| {
+        // Damage was counted in the first reading.
+        if let Ok(record) = item {
+            second.add(record);
+        }
+    });
+    let mut report = second.finish();
+    let changed = name_places(&mut report);
+    if options.json {
+        return say(&serde_json::to_string_pretty(&report).map_err(Failure::work)?);
+    }
+    say(&text(&report, &program, &options.function))?;
+    for path in changed {
+        let path = near(&path);
+        say(&format!("{path} is not the file that was recorded: no lines from it."))?;
+    }
+    Ok(())
+}
+
+fn name_places(report: &mut Report) -> Vec<String> {
+    let mut symbols = Symbols::new(&report.names);
+    for row in &mut report.slowest {
+        row.waits.iter_mut().for_each(|wait| name_wait(wait, &mut symbols));
+        name_calls(&mut row.running, &mut symbols);
+        name_node(&mut row.tree, &mut symbols);
+    }
+    symbols.changed().to_vec()
+}
+
+fn name_node(node: &mut Node, symbols: &mut Symbols<'_>) {
+    node.line = node.at.and_then(|at| symbols.line_in(at));
+    node.callees.iter_mut().for_each(|one| name_node(one, symbols));
+}
+
+fn text(report: &Report, program: &str, globs: &[String]) -> String {
+    let program = near(program);
+    let asked = globs.join(" or ");
+    let footer = footer(report.records, report.rate, &report.quality);
+    if report.slowest.is_empty() {
+        let why = match (report.functions, report.left_out) {
+            (0, _) => format!(
+                "no function of the trace is called {asked}. `tailwater profile report --limit 0` lists those that are \
+                 in it; what was inlined is not."
+            ),
+            (_, 0) => format!("no call of {asked} was seen."),
+            (_, left_out) => format!(
+                "of {asked} {} calls were seen, and of none is known how long it took.",
+                count(left_out)
+            ),
+        };
+        return format!("{program}: {why}\n\n{footer}");
+    }
+    let (shown, all) = (count(report.slowest.len() as u64), count(report.count));
+    let mut out = format!("{program}: the {shown} slowest of {all} calls of {asked}\n\n");
+    out.push_str(&format!("{}\n", table(&report.slowest)));
+    for (nth, row) in report.slowest.iter().enumerate() {
+        out.push_str(&story(nth + 1, row));
+    }
+    format!("{out}\n{}{footer}", meaning(report))
+}
+
+fn meaning(report: &Report) -> String {
+    let left_out = match report.left_out {
+        0 => String::new(),
+        left_out => {
+            format!("Calls left out, of whose duration nothing is known: {}.\n", count(left_out))
+        }
+    };
+    format!(
+        "Running, waiting and unknown (the scanner was away) are of the middle of took. Self: without the calls that were \
+         seen.\n{left_out}"
+    )
+}
+
+fn table(rows: &[CallRow]) -> String {
+    let heads = ["call", "at", "took", "running", "waiting", "unknown", "open"];
+    let row = |(nth, row): (usize, &CallRow)| {
+        let parts = row.parts;
+        let mut cells = vec![
+            format!("{} {}", nth + 1, clipped(&row.tree.function, NAME_MAX)),
+            format!("+{}", shown(row.start_ns)),
+            bounded(row.took),
+        ];
+        cells.extend([parts.running_ns, parts.waiting_ns, parts.unknown_ns].map(shown));
+        cells.push(if row.open { "yes" } else { "" }.to_owned());
+        cells
+    };
+    let rows: Vec<Vec<String>> = rows.iter().enumerate().map(row).collect();
+    grid(&heads, 1, &rows)
+}
+
+/// What a call waited for, and the calls within it.
+fn story(nth: usize, row: &CallRow) -> String {
+    let mut out = format!("\ncall {nth}, {} in thread {}:\n", bounded(row.took), row.thread);
+    for wait in row.waits.iter().take(WAITS_MAX) {
+        out.push_str(&blame(wait));
+    }
+    if row.waits.len() > WAITS_MAX {
+        let more = row.waits.len() - WAITS_MAX;
+        out.push_str(&format!("  and {more} more waits; --json lists them\n"));
+    }
+    branch(&row.tree, 0, least(&row.tree), &mut out);
+    out
+}
+
+/// What a callee must have taken to be told of, in nanoseconds.
+fn least(root: &Node) -> u64 {
+    let took = root.total.high_ns.unwrap_or(root.total.low_ns);
+    (took as f64 * SHARE_MIN) as u64
+}
+
+fn branch(node: &Node, depth: usize, least: u64, out: &mut String) {
+    let indent = "  ".repeat(depth + 1);
+    let arrow = if depth == 0 { "" } else { "→ " };
+    let line = match (&node.line, depth) {
+        (Some(line), 1..) => format!(" at {}", near(line)),
+        _ => String::new(),
+    };
+    let times =
+        if node.calls > 1 { format!(", {} calls", count(node.calls)) } else { String::new() };
+    let itself = match node.callees.is_empty() {
+        true => String::new(),
+        false => format!(", self {}", bounded(node.itself)),
+    };
+    let name = clipped(&node.function, NAME_MAX);
+    out.push_str(&format!("{indent}{arrow}{name}{line}: {}{itself}{times}\n", bounded(node.total)));
+    let is_worth = |one: &&Node| one.total.high_ns.is_none_or(|high_ns| high_ns >= least);
+    let told: Vec<&Node> = match depth {
+        DEPTH_MAX.. => vec![],
+        _ => node.callees.iter().filter(is_worth).take(CALLEES_MAX).collect(),
+    };
+    told.iter().for_each(|one| branch(one, depth + 1, least, out));
+    let more = node.callees.len() - told.len();
+    if more > 0 {
+        out.push_str(&format!("{indent}  and {} more; --json lists them\n", count(more as u64)));
+    }
+}

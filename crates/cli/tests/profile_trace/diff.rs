@@ -1,0 +1,90 @@
+//! `diff`: two traces side by side.
+
+use crate::made::{function, trace, vague};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use tailwater_core::rng::Rng;
+use tailwater_profile::record::{Call, Clock, Record};
+
+/// Twelve functions, each called 4,000 times in two seconds for some ten microseconds and more; `slow` takes so many times as
+/// long.
+fn recorded(name: &str, seed: u64, slow: f64) -> PathBuf {
+    let mut rng = Rng::from_seed(seed);
+    let clock = Clock { ticks: 1 << 40, raw_ns: 1 << 40, real_ns: 1 << 40 };
+    let mut records = vec![Record::Clock(clock)];
+    for n in 0..12 {
+        records.push(function(n, &if n == 5 { "slow".to_owned() } else { format!("f{n}") }));
+        for nth in 0..4_000u64 {
+            let times = if n == 5 { slow } else { 1.0 };
+            let ns = 10_000.0 * f64::from(n + 1) * times * (1.0 + rng.exponential(0.3));
+            let start = nth * 500_000;
+            let call = vague(n, (0, 0), (0, 0), 0);
+            records.push(Record::Call(Call {
+                start,
+                end: start + ns as u64,
+                generation: nth,
+                ..call
+            }));
+        }
+    }
+    trace(name, &records, 0)
+}
+
+fn diff(before: &Path, after: &Path, flags: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tailwater"));
+    command.args(["profile", "diff"]).args([before, after]).args(flags).output().expect("it starts")
+}
+
+fn text(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+#[test]
+fn traces_of_one_program_do_not_differ_and_five_percent_are_found() {
+    let before = recorded("before.trace", 1, 1.0);
+    let same = diff(&before, &recorded("same.trace", 2, 1.0), &[]);
+    assert_eq!(same.status.code(), Some(0), "{same:?}");
+    assert!(
+        text(&same).contains("0 of 12 functions have moved by more than 1 %, at 99 %"),
+        "{same:?}"
+    );
+    let after = recorded("after.trace", 3, 1.05);
+    let moved = diff(&before, &after, &[]);
+    assert_eq!(moved.status.code(), Some(1), "{moved:?}");
+    let said = text(&moved);
+    assert!(said.contains("1 of 12 functions have moved"), "{said}");
+    let row =
+        said.lines().find(|line| line.starts_with("slow")).unwrap_or_else(|| panic!("{said}"));
+    assert!(row.contains("p50") && row.contains("1.0"), "{row}");
+    assert_eq!(diff(&before, &after, &["--within", "10%"]).status.code(), Some(0));
+    assert_eq!(diff(&before, &after, &["-f", "f*"]).status.code(), Some(0));
+}
+
+#[test]
+fn the_verdict_is_json_too_with_all_that_was_compared() {
+    let before = recorded("json-before.trace", 4, 1.0);
+    let after = recorded("json-after.trace", 5, 1.0 / 1.05);
+    let output = diff(&before, &after, &["--json"]);
+    let json: serde_json::Value = serde_json::from_str(&text(&output)).expect("JSON");
+    assert_eq!((&json["confidence"], &json["comparisons"]), (&0.99.into(), &24.into()));
+    let functions = json["functions"].as_array().expect("a list");
+    assert_eq!(functions.len(), 12);
+    assert_eq!((&functions[0]["name"], &functions[0]["moved"]), (&"slow".into(), &true.into()));
+    let change = &functions[0]["p50"];
+    let number = |name: &str| change[name].as_f64().expect("a number");
+    assert!(
+        number("low") <= 1.0 / 1.05 && 1.0 / 1.05 <= number("high") && number("high") < 1.0,
+        "{change}"
+    );
+}
+
+#[test]
+fn what_cannot_be_compared_is_refused() {
+    let few = [function(1, "once"), Record::Call(vague(1, (1, 0), (9_000, 0), 0))];
+    let path = trace("once.trace", &few, 0);
+    let refused = diff(&path, &path, &[]);
+    assert_eq!(refused.status.code(), Some(2), "{refused:?}");
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("record for longer"), "{refused:?}");
+    assert_eq!(diff(&path, &path, &["--confidence", "100%"]).status.code(), Some(2));
+    assert_eq!(diff(&path, Path::new("/nowhere"), &[]).status.code(), Some(2));
+}

@@ -1,0 +1,7 @@
+//! `tailwater profile`, from a trace file to what people and other tools read.
+
+mod made;
+mod report;
+mod slowest;
+mod export;
+mod diff;

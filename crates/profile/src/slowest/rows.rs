@@ -1,0 +1,123 @@
+//! The result, as text and JSON show it.
+
+use super::Slow;
+use crate::clock::{Clocks, Rate};
+use crate::functions::{Bounds, bounds};
+use crate::names::Names;
+use crate::paths::Branch;
+use crate::quality::Quality;
+use crate::record::{CallFlags, Place};
+use crate::requests::{Parts, Request, RequestRow, Scene, Share, View, WaitRow, row};
+use serde::Serialize;
+use std::cmp::Reverse;
+
+/// The slowest calls of some functions.
+#[derive(Debug, Serialize)]
+pub struct Report {
+    /// Records read in the first pass.
+    pub records: u64,
+    /// How ticks became time.
+    pub rate: Rate,
+    /// What the trace does not tell.
+    pub quality: Quality,
+    /// Functions that were asked for and are in the trace.
+    pub functions: u64,
+    /// Their calls.
+    pub count: u64,
+    /// Calls beside these of whose duration nothing is known.
+    pub left_out: u64,
+    /// Slowest first, by the lower bound.
+    pub slowest: Vec<CallRow>,
+    /// The tables, for whoever wants addresses and lines.
+    #[serde(skip)]
+    pub names: Names,
+}
+
+/// A slow call.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct CallRow {
+    /// Its thread.
+    pub thread: String,
+    /// When it began, in nanoseconds since 1970: the middle of what it is known by.
+    pub start_real_ns: u64,
+    /// The same since recording began.
+    pub start_ns: u64,
+    /// How long it took.
+    pub took: Bounds,
+    /// It began before the recording, or had not ended with it.
+    pub open: bool,
+    /// Where the time went, from the middle of its start to that of its end: running, waiting, and unknown where the scanner
+    /// was away. A call neither queues nor is blocked.
+    pub parts: Parts,
+    /// What it waited for, longest first, at most twenty.
+    pub waits: Vec<WaitRow>,
+    /// The functions in which it ran, most time first, at most five; the innermost recorded call counts.
+    pub running: Vec<Share>,
+    /// It and the calls within it, by path.
+    pub tree: Node,
+    /// Details that are not listed, as of a request; they count in the parts.
+    pub left_out: u64,
+}
+
+/// A function as called from one place on one path.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Node {
+    /// Its name.
+    pub function: String,
+    /// Where its caller goes on afterwards.
+    #[serde(skip)]
+    pub at: Option<Place>,
+    /// File and line of the call, filled in by whoever has the program's debug information.
+    pub line: Option<String>,
+    /// How often it was called there.
+    pub calls: u64,
+    /// How long these took in all, of the recording.
+    pub total: Bounds,
+    /// Time in it and in none of its callees. Calls too short to be seen are in it.
+    #[serde(rename = "self")]
+    pub itself: Bounds,
+    /// What it called, most time first.
+    pub callees: Vec<Self>,
+}
+
+pub(super) fn rows(
+    calls: impl Iterator<Item = (Slow, Request, Option<Branch>)>,
+    scene: &Scene,
+    names: &Names,
+    clocks: &Clocks,
+) -> Vec<CallRow> {
+    let view = View { scene, names, clocks, rate: clocks.rate() };
+    // A call of the first reading is in the second, unless the file was changed between them.
+    let rows = calls.filter_map(|(slow, request, tree)| {
+        let RequestRow { start_real_ns, start_ns, parts, waits, running, left_out, .. } =
+            row(&request, &view);
+        Some(CallRow {
+            thread: names.of_thread(slow.call.thread),
+            start_real_ns,
+            start_ns,
+            took: bounds(slow.took, view.rate),
+            open: slow.call.flags.has(CallFlags::UNFINISHED | CallFlags::STARTED_BEFORE),
+            parts,
+            waits,
+            running,
+            tree: node(&tree?, names, view.rate),
+            left_out,
+        })
+    });
+    rows.collect()
+}
+
+/// Trees are some hundred branches deep at most.
+fn node(branch: &Branch, names: &Names, rate: Rate) -> Node {
+    let mut callees: Vec<&Branch> = branch.callees.iter().collect();
+    callees.sort_by_key(|one| (Reverse(one.time.low), Reverse(one.time.high), one.key));
+    Node {
+        function: names.of(branch.key.function),
+        at: names.place(branch.key.caller, branch.key.site),
+        line: None,
+        calls: branch.calls,
+        total: bounds(branch.time, rate),
+        itself: bounds(branch.itself(), rate),
+        callees: callees.into_iter().map(|one| node(one, names, rate)).collect(),
+    }
+}

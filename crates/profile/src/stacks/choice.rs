@@ -1,0 +1,86 @@
+//! Which calls are told of.
+
+use crate::functions::{Interval, Spread};
+use crate::hash::Map;
+use crate::record::{Call, Function, FunctionId, Record, Ticks};
+use std::collections::BTreeSet;
+
+/// Functions whose durations are kept apart; a call of a further one is not chosen.
+const FUNCTIONS_MAX: usize = 16_384;
+
+/// Which calls are told of, with all that lies within them.
+#[derive(Debug)]
+pub enum Choice {
+    /// All.
+    All,
+    /// Those of some functions that took longer than this, in ticks, by what they surely took.
+    Longer(Longer),
+}
+
+/// For each chosen function what a call must have taken.
+#[derive(Debug, Default)]
+pub struct Longer(Map<FunctionId, Option<Ticks>>);
+
+/// Finds the calls of some functions that are above a percentile of each: a reading of its own, before the one that
+/// uses the choice.
+pub struct Tail {
+    includes: Box<dyn Fn(&Function) -> bool>,
+    quantile: Option<f64>,
+    members: BTreeSet<FunctionId>,
+    spreads: Map<FunctionId, Spread>,
+}
+
+impl Choice {
+    pub(super) fn includes(&self, call: &Call) -> bool {
+        match self {
+            Self::All => true,
+            Self::Longer(Longer(than)) => than.get(&call.function).is_some_and(|than| {
+                let took = Interval::of(call);
+                than.is_none_or(|than| !took.is_unknown() && took.low > than)
+            }),
+        }
+    }
+}
+
+impl Tail {
+    /// Of functions that `includes` says yes to, the calls above this quantile of the function, from 0 to 1; without one, all.
+    #[must_use]
+    pub fn new(quantile: Option<f64>, includes: impl Fn(&Function) -> bool + 'static) -> Self {
+        let (members, spreads) = (BTreeSet::new(), Map::default());
+        Self { includes: Box::new(includes), quantile, members, spreads }
+    }
+
+    /// Takes the next record.
+    pub fn add(&mut self, record: &Record) {
+        match record {
+            Record::Function(function)
+                if self.members.len() < FUNCTIONS_MAX && (self.includes)(function) =>
+            {
+                self.members.insert(function.id);
+            }
+            Record::Call(call) if self.members.contains(&call.function) => {
+                let took = Interval::of(call);
+                if self.quantile.is_some() && !took.is_unknown() {
+                    self.spreads.entry(call.function).or_insert_with(Spread::new).add(took);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Functions that were found.
+    #[must_use]
+    pub fn functions(&self) -> usize {
+        self.members.len()
+    }
+
+    /// Concludes.
+    #[must_use]
+    pub fn finish(self) -> Choice {
+        let than = |id: &FunctionId| match self.quantile {
+            None => Some((*id, None)),
+            Some(quantile) => Some((*id, Some(self.spreads.get(id)?.below(quantile)))),
+        };
+        Choice::Longer(Longer(self.members.iter().filter_map(than).collect()))
+    }
+}

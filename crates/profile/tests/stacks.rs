@@ -1,0 +1,133 @@
+//! Stacks and histories of whole traces.
+
+mod sample;
+
+use tailwater_profile::history::History;
+use tailwater_profile::record::{Call, CallFlags, FunctionId, MarkKind, Record, ThreadId};
+use tailwater_profile::stacks::{Choice, Report, Stacks, Tail};
+use tailwater_profile::trace::Ending;
+
+/// In ns: the sample's clock has two ticks each. `path` has its function last.
+fn call(generation: u64, path: &[u32], start: u64, end: u64) -> Record {
+    let (function, around) = path.split_last().expect("a function");
+    Record::Call(Call {
+        thread: ThreadId(0),
+        function: FunctionId(*function),
+        parent: around.last().map(|id| FunctionId(*id)),
+        depth: around.len() as u32,
+        generation,
+        start: 10_000 + start * 2,
+        start_slack: 0,
+        end: 10_000 + end * 2,
+        end_slack: 0,
+        flags: CallFlags::default(),
+        site: 0,
+    })
+}
+
+/// A thousand requests of 100 ns, of which each hundredth takes 10 µs, in a parser.
+fn requests() -> Vec<Record> {
+    let names = ["main", "request", "parse"].iter().zip(1..);
+    let mut records: Vec<Record> = names.map(|(name, id)| sample::function(id, name)).collect();
+    for n in 0..1_000 {
+        let (start, generation) = (n * 20_000, 2 + n * 2);
+        let parse = if n % 100 == 0 { 9_900 } else { 40 };
+        records.push(call(generation + 1, &[1, 2, 3], start + 30, start + 30 + parse));
+        records.push(call(generation, &[1, 2], start, start + 60 + parse));
+    }
+    records.push(call(1, &[1], 0, 20_000_000));
+    records
+}
+
+fn stacks(records: &[Record], choice: Choice) -> Report {
+    let mut stacks = Stacks::new(&sample::header(), choice);
+    stacks.add(&sample::second_clock());
+    records.iter().for_each(|record| stacks.add(record));
+    stacks.finish(&Ending::Unfinished)
+}
+
+/// `a;b 12` for each.
+fn folded(report: &Report) -> Vec<String> {
+    let line = |stack: &tailwater_profile::stacks::Stack| {
+        let names = stack.frames.iter().map(|at| report.frames[*at as usize].name.as_str());
+        format!("{} {}", names.collect::<Vec<_>>().join(";"), stack.ns)
+    };
+    report.stacks.iter().map(line).collect()
+}
+
+#[test]
+fn stacks_have_the_time_of_each_moment_once() {
+    let report = stacks(&requests(), Choice::All);
+    let parse = 990 * 40 + 10 * 9_900;
+    let main = 20_000_000 - parse - 60_000;
+    let expected = [
+        format!("main {main}"),
+        "main;request 60000".to_owned(),
+        format!("main;request;parse {parse}"),
+    ];
+    assert_eq!(folded(&report), expected);
+    assert_eq!((report.total_ns, report.calls), (20_000_000, 1));
+}
+
+#[test]
+fn of_the_tail_are_the_calls_above_the_percentile_and_what_lies_within_them() {
+    for (quantile, calls) in [(None, 1_000), (Some(0.5), 10), (Some(0.99), 10), (Some(0.995), 0)] {
+        let mut tail = Tail::new(quantile, |function| function.name == "request");
+        requests().iter().for_each(|record| tail.add(record));
+        assert_eq!(tail.functions(), 1);
+        let report = stacks(&requests(), tail.finish());
+        assert_eq!(report.calls, calls, "{quantile:?}");
+        if calls == 10 {
+            assert_eq!(folded(&report), ["main;request 600", "main;request;parse 99000"]);
+        }
+    }
+}
+
+#[test]
+fn a_chosen_call_within_another_counts_once() {
+    let names = ["main", "again"].iter().zip(1..).map(|(name, id)| sample::function(id, name));
+    let calls = [call(3, &[1, 2, 2], 10, 40), call(2, &[1, 2], 0, 100), call(1, &[1], 0, 200)];
+    let records: Vec<Record> = names.chain(calls).collect();
+    let mut tail = Tail::new(None, |function| function.name == "again");
+    records.iter().for_each(|record| tail.add(record));
+    let report = stacks(&records, tail.finish());
+    assert_eq!(folded(&report), ["main;again 70", "main;again;again 30"]);
+    assert_eq!(report.calls, 1);
+}
+
+#[test]
+fn a_history_has_calls_in_the_order_in_which_they_nest() {
+    let mut history = History::new(&sample::header());
+    history.add(&sample::second_clock());
+    let calls = [call(3, &[1, 2, 3], 0, 10), call(2, &[1, 2], 0, 10), call(1, &[1], 0, 50)];
+    let names =
+        ["main", "request", "parse"].iter().zip(1..).map(|(name, id)| sample::function(id, name));
+    names.chain(calls).for_each(|record| history.add(&record));
+    history.add(&sample::wait());
+    history.add(&sample::mark(MarkKind::Start, 10_020));
+    let report = history.finish(&Ending::Unfinished);
+    let names: Vec<&str> = report.calls.iter().map(|one| one.function.as_str()).collect();
+    assert_eq!(names, ["main", "request", "parse"]);
+    assert_eq!((report.calls[0].start_ns, report.calls[0].ns), (4_500, 50));
+    assert_eq!((report.waits.len(), report.waits[0].ns), (1, 15_000));
+    assert_eq!((report.marks[0].kind, report.marks[0].at_ns), ("start", 4_510));
+    assert_eq!((report.threads.len(), report.left_out), (1, 0));
+}
+
+#[test]
+fn a_history_keeps_the_longest_and_says_what_it_left_out() {
+    let mut history = History::new(&sample::header());
+    history.add(&sample::second_clock());
+    let count = (1 << 20) + 1_000;
+    for n in 0..count {
+        history.add(&call(
+            n + 1,
+            &[1],
+            n * 100,
+            n * 100 + if n % 1_000 == 0 { 90 } else { 10 + n % 2 },
+        ));
+    }
+    let report = history.finish(&Ending::Unfinished);
+    assert_eq!((report.calls.len(), report.left_out, report.left_out_max_ns), (1 << 20, 1_000, 10));
+    assert!(report.calls.iter().filter(|one| one.ns == 90).count() as u64 == count.div_ceil(1_000));
+}

@@ -32,6 +32,19 @@ mod real {
         fence(Ordering::SeqCst);
     }
 
+    /// Asks for the line of a word, to be written soon.
+    #[inline]
+    pub(crate) fn prefetch_for_write(word: &AtomicU64) {
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: a prefetch is a hint: it neither faults nor changes what any thread reads.
+        unsafe {
+            use std::arch::x86_64::{_MM_HINT_ET0, _mm_prefetch};
+            _mm_prefetch::<_MM_HINT_ET0>(std::ptr::from_ref(word).cast());
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = word;
+    }
+
     /// Sleeps until a wake-up or until then, whichever is first; may also return for no reason.
     /// True once it is past `until`.
     pub(crate) fn park(until: Option<Instant>) -> bool {
@@ -90,6 +103,9 @@ mod real {
         // Stands for the place in the one order that the operation before it has.
         fence(Ordering::SeqCst);
     }
+
+    /// There are no lines in a model.
+    pub(crate) fn prefetch_for_write(_: &AtomicU64) {}
 
     /// Time stands still in a model, so that a wait with an end ends after whatever others did.
     pub(crate) fn park(until: Option<Instant>) -> bool {

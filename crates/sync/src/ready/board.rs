@@ -6,7 +6,7 @@
 //! above. The highest level is one word, `top`. `asleep` has a bit for each consumer that sleeps.
 //!
 //! *A producer* first makes its item visible in the queue. Then it
-//! - P1 makes a fence;
+//! - P1 makes a fence, where its bell is set already;
 //! - P2 sets the bell, and its marks level by level up to the top. A bit that is set already is left alone.
 //!   Every level is looked at, also where the bit below was set already;
 //! - P3 looks at `asleep`, and wakes a consumer if it is the one that clears its bit there.
@@ -30,8 +30,11 @@
 //! All accesses to bits are sequentially consistent: with the fences they have one order, *S*.
 //!
 //! *A bell that was heard set is not lost.* A producer finds its bell set by others, in P2. That load comes
-//! before the clearing of the bit in S, so P1 comes before C3, and the look at the queue finds the item. If
-//! the producer sets the bit itself, the same holds for the clearing that follows.
+//! before the clearing of the bit in S, so P1 comes before C3, and the look at the queue finds the item.
+//!
+//! *A bell that it sets itself brings its item.* Setting is a read-modify-write that releases the item; all changes of
+//! the word are such, so the next clearing of the bit reads it, or a later one that continues its release
+//! sequence, and acquires the item.
 //!
 //! *A bell that is set is found.* Say that a word is not empty, and that nobody is between two of its steps.
 //! Then its mark is set: the producer that set the bit saw the mark set, or set it. If a consumer cleared the
@@ -51,7 +54,9 @@
 //! each ring finds nothing.
 
 use super::words::{Layout, Words};
-use crate::primitive::{AtomicU64, Mutex, WORD_SHIFT, fence, fence_after_rmw, hold};
+use crate::primitive::{
+    AtomicU64, Mutex, WORD_SHIFT, fence, fence_after_rmw, hold, prefetch_for_write,
+};
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 use std::task::Waker;
 use tailwater_core::caught;
@@ -135,20 +140,33 @@ impl Board {
     /// P1 to P3. True if it woke a consumer.
     #[inline]
     pub(super) fn ring(&self, queue: usize) -> bool {
-        // P1: the item, published by whatever ordering, comes before the looks below.
-        fence(SeqCst);
-        self.raise(0, queue)
+        let (index, bit) = place(queue);
+        let word = self.word(0, index);
+        // A guess, by which the line comes while the item is still on its way; nothing relies on it.
+        if word.load(Relaxed) & bit != 0 {
+            // P1: the item, published by whatever ordering, comes before the look below.
+            fence(SeqCst);
+            // P2. The load spares the line where the bit is set already, which a hot queue's is.
+            if word.load(SeqCst) & bit != 0 {
+                return self.raise(1, index, false);
+            }
+        }
+        // P2. Releases the item to the consumer that clears the bit, so P1 is not needed before it.
+        let before = word.fetch_or(bit, SeqCst);
+        fence_after_rmw();
+        self.raise(1, index, before == 0)
     }
 
-    /// P2 from a level on, and P3.
+    /// P2 from a level on, and P3. Of a word that was silent the mark is likely not set: a look before it is
+    /// would fetch its line twice.
     #[inline]
-    fn raise(&self, from: usize, mut at: usize) -> bool {
+    fn raise(&self, from: usize, mut at: usize, mut silent: bool) -> bool {
         for level in from..self.depth() {
             let (index, bit) = place(at);
             let word = self.word(level, index);
-            // P2. The load spares the line where the bit is set already, which a hot queue's is.
-            if word.load(SeqCst) & bit == 0 {
-                word.fetch_or(bit, SeqCst);
+            // P2.
+            if silent || word.load(SeqCst) & bit == 0 {
+                silent = word.fetch_or(bit, SeqCst) == 0;
                 // P3, or the look at the next level, comes after it.
                 fence_after_rmw();
             }
@@ -177,7 +195,7 @@ impl Board {
     /// Clears the mark of a word that was found empty, and looks at the word again.
     fn settle(&self, level: usize, at: usize) {
         if self.lower(level, at) && self.bits(level - 1, at) != 0 {
-            self.raise(level, at);
+            self.raise(level, at, true);
         }
     }
 
@@ -193,9 +211,12 @@ impl Board {
     /// C1 and C2 for all bells of a word, for a set's only consumer.
     #[inline]
     pub(super) fn take_word(&self, index: usize) -> u64 {
+        let word = self.word(0, index);
+        // The line comes while the mark is cleared.
+        prefetch_for_write(word);
         self.lower(1, index);
         // C2; the fence is C3.
-        let bits = self.word(0, index).swap(0, SeqCst);
+        let bits = word.swap(0, SeqCst);
         fence_after_rmw();
         bits
     }

@@ -99,15 +99,15 @@ APART static int closes(const char *path) {
 
 /* ---- the recorder's scanner ---- */
 
-/* The number of the recorder's thread of that name; zero while there is none. */
-static int thread_named(const char *wanted) {
+/* Its number; zero while there is none. */
+static int scanner(void) {
     char path[300], name[32];
     int found = 0;
     DIR *tasks = opendir("/proc/self/task");
     for (struct dirent *task; tasks && !found && (task = readdir(tasks));) {
         snprintf(path, sizeof path, "/proc/self/task/%s/comm", task->d_name);
         FILE *file = fopen(path, "r");
-        if (file && fgets(name, sizeof name, file) && !strncmp(name, wanted, strlen(wanted)))
+        if (file && fgets(name, sizeof name, file) && !strcmp(name, "tw-scanner\n"))
             found = atoi(task->d_name);
         if (file)
             fclose(file);
@@ -116,8 +116,6 @@ static int thread_named(const char *wanted) {
         closedir(tasks);
     return found;
 }
-
-static int scanner(void) { return thread_named("tw-scanner"); }
 
 /* Until the scanner runs on that processor, and on no other. */
 static int place(unsigned cpu) {
@@ -166,14 +164,24 @@ static int is_daemon(void) {
     return 0;
 }
 
+static unsigned threads(void) {
+    unsigned found = 0;
+    DIR *tasks = opendir("/proc/self/task");
+    for (struct dirent *task; tasks && (task = readdir(tasks));)
+        found += task->d_name[0] != '.';
+    if (tasks)
+        closedir(tasks);
+    return found;
+}
+
 /* A child that may not write to the traces' folder by the time it would be recorded. */
 static int drops(const char *folder) {
     pid_t child = fork();
     if (child == 0) {
         if (getuid() == 0 ? setgid(65534) || setuid(65534) : chmod(folder, 0555))
             _exit(1);
-        /* It is there from the fork on, and gone when the recorder has tried. */
-        while (thread_named("tw-child"))
+        /* The recorder's is there from the fork on, before it has a name, and gone when it has tried. */
+        while (threads() > 1)
             child_work();
         _exit(0);
     }

@@ -10,6 +10,7 @@ use crate::plots;
 use crate::recovery;
 use crate::sentences::line_summary;
 use crate::svg::escape;
+use crate::tiers;
 use tailwater_stats::result::Experiment;
 
 /// The page refuses to fetch anything, should some text ever slip through as markup.
@@ -84,6 +85,13 @@ fn section(experiment: &Experiment, at: usize, group: &Group<'_>) -> String {
     out.push_str(&recoveries(experiment, group));
     if let Some(classes) = classes::of_group(group, None) {
         out.push_str(&format!("<pre>{}</pre>\n", escape(&classes)));
+    }
+    if let Some(table) = tiers::of_group(group, None) {
+        out.push_str(&format!(
+            "<h3>Tiers</h3>\n<p class=\"muted\">{}</p>\n<pre>{}</pre>\n",
+            escape(tiers::MEANING),
+            escape(&table)
+        ));
     }
     out.push_str("<div class=\"plots\">\n");
     for plot in plots::of_group(experiment, at, group) {
@@ -162,7 +170,8 @@ fn validity(experiment: &Experiment) -> String {
         }
         out.push_str("</tbody>\n</table></div>\n");
     }
-    out.extend(notes::advice(experiment).map(|advice| format!("<p>{}</p>\n", escape(advice))));
+    let sentences = [notes::advice(experiment), notes::caution(experiment)];
+    out.extend(sentences.into_iter().flatten().map(|text| format!("<p>{}</p>\n", escape(text))));
     out.push_str("</section>\n");
     out
 }
@@ -194,11 +203,13 @@ fn manifest(experiment: &Experiment) -> String {
     let entries = [
         ("scenario", known(&experiment.scenario)),
         ("driver", known(&experiment.driver)),
+        ("arrivals", known(&experiment.arrivals)),
         ("seed", experiment.seed.to_string()),
         ("started", date),
         ("tailwater", known(&manifest.tailwater)),
         ("CPU", known(&manifest.cpu)),
         ("CPUs it may use", cpus),
+        ("generator's pace", known(&manifest.generator)),
         ("kernel", known(&manifest.kernel)),
         ("capacity, first configuration", capacity),
         ("stalls that were simulated", stalls),

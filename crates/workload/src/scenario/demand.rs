@@ -3,7 +3,8 @@
 use super::item::Item;
 use super::limits;
 use super::section::Section;
-use crate::demand::{Arrivals, Step};
+use crate::arrivals::Arrivals;
+use crate::demand::Step;
 use std::time::Duration;
 use tailwater_core::duration::format_duration;
 use tailwater_core::{Nanos, Rate, Ratio};
@@ -114,6 +115,13 @@ impl Demand {
         }
     }
 
+    /// Notes that the window is not offered the demand in the mean.
+    pub(super) fn refuse_misfit(&self, section: &Section<'_>, window: Duration) {
+        if let (Some(why), Some(item)) = (self.arrivals.misfit(window), section.item("arrivals")) {
+            item.problem(format!("{} is {}: {why}", item.name, self.arrivals));
+        }
+    }
+
     pub(super) fn read(section: &Section<'_>) -> Self {
         let courses = match section.only_one(&KINDS) {
             Some((2, item)) => vec![Course::Cycle(cycle(section, &item))],
@@ -126,7 +134,10 @@ impl Demand {
         };
         Self {
             courses,
-            arrivals: section.choice("arrivals", Arrivals::NAMES).unwrap_or(Arrivals::Poisson),
+            arrivals: section
+                .item("arrivals")
+                .and_then(|item| item.word())
+                .unwrap_or(Arrivals::Poisson),
         }
     }
 }

@@ -49,7 +49,7 @@ pub use stalls::{StallKind, Stalls};
 pub use tailwater_core::locks::LockPolicy;
 pub use tailwater_core::threads::{Completion, Model, Placement, Reception};
 pub use tier::Tier;
-pub use validity::Validity;
+pub use validity::{TierValidity, Validity};
 
 use error::Report;
 use item::Item;
@@ -265,8 +265,10 @@ impl Scenario {
         let in_server = section_of(top, "server");
         let replicas = in_server.whole("replicas").unwrap_or(1);
         let clients = Clients::read(&section_of(top, "clients"), replicas);
-        let demand = Demand::read(&section_of(top, "demand"));
+        let in_demand = section_of(top, "demand");
+        let demand = Demand::read(&in_demand);
         let duration = duration(top, &demand);
+        demand.refuse_misfit(&in_demand, duration);
         let callees = tier::callees(top);
         let server = Server::read(&in_server, replicas, &clients, &callees);
         Self {
@@ -280,7 +282,7 @@ impl Scenario {
             warm_up: top.duration("warm_up").unwrap_or(Duration::from_millis(500)),
             duration,
             repetitions: top.whole("repetitions").unwrap_or(5),
-            tiers: tier::read(top, &callees, &server),
+            tiers: tier::read(top, &callees, &server, &clients),
             simulator_only: simulator_only(top, &in_server),
             blocks_at: blocks_at(&in_server, &server),
             sim: Sim::read(&section_of(top, "sim"), server.loops),

@@ -108,7 +108,7 @@ impl<'a, D: Driver> Conductor<'a, D> {
                 scenario.title.clone()
             },
             driver: driver.name().into(),
-            arrivals: scenario.demand.arrivals.to_string(),
+            arrivals: label::arrivals(&scenario.demand),
             seed: scenario.seed,
             slo_us: scenario.slo.first().map_or(0.0, |slo| slo.nanos() as f64 / 1e3),
             manifest: driver.manifest(),
@@ -292,7 +292,8 @@ impl<'a, D: Driver> Conductor<'a, D> {
     fn name(&self, task: &Task<'_>, run: &mut Run) {
         let Task { configuration, controller, measured, .. } = *task;
         run.controller.clone_from(&controller.name);
-        run.profile = label::profile(controller);
+        run.profile = label::profile_among(controller, configuration, &self.scenario.demand);
+        run.arrivals = configuration.arrivals.to_string();
         run.deadlines_enforced = self.scenario.server.enforces_deadlines(controller);
         run.repetition = task.place.2;
         run.demand_ratio = label::demand_ratio(configuration, measured.first);

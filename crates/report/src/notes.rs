@@ -52,9 +52,9 @@ pub(crate) fn advice(experiment: &Experiment) -> Option<&'static str> {
 
 /// What must be known of the arrivals before any latency is read; nothing of most.
 pub(crate) fn caution(experiment: &Experiment) -> Option<&'static str> {
-    (experiment.arrivals == "metronome").then_some(
-        "The arrivals are those of a published generator: nearly equal gaps, and on sockets latency from the time of \
-         sending. They hide most of the tail; the arrivals \"poisson\" show it.",
+    experiment.arrivals.contains("metronome").then_some(
+        "The arrivals metronome are those of a published generator: nearly equal gaps, and on sockets latency from the \
+         time of sending. They hide the tail that the arrivals poisson show.",
     )
 }
 

@@ -15,7 +15,8 @@ pub struct Experiment {
     pub title: String,
     /// `loopback` or `sim`.
     pub driver: String,
-    /// How requests were spread in time, as scenario files say it; empty in results of earlier versions.
+    /// How requests were spread in time, as scenario files say it, with commas where there were several; empty in results
+    /// of earlier versions.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub arrivals: String,
     /// The seed that decided schedule and service times.
@@ -107,6 +108,10 @@ pub struct Run {
     pub controller: String,
     /// Its profile, with overrides in brackets.
     pub profile: String,
+    /// How its requests were spread in time, as scenario files say it; empty in results of earlier versions. Where a
+    /// scenario has several, the profile ends in it, too.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub arrivals: String,
     /// The server refused at start what was past its deadline, whatever the controller.
     #[serde(default)]
     pub deadlines_enforced: bool,

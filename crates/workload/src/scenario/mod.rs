@@ -160,21 +160,25 @@ impl Scenario {
         ScenarioError::at(&self.file, place, message)
     }
 
-    /// The cross product of objectives, client counts and demands, in this order of loops from outer
+    /// The cross product of objectives, client counts, demands and arrivals, in this order of loops from outer
     /// to inner. Drivers run every controller and repetition of each.
     #[must_use]
     pub fn configurations(&self) -> Vec<Configuration> {
         let mut configurations = Vec::new();
         for &slo in &self.slo {
             for &clients in &self.clients.counts {
-                configurations.extend(self.demand.courses.iter().map(|course| Configuration {
-                    slo,
-                    clients,
-                    course: course.clone(),
-                    arrivals: self.demand.arrivals,
-                    warm_up: self.warm_up,
-                    duration: self.duration,
-                }));
+                for course in &self.demand.courses {
+                    configurations.extend(self.demand.arrivals.iter().map(|&arrivals| {
+                        Configuration {
+                            slo,
+                            clients,
+                            course: course.clone(),
+                            arrivals,
+                            warm_up: self.warm_up,
+                            duration: self.duration,
+                        }
+                    }));
+                }
             }
         }
         configurations
@@ -197,7 +201,9 @@ impl Scenario {
     /// How many runs there are in all.
     #[must_use]
     pub fn runs(&self) -> u64 {
-        let configurations = self.slo.len() * self.clients.counts.len() * self.demand.courses.len();
+        let Demand { courses, arrivals } = &self.demand;
+        let demands = courses.len() * arrivals.len();
+        let configurations = self.slo.len() * self.clients.counts.len() * demands;
         (configurations * self.controllers.len()) as u64 * u64::from(self.repetitions)
     }
 
@@ -212,17 +218,22 @@ impl Scenario {
     #[must_use]
     pub fn summary(&self) -> String {
         let mut line = format!("{}: ", self.title);
-        for (count, what) in [
-            (self.slo.len(), "SLO"),
-            (self.clients.counts.len(), "client count"),
-            (self.demand.courses.len(), "demand"),
-            (self.controllers.len(), "controller"),
-            (self.repetitions as usize, "repetition"),
-        ] {
-            let plural = if count == 1 { "" } else { "s" };
-            let times = if what == "SLO" { "" } else { " × " };
-            let _ = write!(line, "{times}{count} {what}{plural}");
-        }
+        let counts = [
+            (self.slo.len(), "SLO", "SLOs"),
+            (self.clients.counts.len(), "client count", "client counts"),
+            (self.demand.courses.len(), "demand", "demands"),
+            (self.demand.arrivals.len(), "", "kinds of arrivals"),
+            (self.controllers.len(), "controller", "controllers"),
+            (self.repetitions as usize, "repetition", "repetitions"),
+        ];
+        let told =
+            counts.iter().map(|(count, one, many)| (count, if *count == 1 { one } else { many }));
+        // One kind of arrivals goes without saying.
+        let told: Vec<String> = told
+            .filter(|(_, what)| !what.is_empty())
+            .map(|(count, what)| format!("{count} {what}"))
+            .collect();
+        line.push_str(&told.join(" × "));
         let _ = write!(
             line,
             " = {} runs of {}, {} in all",
@@ -268,7 +279,7 @@ impl Scenario {
         let in_demand = section_of(top, "demand");
         let demand = Demand::read(&in_demand);
         let duration = duration(top, &demand);
-        demand.refuse_misfit(&in_demand, duration);
+        demand.refuse_misfits(&in_demand, duration);
         let callees = tier::callees(top);
         let server = Server::read(&in_server, replicas, &clients, &callees);
         Self {

@@ -52,10 +52,10 @@ pub(super) static DEMAND: Table = Table {
         ),
         key(
             "arrivals",
-            Word(words::<Arrivals>),
+            OneOrMore(&Word(words::<Arrivals>)),
             Is("\"poisson\""),
             "\"bursts:4:10ms:90ms\"",
-            "How requests are spread in time: as by many independent clients; in equal gaps; in gaps of a gamma \
+            "How requests are spread in time; each is a run: as by many independent clients; in equal gaps; in gaps of a gamma \
              distribution; in bursts of a multiple of the demand with mean lengths of bursts and of the time \
              between; with a rate that swings by a share of the demand in a period; or as by \u{b5}Suite's generator. \
              docs/workloads.md has more.",

@@ -11,6 +11,7 @@ use crate::recovery;
 use crate::sentences::line_summary;
 use crate::svg::escape;
 use crate::tiers;
+use tailwater_stats::Rules;
 use tailwater_stats::result::Experiment;
 
 /// The page refuses to fetch anything, should some text ever slip through as markup.
@@ -152,6 +153,9 @@ fn validity(experiment: &Experiment) -> String {
     let mut out = String::from("<section>\n<h2>What counts</h2>\n<ul>\n");
     for rule in RULES {
         out.push_str(&format!("<li>{}</li>\n", escape(rule)));
+    }
+    for departure in experiment.rules.iter().flat_map(Rules::departures) {
+        out.push_str(&format!("<li>Of this scenario: {}.</li>\n", escape(&departure)));
     }
     out.push_str("</ul>\n");
     let notes = notes::notes(experiment);

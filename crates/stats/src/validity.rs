@@ -75,6 +75,53 @@ impl Default for Rules {
     }
 }
 
+impl Rules {
+    /// Where these depart from the usual ones, each as a sentence: the key as a scenario has it, its limit and the
+    /// usual one.
+    #[must_use]
+    pub fn departures(&self) -> Vec<String> {
+        let usual = Self::default();
+        let of_run = [
+            ("offered_min", Some(self.offered_min), Some(usual.offered_min)),
+            (
+                "lateness_of_slo_max",
+                Some(self.lateness_of_slo_max),
+                Some(usual.lateness_of_slo_max),
+            ),
+            ("steal_max", Some(self.steal_max), Some(usual.steal_max)),
+            (
+                "server_involuntary_max_per_s",
+                Some(self.server_involuntary_max_per_s),
+                Some(usual.server_involuntary_max_per_s),
+            ),
+            (
+                "load_involuntary_max_per_s",
+                Some(self.load_involuntary_max_per_s),
+                Some(usual.load_involuntary_max_per_s),
+            ),
+            ("capacity_drift_max", Some(self.capacity_drift_max), Some(usual.capacity_drift_max)),
+            ("server_run_delay_max", self.server_run_delay_max, usual.server_run_delay_max),
+            ("load_run_delay_max", self.load_run_delay_max, usual.load_run_delay_max),
+            ("foreign_cpu_max", self.foreign_cpu_max, usual.foreign_cpu_max),
+        ];
+        let of_run = of_run.map(|(key, own, usual)| departure(key, own, usual));
+        let of_tiers = self.tiers.iter().flat_map(|(tier, rules)| {
+            let limits = [
+                ("involuntary_max_per_s", rules.involuntary_max_per_s),
+                ("run_delay_max", rules.run_delay_max),
+            ];
+            limits.map(|(key, limit)| departure(&format!("{key} of tier {tier}"), limit, None))
+        });
+        of_run.into_iter().chain(of_tiers).flatten().collect()
+    }
+}
+
+fn departure(key: &str, own: Option<f64>, usual: Option<f64>) -> Option<String> {
+    let limit = own.filter(|_| own != usual)?;
+    let usual = usual.map_or("there is none".to_owned(), |usual| format!("it is {usual}"));
+    Some(format!("{key} is {limit}; usually {usual}"))
+}
+
 /// The rules that `run` breaks, each as a sentence with its reading and limit; none for a valid
 /// run.
 #[must_use]
@@ -271,6 +318,24 @@ mod tests {
             discard(&with(quiet), &rules).as_deref(),
             Some("run delay of the server 90.0 % of a core, above 50.0")
         );
+    }
+
+    #[test]
+    fn departures_are_told_with_what_is_usual() {
+        assert_eq!(Rules::default().departures(), Vec::<String>::new());
+        let own = TierRules { run_delay_max: Some(0.5), ..TierRules::default() };
+        let rules = Rules {
+            steal_max: 0.05,
+            foreign_cpu_max: Some(0.3),
+            tiers: [("leaf".to_owned(), own)].into(),
+            ..Rules::default()
+        };
+        let expected = [
+            "steal_max is 0.05; usually it is 0.01",
+            "foreign_cpu_max is 0.3; usually there is none",
+            "run_delay_max of tier leaf is 0.5; usually there is none",
+        ];
+        assert_eq!(rules.departures(), expected);
     }
 
     #[test]

@@ -58,6 +58,7 @@ use std::fmt::Write as _;
 use std::ops::Range;
 use std::time::Duration;
 use tailwater_core::duration::format_duration;
+use tailwater_core::pace::Pace;
 use tailwater_core::words::clip;
 use tailwater_core::{Nanos, Rng};
 use toml::de::DeTable;
@@ -282,6 +283,7 @@ impl Scenario {
         demand.refuse_misfits(&in_demand, duration);
         let callees = tier::callees(top);
         let server = Server::read(&in_server, replicas, &clients, &callees);
+        let controllers = controller::read(top);
         Self {
             name: name.into(),
             file: file.into(),
@@ -293,7 +295,7 @@ impl Scenario {
             warm_up: top.duration("warm_up").unwrap_or(Duration::from_millis(500)),
             duration,
             repetitions: top.whole("repetitions").unwrap_or(5),
-            tiers: tier::read(top, &callees, &server, &clients),
+            tiers: tier::read(top, &callees, &server, &spinners(&server, &clients, &controllers)),
             simulator_only: simulator_only(top, &in_server),
             blocks_at: blocks_at(&in_server, &server),
             sim: Sim::read(&section_of(top, "sim"), server.loops),
@@ -303,9 +305,31 @@ impl Scenario {
             demand,
             capacity: Capacity::read(&section_of(top, "capacity")),
             validity: Validity::read(&section_of(top, "validity")),
-            controllers: controller::read(top),
+            controllers,
         }
     }
+}
+
+/// What leaves nothing of its cores to others.
+fn spinners<'a>(
+    server: &'a Server,
+    clients: &'a Clients,
+    controllers: &[ControllerSpec],
+) -> Vec<tier::Spinner<'a>> {
+    let models = controllers.iter().map(|controller| controller.model.unwrap_or(server.model));
+    let polls = models.chain([server.model]).any(|model| model.reception == Reception::Poll);
+    let front = tier::Spinner {
+        whose: "server.cores",
+        cores: &server.cores,
+        mend: "server.reception = \"block\"",
+    };
+    let generator = tier::Spinner {
+        whose: "clients.cores",
+        cores: &clients.cores,
+        mend: "clients.pace = \"sleep\"",
+    };
+    let spins = [(polls, front), (clients.pace == Pace::Spin, generator)];
+    spins.into_iter().filter(|(spins, _)| *spins).map(|(_, spinner)| spinner).collect()
 }
 
 /// What faults may befall.

@@ -1,5 +1,6 @@
 //! `[[tier]]`: further nodes, which paths call.
 
+use super::Server;
 use super::controller::{self, ControllerSpec};
 use super::item::Item;
 use super::locks::Locks;
@@ -7,10 +8,7 @@ use super::path::{self, Callee, Context, Path};
 use super::section::{Section, section_of};
 use super::times;
 use super::validity::TierValidity;
-use super::{Clients, Server};
 use std::time::Duration;
-use tailwater_core::pace::Pace;
-use tailwater_core::threads::Reception;
 use toml::de::DeValue;
 
 /// Nodes that do the same work for whoever calls them, each with a controller of its own.
@@ -38,6 +36,15 @@ pub struct Tier {
     pub validity: TierValidity,
     /// Its controller. Default: the same as the front's in each run.
     pub controller: Option<ControllerSpec>,
+}
+
+/// Threads that never leave their cores.
+pub(super) struct Spinner<'a> {
+    /// The key that names the cores.
+    pub(super) whose: &'static str,
+    pub(super) cores: &'a [u32],
+    /// What makes them sleep.
+    pub(super) mend: &'static str,
 }
 
 /// What can be called, before anything is read that calls it. Problems are noted by [`read`].
@@ -69,7 +76,7 @@ pub(super) fn read(
     top: &Section<'_>,
     callees: &[Callee],
     server: &Server,
-    clients: &Clients,
+    spinners: &[Spinner<'_>],
 ) -> Vec<Tier> {
     let Some(item) = top.item("tier") else {
         return Vec::new();
@@ -82,7 +89,7 @@ pub(super) fn read(
         };
         let context = Context { tiers: callees, first: tiers.len() + 1 };
         let tier = tier(&section, &context);
-        refuse_spinners(&section, &tier, server, clients);
+        refuse_spinners(&section, &tier, spinners);
         if tiers.iter().any(|other| other.name == tier.name) {
             item.problem(format!(
                 "tier {} is there already; a name of its own is needed",
@@ -138,22 +145,13 @@ fn pin(section: &Section<'_>) -> Vec<u32> {
     cores
 }
 
-/// What spins leaves nothing of its core to nodes.
-fn refuse_spinners(section: &Section<'_>, tier: &Tier, server: &Server, clients: &Clients) {
+/// Refuses nodes on a core that something spins on.
+fn refuse_spinners(section: &Section<'_>, tier: &Tier, spinners: &[Spinner<'_>]) {
     let Some(item) = section.item("pin") else {
         return;
     };
-    let spinners = [
-        (clients.pace == Pace::Spin, &clients.cores, "clients.cores", "clients.pace = \"sleep\""),
-        (
-            server.model.reception == Reception::Poll,
-            &server.cores,
-            "server.cores",
-            "server.reception = \"block\"",
-        ),
-    ];
-    for (spins, cores, whose, mend) in spinners {
-        if let Some(core) = tier.pin.iter().find(|core| spins && cores.contains(core)) {
+    for Spinner { whose, cores, mend } in spinners {
+        if let Some(core) = tier.pin.iter().find(|core| cores.contains(core)) {
             item.problem(format!(
                 "core {core} is in {} and in {whose}, which spin; {mend} is needed, or another core",
                 item.name

@@ -60,11 +60,12 @@ impl Kind {
     /// Of a scenario with this text.
     fn of_scenario(text: &str) -> Self {
         let says = |wanted: &str| text.lines().any(|line| line.trim().starts_with(wanted));
-        // Paths run on sockets, too, unless they are a model of a machine with many cores.
+        // Paths and tiers run on sockets, too, unless they are a model of a machine with many cores.
         let modelled = says("[[server.path]]") && says("[sim]");
-        if modelled || says("[[tier]]") || says("[[fault]]") {
+        if modelled || says("[[fault]]") {
             Self::Sim
-        } else if says("application =") {
+        // The simulator knows neither programs nor threading models.
+        } else if says("application =") || says("model =") {
             Self::Loopback
         } else {
             Self::Both
@@ -168,9 +169,10 @@ mod tests {
     fn tree() -> Tree {
         Tree::from([
             ("scenarios/overload.toml", "seed = 1"),
-            ("scenarios/chain.toml", "seed = 1\n[[tier]]\n"),
+            ("scenarios/chain.toml", "[[server.path]]\n[[tier]]\n"),
             ("scenarios/locks.toml", "[[server.path]]\n"),
             ("scenarios/model.toml", "[[server.path]]\n[sim]\n"),
+            ("scenarios/models.toml", "[[tier]]\nmodel = \"aib\"\n"),
             ("scenarios/store.toml", "[server]\napplication = \"store\"\n"),
             ("benches/transport/Cargo.toml", ""),
             ("benches/transport/inner/Cargo.toml", ""),
@@ -182,13 +184,21 @@ mod tests {
     fn scenarios_and_programs_are_benches() {
         let all = list(&tree());
         let names: Vec<&str> = all.iter().map(|bench| bench.name.as_str()).collect();
-        assert_eq!(names, ["chain", "locks", "model", "overload", "store", "transport"]);
-        let kinds = [Kind::Sim, Kind::Both, Kind::Sim, Kind::Both, Kind::Loopback, Kind::Program];
+        assert_eq!(names, ["chain", "locks", "model", "models", "overload", "store", "transport"]);
+        let kinds = [
+            Kind::Both,
+            Kind::Both,
+            Kind::Sim,
+            Kind::Loopback,
+            Kind::Both,
+            Kind::Loopback,
+            Kind::Program,
+        ];
         assert!(all.iter().map(|bench| bench.kind).eq(kinds));
-        assert_eq!(all[0].commands(Path::new("."), false).len(), 1, "in simulation only");
-        assert_eq!(all[3].commands(Path::new("."), false).len(), 3, "both, and compared");
-        assert_eq!(choose(&all, &[]).unwrap().len(), 6);
-        assert_eq!(choose(&all, &["transport"]).unwrap(), [&all[5]]);
+        assert_eq!(all[2].commands(Path::new("."), false).len(), 1, "in simulation only");
+        assert_eq!(all[4].commands(Path::new("."), false).len(), 3, "both, and compared");
+        assert_eq!(choose(&all, &[]).unwrap().len(), 7);
+        assert_eq!(choose(&all, &["transport"]).unwrap(), [&all[6]]);
         assert!(choose(&all, &["none"]).unwrap_err().contains("store, transport"));
     }
 

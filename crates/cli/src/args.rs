@@ -8,10 +8,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 use tailwater_control::catalog::{self, Spec};
 use tailwater_core::duration::parse_duration;
+use tailwater_core::pace::{Pace, Scheduling};
 use tailwater_rt::{Address, Introspection, Model, Placement, Reception};
-use tailwater_workload::Distribution;
 use tailwater_workload::scenario::LockPolicy;
 use tailwater_workload::scenario::limits::REPETITIONS_MAX;
+use tailwater_workload::{Arrivals, Distribution};
 
 /// Overload control, honest load and deterministic simulation for RPC services.
 #[derive(Parser, Debug)]
@@ -295,7 +296,7 @@ pub(crate) struct ServeOptions {
     /// Event loops, each a thread.
     #[arg(long, default_value_t = 1)]
     pub(crate) loops: usize,
-    /// Pin the loops to these cores, by position.
+    /// Pin the loops to these cores, by position; nodes of a --tier take them in turn.
     #[arg(long = "core", value_name = "CORE", value_delimiter = ',')]
     pub(crate) cores: Vec<usize>,
     #[command(flatten)]
@@ -379,6 +380,11 @@ pub(crate) struct LoadOptions {
     /// Requests per second of all clients together; left out: find the capacity in closed loop.
     #[arg(long, value_name = "RPS")]
     pub(crate) rate: Option<f64>,
+    /// How requests are spread in time: poisson, periodic, gamma:0.25 (shape), bursts:4:10ms:90ms (rate in bursts
+    /// as a multiple of the rate, mean lengths of bursts and of the time between), diurnal:0.8:1s (swing, period), or
+    /// metronome, a published generator that understates the tail (docs/workloads.md).
+    #[arg(long, default_value_t = Arrivals::Poisson)]
+    pub(crate) arrivals: Arrivals,
     /// Ask for what the clients of this scenario ask for, instead of service times.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["mean", "distribution", "sleep"])]
     pub(crate) scenario: Option<PathBuf>,
@@ -404,9 +410,17 @@ pub(crate) struct LoadOptions {
     /// Pin the generator's threads to these cores.
     #[arg(long = "core", value_name = "CORE", value_delimiter = ',')]
     pub(crate) cores: Vec<usize>,
-    /// Threads of the generator; each spins.
+    /// Threads of the generator.
     #[arg(long, default_value_t = 1)]
     pub(crate) threads: u32,
+    /// How they wait for the next intended time: spin, which needs a core for each, or sleep, which leaves it to
+    /// others and is later by a wake-up.
+    #[arg(long, default_value_t)]
+    pub(crate) pace: Pace,
+    /// How the kernel schedules them: normal, or fifo:1 (before all normal threads; with --pace sleep, and the right
+    /// to it).
+    #[arg(long, default_value_t)]
+    pub(crate) scheduling: Scheduling,
     /// The server's process, to report its CPU time.
     #[arg(long, value_name = "PID")]
     pub(crate) server_pid: Option<u32>,

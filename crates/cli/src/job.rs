@@ -10,10 +10,13 @@ use std::time::Duration;
 use tailwater_control::Site;
 use tailwater_control::catalog::{Controller, Spec};
 use tailwater_core::duration::format_duration;
+use tailwater_core::pace::{Pace, Scheduling};
 use tailwater_core::{Nanos, Rate, Rng};
 use tailwater_load::closed::ClosedPlan;
 use tailwater_load::counts::reading;
 use tailwater_load::open::Seeds;
+use tailwater_load::scheduling::schedule;
+use tailwater_load::tiers::{self, TierProcess};
 use tailwater_load::work::ServiceTime;
 use tailwater_load::{Application, Connections, Fleet, OpenPlan, closed, open};
 use tailwater_rt::Address;
@@ -29,11 +32,17 @@ pub(crate) struct Job {
     pub(crate) clients: u32,
     pub(crate) threads: u32,
     pub(crate) cores: Vec<usize>,
+    #[serde(with = "crate::as_word")]
+    pub(crate) pace: Pace,
+    #[serde(with = "crate::as_word")]
+    pub(crate) scheduling: Scheduling,
     pub(crate) controller: Spec,
     pub(crate) slo_ns: u64,
     pub(crate) seed: u64,
     pub(crate) asks: Asks,
     pub(crate) server_pid: u32,
+    /// Those of the tiers that are metered beside it.
+    pub(crate) tiers: Vec<TierProcess>,
     /// The server spins: its CPU time says nothing, its busy time does.
     pub(crate) server_spins: bool,
     pub(crate) kind: Kind,
@@ -66,7 +75,8 @@ pub(crate) enum Kind {
 pub(crate) struct OpenJob {
     /// Requests per second at the beginning and at the end, and length; warm-up included.
     pub(crate) steps: Vec<(f64, f64, u64)>,
-    pub(crate) periodic: bool,
+    #[serde(with = "crate::as_word")]
+    pub(crate) arrivals: Arrivals,
     pub(crate) warm_up_ns: u64,
     pub(crate) measure_ns: u64,
     pub(crate) drain_ns: u64,
@@ -163,11 +173,12 @@ impl Job {
         self.address.parse().map_err(Failure::usage)
     }
 
-    fn pin(&self, thread: u32) -> Result<(), Failure> {
-        match self.cores.get(thread as usize) {
-            Some(&core) => tailwater_rt::cpu::pin(core).map_err(Failure::usage),
-            None => Ok(()),
+    /// Where the calling thread runs, and before which others.
+    fn take_place(&self, thread: u32) -> Result<(), Failure> {
+        if let Some(&core) = self.cores.get(thread as usize) {
+            tailwater_rt::cpu::pin(core).map_err(Failure::usage)?;
         }
+        schedule(self.scheduling).map_err(Failure::usage)
     }
 
     fn closed(
@@ -176,11 +187,12 @@ impl Job {
         [settle, measure]: [Duration; 2],
         controller: &Controller,
     ) -> Result<Outcome, Failure> {
-        self.pin(0)?;
-        let mut fleet =
-            Fleet::connect(&self.address()?, self.clients, controller).map_err(Failure::work)?;
+        self.take_place(0)?;
+        let mut fleet = Fleet::connect(&self.address()?, self.clients, controller, &[])
+            .map_err(Failure::work)?;
         let (application, service) = self.asks.application()?;
-        let plan = ClosedPlan { application, service, in_flight, settle, measure, seed: self.seed };
+        let (pace, seed) = (self.pace, self.seed);
+        let plan = ClosedPlan { application, service, in_flight, settle, measure, pace, seed };
         let points = closed::run(&mut fleet, &plan).map_err(Failure::work)?;
         Ok(Outcome::Closed { points })
     }
@@ -191,9 +203,12 @@ impl Job {
         let parts = split(&schedule, self.clients, self.threads);
         let address = self.address()?;
         let mut fleets = Vec::new();
+        // One thread watches the nodes for all.
+        let mut watched = self.nodes()?;
         for (clients, _) in &parts {
-            let fleet = Fleet::connect(&address, *clients, controller).map_err(Failure::work)?;
-            fleets.push(fleet);
+            let nodes = std::mem::take(&mut watched);
+            let fleet = Fleet::connect(&address, *clients, controller, &nodes);
+            fleets.push(fleet.map_err(Failure::work)?);
         }
         // A moment for the connections to come to rest and the threads to start.
         let start = now() + Duration::from_millis(30);
@@ -206,7 +221,7 @@ impl Job {
                     let seeds = Seeds { run: self.request_seed(), threads, thread: index };
                     let plan = self.open_plan(job, schedule, application.clone(), seeds);
                     scope.spawn(move || {
-                        self.pin(index)?;
+                        self.take_place(index)?;
                         Ok(open::run(fleet, &plan, start))
                     })
                 })
@@ -222,6 +237,12 @@ impl Job {
         self.conclude(job, findings, connections)
     }
 
+    /// Every node of every tier.
+    fn nodes(&self) -> Result<Vec<Address>, Failure> {
+        let nodes = self.tiers.iter().flat_map(|tier| &tier.nodes);
+        nodes.map(|node| node.parse().map_err(Failure::usage)).collect()
+    }
+
     /// As the simulator's front has it.
     fn request_seed(&self) -> u64 {
         Rng::from_seed(self.seed).split("paths").split("node 0").seed()
@@ -234,8 +255,7 @@ impl Job {
             length: Duration::from_nanos(length),
         };
         let steps = job.steps.iter().map(step);
-        let arrivals = if job.periodic { Arrivals::Periodic } else { Arrivals::Poisson };
-        let plan = DemandPlan { steps: steps.collect(), arrivals };
+        let plan = DemandPlan { steps: steps.collect(), arrivals: job.arrivals };
         Schedule::build(&plan, self.clients, service, self.seed).map_err(Failure::usage)
     }
 
@@ -255,7 +275,14 @@ impl Job {
             measure: Duration::from_nanos(job.measure_ns),
             drain: Duration::from_nanos(job.drain_ns),
             bin: job.bin_ns.map(Duration::from_nanos),
+            pace: self.pace,
+            slips: job.arrivals == Arrivals::Metronome,
             server_pid: self.server_pid,
+            // Of the thread that watches the nodes.
+            tiers: match seeds.thread {
+                0 => self.tiers.iter().map(|tier| tier.pid).collect(),
+                _ => Vec::new(),
+            },
         }
     }
 
@@ -278,12 +305,15 @@ impl Job {
         for part in parts {
             first.tally.merge(&part.tally);
             first.intended += part.intended;
+            first.slipped = first.slipped.max(part.slipped);
         }
-        let counts = first.counts.clone();
+        let counts = first.counted.first().and_then(|front| front.counts.clone());
         let mut run = Run {
             clients: self.clients,
             slo_us: self.slo_ns as f64 / 1e3,
             noise: first.window.noise,
+            tiers: tiers::readings(&self.tiers, &first.window, &first.counted, self.server_spins),
+            slipped_us: first.slipped.nanos() as f64 / 1e3,
             ..Run::default()
         };
         let mut found = first.tally.finish();
@@ -296,12 +326,12 @@ impl Job {
             run.tx_per_request = per_served(counts.totals.frames_out);
             run.explicit_credits_rps = counts.totals.credit_frames as f64 / seconds;
             run.locks = counts.locks.iter().map(reading).collect();
-            let cpu = first.window.server_cpu.nanos();
+            let cpu = first.window.server.usage.cpu.nanos();
             let spent = if self.server_spins { counts.totals.busy_ns } else { cpu };
             run.server_cpu_ns_per_request = spent as f64 / counts.totals.received.max(1) as f64;
         }
-        // Steps are no single process.
-        run.audit = (job.bin_ns.is_none() && !job.periodic).then(|| {
+        // Steps are no single process, and other arrivals have other gaps.
+        run.audit = (job.bin_ns.is_none() && job.arrivals == Arrivals::Poisson).then(|| {
             let asked = Rate(first.intended as f64 * 1e9 / job.measure_ns as f64);
             audit(&sent, &self.audit_spec(job, asked))
         });

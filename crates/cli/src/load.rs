@@ -22,6 +22,15 @@ pub(crate) fn load(options: &LoadOptions) -> Result<(), Failure> {
 }
 
 fn job(options: &LoadOptions) -> Result<Job, Failure> {
+    let LoadOptions { pace, scheduling, .. } = *options;
+    if let Some(why) = scheduling.conflict(pace) {
+        return Err(Failure::usage(format!(
+            "--scheduling is {scheduling}, and {why}: --pace sleep"
+        )));
+    }
+    if let (Some(why), Some(_)) = (options.arrivals.misfit(options.duration), options.rate) {
+        return Err(Failure::usage(format!("--arrivals is {}: {why}", options.arrivals)));
+    }
     let asks = asks(options)?;
     let kind = match options.rate {
         None => {
@@ -35,7 +44,7 @@ fn job(options: &LoadOptions) -> Result<Job, Failure> {
         }
         Some(rate) if rate > 0.0 && rate.is_finite() => Kind::Open(OpenJob {
             steps: vec![(rate, rate, (options.warm_up + options.duration).nanos())],
-            periodic: false,
+            arrivals: options.arrivals,
             warm_up_ns: options.warm_up.nanos(),
             measure_ns: options.duration.nanos(),
             drain_ns: drain(options.controller.slo).nanos(),
@@ -54,11 +63,14 @@ fn job(options: &LoadOptions) -> Result<Job, Failure> {
         clients: options.clients,
         threads: options.threads,
         cores: options.cores.clone(),
+        pace,
+        scheduling,
         controller,
         slo_ns: options.controller.slo.nanos(),
         seed: options.seed,
         asks,
         server_pid: options.server_pid.unwrap_or(0),
+        tiers: Vec::new(),
         server_spins: options.server_pid.is_none(),
         kind,
     })
@@ -104,11 +116,13 @@ fn report(options: &LoadOptions, outcome: OpenOutcome) -> Result<(), Failure> {
     run.asked_rps = options.rate.unwrap_or(0.0);
     let rules = Rules::default();
     run.invalid_because = judge(&run, &rules);
-    run.invalid_because.extend(discard(&run.noise, &rules));
+    let noise = discard(&run, &rules);
+    run.invalid_because.extend(noise);
     run.invalid_because.extend(trouble.clone());
     run.valid = run.invalid_because.is_empty();
     let experiment = Experiment {
         scenario: "load".into(),
+        arrivals: options.arrivals.to_string(),
         driver: "loopback".into(),
         seed: options.seed,
         slo_us: run.slo_us,

@@ -11,6 +11,7 @@ mod terminal;
 mod reader;
 mod scenarios;
 mod applications;
+mod as_word;
 mod job;
 mod serve;
 mod load;

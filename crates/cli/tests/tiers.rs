@@ -26,8 +26,10 @@ steps = [{ call = "store" }, { compute = "5us" }]
 [[tier]]
 name = "store"
 service = "STORE"
+pin = 0
 [clients]
 count = 4
+pace = "sleep"
 [demand]
 requests_per_second = 100
 [capacity]
@@ -39,9 +41,13 @@ name = "breakwater"
 "#;
 
 fn runs(store: &str, slo: &str) -> Vec<Value> {
-    let folder = Folder::new(&format!("tiers-{store}"));
     let text = CHAIN.replace("STORE", store).replace("\"1s\"", &format!("\"{slo}\""));
-    let file = folder.write("chain.toml", &text);
+    runs_of(&format!("tiers-{store}"), &text)
+}
+
+fn runs_of(name: &str, text: &str) -> Vec<Value> {
+    let folder = Folder::new(name);
+    let file = folder.write("chain.toml", text);
     let run = Command::new(TAILWATER).arg("run").arg(&file).arg("--json").output();
     let output = run.expect("the program starts");
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -65,4 +71,50 @@ fn a_slow_node_behind_makes_its_callers_late() {
     for run in runs("90ms", "30ms") {
         assert_eq!(run["fates"]["ok"], 0, "{}: {}", run["controller"], run["fates"]);
     }
+}
+
+#[test]
+fn front_and_tiers_are_metered_each_by_itself() {
+    for run in runs("2us", "1s") {
+        let tiers = run["tiers"].as_array().expect("readings");
+        let names: Vec<_> = tiers.iter().map(|tier| (&tier["tier"], &tier["nodes"])).collect();
+        assert_eq!(
+            names,
+            [(&"".into(), &1.into()), (&"leaf".into(), &3.into()), (&"store".into(), &1.into())]
+        );
+        let rate = |tier: usize| tiers[tier]["received_rps"].as_f64().expect("a rate");
+        // Each request asks two leaves, each of which asks the store; some are under way at both ends.
+        let (front, leaf, store) = (rate(0), rate(1), rate(2));
+        assert!(front > 40.0, "{front}");
+        assert!((leaf / front - 2.0).abs() < 0.2 && (store / leaf - 1.0).abs() < 0.1, "{tiers:?}");
+        for tier in tiers {
+            assert!(tier["memory_bytes"].as_u64() > Some(100_000), "{tier}");
+            assert!(tier["cores_used"].as_f64() > Some(0.0), "{tier}");
+            assert!(tier["cpu_ns_per_request"].as_f64() > Some(100.0), "{tier}");
+        }
+    }
+}
+
+/// What runs waits for its core now and then: a limit of nothing is always broken.
+#[test]
+fn a_tier_that_breaks_its_own_limit_sets_the_run_aside() {
+    let limit = "pin = 0\nvalidity = { run_delay_max = 0.0 }";
+    let text = CHAIN.replace("STORE", "1us").replace("pin = 0", limit);
+    for run in runs_of("tiers-limit", &text) {
+        let why = run["invalid_because"].to_string();
+        assert!(why.contains("run delay of tier store"), "{why}");
+        assert!(!why.contains("tier leaf"), "{why}");
+    }
+}
+
+#[test]
+fn a_core_that_is_not_there_is_refused_before_anything_starts() {
+    let folder = Folder::new("tiers-core");
+    let file =
+        folder.write("chain.toml", &CHAIN.replace("STORE", "1us").replace("pin = 0", "pin = 4095"));
+    let output =
+        Command::new(TAILWATER).arg("run").arg(&file).output().expect("the program starts");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("tier.pin of store names core 4095, and this process may use"), "{said}");
 }

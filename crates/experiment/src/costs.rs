@@ -23,17 +23,19 @@ pub(crate) fn of(runs: &[Run]) -> Vec<CostOfControl> {
 fn of_group(runs: &[Run], like: &Run) -> Option<CostOfControl> {
     let group =
         |run: &&Run| run.valid && same_setting(run, like.clients, like.slo_us, like.demand_ratio);
-    let pairs: Vec<(f64, f64)> =
-        runs.iter()
-            .filter(group)
-            .filter(|run| run.controller == like.controller && run.profile == like.profile)
-            .filter_map(|run| {
-                let none = runs.iter().filter(group).find(|other| {
-                    other.controller == "none" && other.repetition == run.repetition
-                })?;
-                Some((none.server_cpu_ns_per_request, run.server_cpu_ns_per_request))
-            })
-            .collect();
+    let pairs: Vec<(f64, f64)> = runs
+        .iter()
+        .filter(group)
+        .filter(|run| run.controller == like.controller && run.profile == like.profile)
+        .filter_map(|run| {
+            let none = runs.iter().filter(group).find(|other| {
+                other.controller == "none"
+                    && other.repetition == run.repetition
+                    && other.arrivals == run.arrivals
+            })?;
+            Some((none.server_cpu_ns_per_request, run.server_cpu_ns_per_request))
+        })
+        .collect();
     Some(CostOfControl {
         controller: like.controller.clone(),
         profile: like.profile.clone(),

@@ -7,7 +7,7 @@ use tailwater_core::Rate;
 use tailwater_workload::Scenario;
 use tailwater_workload::scenario::limits::PROBLEMS_MAX;
 use tailwater_workload::scenario::{
-    Amount, Configuration, ControllerSpec, Cycle, Place, ScenarioError,
+    Amount, Configuration, ControllerSpec, Cycle, Demand, Place, ScenarioError,
 };
 
 /// A scenario's controller as the catalog takes it.
@@ -26,6 +26,24 @@ pub fn profile(controller: &ControllerSpec) -> String {
         (None, true) => controller.profile.clone(),
         (None, false) => format!("{} [{}]", controller.profile, departures.join(", ")),
     }
+}
+
+/// The same with the arrivals behind it, where a scenario compares several: each is a line of its own.
+pub(crate) fn profile_among(
+    controller: &ControllerSpec,
+    configuration: &Configuration,
+    demand: &Demand,
+) -> String {
+    match &demand.arrivals[..] {
+        [_] => profile(controller),
+        _ => format!("{}, {}", profile(controller), configuration.arrivals),
+    }
+}
+
+/// All arrivals of a scenario, as its file says them.
+pub(crate) fn arrivals(demand: &Demand) -> String {
+    let words: Vec<String> = demand.arrivals.iter().map(ToString::to_string).collect();
+    words.join(", ")
 }
 
 /// How results call a demand: its mean ÷ `capacity`, in millionths, because groups of runs need equal

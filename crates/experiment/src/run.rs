@@ -98,9 +98,9 @@ struct Made {
 
 impl<'a, D: Driver> Conductor<'a, D> {
     fn new(scenario: &'a Scenario, driver: &'a mut D, watch: &'a mut dyn Watch) -> Self {
-        let rules = validity::rules(&scenario.validity);
+        let rules = validity::rules(scenario);
         let experiment = Experiment {
-            rules: (rules != Rules::default()).then_some(rules),
+            rules: (rules != Rules::default()).then(|| rules.clone()),
             scenario: scenario.name.clone(),
             title: if scenario.title == scenario.name {
                 String::new()
@@ -108,6 +108,7 @@ impl<'a, D: Driver> Conductor<'a, D> {
                 scenario.title.clone()
             },
             driver: driver.name().into(),
+            arrivals: label::arrivals(&scenario.demand),
             seed: scenario.seed,
             slo_us: scenario.slo.first().map_or(0.0, |slo| slo.nanos() as f64 / 1e3),
             manifest: driver.manifest(),
@@ -249,7 +250,7 @@ impl<'a, D: Driver> Conductor<'a, D> {
     ) -> Result<Made, D::Failure> {
         let mut attempt = 1;
         let noise = loop {
-            match discard(&played.run.noise, &self.rules) {
+            match discard(&played.run, &self.rules) {
                 Some(why) if attempt < TRIES => {
                     self.discarded.push(Discard { what: title.to_owned(), why });
                 }
@@ -291,7 +292,8 @@ impl<'a, D: Driver> Conductor<'a, D> {
     fn name(&self, task: &Task<'_>, run: &mut Run) {
         let Task { configuration, controller, measured, .. } = *task;
         run.controller.clone_from(&controller.name);
-        run.profile = label::profile(controller);
+        run.profile = label::profile_among(controller, configuration, &self.scenario.demand);
+        run.arrivals = configuration.arrivals.to_string();
         run.deadlines_enforced = self.scenario.server.enforces_deadlines(controller);
         run.repetition = task.place.2;
         run.demand_ratio = label::demand_ratio(configuration, measured.first);

@@ -6,6 +6,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 use tailwater_core::Rng;
+use tailwater_core::pace::Pace;
 use tailwater_rt::client::{End, Event};
 use tailwater_rt::time::now;
 use tailwater_workload::Service;
@@ -23,6 +24,8 @@ pub struct ClosedPlan {
     pub settle: Duration,
     /// Length of each point.
     pub measure: Duration,
+    /// How this thread waits for answers.
+    pub pace: Pace,
     /// Decides the service times and all else about the requests.
     pub seed: u64,
 }
@@ -60,7 +63,7 @@ impl fmt::Display for ClosedError {
 
 impl std::error::Error for ClosedError {}
 
-/// Sweeps on this thread, which spins throughout: requests in flight and answers per second of each point.
+/// Sweeps on this thread, which waits as the plan's pace says: requests in flight and answers per second of each point.
 /// The fleet must be one without control.
 ///
 /// # Errors
@@ -89,7 +92,7 @@ fn point(
         if at_from.is_none() && now() >= from {
             at_from = Some((now(), round.right));
         }
-        fleet.turn(Duration::ZERO);
+        fleet.wait(plan.pace, if at_from.is_none() { from } else { to });
         for _ in 0..round.take_events(fleet) {
             turns.call(fleet, plan, rng);
         }
@@ -98,7 +101,7 @@ fn point(
     let (ended, after) = (now(), round.right);
     let limit = now() + Duration::from_secs(5);
     while fleet.unfinished() > 0 && now() < limit {
-        fleet.turn(Duration::ZERO);
+        fleet.wait(plan.pace, limit);
         round.take_events(fleet);
     }
     let missing = fleet.unfinished() as u64;

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// What became of a fleet's connections since all stood.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Connections {
-    /// All that there are, one for each client and one for the counts.
+    /// All that there are, one for each client and one for the counts of each server.
     pub all: u64,
     /// Those that stand now.
     pub up: u64,
@@ -61,7 +61,7 @@ mod tests {
     #[test]
     fn a_server_that_stays_is_no_trouble_and_one_that_goes_is_told() {
         let server = start();
-        let mut fleet = Fleet::connect(server.address(), 3, &none()).unwrap();
+        let mut fleet = Fleet::connect(server.address(), 3, &none(), &[]).unwrap();
         let all_stand = Connections { all: 4, up: 4, lost: 0, goodbyes: 0 };
         assert_eq!(fleet.connections(), all_stand);
         assert_eq!(all_stand.trouble(), None);
@@ -80,7 +80,7 @@ mod tests {
         let server = start();
         let address = server.address().clone();
         let _ = server.drain(Duration::ZERO);
-        match Fleet::connect(&address, 2, &none()) {
+        match Fleet::connect(&address, 2, &none(), &[]) {
             Err(error @ FleetError::Unconnected { up: 0, wanted: 2, .. }) => {
                 let told = error.to_string();
                 assert!(told.contains("0 of 2 clients") && told.contains("refused"), "{told}");

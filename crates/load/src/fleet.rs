@@ -1,5 +1,6 @@
 //! Thousands of logical clients on one thread: connections, control state, and their timers.
 
+use crate::alarm::Alarm;
 use crate::application::Ask;
 use crate::connections::Connections;
 use bytes::Bytes;
@@ -9,17 +10,21 @@ use std::fmt;
 use std::time::Duration;
 use tailwater_control::Site;
 use tailwater_control::catalog::Controller;
+use tailwater_core::pace::Pace;
 use tailwater_core::{Instant, MethodId};
 use tailwater_rt::Address;
 use tailwater_rt::client::{Channel, ChannelConfig, Event, Losses, NewCall};
-use tailwater_rt::poll::{Poller, Readiness};
+use tailwater_rt::poll::{Interest, Poller, Readiness};
 use tailwater_rt::time::now;
 
-/// Logical clients of one thread. Client `i` is the channel with key `i`; one more channel, beside
-/// admission, asks the server for its counts.
+/// Logical clients of one thread. Client `i` is the channel with key `i`. One more channel, beside
+/// admission, asks the server for its counts, and one each the nodes behind it that are watched.
 pub struct Fleet {
     poller: Poller,
+    /// Wakes a generator that sleeps.
+    alarm: Alarm,
     channels: Vec<Channel>,
+    clients: usize,
     /// When each channel wants to be driven, and what of that is in the heap.
     due: BinaryHeap<Reverse<(Instant, u32)>>,
     scheduled: Vec<Instant>,
@@ -66,6 +71,8 @@ impl fmt::Display for FleetError {
 
 impl std::error::Error for FleetError {}
 
+/// The alarm's key. Those of channels are their indices.
+const ALARM: u64 = u64::MAX;
 /// Where nothing at all could be connected to, and attempts have failed, no more is waited for.
 const NOTHING_LISTENS_AFTER: Duration = Duration::from_secs(2);
 /// How long connecting all clients may take.
@@ -75,7 +82,7 @@ const CONNECT_LIMIT: Duration = Duration::from_secs(20);
 const CONNECT_BURST: usize = 256;
 
 impl Fleet {
-    /// Connects `clients` clients of `controller`.
+    /// Connects `clients` clients of `controller`, and to each of the `watched` nodes.
     ///
     /// # Errors
     /// When descriptors run out or the server does not answer in 20 s; in 2 s, where connections are refused
@@ -84,8 +91,11 @@ impl Fleet {
         address: &Address,
         clients: u32,
         controller: &Controller,
+        watched: &[Address],
     ) -> Result<Self, FleetError> {
-        let poller = Poller::new().map_err(|errno| FleetError::System(errno.into()))?;
+        let system = |errno: rustix::io::Errno| FleetError::System(errno.into());
+        let (poller, alarm) = (Poller::new().map_err(system)?, Alarm::new().map_err(system)?);
+        poller.add(&alarm, ALARM, Interest::READ).map_err(system)?;
         let mut channels: Vec<_> = (0..u64::from(clients))
             .map(|key| {
                 let config =
@@ -96,12 +106,16 @@ impl Fleet {
         let open = tailwater_control::catalog::Spec::named("none")
             .build(&Site::one_loop(CONNECT_LIMIT, 0))
             .expect("no control has no settings that could be wrong");
-        let key = u64::from(clients);
-        channels.push(Channel::new(ChannelConfig::new(address.clone()), key, open.client(key)));
+        let asked = std::iter::once(address).chain(watched);
+        channels.extend((u64::from(clients)..).zip(asked).map(|(key, address)| {
+            Channel::new(ChannelConfig::new(address.clone()), key, open.client(key))
+        }));
         let mut fleet = Self {
             poller,
+            alarm,
             scheduled: vec![Instant::FAR_FUTURE; channels.len()],
             channels,
+            clients: clients as usize,
             due: BinaryHeap::new(),
             ready: Vec::new(),
             scratch: vec![0; 64 << 10],
@@ -145,8 +159,14 @@ impl Fleet {
 
     /// Logical clients.
     #[must_use]
-    pub fn clients(&self) -> usize {
-        self.channels.len() - 1
+    pub const fn clients(&self) -> usize {
+        self.clients
+    }
+
+    /// The server and the nodes that are watched.
+    #[must_use]
+    pub fn servers(&self) -> usize {
+        self.channels.len() - self.clients
     }
 
     /// Hands a call to a client and sends it if it may go.
@@ -161,22 +181,39 @@ impl Fleet {
         self.events.pop_front()
     }
 
-    /// Asks the server for its counts; the answer comes from client number [`Fleet::clients`].
+    /// Asks the server and the watched nodes for their counts; the answers come from the clients with numbers from
+    /// [`Fleet::clients`] on.
     pub fn ask_for_counts(&mut self, time: Instant, token: u64) {
-        let call = NewCall {
+        let question = NewCall {
             method: MethodId::INTROSPECT,
             payload: Bytes::new(),
             deadline: None,
             priority: 0,
             tenant: 0,
         };
-        self.submit(self.clients(), time, token, call);
+        for channel in self.clients..self.channels.len() {
+            self.submit(channel, time, token, question.clone());
+        }
     }
 
     /// Takes what has arrived and does what is due. Waits for at most `patience` if there is
     /// nothing.
     pub fn turn(&mut self, patience: Duration) {
         self.poller.wait(Some(patience), &mut self.ready);
+        self.take_ready();
+        self.fire(now());
+    }
+
+    /// A turn of a generator that has nothing else to do before `until`: over at once where it spins. One that
+    /// sleeps is woken then, by whatever arrives, or when something is due for a client.
+    pub fn wait(&mut self, pace: Pace, until: Instant) {
+        let time = now();
+        let due = self.due.peek().map_or(until, |&Reverse((at, _))| at.min(until));
+        if pace == Pace::Spin || due <= time {
+            return self.turn(Duration::ZERO);
+        }
+        self.alarm.set(due);
+        self.poller.wait(None, &mut self.ready);
         self.take_ready();
         self.fire(now());
     }
@@ -211,7 +248,7 @@ impl Fleet {
 
     fn take_ready(&mut self) {
         let mut ready = std::mem::take(&mut self.ready);
-        for readiness in ready.drain(..) {
+        for readiness in ready.drain(..).filter(|readiness| readiness.key != ALARM) {
             let index = usize::try_from(readiness.key).expect("keys are indices");
             let time = now();
             self.channels[index].on_ready(time, &self.poller, readiness, &mut self.scratch);

@@ -10,6 +10,10 @@
 
 pub mod application;
 pub mod open;
+mod alarm;
+pub mod scheduling;
+pub mod census;
+pub mod tiers;
 pub mod counts;
 pub mod closed;
 pub mod connections;

@@ -1,71 +1,201 @@
-//! What the machine and the server did while a window was measured.
+//! What the machine and the processes of a run did while a window was measured.
 
+use crate::open::OpenPlan;
 use std::time::Duration;
 use tailwater_core::Instant;
 use tailwater_rt::cpu::Usage;
+use tailwater_rt::time::now;
 use tailwater_stats::result::Noise;
 
 /// A reading of everything that is compared at both ends of the window.
-#[derive(Clone, Copy, Debug)]
-pub struct Reading {
+#[derive(Clone, Debug)]
+struct Reading {
     at: Instant,
     server: Usage,
     load: Usage,
-    steal: Duration,
+    /// Of the tiers' processes.
+    tiers: Vec<Usage>,
+    machine: Machine,
 }
 
 /// What happened between two readings.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Window {
     /// Its length.
     pub length: Duration,
-    /// The server's CPU time.
-    pub server_cpu: Duration,
+    /// What the server's process used.
+    pub server: Used,
+    /// What the tiers' processes used, in their order.
+    pub tiers: Vec<Used>,
     /// The noise in it.
     pub noise: Noise,
 }
 
+/// What a process used in a window.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Used {
+    /// In the window.
+    pub usage: Usage,
+    /// Resident memory at its end, in bytes.
+    pub memory: u64,
+}
+
 impl Reading {
-    /// Takes some 100 µs; twice a run.
-    #[must_use]
-    pub fn take(at: Instant, server_pid: u32) -> Self {
+    /// Takes some 100 µs for each process; twice a run.
+    fn take(at: Instant, server: u32, tiers: &[u32]) -> Self {
+        let usage = |pid| Usage::of(pid).unwrap_or_default();
         Self {
             at,
-            server: Usage::of(server_pid).unwrap_or_default(),
-            load: Usage::of(std::process::id()).unwrap_or_default(),
-            steal: stolen(),
+            server: usage(server),
+            load: usage(std::process::id()),
+            tiers: tiers.iter().copied().map(usage).collect(),
+            machine: Machine::read(),
         }
     }
 
     /// From `earlier` to this one.
-    #[must_use]
-    pub fn since(&self, earlier: &Self) -> Window {
+    fn since(&self, earlier: &Self, server: u32, tiers: &[u32]) -> Window {
         let length = self.at.since(earlier.at);
-        let seconds = length.as_secs_f64().max(1e-9);
-        let server = self.server.since(&earlier.server);
+        let share = |time: Duration| time.as_secs_f64() / length.as_secs_f64().max(1e-9);
         let load = self.load.since(&earlier.load);
-        #[expect(clippy::cast_precision_loss, reason = "counts of a few seconds")]
-        let per_second = |count: u64| count as f64 / seconds;
-        Window {
-            length,
-            server_cpu: server.cpu,
-            noise: Noise {
-                steal_ratio: self.steal.saturating_sub(earlier.steal).as_secs_f64() / seconds,
-                server_involuntary_per_s: per_second(server.involuntary),
-                load_involuntary_per_s: per_second(load.involuntary),
-            },
-        }
+        let server = Used { usage: self.server.since(&earlier.server), memory: memory(server) };
+        let tiers: Vec<Used> = self
+            .tiers
+            .iter()
+            .zip(&earlier.tiers)
+            .zip(tiers)
+            .map(|((after, before), pid)| Used { usage: after.since(before), memory: memory(*pid) })
+            .collect();
+        let own: Duration = tiers.iter().map(|tier| tier.usage.cpu).sum();
+        let own = own + server.usage.cpu + load.cpu;
+        let busy = self.machine.busy.saturating_sub(earlier.machine.busy);
+        let stolen = self.machine.stolen.saturating_sub(earlier.machine.stolen);
+        let noise = Noise {
+            steal_ratio: share(stolen),
+            server_involuntary_per_s: per_second(server.usage.involuntary, length),
+            load_involuntary_per_s: per_second(load.involuntary, length),
+            server_run_delay_ratio: share(server.usage.run_delay),
+            load_run_delay_ratio: share(load.run_delay),
+            foreign_cpu_ratio: share(busy.saturating_sub(own)),
+        };
+        Window { length, server, tiers, noise }
     }
 }
 
-/// Time that the hypervisor gave to others, all cores together. The kernel counts in hundredths of
-/// a second, so a window of two seconds resolves half a per cent.
-fn stolen() -> Duration {
-    let stat = std::fs::read_to_string("/proc/stat").unwrap_or_default();
-    let ticks: u64 = stat
-        .lines()
-        .next()
-        .and_then(|line| line.split_whitespace().nth(8)?.parse().ok())
-        .unwrap_or(0);
-    Duration::from_millis(10 * ticks)
+/// Counts of a window as a rate.
+#[expect(clippy::cast_precision_loss, reason = "counts of a few seconds")]
+pub(crate) fn per_second(count: u64, length: Duration) -> f64 {
+    count as f64 / length.as_secs_f64().max(1e-9)
+}
+
+/// Readings at both ends of the window, and looks in between where there are tiers.
+pub(crate) struct Meters<'a> {
+    plan: &'a OpenPlan,
+    start: Instant,
+    next: u32,
+    before: Option<Reading>,
+    after: Option<Reading>,
+}
+
+/// Which of a window's looks it is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Look {
+    First,
+    Between,
+    Last,
+}
+
+/// Parts of a window with tiers: a queue is looked at where they meet, and at both ends.
+const PARTS: u32 = 10;
+
+impl<'a> Meters<'a> {
+    pub(crate) const fn new(plan: &'a OpenPlan, start: Instant) -> Self {
+        Self { plan, start, next: 0, before: None, after: None }
+    }
+
+    fn parts(&self) -> u32 {
+        if self.plan.tiers.is_empty() { 1 } else { PARTS }
+    }
+
+    /// When the next look is due; nothing after the last.
+    pub(crate) fn next_due(&self) -> Option<Instant> {
+        let OpenPlan { warm_up, measure, .. } = *self.plan;
+        let at = warm_up + measure * self.next / self.parts();
+        (self.next <= self.parts()).then(|| self.start + at)
+    }
+
+    /// The look that is due, where one is. Processes are read at the first and the last.
+    pub(crate) fn look(&mut self) -> Option<(Instant, Look)> {
+        let time = now();
+        self.next_due().filter(|due| time >= *due)?;
+        self.next += 1;
+        let reading = || Reading::take(time, self.plan.server_pid, &self.plan.tiers);
+        if self.before.is_none() {
+            self.before = Some(reading());
+            return Some((time, Look::First));
+        }
+        if self.next <= self.parts() {
+            return Some((time, Look::Between));
+        }
+        self.after = Some(reading());
+        Some((time, Look::Last))
+    }
+
+    /// What happened between the first look and the last.
+    pub(crate) fn window(&self) -> Window {
+        let readings = self.before.as_ref().zip(self.after.as_ref());
+        let (before, after) = readings.expect("both ends of the window were passed");
+        after.since(before, self.plan.server_pid, &self.plan.tiers)
+    }
+}
+
+/// Time of all cores together. The kernel counts in hundredths of a second, so a window of two seconds resolves half a
+/// per cent.
+#[derive(Clone, Copy, Debug)]
+struct Machine {
+    /// Time in programs and in the kernel on their behalf.
+    busy: Duration,
+    /// Time that the hypervisor gave to others.
+    stolen: Duration,
+}
+
+impl Machine {
+    fn read() -> Self {
+        let stat = std::fs::read_to_string("/proc/stat").unwrap_or_default();
+        let line = stat.lines().next().unwrap_or_default();
+        let ticks: Vec<u64> =
+            line.split_whitespace().skip(1).map(|word| word.parse().unwrap_or(0)).collect();
+        let time = |at: usize| Duration::from_millis(10 * ticks.get(at).copied().unwrap_or(0));
+        // User, nice, system; idle and its kin; interrupts; steal.
+        Self { busy: time(0) + time(1) + time(2), stolen: time(7) }
+    }
+}
+
+/// Resident memory of a process in bytes; 0 when it is gone.
+fn memory(pid: u32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let kilobytes = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
+    kilobytes.unwrap_or(0) * 1024
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_is_seen_to_use_cpu_and_memory() {
+        let me = std::process::id();
+        let before = Reading::take(now(), me, &[me]);
+        let until = before.load.cpu + Duration::from_millis(30);
+        let mut sum = 0_u64;
+        while Usage::of(me).unwrap().cpu < until {
+            sum = std::hint::black_box(sum + 1);
+        }
+        let window = Reading::take(now(), me, &[me]).since(&before, me, &[me]);
+        assert!(window.tiers[0].usage.cpu >= Duration::from_millis(30), "{window:?}");
+        assert!(window.server.memory > 100 * 1024, "{window:?}");
+        assert!(window.noise.foreign_cpu_ratio >= 0.0);
+        assert_eq!(memory(u32::MAX), 0);
+    }
 }

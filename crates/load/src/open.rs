@@ -1,15 +1,16 @@
 //! Open loop: requests start when the schedule says, whatever became of those before them.
 
 use crate::application::{Application, Order};
+use crate::census::{Census, Counted};
 use crate::fleet::{self, Fleet};
-use crate::meter::{Reading, Window};
+use crate::meter::{Meters, Window};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 use tailwater_control::DropReason;
+use tailwater_core::pace::Pace;
 use tailwater_core::{Instant, Nanos};
 use tailwater_rt::client::{End, Event, Fault};
-use tailwater_rt::counts::Counts;
 use tailwater_rt::time::now;
 use tailwater_stats::{Tally, TallySpec};
 use tailwater_workload::{Entry, Schedule};
@@ -33,8 +34,15 @@ pub struct OpenPlan {
     pub drain: Duration,
     /// Width of time series bins, if any.
     pub bin: Option<Duration>,
+    /// How this thread waits for the next intended time.
+    pub pace: Pace,
+    /// Each gap begins when the request before was really sent, and so does latency: what came late moves all that
+    /// follows, and does not show. For comparison with generators that do so.
+    pub slips: bool,
     /// The server's process, for its CPU time.
     pub server_pid: u32,
+    /// The tiers' processes, for theirs.
+    pub tiers: Vec<u32>,
 }
 
 impl fmt::Debug for OpenPlan {
@@ -69,12 +77,14 @@ pub struct Findings {
     pub sent_ns: Vec<u64>,
     /// The machine during the window.
     pub window: Window,
-    /// The server's counts during the window; `None` when it did not answer.
-    pub counts: Option<Counts>,
+    /// What the server counted in the window, and after it every node that the fleet watches.
+    pub counted: Vec<Counted>,
     /// Intended requests per second of the window, as the schedule has them.
     pub intended: u64,
     /// Answers that were not what was asked for: a broken server.
     pub wrong_answers: u64,
+    /// How far the schedule had moved at the end, where it slips.
+    pub slipped: Duration,
 }
 
 /// A request later than this is not sent any more: the generator has lost its footing, and to
@@ -82,83 +92,30 @@ pub struct Findings {
 const SKIP_AFTER: Duration = Duration::from_millis(500);
 /// Requests sent in a row before answers are looked at: a backlog must not starve the receiver.
 const BURST: usize = 16;
-/// Answers to the two questions for counts.
-const COUNTS_BEFORE: u64 = u64::MAX;
-const COUNTS_AFTER: u64 = u64::MAX - 1;
 
-/// Runs the plan on this thread, which spins throughout. Several threads with a fleet each begin
+/// Runs the plan on this thread, which waits as the plan's pace says. Several threads with a fleet each begin
 /// at the same `start`, a moment ahead.
 #[must_use]
 pub fn run(fleet: &mut Fleet, plan: &OpenPlan, start: Instant) -> Findings {
-    let mut record = Record::new(plan, start);
-    let mut next = 0;
+    let mut record = Record::new(plan, start, fleet);
     let mut meters = Meters::new(plan, start);
-    let entries = &plan.schedule.entries;
-    while next < entries.len() {
-        meters.look(fleet);
-        let mut burst = 0;
-        while next < entries.len() && burst < BURST {
-            let time = now();
-            let intended = start + Duration::from_nanos(entries[next].at);
-            if intended > time {
-                break;
-            }
-            record.send(fleet, next, intended, time);
-            next += 1;
-            burst += 1;
+    loop {
+        if let Some((time, look)) = meters.look() {
+            fleet.ask_for_counts(time, look.token());
         }
-        fleet.turn(Duration::ZERO);
+        record.send_due(fleet);
         record.take_events(fleet);
-    }
-    while !meters.is_done() {
-        meters.look(fleet);
-        fleet.turn(Duration::ZERO);
-        record.take_events(fleet);
+        let Some(next) = [record.next_due(), meters.next_due()].into_iter().flatten().min() else {
+            break;
+        };
+        fleet.wait(plan.pace, next);
     }
     let limit = now() + plan.drain;
-    while (record.open > 0 || record.awaits_counts()) && now() < limit {
-        fleet.turn(Duration::ZERO);
+    while (record.open > 0 || record.census.awaits()) && now() < limit {
+        fleet.wait(plan.pace, limit);
         record.take_events(fleet);
     }
     record.finish(meters.window())
-}
-
-/// Readings at both ends of the window.
-struct Meters {
-    from: Instant,
-    to: Instant,
-    pid: u32,
-    before: Option<Reading>,
-    after: Option<Reading>,
-}
-
-impl Meters {
-    fn new(plan: &OpenPlan, start: Instant) -> Self {
-        let from = start + plan.warm_up;
-        Self { from, to: from + plan.measure, pid: plan.server_pid, before: None, after: None }
-    }
-
-    fn look(&mut self, fleet: &mut Fleet) {
-        let time = now();
-        if self.before.is_none() && time >= self.from {
-            fleet.ask_for_counts(time, COUNTS_BEFORE);
-            self.before = Some(Reading::take(time, self.pid));
-        }
-        if self.after.is_none() && time >= self.to {
-            fleet.ask_for_counts(time, COUNTS_AFTER);
-            self.after = Some(Reading::take(time, self.pid));
-        }
-    }
-
-    const fn is_done(&self) -> bool {
-        self.after.is_some()
-    }
-
-    fn window(&self) -> Window {
-        let (before, after) =
-            self.before.zip(self.after).expect("both ends of the window were passed");
-        after.since(&before)
-    }
 }
 
 /// Everything that is noted while running. Tokens are indices of the schedule.
@@ -168,18 +125,22 @@ struct Record<'a> {
     from_ns: u64,
     to_ns: u64,
     tally: Tally,
+    /// The request that is sent next.
+    next: usize,
     /// Requests that have not ended, by index: exactly one fate each.
     ended: Vec<bool>,
     open: usize,
     sent_ns: Vec<u64>,
     intended: u64,
     wrong_answers: u64,
-    before: Option<Counts>,
-    after: Option<Counts>,
+    /// How far the schedule has moved, and by how much each request was moved; empty where it does not slip.
+    slipped: Duration,
+    moved: Vec<Duration>,
+    census: Census,
 }
 
 impl<'a> Record<'a> {
-    fn new(plan: &'a OpenPlan, start: Instant) -> Self {
+    fn new(plan: &'a OpenPlan, start: Instant, fleet: &Fleet) -> Self {
         let from = start + plan.warm_up;
         let spec = TallySpec { slo: plan.slo, from, to: from + plan.measure, bin: plan.bin };
         let from_ns = plan.warm_up.nanos();
@@ -189,23 +150,61 @@ impl<'a> Record<'a> {
             from_ns,
             to_ns: from_ns + plan.measure.nanos(),
             tally: Tally::new(spec),
+            next: 0,
             ended: vec![false; plan.schedule.entries.len()],
             open: 0,
             sent_ns: Vec::new(),
             intended: 0,
             wrong_answers: 0,
-            before: None,
-            after: None,
+            slipped: Duration::ZERO,
+            moved: Vec::new(),
+            census: Census::new(fleet.servers()),
         }
+    }
+
+    /// The intended time of the next request; nothing after the last.
+    fn next_due(&self) -> Option<Instant> {
+        let at_ns = self.plan.schedule.entries.get(self.next)?.at + self.slipped.nanos();
+        // What slips beyond the end is never sent, nor missed by anyone.
+        (!self.plan.slips || at_ns < self.to_ns).then(|| self.start + Duration::from_nanos(at_ns))
+    }
+
+    /// When a request was to be sent: by the schedule, or where that had moved to.
+    fn intended(&self, index: usize) -> Instant {
+        let moved = self.moved.get(index).copied().unwrap_or_default();
+        self.start + Duration::from_nanos(self.plan.schedule.entries[index].at) + moved
+    }
+
+    /// Sends what is due, and no more than a burst of it.
+    fn send_due(&mut self, fleet: &mut Fleet) {
+        for _ in 0..BURST {
+            let time = now();
+            let Some(intended) = self.next_due().filter(|intended| *intended <= time) else {
+                return;
+            };
+            let intended = self.slip(intended, time);
+            self.send(fleet, self.next, intended, time);
+            self.next += 1;
+        }
+    }
+
+    /// Moves the schedule to where its sender is, where it slips. Lateness is told all the same.
+    fn slip(&mut self, intended: Instant, time: Instant) -> Instant {
+        self.tally.late_by(intended, time.since(intended));
+        if !self.plan.slips {
+            return intended;
+        }
+        self.slipped += time.since(intended);
+        self.moved.push(self.slipped);
+        time
     }
 
     fn send(&mut self, fleet: &mut Fleet, index: usize, intended: Instant, time: Instant) {
         let entry = self.plan.schedule.entries[index];
         let lateness = time.since(intended);
-        self.tally.late_by(intended, lateness);
         let order = self.order(index);
         self.tally.asked(intended, self.plan.application.class_of(&order));
-        let counted = (self.from_ns..self.to_ns).contains(&entry.at);
+        let counted = (self.from_ns..self.to_ns).contains(&intended.nanos_since(self.start));
         self.intended += u64::from(counted);
         if lateness > SKIP_AFTER {
             self.ended[index] = true;
@@ -230,17 +229,12 @@ impl<'a> Record<'a> {
     }
 
     fn take_events(&mut self, fleet: &mut Fleet) {
-        while let Some((_, event)) = fleet.poll_event() {
-            match event.token {
-                COUNTS_BEFORE => self.before = counts(&event.end),
-                COUNTS_AFTER => self.after = counts(&event.end),
-                _ => self.on_event(&event),
+        while let Some((channel, event)) = fleet.poll_event() {
+            let server = channel.checked_sub(fleet.clients());
+            if !self.census.note(server, event.token, &event.end) {
+                self.on_event(&event);
             }
         }
-    }
-
-    fn awaits_counts(&self) -> bool {
-        self.before.is_none() || self.after.is_none()
     }
 
     fn on_event(&mut self, event: &Event) {
@@ -274,34 +268,24 @@ impl<'a> Record<'a> {
         let index = usize::try_from(token).expect("tokens are indices");
         assert!(!std::mem::replace(&mut self.ended[index], true), "request {index} ended twice");
         self.open -= 1;
-        let intended = self.start + Duration::from_nanos(self.plan.schedule.entries[index].at);
-        (index, intended)
+        (index, self.intended(index))
     }
 
-    /// What has not ended by now is lost.
+    /// What was begun and has not ended by now is lost.
     fn finish(mut self, window: Window) -> Findings {
-        for index in 0..self.ended.len() {
+        for index in 0..self.next {
             if !self.ended[index] {
-                let at_ns = self.plan.schedule.entries[index].at;
-                self.tally.lost(self.start + Duration::from_nanos(at_ns));
+                self.tally.lost(self.intended(index));
             }
         }
-        let counts = self.after.zip(self.before).map(|(after, before)| after.since(&before));
         Findings {
             tally: self.tally,
             sent_ns: self.sent_ns,
             window,
-            counts,
+            counted: self.census.finish(),
             intended: self.intended,
             wrong_answers: self.wrong_answers,
+            slipped: self.slipped,
         }
-    }
-}
-
-/// What the server counts; `None` when it did not say.
-fn counts(end: &End) -> Option<Counts> {
-    match end {
-        End::Response { payload, .. } => Counts::parse(payload).ok(),
-        _ => None,
     }
 }

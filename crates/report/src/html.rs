@@ -10,6 +10,8 @@ use crate::plots;
 use crate::recovery;
 use crate::sentences::line_summary;
 use crate::svg::escape;
+use crate::tiers;
+use tailwater_stats::Rules;
 use tailwater_stats::result::Experiment;
 
 /// The page refuses to fetch anything, should some text ever slip through as markup.
@@ -85,6 +87,13 @@ fn section(experiment: &Experiment, at: usize, group: &Group<'_>) -> String {
     if let Some(classes) = classes::of_group(group, None) {
         out.push_str(&format!("<pre>{}</pre>\n", escape(&classes)));
     }
+    if let Some(table) = tiers::of_group(group, None) {
+        out.push_str(&format!(
+            "<h3>Tiers</h3>\n<p class=\"muted\">{}</p>\n<pre>{}</pre>\n",
+            escape(tiers::MEANING),
+            escape(&table)
+        ));
+    }
     out.push_str("<div class=\"plots\">\n");
     for plot in plots::of_group(experiment, at, group) {
         out.push_str(&format!("<figure id=\"{}\">\n{}</figure>\n", plot.name, plot.svg));
@@ -145,6 +154,9 @@ fn validity(experiment: &Experiment) -> String {
     for rule in RULES {
         out.push_str(&format!("<li>{}</li>\n", escape(rule)));
     }
+    for departure in experiment.rules.iter().flat_map(Rules::departures) {
+        out.push_str(&format!("<li>Of this scenario: {}.</li>\n", escape(&departure)));
+    }
     out.push_str("</ul>\n");
     let notes = notes::notes(experiment);
     if notes.is_empty() {
@@ -162,7 +174,8 @@ fn validity(experiment: &Experiment) -> String {
         }
         out.push_str("</tbody>\n</table></div>\n");
     }
-    out.extend(notes::advice(experiment).map(|advice| format!("<p>{}</p>\n", escape(advice))));
+    let sentences = [notes::advice(experiment), notes::caution(experiment)];
+    out.extend(sentences.into_iter().flatten().map(|text| format!("<p>{}</p>\n", escape(text))));
     out.push_str("</section>\n");
     out
 }
@@ -194,11 +207,13 @@ fn manifest(experiment: &Experiment) -> String {
     let entries = [
         ("scenario", known(&experiment.scenario)),
         ("driver", known(&experiment.driver)),
+        ("arrivals", known(&experiment.arrivals)),
         ("seed", experiment.seed.to_string()),
         ("started", date),
         ("tailwater", known(&manifest.tailwater)),
         ("CPU", known(&manifest.cpu)),
         ("CPUs it may use", cpus),
+        ("generator's pace", known(&manifest.generator)),
         ("kernel", known(&manifest.kernel)),
         ("capacity, first configuration", capacity),
         ("stalls that were simulated", stalls),

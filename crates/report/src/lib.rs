@@ -17,6 +17,7 @@ mod quantity;
 mod recovery;
 
 mod classes;
+mod tiers;
 mod columns;
 mod glossary;
 mod notes;

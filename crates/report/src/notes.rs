@@ -40,7 +40,7 @@ pub(crate) fn notes(experiment: &Experiment) -> Vec<Note> {
 /// What mends runs that the generator spoiled; nothing where it kept up.
 pub(crate) fn advice(experiment: &Experiment) -> Option<&'static str> {
     let sockets = experiment.driver != "sim";
-    let rules = experiment.rules.unwrap_or_default();
+    let rules = experiment.rules.clone().unwrap_or_default();
     let is_bottleneck = |run: &Run| {
         let late = run.lateness_p99_us > rules.lateness_of_slo_max * run.slo_us;
         // One request in a hundred: chance leaves none unsent.
@@ -48,6 +48,14 @@ pub(crate) fn advice(experiment: &Experiment) -> Option<&'static str> {
     };
     let spoiled = experiment.runs.iter().filter(|run| !run.valid);
     (sockets && spoiled.into_iter().any(is_bottleneck)).then_some(BOTTLENECK)
+}
+
+/// What must be known of the arrivals before any latency is read; nothing of most.
+pub(crate) fn caution(experiment: &Experiment) -> Option<&'static str> {
+    experiment.arrivals.contains("metronome").then_some(
+        "The arrivals metronome are those of a published generator: nearly equal gaps, and on sockets latency from the \
+         time of sending. They hide the tail that the arrivals poisson show.",
+    )
 }
 
 /// See [`advice`].

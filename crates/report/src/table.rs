@@ -7,6 +7,7 @@ use crate::grid::grid_within;
 use crate::model::{self, Group};
 use crate::notes::{self, NO_VALID};
 use crate::recovery;
+use crate::tiers;
 use comfy_table::{CellAlignment, Color, ContentArrangement, LineStyle, Table};
 use tailwater_stats::result::Experiment;
 
@@ -79,6 +80,9 @@ fn block(group: &Group<'_>, style: TableStyle) -> String {
     }
     if let Some(classes) = classes::of_group(group, style.width) {
         out.push_str(&format!("\n{classes}"));
+    }
+    if let Some(tiers) = tiers::of_group(group, style.width) {
+        out.push_str(&format!("\n{}\n{tiers}", within(tiers::MEANING, style)));
     }
     out
 }
@@ -166,8 +170,8 @@ fn remarks(experiment: &Experiment, style: TableStyle) -> String {
         let more = notes.len() - NOTES_MAX;
         out.push_str(&format!("and {more} more runs do not count; the JSON names them all\n"));
     }
-    if let Some(advice) = notes::advice(experiment) {
-        out.push_str(&within(advice, style));
+    for sentence in [notes::advice(experiment), notes::caution(experiment)].into_iter().flatten() {
+        out.push_str(&within(sentence, style));
         out.push('\n');
     }
     if out.is_empty() { out } else { format!("\n{out}") }

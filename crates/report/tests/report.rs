@@ -265,3 +265,14 @@ fn without_colour(text: &str) -> String {
     }
     out + rest
 }
+
+#[test]
+fn a_page_tells_the_limits_that_a_scenario_set_itself() {
+    let usual = small();
+    assert!(!html(&usual).contains("Of this scenario"));
+    let rules = tailwater_stats::Rules { steal_max: 0.05, ..tailwater_stats::Rules::default() };
+    let own = Experiment { rules: Some(rules), ..usual };
+    assert!(
+        html(&own).contains("<li>Of this scenario: steal_max is 0.05; usually it is 0.01.</li>")
+    );
+}

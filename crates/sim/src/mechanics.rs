@@ -13,11 +13,12 @@ use crate::space::{Event, Packet, Space};
 use crate::topology::{Plan, Topology};
 use crate::trace::Sample;
 use crate::world::{Intended, World};
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
-use tailwater_control::{Admission, Client};
+use tailwater_control::{Admission, Client, Reason};
 use tailwater_core::{Instant, Nanos, Rng};
-use tailwater_stats::result::Run;
+use tailwater_stats::result::{Run, TierReading};
 use tailwater_stats::{Tally, TallySpec};
 use tailwater_workload::scenario::{Fault, FaultKind};
 
@@ -39,18 +40,28 @@ pub(crate) struct Mechanics<'a> {
     pub(crate) faults: Vec<(Fault, Members)>,
     sample: Option<Duration>,
     samples: Vec<Sample>,
-    /// The node's totals at both ends of the window.
-    window: [Counts; 2],
+    /// The totals of each node at both ends of the window.
+    window: [Vec<Counts>; 2],
+    /// The queueing delays that their controllers knew at its end.
+    delays: Vec<Duration>,
     pub(crate) events: u64,
     now: Instant,
+}
+
+/// What the nodes of a tier did in the window.
+pub(crate) struct OfTier {
+    nodes: u32,
+    pub(crate) counts: Counts,
+    /// The queueing delay that a controller knew at the end, of the node where it was longest.
+    delay: Duration,
 }
 
 /// What is left of them when nothing more happens.
 pub(crate) struct Remains {
     pub(crate) books: Books,
     pub(crate) samples: Vec<Sample>,
-    /// The front's totals of the window.
-    pub(crate) counts: Counts,
+    /// The front's totals of the window, and after them those of each tier.
+    pub(crate) tiers: Vec<OfTier>,
     pub(crate) locks: Vec<LockReport>,
     pub(crate) events: u64,
 }
@@ -77,7 +88,8 @@ impl<'a> Mechanics<'a> {
             client: parts.client,
             sample: world.sample,
             samples: Vec::new(),
-            window: [Counts::default(); 2],
+            window: [Vec::new(), Vec::new()],
+            delays: Vec::new(),
             events: 0,
             now: Instant::ZERO,
         }
@@ -149,16 +161,40 @@ impl<'a> Mechanics<'a> {
 
     /// Closes the books at the end of the run.
     pub(crate) fn finish(self, end: Instant) -> Remains {
-        let [from, to] = self.window;
+        let tiers = self.tiers();
         let books = self.clients.finish(end, &self.space);
         let nodes = self.topology.nodes.into_iter();
         Remains {
             books,
             samples: self.samples,
-            counts: to.since(&from),
+            tiers,
             locks: nodes.flat_map(|node| node.lock_reports(end)).collect(),
             events: self.events,
         }
+    }
+
+    /// The front and each tier, in the order of their nodes. A run that broke before the window's end has none.
+    fn tiers(&self) -> Vec<OfTier> {
+        let [from, to] = &self.window;
+        let since: Vec<Counts> = to.iter().zip(from).map(|(to, from)| to.since(from)).collect();
+        let of = |nodes: &Range<usize>| OfTier {
+            nodes: nodes.len() as u32,
+            counts: since
+                .get(nodes.clone())
+                .unwrap_or_default()
+                .iter()
+                .copied()
+                .fold(Counts::default(), Counts::plus),
+            delay: self
+                .delays
+                .get(nodes.clone())
+                .unwrap_or_default()
+                .iter()
+                .copied()
+                .max()
+                .unwrap_or_default(),
+        };
+        self.topology.groups().iter().map(of).collect()
     }
 
     fn handle(&mut self, now: Instant, event: Event) -> Option<u32> {
@@ -204,8 +240,9 @@ impl<'a> Mechanics<'a> {
                 None => self.clients.on_due(now, client, space),
             },
             Event::Window(begins) => {
-                let fronts = topology.fronts().iter().map(|node| node.counts);
-                self.window[usize::from(!begins)] = fronts.fold(Counts::default(), Counts::plus);
+                let nodes = &topology.nodes;
+                self.window[usize::from(!begins)] = nodes.iter().map(|node| node.counts).collect();
+                self.delays = nodes.iter().map(|node| node.control().gauges().delay).collect();
             }
             Event::Patience(key) => self.clients.on_patience(now, key, space),
             Event::CallLost(key) => {
@@ -330,6 +367,7 @@ impl Counts {
             tx: self.tx + other.tx,
             explicit: self.explicit + other.explicit,
             served: self.served + other.served,
+            shed: std::array::from_fn(|reason| self.shed[reason] + other.shed[reason]),
             busy_ns: self.busy_ns + other.busy_ns,
         }
     }
@@ -341,8 +379,14 @@ impl Counts {
             tx: self.tx - earlier.tx,
             explicit: self.explicit - earlier.explicit,
             served: self.served - earlier.served,
+            shed: std::array::from_fn(|reason| self.shed[reason] - earlier.shed[reason]),
             busy_ns: self.busy_ns - earlier.busy_ns,
         }
+    }
+
+    /// Requests that were refused, for whatever reason.
+    fn shed_total(&self) -> u64 {
+        self.shed.iter().sum()
     }
 
     /// What the server's own counters say about a run.
@@ -352,5 +396,31 @@ impl Counts {
         run.rx_per_request = per(self.rx, self.served);
         run.tx_per_request = per(self.tx, self.served);
         run.explicit_credits_rps = self.explicit as f64 * 1e9 / window.nanos().max(1) as f64;
+    }
+}
+
+impl OfTier {
+    /// As results tell it; `tier` is its name, empty for the front.
+    pub(crate) fn reading(&self, tier: &str, window: Duration) -> TierReading {
+        let Self { nodes, counts, delay } = self;
+        let window_ns = window.nanos().max(1) as f64;
+        let per_second = |count: u64| count as f64 * 1e9 / window_ns;
+        let requests = counts.requests.max(1) as f64;
+        let by_reason = Reason::ALL.into_iter().zip(counts.shed);
+        TierReading {
+            tier: tier.to_owned(),
+            nodes: *nodes,
+            received_rps: per_second(counts.requests),
+            served_rps: per_second(counts.served),
+            drop_ratio: counts.shed_total() as f64 / requests,
+            shed_by_reason: by_reason
+                .filter(|(_, count)| *count > 0)
+                .map(|(reason, count)| (reason.name().to_owned(), count))
+                .collect(),
+            cores_used: counts.busy_ns as f64 / window_ns,
+            cpu_ns_per_request: counts.busy_ns as f64 / requests,
+            delay_us: delay.nanos() as f64 / 1e3,
+            ..TierReading::default()
+        }
     }
 }

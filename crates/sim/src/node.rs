@@ -85,6 +85,8 @@ pub(crate) struct Counts {
     pub(crate) tx: u64,
     pub(crate) explicit: u64,
     pub(crate) served: u64,
+    /// Answers that refuse, in order of [`Reason::ALL`].
+    pub(crate) shed: [u64; Reason::ALL.len()],
     /// Time that cores were given work for.
     pub(crate) busy_ns: u64,
 }
@@ -378,6 +380,9 @@ impl Node {
         }
         self.counts.tx += 1;
         self.counts.served += u64::from(served);
+        if let Outcome::Shed(reason) = outcome {
+            self.counts.shed[reason as usize - 1] += 1;
+        }
         space.send_down(now, client, Event::Reply(key));
         if self.control.is_closing(client) {
             self.hang_up(now, client, space);

@@ -197,13 +197,19 @@ impl<'a> Simulation<'a> {
             let repeat = world.repeat.clone();
             return Err(Broken { rule, what, at, seed: world.seed, repeat });
         }
-        let Remains { books, samples, counts, locks, events } = self.mechanics.finish(self.end);
+        let Remains { books, samples, tiers, locks, events } = self.mechanics.finish(self.end);
+        let counts = tiers.first().map(|front| front.counts).unwrap_or_default();
         let mut run = Run { clients: world.clients, ..Run::default() };
         run.retry = books.retry;
         let mut found = books.tally.finish();
         let points = std::mem::take(&mut found.points);
         found.fill(&mut run, Some(counts.requests));
         counts.fill(&mut run, world.measure);
+        let names = std::iter::once("").chain(world.tiers.iter().map(|tier| &*tier.name));
+        if !world.tiers.is_empty() {
+            let readings = names.zip(&tiers).map(|(name, tier)| tier.reading(name, world.measure));
+            run.tiers = readings.collect();
+        }
         run.locks = locks.iter().map(LockReport::reading).collect();
         let longest_unserved = books.longest_unserved;
         Ok((run, Trace { samples, longest_unserved, locks, points, events }))

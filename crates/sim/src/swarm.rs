@@ -22,7 +22,9 @@ use tailwater_stats::result::Run;
 use tailwater_workload::scenario::{
     Chosen, Claim, Direction, Fault, FaultKind, StallKind, Stalls, Struck,
 };
-use tailwater_workload::{Arrivals, DemandPlan, Distribution, Pareto, Service, Step, Stream};
+use tailwater_workload::{
+    Arrivals, Bursts, DemandPlan, Distribution, Pareto, Service, Step, Stream,
+};
 
 /// A world, its load and its controller.
 #[derive(Clone, Debug)]
@@ -203,7 +205,17 @@ fn draw_plan(dice: &mut Dice, capacity_rps: f64, seed: u64) -> (DemandPlan, Dura
     let step = |_| Step::steady(Rate(capacity_rps * ratio()), length / count);
     let mut steps: Vec<Step> = (0..count).map(step).collect();
     draw_ramps(seed, &mut steps);
+    let arrivals = draw_arrivals(seed).unwrap_or(arrivals);
     (DemandPlan { steps, arrivals }, length)
+}
+
+/// Clusters, bursts and near-equal gaps, one time in six; a generator of its own.
+fn draw_arrivals(seed: u64) -> Option<Arrivals> {
+    let mut dice = Dice(Rng::from_seed(seed).split("swarm of arrivals"));
+    let ms = Duration::from_millis;
+    let bursts = Bursts::new(4.0, ms(5), ms(20)).map(Arrivals::Bursts);
+    let others = [Some(Arrivals::Gamma { shape: 0.25 }), bursts, Some(Arrivals::Metronome)];
+    dice.chance(1.0 / 6.0).then(|| dice.one_of(others)).flatten()
 }
 
 /// Steps that go straight to the demand of the next, one time in ten; a generator of its own. Sharp steps find

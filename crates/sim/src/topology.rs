@@ -209,9 +209,9 @@ impl Topology {
         }
     }
 
-    /// The replicas of the front.
-    pub(crate) fn fronts(&self) -> &[Node] {
-        &self.nodes[self.groups[0].clone()]
+    /// The replicas of the front, then the nodes of each tier.
+    pub(crate) fn groups(&self) -> &[Range<usize>] {
+        &self.groups
     }
 
     pub(crate) fn of_core(&self, core: u16) -> usize {

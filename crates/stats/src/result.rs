@@ -15,6 +15,10 @@ pub struct Experiment {
     pub title: String,
     /// `loopback` or `sim`.
     pub driver: String,
+    /// How requests were spread in time, as scenario files say it, with commas where there were several; empty in results
+    /// of earlier versions.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub arrivals: String,
     /// The seed that decided schedule and service times.
     pub seed: u64,
     /// Plateau of the closed-loop sweep, median over all blocks of the first configuration.
@@ -104,6 +108,10 @@ pub struct Run {
     pub controller: String,
     /// Its profile, with overrides in brackets.
     pub profile: String,
+    /// How its requests were spread in time, as scenario files say it; empty in results of earlier versions. Where a
+    /// scenario has several, the profile ends in it, too.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub arrivals: String,
     /// The server refused at start what was past its deadline, whatever the controller.
     #[serde(default)]
     pub deadlines_enforced: bool,
@@ -153,8 +161,15 @@ pub struct Run {
     pub reject_p50_us: f64,
     /// Lateness of the generator: sending or queueing ÷ intended time, 50th percentile.
     pub lateness_p50_us: f64,
+    /// Lateness of the generator, 95th percentile.
+    #[serde(default)]
+    pub lateness_p95_us: f64,
     /// Lateness of the generator, 99th percentile.
     pub lateness_p99_us: f64,
+    /// How far the schedule had slipped by the end of the window, where each gap began when the request before was
+    /// really sent, as with the arrivals `metronome`; 0 where requests have fixed times.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub slipped_us: f64,
     /// CPU (blocking reception) or busy time (spinning) of the server per request it received.
     pub server_cpu_ns_per_request: f64,
     /// Messages the server received per served request.
@@ -182,6 +197,9 @@ pub struct Run {
     /// in simulation in the whole run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub locks: Vec<LockReading>,
+    /// The front and each tier, where there are tiers; otherwise empty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tiers: Vec<TierReading>,
     /// What became of each class, the cheapest first; empty where all requests call one method.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub classes: Vec<ClassReading>,
@@ -189,6 +207,38 @@ pub struct Run {
     /// cheapest first, refusing for nothing and with all the time in the world; 0 where they have no classes.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub known_bound_rps: f64,
+}
+
+/// What a tier did in the measured window, its nodes together.
+///
+/// In simulation, refused requests that a tier's callers gave up count as received alone.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct TierReading {
+    /// Its name; empty for the front.
+    pub tier: String,
+    /// Its nodes. On sockets they share a process.
+    pub nodes: u32,
+    /// Requests that it received, per second; this and all that is counted is 0 where a node did not say.
+    pub received_rps: f64,
+    /// Requests that its handlers answered, per second.
+    pub served_rps: f64,
+    /// Requests that it refused ÷ received.
+    pub drop_ratio: f64,
+    /// These by reason.
+    pub shed_by_reason: BTreeMap<String, u64>,
+    /// Cores that it kept busy: CPU time ÷ time, or busy time where it spins.
+    pub cores_used: f64,
+    /// The same per request that it received.
+    pub cpu_ns_per_request: f64,
+    /// The queueing delay that its controllers act on, of the node where it is longest: in the mean over eleven looks on
+    /// sockets, at the end in simulation. 0 under a controller that knows none.
+    pub delay_us: f64,
+    /// Resident memory of its process at the end; 0 in simulation.
+    pub memory_bytes: u64,
+    /// Time that its threads could run and did not, added up, ÷ time; 0 in simulation.
+    pub run_delay_ratio: f64,
+    /// Involuntary context switches of its threads, per second; 0 in simulation.
+    pub involuntary_per_s: f64,
 }
 
 fn is_zero(number: &f64) -> bool {
@@ -275,6 +325,15 @@ pub struct Noise {
     pub server_involuntary_per_s: f64,
     /// Involuntary context switches of the generator's threads, per second.
     pub load_involuntary_per_s: f64,
+    /// Time that the server's threads could run and did not, added up, ÷ time.
+    #[serde(default)]
+    pub server_run_delay_ratio: f64,
+    /// The same of the generator's threads.
+    #[serde(default)]
+    pub load_run_delay_ratio: f64,
+    /// Time of processes that do not belong to the run, as a share of one core. The kernel counts in ticks of 10 ms.
+    #[serde(default)]
+    pub foreign_cpu_ratio: f64,
 }
 
 /// Equal bins over the measured window, by intended time.
@@ -344,6 +403,9 @@ pub struct Manifest {
     pub cpu: String,
     /// CPUs the process may use; 0 in simulation.
     pub cpus: u32,
+    /// How the generator's threads waited and were scheduled, as scenario files say it; empty in simulation.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub generator: String,
     /// Kernel release; empty in simulation.
     pub kernel: String,
     /// The stalls of the machine that were simulated, per core; empty for a machine without, and on

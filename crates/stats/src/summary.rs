@@ -69,7 +69,7 @@ fn fold(group: &[&Run]) -> Summary {
 type Field = fn(&Run) -> f64;
 
 /// What varies between repetitions.
-const FIELDS: [(&str, Field); 29] = [
+const FIELDS: [(&str, Field); 34] = [
     ("capacity_rps", |run| run.capacity_rps),
     ("capacity_drift", |run| run.capacity_drift),
     ("bound_rps", |run| run.bound_rps),
@@ -91,7 +91,9 @@ const FIELDS: [(&str, Field); 29] = [
     ("drop_ratio", |run| run.drop_ratio),
     ("reject_p50_us", |run| run.reject_p50_us),
     ("lateness_p50_us", |run| run.lateness_p50_us),
+    ("lateness_p95_us", |run| run.lateness_p95_us),
     ("lateness_p99_us", |run| run.lateness_p99_us),
+    ("slipped_us", |run| run.slipped_us),
     ("server_cpu_ns_per_request", |run| run.server_cpu_ns_per_request),
     ("rx_per_request", |run| run.rx_per_request),
     ("tx_per_request", |run| run.tx_per_request),
@@ -99,6 +101,9 @@ const FIELDS: [(&str, Field); 29] = [
     ("noise.steal_ratio", |run| run.noise.steal_ratio),
     ("noise.server_involuntary_per_s", |run| run.noise.server_involuntary_per_s),
     ("noise.load_involuntary_per_s", |run| run.noise.load_involuntary_per_s),
+    ("noise.server_run_delay_ratio", |run| run.noise.server_run_delay_ratio),
+    ("noise.load_run_delay_ratio", |run| run.noise.load_run_delay_ratio),
+    ("noise.foreign_cpu_ratio", |run| run.noise.foreign_cpu_ratio),
 ];
 
 fn share(run: &Run, count: u64) -> f64 {

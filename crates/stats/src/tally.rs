@@ -299,6 +299,7 @@ impl Findings {
         run.p999_us = micros(self.latency.quantile(0.999));
         run.reject_p50_us = micros(self.reject.quantile(0.5));
         run.lateness_p50_us = micros(self.lateness.quantile(0.5));
+        run.lateness_p95_us = micros(self.lateness.quantile(0.95));
         run.lateness_p99_us = micros(self.lateness.quantile(0.99));
         run.fates = self.fates;
         run.unsent = self.unsent;

@@ -2,12 +2,13 @@
 //!
 //! Nothing here reads goodput or latency. A rule that did would choose the results it likes.
 
-use crate::result::{Noise, Run};
+use crate::result::{Run, TierReading};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// The limits. The defaults are those that published results use; a scenario that departs from them
 /// says so.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Rules {
     /// Smallest share of the schedule's requests that the generator must have handed to its clients; 0.98.
     /// Lower, and an "overloaded" server was in truth spared. How many requests the schedule drew is chance:
@@ -28,6 +29,29 @@ pub struct Rules {
     /// minute; beyond twice that a share of capacity says little of the controller.
     #[serde(default = "drift_max")]
     pub capacity_drift_max: f64,
+    /// Largest [`Noise::server_run_delay_ratio`](crate::result::Noise). Usually no limit: servers that share their core wait for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_run_delay_max: Option<f64>,
+    /// Largest [`Noise::load_run_delay_ratio`](crate::result::Noise). Usually no limit: lateness tells what of it matters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub load_run_delay_max: Option<f64>,
+    /// Largest [`Noise::foreign_cpu_ratio`](crate::result::Noise). Usually no limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub foreign_cpu_max: Option<f64>,
+    /// Of tiers by their names. Usually none: tiers share cores, and what has a core to itself must be said.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub tiers: BTreeMap<String, TierRules>,
+}
+
+/// The limits of one tier; `None` is no limit.
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct TierRules {
+    /// Most involuntary context switches of its threads per second.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub involuntary_max_per_s: Option<f64>,
+    /// Largest [`TierReading::run_delay_ratio`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run_delay_max: Option<f64>,
 }
 
 const fn drift_max() -> f64 {
@@ -43,8 +67,59 @@ impl Default for Rules {
             server_involuntary_max_per_s: 200.0,
             load_involuntary_max_per_s: 200.0,
             capacity_drift_max: drift_max(),
+            server_run_delay_max: None,
+            load_run_delay_max: None,
+            foreign_cpu_max: None,
+            tiers: BTreeMap::new(),
         }
     }
+}
+
+impl Rules {
+    /// Where these depart from the usual ones, each as a sentence: the key as a scenario has it, its limit and the
+    /// usual one.
+    #[must_use]
+    pub fn departures(&self) -> Vec<String> {
+        let usual = Self::default();
+        let of_run = [
+            ("offered_min", Some(self.offered_min), Some(usual.offered_min)),
+            (
+                "lateness_of_slo_max",
+                Some(self.lateness_of_slo_max),
+                Some(usual.lateness_of_slo_max),
+            ),
+            ("steal_max", Some(self.steal_max), Some(usual.steal_max)),
+            (
+                "server_involuntary_max_per_s",
+                Some(self.server_involuntary_max_per_s),
+                Some(usual.server_involuntary_max_per_s),
+            ),
+            (
+                "load_involuntary_max_per_s",
+                Some(self.load_involuntary_max_per_s),
+                Some(usual.load_involuntary_max_per_s),
+            ),
+            ("capacity_drift_max", Some(self.capacity_drift_max), Some(usual.capacity_drift_max)),
+            ("server_run_delay_max", self.server_run_delay_max, usual.server_run_delay_max),
+            ("load_run_delay_max", self.load_run_delay_max, usual.load_run_delay_max),
+            ("foreign_cpu_max", self.foreign_cpu_max, usual.foreign_cpu_max),
+        ];
+        let of_run = of_run.map(|(key, own, usual)| departure(key, own, usual));
+        let of_tiers = self.tiers.iter().flat_map(|(tier, rules)| {
+            let limits = [
+                ("involuntary_max_per_s", rules.involuntary_max_per_s),
+                ("run_delay_max", rules.run_delay_max),
+            ];
+            limits.map(|(key, limit)| departure(&format!("{key} of tier {tier}"), limit, None))
+        });
+        of_run.into_iter().chain(of_tiers).flatten().collect()
+    }
+}
+
+fn departure(key: &str, own: Option<f64>, usual: Option<f64>) -> Option<String> {
+    let limit = own.filter(|_| own != usual)?;
+    let usual = usual.map_or("there is none".to_owned(), |usual| format!("it is {usual}"));
+    Some(format!("{key} is {limit}; usually {usual}"))
 }
 
 /// The rules that `run` breaks, each as a sentence with its reading and limit; none for a valid
@@ -96,34 +171,53 @@ pub fn doubt(run: &Run) -> Option<String> {
 /// Why a run must be set aside for noise, with the reading and the limit of every rule it breaks;
 /// `None` for a quiet run.
 #[must_use]
-pub fn discard(noise: &Noise, rules: &Rules) -> Option<String> {
+pub fn discard(run: &Run, rules: &Rules) -> Option<String> {
+    let noise = &run.noise;
+    let tiers = run.tiers.iter().flat_map(|tier| of_tier(tier, rules));
     let readings = [
-        ("steal", noise.steal_ratio * 100.0, rules.steal_max * 100.0, "% of a core"),
-        (
-            "involuntary switches of the server",
+        share("steal", noise.steal_ratio, Some(rules.steal_max)),
+        switches(
+            "the server",
             noise.server_involuntary_per_s,
-            rules.server_involuntary_max_per_s,
-            "per second",
+            Some(rules.server_involuntary_max_per_s),
         ),
-        (
-            "involuntary switches of the generator",
+        switches(
+            "the generator",
             noise.load_involuntary_per_s,
-            rules.load_involuntary_max_per_s,
-            "per second",
+            Some(rules.load_involuntary_max_per_s),
         ),
+        share("run delay of the server", noise.server_run_delay_ratio, rules.server_run_delay_max),
+        share("run delay of the generator", noise.load_run_delay_ratio, rules.load_run_delay_max),
+        share("CPU time of other processes", noise.foreign_cpu_ratio, rules.foreign_cpu_max),
     ];
-    let broken: Vec<String> = readings
-        .into_iter()
-        .filter(|(_, found, limit, _)| found > limit)
-        .map(|(what, found, limit, unit)| format!("{what} {found:.1} {unit}, above {limit:.1}"))
-        .collect();
+    let broken: Vec<String> = readings.into_iter().chain(tiers).flatten().collect();
     (!broken.is_empty()).then(|| broken.join("; "))
+}
+
+fn of_tier(tier: &TierReading, rules: &Rules) -> [Option<String>; 2] {
+    let limits = rules.tiers.get(&tier.tier).copied().unwrap_or_default();
+    let whose = format!("tier {}", tier.tier);
+    [
+        switches(&whose, tier.involuntary_per_s, limits.involuntary_max_per_s),
+        share(&format!("run delay of {whose}"), tier.run_delay_ratio, limits.run_delay_max),
+    ]
+}
+
+/// The sentence of a share that exceeds its limit, where there is one.
+fn share(what: &str, found: f64, limit: Option<f64>) -> Option<String> {
+    let limit = limit.filter(|limit| found > *limit)?;
+    Some(format!("{what} {:.1} % of a core, above {:.1}", 100.0 * found, 100.0 * limit))
+}
+
+fn switches(whose: &str, found: f64, limit: Option<f64>) -> Option<String> {
+    let limit = limit.filter(|limit| found > *limit)?;
+    Some(format!("involuntary switches of {whose} {found:.1} per second, above {limit:.1}"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::result::Fates;
+    use crate::result::{Fates, Noise};
 
     fn run() -> Run {
         Run {
@@ -206,15 +300,59 @@ mod tests {
             steal_ratio: 0.01,
             server_involuntary_per_s: 200.0,
             load_involuntary_per_s: 50.0,
+            server_run_delay_ratio: 0.9,
+            ..Noise::default()
         };
-        assert_eq!(discard(&quiet, &Rules::default()), None);
+        let with = |noise| Run { noise, ..run() };
+        assert_eq!(discard(&with(quiet), &Rules::default()), None);
         let noisy = Noise { steal_ratio: 0.03, load_involuntary_per_s: 201.0, ..quiet };
         assert_eq!(
-            discard(&noisy, &Rules::default()).as_deref(),
+            discard(&with(noisy), &Rules::default()).as_deref(),
             Some(
                 "steal 3.0 % of a core, above 1.0; \
                  involuntary switches of the generator 201.0 per second, above 200.0"
             )
+        );
+        let rules = Rules { server_run_delay_max: Some(0.5), ..Rules::default() };
+        assert_eq!(
+            discard(&with(quiet), &rules).as_deref(),
+            Some("run delay of the server 90.0 % of a core, above 50.0")
+        );
+    }
+
+    #[test]
+    fn departures_are_told_with_what_is_usual() {
+        assert_eq!(Rules::default().departures(), Vec::<String>::new());
+        let own = TierRules { run_delay_max: Some(0.5), ..TierRules::default() };
+        let rules = Rules {
+            steal_max: 0.05,
+            foreign_cpu_max: Some(0.3),
+            tiers: [("leaf".to_owned(), own)].into(),
+            ..Rules::default()
+        };
+        let expected = [
+            "steal_max is 0.05; usually it is 0.01",
+            "foreign_cpu_max is 0.3; usually there is none",
+            "run_delay_max of tier leaf is 0.5; usually there is none",
+        ];
+        assert_eq!(rules.departures(), expected);
+    }
+
+    #[test]
+    fn a_tier_is_held_to_its_own_limits_alone() {
+        let tier = |name: &str| TierReading {
+            tier: name.into(),
+            involuntary_per_s: 900.0,
+            run_delay_ratio: 0.4,
+            ..TierReading::default()
+        };
+        let run = Run { tiers: vec![tier(""), tier("leaf"), tier("store")], ..run() };
+        assert_eq!(discard(&run, &Rules::default()), None, "tiers share their cores");
+        let own = TierRules { involuntary_max_per_s: Some(500.0), run_delay_max: Some(0.5) };
+        let rules = Rules { tiers: [("leaf".to_owned(), own)].into(), ..Rules::default() };
+        assert_eq!(
+            discard(&run, &rules).as_deref(),
+            Some("involuntary switches of tier leaf 900.0 per second, above 500.0")
         );
     }
 }

@@ -1,5 +1,6 @@
 //! How much is asked for, and when: steps of constant rate, and ramps between two rates.
 
+use crate::arrivals::Arrivals;
 use std::time::Duration;
 use tailwater_core::Rate;
 
@@ -45,21 +46,6 @@ impl Step {
     pub fn requests(&self) -> f64 {
         f64::midpoint(self.rate.0, self.end.0) * self.length.as_secs_f64()
     }
-}
-
-/// How requests are spread in time.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Arrivals {
-    /// Exponential gaps: many independent clients (Breakwater §5.2).
-    Poisson,
-    /// Equal gaps. For tests: real clients do not agree like this, and queues look too short.
-    Periodic,
-}
-
-impl Arrivals {
-    /// Both kinds by the name that scenario files use.
-    pub const NAMES: &'static [(&'static str, Self)] =
-        &[("poisson", Self::Poisson), ("periodic", Self::Periodic)];
 }
 
 impl DemandPlan {

@@ -16,6 +16,8 @@ pub mod scenario;
 pub mod preset;
 
 pub mod demand;
+pub mod arrivals;
+mod swell;
 pub mod schedule;
 pub mod service;
 
@@ -24,7 +26,8 @@ pub mod empirical;
 
 pub mod ways;
 
-pub use demand::{Arrivals, DemandPlan, Step};
+pub use arrivals::{Arrivals, Bursts, Diurnal};
+pub use demand::{DemandPlan, Step};
 pub use distribution::{Distribution, Pareto};
 pub use empirical::Empirical;
 pub use scenario::{Configuration, ControllerSpec, Scenario, ScenarioError};

@@ -1,7 +1,10 @@
 //! The open-loop schedule of a run: every request's time, client and cost, decided beforehand.
 
-use crate::demand::{Arrivals, DemandPlan, Step};
+use crate::arrivals::Arrivals;
+use crate::demand::{DemandPlan, Step};
 use crate::service::Service;
+use crate::swell::Swell;
+use rand_distr::Distribution as _;
 use std::fmt;
 use tailwater_core::{Nanos, Rng};
 
@@ -37,7 +40,8 @@ impl Schedule {
     ///
     /// Arrivals, clients and service times have generators of their own, and gaps are drawn in units of
     /// expected requests. So at twice the demand the same requests come, with the same clients and
-    /// costs, in half the time: runs at different demand differ by nothing else.
+    /// costs, in half the time: runs at different demand differ by nothing else. Bursts and swings are as long
+    /// under every demand.
     ///
     /// # Errors
     /// When there is no client, a rate is negative or no number, or more than
@@ -78,7 +82,7 @@ pub fn request_seed(seed: u64, client: u32, intended_ns: u64) -> u64 {
 /// The entries of [`Schedule::build`] one by one, for who needs no more than the next: its memory
 /// does not grow with the run.
 pub struct Stream {
-    steps: std::vec::IntoIter<Step>,
+    steps: Swell,
     times: Option<StepTimes>,
     gaps: Gaps,
     client_rng: Rng,
@@ -103,7 +107,7 @@ impl Stream {
         check(plan, clients)?;
         let root = Rng::from_seed(seed);
         Ok(Self {
-            steps: plan.steps.clone().into_iter(),
+            steps: Swell::new(plan.steps.clone(), plan.arrivals, root.split("bursts")),
             times: None,
             gaps: Gaps::new(plan.arrivals, root.split("arrivals")),
             client_rng: root.split("clients"),
@@ -193,21 +197,42 @@ fn check(plan: &DemandPlan, clients: u32) -> Result<(), ScheduleError> {
 struct Gaps {
     arrivals: Arrivals,
     rng: Rng,
-    left: f64,
+    /// What is left of the gap under way; `None`: it is to be drawn.
+    left: Option<f64>,
 }
 
+/// A metronome's mean gap at the most, in µs: a quarter of an hour, beyond which nothing varies.
+const METRONOME_US_MAX: f64 = 1e9;
+
 impl Gaps {
-    fn new(arrivals: Arrivals, rng: Rng) -> Self {
-        let mut gaps = Self { arrivals, rng, left: 0.0 };
-        gaps.draw();
-        gaps
+    const fn new(arrivals: Arrivals, rng: Rng) -> Self {
+        Self { arrivals, rng, left: None }
     }
 
-    fn draw(&mut self) {
-        self.left = match self.arrivals {
-            Arrivals::Poisson => self.rng.exponential(1.0),
+    /// The gap under way at a rate in requests per nanosecond.
+    fn left(&mut self, per_ns: f64) -> f64 {
+        let left = self.left.unwrap_or_else(|| self.draw(per_ns));
+        self.left = Some(left);
+        left
+    }
+
+    fn draw(&mut self, per_ns: f64) -> f64 {
+        match self.arrivals {
+            Arrivals::Poisson | Arrivals::Bursts(_) | Arrivals::Diurnal(_) => {
+                self.rng.exponential(1.0)
+            }
             Arrivals::Periodic => 1.0,
-        };
+            Arrivals::Gamma { shape } => {
+                // Shapes that it refuses are no numbers or not positive; then all gaps are equal.
+                let gamma = rand_distr::Gamma::new(shape, 1.0 / shape);
+                gamma.map_or(1.0, |gamma| gamma.sample(&mut self.rng))
+            }
+            Arrivals::Metronome => {
+                let mean_us = (1e-3 / per_ns).min(METRONOME_US_MAX);
+                let whole_us = rand_distr::Poisson::new(mean_us);
+                whole_us.map_or(1.0, |gap| gap.sample(&mut self.rng) / mean_us)
+            }
+        }
     }
 }
 
@@ -252,14 +277,19 @@ impl StepTimes {
     /// The next arrival, or nothing when it lies beyond the step's end.
     fn next_ns(&mut self, gaps: &mut Gaps) -> Option<u64> {
         let room = self.room();
-        if gaps.left >= room {
-            gaps.left -= room;
+        // A pause ends no gap and begins none.
+        if room <= 0.0 {
+            return None;
+        }
+        let left = gaps.left(self.per_ns + self.growth * self.at_ns);
+        if left >= room {
+            gaps.left = Some(left - room);
             // Whoever asks again finds the step over, and no gap is shortened twice.
             self.at_ns = self.length_ns;
             return None;
         }
-        self.at_ns = (self.at_ns + self.wait_ns(gaps.left)).min(self.length_ns);
-        gaps.draw();
+        self.at_ns = (self.at_ns + self.wait_ns(left)).min(self.length_ns);
+        gaps.left = None;
         Some(self.start_ns.saturating_add(self.at_ns as u64))
     }
 }

@@ -4,13 +4,14 @@ use super::interrupt::Interrupt;
 use super::process::ServerProcess;
 use crate::failure::Failure;
 use crate::scenarios::Said;
+use tailwater_load::tiers::TierProcess;
 use tailwater_workload::Scenario;
 
 /// Ended front first when dropped, so that no node loses what it calls before it has ended itself.
 pub(super) struct Deployment {
     front: ServerProcess,
     /// The nodes of each tier share a process; the last tier comes first.
-    _tiers: Vec<ServerProcess>,
+    tiers: Vec<(String, ServerProcess)>,
 }
 
 /// What the processes are told.
@@ -34,18 +35,19 @@ impl Deployment {
         let (mut tiers, mut reached) = (Vec::new(), Vec::new());
         for tier in scenario.tiers.iter().rev() {
             let own = ["--tier", &tier.name, "--reception", "block"].map(str::to_owned);
-            let flags = [&what[..], of_nodes, &own, &reached].concat();
+            let pin = tier.pin.iter().flat_map(|core| ["--core".into(), core.to_string()]);
+            let flags = [&what[..], of_nodes, &own, &pin.collect::<Vec<_>>(), &reached].concat();
             let process = ServerProcess::start(&flags, said, interrupt)?;
             reached.extend([
                 "--downstream".into(),
                 format!("{}={}", tier.name, process.nodes.join(",")),
             ]);
             // What calls it ends before it.
-            tiers.insert(0, process);
+            tiers.insert(0, (tier.name.clone(), process));
         }
         let flags = [&what[..], place, &reached].concat();
         let front = ServerProcess::start(&flags, said, interrupt)?;
-        Ok(Self { front, _tiers: tiers })
+        Ok(Self { front, tiers })
     }
 
     /// Where clients connect.
@@ -56,5 +58,15 @@ impl Deployment {
     /// The front's process.
     pub(super) fn pid(&self) -> u32 {
         self.front.pid()
+    }
+
+    /// The tiers' processes, in the file's order.
+    pub(super) fn tiers(&self) -> Vec<TierProcess> {
+        let of = |(tier, process): &(String, ServerProcess)| TierProcess {
+            tier: tier.clone(),
+            pid: process.pid(),
+            nodes: process.nodes.clone(),
+        };
+        self.tiers.iter().map(of).collect()
     }
 }

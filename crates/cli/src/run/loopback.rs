@@ -14,8 +14,8 @@ use tailwater_core::{Nanos, Rate};
 use tailwater_experiment::{ClosedLoop, Cost, Driver, OpenRun, Played, capacity};
 use tailwater_load::work::Spinner;
 use tailwater_stats::result::Manifest;
+use tailwater_workload::Scenario;
 use tailwater_workload::scenario::{Model, Placement, Reception};
-use tailwater_workload::{Arrivals, Scenario};
 
 /// Plays a scenario's pieces on this machine.
 pub(super) struct Loopback<'a> {
@@ -57,11 +57,14 @@ impl<'a> Loopback<'a> {
             clients: of.clients,
             threads: clients.threads,
             cores: clients.cores.iter().map(|&core| core as usize).collect(),
+            pace: clients.pace,
+            scheduling: clients.scheduling,
             controller: of.spec,
             slo_ns: of.slo.nanos(),
             seed: of.seed,
             asks: Asks::Scenario(self.said.clone()),
             server_pid: server.pid(),
+            tiers: server.tiers(),
             server_spins: of.model.reception != Reception::Block,
             kind,
         }
@@ -85,7 +88,7 @@ impl Driver for Loopback<'_> {
     }
 
     fn manifest(&self) -> Manifest {
-        manifest()
+        manifest(&self.scenario.clients)
     }
 
     fn drifts(&self) -> bool {
@@ -143,7 +146,7 @@ impl Driver for Loopback<'_> {
         let steps = steps.map(|step| (step.rate.0, step.end.0, step.length.nanos()));
         let kind = Kind::Open(OpenJob {
             steps: steps.collect(),
-            periodic: configuration.arrivals == Arrivals::Periodic,
+            arrivals: configuration.arrivals,
             warm_up_ns: configuration.warm_up.nanos(),
             measure_ns: configuration.duration.nanos(),
             drain_ns: ask.drain.nanos(),

@@ -1,10 +1,12 @@
 //! Where an experiment ran.
 
 use std::time::{SystemTime, UNIX_EPOCH};
+use tailwater_core::pace::Scheduling;
 use tailwater_stats::result::Manifest;
+use tailwater_workload::scenario::Clients;
 
-/// Of this machine, now.
-pub(super) fn manifest() -> Manifest {
+/// Of this machine, now, and of what makes the load.
+pub(super) fn manifest(clients: &Clients) -> Manifest {
     let read = |path| std::fs::read_to_string(path).unwrap_or_default();
     let cpuinfo = read("/proc/cpuinfo");
     let model = cpuinfo
@@ -17,8 +19,18 @@ pub(super) fn manifest() -> Manifest {
             .duration_since(UNIX_EPOCH)
             .map_or(0, |elapsed| elapsed.as_secs()),
         cpu: model.unwrap_or_default(),
+        generator: generator(clients),
         cpus: u32::try_from(tailwater_rt::cpu::count()).unwrap_or(u32::MAX),
         kernel: read("/proc/sys/kernel/osrelease").trim().into(),
         stalls: Vec::new(),
+    }
+}
+
+/// Normal scheduling is what goes without saying.
+fn generator(clients: &Clients) -> String {
+    let Clients { pace, scheduling, .. } = clients;
+    match scheduling {
+        Scheduling::Normal => pace.to_string(),
+        other => format!("{pace}, {other}"),
     }
 }

@@ -1,5 +1,6 @@
 //! `tailwater run`: a scenario file on loopback or in simulation, and what is said about it.
 
+mod cores;
 mod deployment;
 mod flags;
 pub(crate) mod folder;
@@ -61,6 +62,7 @@ pub(crate) fn run_text(options: &RunOptions, text: &str) -> Result<bool, Failure
         Driver::Loopback => {
             scenario.needs_simulator().map_or(Ok(()), Err).map_err(Failure::usage)?;
             applications::of(&scenario).map_err(Failure::usage)?;
+            cores::check(&scenario)?;
             others::tell();
             if options.threads.is_some() {
                 let why = "--threads is given, but runs over sockets would disturb each other";

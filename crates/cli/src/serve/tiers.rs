@@ -35,6 +35,7 @@ pub(super) fn farm(
         let config = ServerConfig {
             listen: listen.clone(),
             loops: 1,
+            cores: core_of(options, node).into_iter().collect(),
             model: Placement::Inline.into(),
             slo,
             locks,
@@ -45,6 +46,12 @@ pub(super) fn farm(
         Server::start(config, controller.admission, router).map_err(Failure::usage)
     };
     (0..tier.nodes).map(start).collect()
+}
+
+/// Nodes take the cores in turn; nothing where there are none to take.
+fn core_of(options: &ServeOptions, node: u32) -> Option<usize> {
+    let count = options.cores.len();
+    options.cores.get((node as usize).checked_rem(count)?).copied()
 }
 
 /// The tiers that these paths call, where the options say that they are.

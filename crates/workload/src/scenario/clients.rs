@@ -4,6 +4,7 @@ use super::item::Item;
 use super::pinning;
 use super::retry::Retry;
 use super::section::{Section, section_of};
+use tailwater_core::pace::{Pace, Scheduling};
 
 /// Logical clients and the generator that plays them.
 #[derive(Clone, PartialEq, Debug)]
@@ -16,6 +17,11 @@ pub struct Clients {
     pub cores: Vec<u32>,
     /// Threads of the generator. Default 1.
     pub threads: u32,
+    /// How its threads wait for the next intended time, on sockets. Default spinning. What shares a core with
+    /// a spinning generator starves.
+    pub pace: Pace,
+    /// How the kernel schedules them. Default like all others.
+    pub scheduling: Scheduling,
     /// What they do when one of several replicas refuses.
     pub retry: Retry,
 }
@@ -33,13 +39,27 @@ impl Clients {
                  each client is needed"
             ));
         }
+        let pace = section.item("pace").and_then(|item| item.word()).unwrap_or_default();
         Self {
             counts,
             cores: pinning::cores(section, &[(threads, "one for each thread")]),
             threads,
+            pace,
+            scheduling: scheduling(section, pace),
             retry: retry(section, replicas),
         }
     }
+}
+
+fn scheduling(section: &Section<'_>, pace: Pace) -> Scheduling {
+    let Some(item) = section.item("scheduling") else {
+        return Scheduling::default();
+    };
+    let scheduling: Scheduling = item.word().unwrap_or_default();
+    if let Some(why) = scheduling.conflict(pace) {
+        item.problem(format!("{} is {scheduling}, and {why}", item.name));
+    }
+    scheduling
 }
 
 fn retry(section: &Section<'_>, replicas: u32) -> Retry {

@@ -1,7 +1,8 @@
 //! One point of a scenario's cross product.
 
 use super::demand::{Course, Cycle};
-use crate::demand::{Arrivals, DemandPlan, Step};
+use crate::arrivals::Arrivals;
+use crate::demand::{DemandPlan, Step};
 use std::time::Duration;
 use tailwater_core::{Rate, Ratio};
 

@@ -3,7 +3,8 @@
 use super::item::Item;
 use super::limits;
 use super::section::Section;
-use crate::demand::{Arrivals, Step};
+use crate::arrivals::Arrivals;
+use crate::demand::Step;
 use std::time::Duration;
 use tailwater_core::duration::format_duration;
 use tailwater_core::{Nanos, Rate, Ratio};
@@ -13,8 +14,8 @@ use tailwater_core::{Nanos, Rate, Ratio};
 pub struct Demand {
     /// Each a run of its own; a cycle stands alone.
     pub courses: Vec<Course>,
-    /// How requests are spread in time. Default Poisson.
-    pub arrivals: Arrivals,
+    /// How requests are spread in time, each a configuration. Default Poisson.
+    pub arrivals: Vec<Arrivals>,
 }
 
 /// The demand of one run.
@@ -114,6 +115,18 @@ impl Demand {
         }
     }
 
+    /// Notes that the window is not offered the demand in the mean.
+    pub(super) fn refuse_misfits(&self, section: &Section<'_>, window: Duration) {
+        let Some(item) = section.item("arrivals") else {
+            return;
+        };
+        for arrivals in &self.arrivals {
+            if let Some(why) = arrivals.misfit(window) {
+                item.problem(format!("{} is {arrivals}: {why}", item.name));
+            }
+        }
+    }
+
     pub(super) fn read(section: &Section<'_>) -> Self {
         let courses = match section.only_one(&KINDS) {
             Some((2, item)) => vec![Course::Cycle(cycle(section, &item))],
@@ -124,11 +137,13 @@ impl Demand {
             }
             None => Vec::new(),
         };
-        Self {
-            courses,
-            arrivals: section.choice("arrivals", Arrivals::NAMES).unwrap_or(Arrivals::Poisson),
-        }
+        Self { courses, arrivals: arrivals(section) }
     }
+}
+
+fn arrivals(section: &Section<'_>) -> Vec<Arrivals> {
+    let said = section.item("arrivals").map(|item| item.each_distinct(Item::word));
+    said.filter(|arrivals| !arrivals.is_empty()).unwrap_or_else(|| vec![Arrivals::Poisson])
 }
 
 fn refuse_without_steps(section: &Section<'_>) {

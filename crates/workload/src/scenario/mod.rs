@@ -49,7 +49,7 @@ pub use stalls::{StallKind, Stalls};
 pub use tailwater_core::locks::LockPolicy;
 pub use tailwater_core::threads::{Completion, Model, Placement, Reception};
 pub use tier::Tier;
-pub use validity::Validity;
+pub use validity::{TierValidity, Validity};
 
 use error::Report;
 use item::Item;
@@ -58,6 +58,7 @@ use std::fmt::Write as _;
 use std::ops::Range;
 use std::time::Duration;
 use tailwater_core::duration::format_duration;
+use tailwater_core::pace::Pace;
 use tailwater_core::words::clip;
 use tailwater_core::{Nanos, Rng};
 use toml::de::DeTable;
@@ -160,21 +161,25 @@ impl Scenario {
         ScenarioError::at(&self.file, place, message)
     }
 
-    /// The cross product of objectives, client counts and demands, in this order of loops from outer
+    /// The cross product of objectives, client counts, demands and arrivals, in this order of loops from outer
     /// to inner. Drivers run every controller and repetition of each.
     #[must_use]
     pub fn configurations(&self) -> Vec<Configuration> {
         let mut configurations = Vec::new();
         for &slo in &self.slo {
             for &clients in &self.clients.counts {
-                configurations.extend(self.demand.courses.iter().map(|course| Configuration {
-                    slo,
-                    clients,
-                    course: course.clone(),
-                    arrivals: self.demand.arrivals,
-                    warm_up: self.warm_up,
-                    duration: self.duration,
-                }));
+                for course in &self.demand.courses {
+                    configurations.extend(self.demand.arrivals.iter().map(|&arrivals| {
+                        Configuration {
+                            slo,
+                            clients,
+                            course: course.clone(),
+                            arrivals,
+                            warm_up: self.warm_up,
+                            duration: self.duration,
+                        }
+                    }));
+                }
             }
         }
         configurations
@@ -197,7 +202,9 @@ impl Scenario {
     /// How many runs there are in all.
     #[must_use]
     pub fn runs(&self) -> u64 {
-        let configurations = self.slo.len() * self.clients.counts.len() * self.demand.courses.len();
+        let Demand { courses, arrivals } = &self.demand;
+        let demands = courses.len() * arrivals.len();
+        let configurations = self.slo.len() * self.clients.counts.len() * demands;
         (configurations * self.controllers.len()) as u64 * u64::from(self.repetitions)
     }
 
@@ -212,17 +219,22 @@ impl Scenario {
     #[must_use]
     pub fn summary(&self) -> String {
         let mut line = format!("{}: ", self.title);
-        for (count, what) in [
-            (self.slo.len(), "SLO"),
-            (self.clients.counts.len(), "client count"),
-            (self.demand.courses.len(), "demand"),
-            (self.controllers.len(), "controller"),
-            (self.repetitions as usize, "repetition"),
-        ] {
-            let plural = if count == 1 { "" } else { "s" };
-            let times = if what == "SLO" { "" } else { " × " };
-            let _ = write!(line, "{times}{count} {what}{plural}");
-        }
+        let counts = [
+            (self.slo.len(), "SLO", "SLOs"),
+            (self.clients.counts.len(), "client count", "client counts"),
+            (self.demand.courses.len(), "demand", "demands"),
+            (self.demand.arrivals.len(), "", "kinds of arrivals"),
+            (self.controllers.len(), "controller", "controllers"),
+            (self.repetitions as usize, "repetition", "repetitions"),
+        ];
+        let told =
+            counts.iter().map(|(count, one, many)| (count, if *count == 1 { one } else { many }));
+        // One kind of arrivals goes without saying.
+        let told: Vec<String> = told
+            .filter(|(_, what)| !what.is_empty())
+            .map(|(count, what)| format!("{count} {what}"))
+            .collect();
+        line.push_str(&told.join(" × "));
         let _ = write!(
             line,
             " = {} runs of {}, {} in all",
@@ -265,10 +277,13 @@ impl Scenario {
         let in_server = section_of(top, "server");
         let replicas = in_server.whole("replicas").unwrap_or(1);
         let clients = Clients::read(&section_of(top, "clients"), replicas);
-        let demand = Demand::read(&section_of(top, "demand"));
+        let in_demand = section_of(top, "demand");
+        let demand = Demand::read(&in_demand);
         let duration = duration(top, &demand);
+        demand.refuse_misfits(&in_demand, duration);
         let callees = tier::callees(top);
         let server = Server::read(&in_server, replicas, &clients, &callees);
+        let controllers = controller::read(top);
         Self {
             name: name.into(),
             file: file.into(),
@@ -280,7 +295,7 @@ impl Scenario {
             warm_up: top.duration("warm_up").unwrap_or(Duration::from_millis(500)),
             duration,
             repetitions: top.whole("repetitions").unwrap_or(5),
-            tiers: tier::read(top, &callees, &server),
+            tiers: tier::read(top, &callees, &server, &spinners(&server, &clients, &controllers)),
             simulator_only: simulator_only(top, &in_server),
             blocks_at: blocks_at(&in_server, &server),
             sim: Sim::read(&section_of(top, "sim"), server.loops),
@@ -290,9 +305,31 @@ impl Scenario {
             demand,
             capacity: Capacity::read(&section_of(top, "capacity")),
             validity: Validity::read(&section_of(top, "validity")),
-            controllers: controller::read(top),
+            controllers,
         }
     }
+}
+
+/// What leaves nothing of its cores to others.
+fn spinners<'a>(
+    server: &'a Server,
+    clients: &'a Clients,
+    controllers: &[ControllerSpec],
+) -> Vec<tier::Spinner<'a>> {
+    let models = controllers.iter().map(|controller| controller.model.unwrap_or(server.model));
+    let polls = models.chain([server.model]).any(|model| model.reception == Reception::Poll);
+    let front = tier::Spinner {
+        whose: "server.cores",
+        cores: &server.cores,
+        mend: "server.reception = \"block\"",
+    };
+    let generator = tier::Spinner {
+        whose: "clients.cores",
+        cores: &clients.cores,
+        mend: "clients.pace = \"sleep\"",
+    };
+    let spins = [(polls, front), (clients.pace == Pace::Spin, generator)];
+    spins.into_iter().filter(|(spins, _)| *spins).map(|(_, spinner)| spinner).collect()
 }
 
 /// What faults may befall.

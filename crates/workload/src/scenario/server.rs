@@ -10,7 +10,8 @@ use super::{Clients, ControllerSpec, application, limits, pinning, times};
 use crate::distribution::Distribution;
 use crate::service::{Service, Work};
 use std::time::Duration;
-use tailwater_core::threads::Model;
+use tailwater_core::pace::Pace;
+use tailwater_core::threads::{Model, Reception};
 
 /// The server's threads, how they wait and place work, and what a request costs.
 #[derive(Clone, PartialEq, Debug)]
@@ -70,11 +71,12 @@ impl Server {
             counts.push((loops + model.workers() as u32, "one for each loop and worker"));
         }
         let cores = pinning::cores(section, &counts);
-        let shared = cores.iter().find(|core| clients.cores.contains(core));
+        let spins = clients.pace == Pace::Spin || model.reception == Reception::Poll;
+        let shared = cores.iter().find(|core| spins && clients.cores.contains(core));
         if let (Some(core), Some(item)) = (shared, section.item("cores")) {
             item.problem(format!(
-                "core {core} is in server.cores and in clients.cores; separate cores are needed, or \
-                 leave both out"
+                "core {core} is in server.cores and in clients.cores; separate cores are needed where one \
+                 of them spins, or leave both out"
             ));
         }
         let paths = paths(section, callees);

@@ -7,6 +7,7 @@ use super::locks::Locks;
 use super::path::{self, Callee, Context, Path};
 use super::section::{Section, section_of};
 use super::times;
+use super::validity::TierValidity;
 use std::time::Duration;
 use toml::de::DeValue;
 
@@ -19,6 +20,8 @@ pub struct Tier {
     pub nodes: u32,
     /// Cores of each. Default: as many as the front has.
     pub cores: Option<u32>,
+    /// Where its nodes run on sockets: they take these cores in turn; empty: not pinned.
+    pub pin: Vec<u32>,
     /// Connections from each caller to each node, each with the controller's client half. Default 1.
     /// A controller that limits the window of a connection may need more of them.
     pub connections: u32,
@@ -29,8 +32,19 @@ pub struct Tier {
     pub paths: Vec<Path>,
     /// As for the server.
     pub locks: Locks,
+    /// Which runs may count as far as it is concerned.
+    pub validity: TierValidity,
     /// Its controller. Default: the same as the front's in each run.
     pub controller: Option<ControllerSpec>,
+}
+
+/// Threads that never leave their cores.
+pub(super) struct Spinner<'a> {
+    /// The key that names the cores.
+    pub(super) whose: &'static str,
+    pub(super) cores: &'a [u32],
+    /// What makes them sleep.
+    pub(super) mend: &'static str,
 }
 
 /// What can be called, before anything is read that calls it. Problems are noted by [`read`].
@@ -58,7 +72,12 @@ fn callee(tier: &DeValue<'_>) -> Callee {
 }
 
 /// All tiers of a file. Nothing may call itself, and something must call each.
-pub(super) fn read(top: &Section<'_>, callees: &[Callee], server: &Server) -> Vec<Tier> {
+pub(super) fn read(
+    top: &Section<'_>,
+    callees: &[Callee],
+    server: &Server,
+    spinners: &[Spinner<'_>],
+) -> Vec<Tier> {
     let Some(item) = top.item("tier") else {
         return Vec::new();
     };
@@ -70,6 +89,7 @@ pub(super) fn read(top: &Section<'_>, callees: &[Callee], server: &Server) -> Ve
         };
         let context = Context { tiers: callees, first: tiers.len() + 1 };
         let tier = tier(&section, &context);
+        refuse_spinners(&section, &tier, spinners);
         if tiers.iter().any(|other| other.name == tier.name) {
             item.problem(format!(
                 "tier {} is there already; a name of its own is needed",
@@ -98,11 +118,45 @@ fn tier(section: &Section<'_>, context: &Context<'_>) -> Tier {
         name: name.unwrap_or_default(),
         nodes: section.whole("nodes").unwrap_or(1),
         cores: section.whole("cores"),
+        pin: pin(section),
         connections: section.whole("connections").unwrap_or(1),
         slo: section.duration("slo"),
         paths: paths(section, context),
         locks: Locks::read(&section_of(section, "locks")),
+        validity: TierValidity::read(&section_of(section, "validity")),
         controller,
+    }
+}
+
+/// The cores under `pin`; no more than there are nodes.
+fn pin(section: &Section<'_>) -> Vec<u32> {
+    let Some(item) = section.item("pin") else {
+        return Vec::new();
+    };
+    let cores = item.each_distinct(Item::whole::<u32>);
+    let nodes: u32 = section.whole("nodes").unwrap_or(1);
+    if cores.len() > nodes as usize {
+        item.problem(format!(
+            "{} names {} cores for a tier of {nodes} nodes; at most one for each node is needed",
+            item.name,
+            cores.len()
+        ));
+    }
+    cores
+}
+
+/// Refuses nodes on a core that something spins on.
+fn refuse_spinners(section: &Section<'_>, tier: &Tier, spinners: &[Spinner<'_>]) {
+    let Some(item) = section.item("pin") else {
+        return;
+    };
+    for Spinner { whose, cores, mend } in spinners {
+        if let Some(core) = tier.pin.iter().find(|core| cores.contains(core)) {
+            item.problem(format!(
+                "core {core} is in {} and in {whose}, which spin; {mend} is needed, or another core",
+                item.name
+            ));
+        }
     }
 }
 

@@ -2,9 +2,10 @@
 
 use super::Absent::{Is, Means, Needed};
 use super::Kind::{Number, OneOrMore, Table as One, Time, Whole, Word};
-use super::{Table, key, names, table};
+use super::{Table, key, names, table, words};
 use crate::scenario::{limits, retry};
 use std::time::Duration;
+use tailwater_core::pace::{Pace, Scheduling};
 
 pub(super) static CLIENTS: Table = table(
     "[clients]",
@@ -25,12 +26,22 @@ pub(super) static CLIENTS: Table = table(
             "1",
             "Cores of the generator's threads, one for each. Two cores are needed where one cannot send the load.",
         ),
+        key("threads", Whole(1..=limits::THREADS_MAX), Is("1"), "1", "Threads of the generator."),
         key(
-            "threads",
-            Whole(1..=limits::THREADS_MAX),
-            Is("1"),
-            "1",
-            "Threads of the generator; each spins.",
+            "pace",
+            Word(words::<Pace>),
+            Is("\"spin\""),
+            "\"sleep\"",
+            "How they wait for the next intended time. One that spins needs a core for itself; one that sleeps is \
+             later by a wake-up, and is for cores that servers share. Sockets only.",
+        ),
+        key(
+            "scheduling",
+            Word(words::<Scheduling>),
+            Is("\"normal\""),
+            "\"fifo:1\"",
+            "How the kernel schedules them: like all others, or before these, which is refused without the right. \
+             Only with the pace \"sleep\". Sockets only.",
         ),
         key(
             "retry",

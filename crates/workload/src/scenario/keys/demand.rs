@@ -2,8 +2,8 @@
 
 use super::Absent::{Is, Means, Needed};
 use super::Kind::{Number, OneOrMore, Tables, Time, Whole, Word};
-use super::{Table, Variant, key, names, table};
-use crate::demand::Arrivals;
+use super::{Table, Variant, key, table, words};
+use crate::arrivals::Arrivals;
 use crate::scenario::limits;
 use std::time::Duration;
 
@@ -52,10 +52,13 @@ pub(super) static DEMAND: Table = Table {
         ),
         key(
             "arrivals",
-            Word(|| names(Arrivals::NAMES)),
+            OneOrMore(&Word(words::<Arrivals>)),
             Is("\"poisson\""),
-            "\"periodic\"",
-            "How requests are spread in time: as by many independent clients, or in equal gaps.",
+            "\"bursts:4:10ms:90ms\"",
+            "How requests are spread in time; each is a run: as by many independent clients; in equal gaps; in gaps of a gamma \
+             distribution; in bursts of a multiple of the demand with mean lengths of bursts and of the time \
+             between; with a rate that swings by a share of the demand in a period; or as by \u{b5}Suite's generator. \
+             docs/workloads.md has more.",
         ),
     ],
     variants: &[

@@ -1,8 +1,8 @@
 //! `[[tier]]`.
 
 use super::Absent::{Is, Means, Needed};
-use super::Kind::{Table as One, Tables, Text, Time, Whole};
-use super::{Table, controller, key, server, table, times};
+use super::Kind::{OneOrMore, Table as One, Tables, Text, Time, Whole};
+use super::{Table, controller, key, server, table, times, validity};
 use crate::scenario::limits;
 
 pub(super) static TIER: Table = table(
@@ -17,7 +17,14 @@ pub(super) static TIER: Table = table(
             Whole(1..=limits::THREADS_MAX),
             Means("as many as the server has"),
             "2",
-            "Cores of each.",
+            "Cores of each. Simulator only; on sockets a node has one loop.",
+        ),
+        key(
+            "pin",
+            OneOrMore(&Whole(0..=limits::CORE_MAX)),
+            Means("not pinned"),
+            "1",
+            "The cores that its nodes take in turn. Sockets only.",
         ),
         key(
             "connections",
@@ -53,6 +60,13 @@ pub(super) static TIER: Table = table(
             Means("all its defaults"),
             "{ policy = \"plain\" }",
             "As of the server.",
+        ),
+        key(
+            "validity",
+            One(&validity::OF_TIER),
+            Means("no limits"),
+            "{ involuntary_max_per_s = 500 }",
+            "Which runs count as far as it is concerned.",
         ),
         key(
             "controller",

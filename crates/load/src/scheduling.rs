@@ -1,0 +1,56 @@
+//! Gives the generator's threads the scheduling that was asked for.
+
+use tailwater_core::pace::Scheduling;
+use thread_priority::{
+    Error, RealtimeThreadSchedulePolicy, ThreadPriority, ThreadPriorityValue, ThreadSchedulePolicy,
+    set_thread_priority_and_policy, thread_native_id,
+};
+
+/// For the calling thread. Normal scheduling is what it has.
+///
+/// # Errors
+/// When the kernel refuses; the message says what gives the right.
+pub fn schedule(scheduling: Scheduling) -> Result<(), String> {
+    let Scheduling::Fifo(priority) = scheduling else {
+        return Ok(());
+    };
+    let priority_of = ThreadPriorityValue::try_from(priority).map(ThreadPriority::Crossplatform)?;
+    let fifo = ThreadSchedulePolicy::Realtime(RealtimeThreadSchedulePolicy::Fifo);
+    set_thread_priority_and_policy(thread_native_id(), priority_of, fifo).map_err(|error| {
+        let why = match error {
+            Error::OS(errno) => std::io::Error::from_raw_os_error(errno).to_string(),
+            other => format!("{other:?}"),
+        };
+        format!(
+            "the generator cannot be scheduled as {scheduling}: {why}; root may have it, and so may a user with \
+             the limit that `ulimit -r {priority}` shows, or leave the scheduling out"
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use thread_priority::thread_schedule_policy;
+
+    /// On a thread of its own: other tests keep their scheduling.
+    #[test]
+    fn a_thread_has_what_was_asked_for_or_hears_what_gives_the_right() {
+        let tried = std::thread::spawn(|| {
+            schedule(Scheduling::Normal).unwrap();
+            let before = thread_schedule_policy().unwrap();
+            (before, schedule(Scheduling::Fifo(1)), thread_schedule_policy().unwrap())
+        });
+        let (before, result, after) = tried.join().unwrap();
+        match result {
+            Ok(()) => {
+                let fifo = ThreadSchedulePolicy::Realtime(RealtimeThreadSchedulePolicy::Fifo);
+                assert_eq!(after, fifo);
+            }
+            Err(why) => {
+                assert_eq!(after, before);
+                assert!(why.contains("fifo:1") && why.contains("ulimit -r 1"), "{why}");
+            }
+        }
+    }
+}

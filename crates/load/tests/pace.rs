@@ -1,0 +1,101 @@
+//! How the generator waits for the next intended time, on real sockets.
+
+use std::sync::Arc;
+use std::time::Duration;
+use tailwater_control::Site;
+use tailwater_control::catalog::{Controller, Spec};
+use tailwater_core::pace::Pace;
+use tailwater_core::{Instant, Rate};
+use tailwater_load::open::{Findings, Seeds};
+use tailwater_load::work::{self, ServiceTime, Spinner};
+use tailwater_load::{Fleet, OpenPlan, open};
+use tailwater_rt::time::now;
+use tailwater_rt::{Server, ServerConfig};
+use tailwater_workload::{Arrivals, DemandPlan, Distribution, Schedule, Service, Work};
+
+const MS: Duration = Duration::from_millis(1);
+/// Never reached where something else wakes the generator.
+const LONG: Duration = Duration::from_secs(3_600);
+
+fn none() -> Controller {
+    Spec::named("none").build(&Site::one_loop(Duration::from_secs(60), 1)).unwrap()
+}
+
+fn server() -> Server {
+    let service = work::service(Spinner::of_speed(1.0));
+    Server::start(ServerConfig::default(), none().admission, service).unwrap()
+}
+
+/// Sixty requests in 300 ms, all of which are measured.
+fn plan(pace: Pace, slips: bool) -> OpenPlan {
+    let service = Service { distribution: Distribution::Constant, mean: Duration::from_micros(1) };
+    let demand = DemandPlan::constant(Rate(200.0), 300 * MS, Arrivals::Periodic);
+    OpenPlan {
+        schedule: Schedule::build(&demand, 4, &service, 1).unwrap(),
+        application: Arc::new(ServiceTime { work: Work::Spin, modes: None }),
+        seeds: Seeds { run: 1, threads: 1, thread: 0 },
+        slo: Duration::from_secs(30),
+        warm_up: Duration::ZERO,
+        measure: 300 * MS,
+        drain: Duration::from_secs(60),
+        bin: None,
+        pace,
+        slips,
+        server_pid: std::process::id(),
+        tiers: Vec::new(),
+    }
+}
+
+fn run(plan: &OpenPlan, start: impl Fn() -> Instant) -> Findings {
+    let server = server();
+    let mut fleet = Fleet::connect(server.address(), 4, &none(), &[]).unwrap();
+    open::run(&mut fleet, plan, start())
+}
+
+#[test]
+fn a_generator_that_sleeps_sends_all_and_hears_all() {
+    for pace in [Pace::Sleep, Pace::Spin] {
+        let found = run(&plan(pace, false), now);
+        let fates = found.tally.finish().fates;
+        // The last falls due at the window's very end.
+        assert!(fates.ok >= 59 && fates.total() == fates.ok, "{pace}: {fates:?}");
+        assert_eq!((found.wrong_answers, found.slipped), (0, Duration::ZERO), "{pace}");
+        assert!(found.counted[0].counts.is_some(), "{pace}: the server told its counts");
+    }
+}
+
+#[test]
+fn a_sleeper_is_woken_by_its_time_and_by_what_arrives() {
+    let server = server();
+    let mut fleet = Fleet::connect(server.address(), 1, &none(), &[]).unwrap();
+    let soon = now() + 3 * MS;
+    while now() < soon {
+        fleet.wait(Pace::Sleep, soon);
+    }
+    let far = now() + LONG;
+    fleet.ask_for_counts(now(), 7);
+    let event = loop {
+        fleet.wait(Pace::Sleep, far);
+        if let Some((_, event)) = fleet.poll_event() {
+            break event;
+        }
+    };
+    assert_eq!(event.token, 7);
+    assert!(now() < far, "the answer woke it");
+}
+
+/// A generator that begins a tenth of a second late: by the schedule all of that is latency.
+#[test]
+fn a_schedule_that_slips_hides_what_a_late_generator_did() {
+    let late = 100 * MS;
+    let begun = || Instant::from_nanos(now().as_nanos() - 100_000_000);
+    let honest = run(&plan(Pace::Sleep, false), begun);
+    assert_eq!(honest.slipped, Duration::ZERO);
+    let first = honest.tally.finish().latency.quantile(1.0);
+    assert!(first >= 90 * MS, "{first:?} from the intended time");
+    let hiding = run(&plan(Pace::Sleep, true), begun);
+    assert!(hiding.slipped >= late - 5 * MS, "{:?}", hiding.slipped);
+    let fates = hiding.tally.finish().fates;
+    // Nothing is caught up: what slipped beyond the window was never sent, and nothing is missing.
+    assert!(fates.total() <= 41 && fates.ok == fates.total(), "{fates:?}");
+}

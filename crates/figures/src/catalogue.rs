@@ -5,6 +5,7 @@ use crate::data::Figure;
 use crate::embedded::{FIGURES, File};
 use crate::error::{DataError, Fault};
 use std::fmt;
+use tailwater_core::words::suggestion;
 
 /// Every figure, paper by paper.
 ///
@@ -28,13 +29,16 @@ fn read(file: &File) -> Result<Figure, DataError> {
 /// A paper or figure that there is none of.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Unknown {
-    what: String,
+    what: &'static str,
+    found: String,
     known: Vec<String>,
 }
 
 impl fmt::Display for Unknown {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} is unknown; known are {}", self.what, self.known.join(", "))
+        let known: Vec<&str> = self.known.iter().map(String::as_str).collect();
+        let hint = suggestion(&self.found, &known);
+        write!(f, "{} '{}' is unknown; {hint} {}", self.what, self.found, known.join(", "))
     }
 }
 
@@ -55,7 +59,7 @@ pub fn choose(
     if let Some(paper) = paper {
         chosen.retain(|figure| figure.paper == paper);
         if chosen.is_empty() {
-            return Err(Unknown { what: format!("paper '{paper}'"), known: papers });
+            return Err(Unknown { what: "paper", found: paper.to_owned(), known: papers });
         }
     }
     let Some(number) = number else {
@@ -64,7 +68,7 @@ pub fn choose(
     let known: Vec<String> = chosen.iter().map(|figure| figure.number.to_string()).collect();
     chosen.retain(|figure| figure.number == number);
     if chosen.is_empty() {
-        return Err(Unknown { what: format!("figure {number}"), known });
+        return Err(Unknown { what: "figure", found: number.to_string(), known });
     }
     Ok(chosen)
 }
@@ -99,7 +103,9 @@ mod tests {
         assert_eq!(one.iter().map(ToString::to_string).collect::<Vec<_>>(), ["breakwater 3"]);
         let said = choose(all(), Some("orca"), None).expect_err("there is none").to_string();
         assert_eq!(said, "paper 'orca' is unknown; known are breakwater, protego");
+        let near = choose(all(), Some("protgo"), None).expect_err("there is none").to_string();
+        assert!(near.contains("did you mean protego?"), "{near}");
         let said = choose(all(), Some("protego"), Some(1)).expect_err("there is none").to_string();
-        assert!(said.starts_with("figure 1 is unknown; known are 3, 5, "), "{said}");
+        assert!(said.starts_with("figure '1' is unknown; known are 3, 5, "), "{said}");
     }
 }

@@ -1,6 +1,7 @@
 //! Turns an [`Experiment`](tailwater_stats::result::Experiment) into what a person reads: a
-//! sentence ([`line_summary`]), a terminal table ([`table()`]), SVG pictures ([`plots()`]) and one
-//! HTML page that opens without a network ([`html()`]).
+//! sentence ([`line_summary`]), a terminal table ([`table()`]) or its few columns for a first look
+//! ([`brief()`]), SVG pictures ([`plots()`]) and one HTML page that opens without a network
+//! ([`html()`]).
 //!
 //! Every function is pure and returns text: this crate prints nothing, writes no file, and reads no
 //! clock. It never averages percentiles and never shows an invalid run as a result.
@@ -22,6 +23,7 @@ mod glossary;
 mod notes;
 mod sentences;
 
+mod brief;
 mod html;
 mod comparison;
 mod illustrated;
@@ -30,6 +32,7 @@ mod plots;
 mod svg;
 mod table;
 
+pub use brief::brief;
 pub use comparison::comparison;
 pub use format::{count, demand, percent, time, wrap, wrap_indented};
 pub use grid::{grid, grid_within};

@@ -9,8 +9,8 @@ use tailwater_workload::Scenario;
 /// Ended front first when dropped, so that no node loses what it calls before it has ended itself.
 pub(super) struct Deployment {
     front: ServerProcess,
-    /// The nodes of each tier share a process; the last tier comes first.
-    _tiers: Vec<ServerProcess>,
+    /// The nodes of each tier share a process; the first tier comes first.
+    tiers: Vec<(String, ServerProcess)>,
 }
 
 /// What the processes are told.
@@ -41,16 +41,25 @@ impl Deployment {
                 format!("{}={}", tier.name, process.nodes.join(",")),
             ]);
             // What calls it ends before it.
-            tiers.insert(0, process);
+            tiers.insert(0, (tier.name.clone(), process));
         }
         let flags = [&what[..], place, &reached].concat();
         let front = ServerProcess::start(&flags, said, interrupt)?;
-        Ok(Self { front, _tiers: tiers })
+        Ok(Self { front, tiers })
     }
 
     /// Where clients connect.
     pub(super) fn address(&self) -> &str {
         &self.front.address
+    }
+
+    /// Which tiers have ended already, though nothing asked them to.
+    pub(super) fn trouble(&mut self) -> Option<String> {
+        let ended = |(name, process): &mut (String, ServerProcess)| {
+            Some(format!("the server of the tier {name} {}", process.ended()?))
+        };
+        let ended: Vec<String> = self.tiers.iter_mut().filter_map(ended).collect();
+        (!ended.is_empty()).then(|| ended.join("; "))
     }
 
     /// The front's process.

@@ -11,11 +11,12 @@ use tailwater_stats::result::Experiment;
 /// whether or not anything reads what is printed.
 pub(super) fn deliver(
     experiment: &Experiment,
+    tell: &dyn Fn(&Experiment) -> String,
     json: bool,
     out: Option<&Folder<'_>>,
 ) -> Result<(), Failure> {
     let text = serde_json::to_string_pretty(experiment).map_err(Failure::work)?;
-    let told = is_heard(&if json { text.clone() } else { for_people(experiment) });
+    let told = is_heard(&if json { text.clone() } else { tell(experiment) });
     if let Some(folder) = out {
         write_all(experiment, &text, folder)?;
     }
@@ -25,7 +26,8 @@ pub(super) fn deliver(
     Ok(())
 }
 
-fn for_people(experiment: &Experiment) -> String {
+/// The whole table, and what it comes to.
+pub(super) fn for_people(experiment: &Experiment) -> String {
     let style = terminal::style();
     let summary = line_summary(experiment);
     let summary = style.width.map_or(summary.clone(), |width| wrap(&summary, width.into()));

@@ -24,7 +24,10 @@ mod notes;
 mod sentences;
 
 mod brief;
+mod csv;
+mod shell;
 mod html;
+mod agreement;
 mod comparison;
 mod illustrated;
 mod picture;
@@ -32,8 +35,10 @@ mod plots;
 mod svg;
 mod table;
 
+pub use agreement::{TOLERANCE_POINTS, comparison_table};
 pub use brief::brief;
 pub use comparison::comparison;
+pub use csv::{comparison_csv, runs_csv, series_csv};
 pub use format::{count, demand, percent, time, wrap, wrap_indented};
 pub use grid::{grid, grid_within};
 pub use html::html;
@@ -41,5 +46,6 @@ pub use illustrated::illustrated;
 pub use picture::{AxisKind, LineStyle, Picture, PictureAxis, PictureLine, Stated};
 pub use plots::{Plot, plots};
 pub use sentences::line_summary;
+pub use svg::look::{Look, Width};
 pub use svg::ranges::{RangeBar, RangeRow, Ranges};
 pub use table::{TableStyle, table};

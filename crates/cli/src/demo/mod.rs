@@ -2,7 +2,7 @@
 
 mod cores;
 
-use crate::args::{DemoOptions, Driver, RunOptions};
+use crate::args::{DemoOptions, Driver, PictureOptions, RunOptions};
 use crate::failure::Failure;
 use crate::{run, scenarios, terminal};
 use std::path::PathBuf;
@@ -21,6 +21,7 @@ pub(crate) fn demo(options: &DemoOptions) -> Result<(), Failure> {
         short: false,
         repetitions: None,
         threads: None,
+        pictures: PictureOptions::default(),
     };
     let mut scenario = scenarios::parse(&options.file, SCENARIO)?;
     let (server, clients) = cores::two()?;

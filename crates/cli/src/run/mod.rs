@@ -72,7 +72,8 @@ pub(crate) fn play(
     if let Some(ended) = &ended {
         experiment = cut_short(&scenario, experiment, ended)?;
     }
-    output::deliver(&experiment, tell, options.json, out.as_ref())?;
+    let out = out.as_ref().map(|folder| (folder, options.pictures.look()));
+    output::deliver(&experiment, tell, options.json, out)?;
     if let Some(blame) = blame {
         // Nobody may read it, which changes nothing.
         let _ = writeln!(std::io::stderr(), "tailwater: {blame}");

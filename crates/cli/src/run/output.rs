@@ -4,40 +4,54 @@ use super::folder::Folder;
 use crate::failure::{Failure, is_heard};
 use crate::terminal;
 use std::path::Path;
-use tailwater_report::{html, line_summary, plots, table, wrap};
+use tailwater_report::{Look, html, line_summary, plots, runs_csv, series_csv, table, wrap};
 use tailwater_stats::result::Experiment;
+
+/// What changed within runs, bin by bin; only of scenarios whose demand does.
+pub(super) const SERIES: &str = "series.csv";
 
 /// The table or the JSON first: what cannot be written afterwards has been seen by then. Files are written
 /// whether or not anything reads what is printed.
-pub(super) fn deliver(
+pub(crate) fn deliver(
     experiment: &Experiment,
     tell: &dyn Fn(&Experiment) -> String,
     json: bool,
-    out: Option<&Folder<'_>>,
+    out: Option<(&Folder<'_>, Look)>,
 ) -> Result<(), Failure> {
     let text = serde_json::to_string_pretty(experiment).map_err(Failure::work)?;
     let told = is_heard(&if json { text.clone() } else { tell(experiment) });
-    if let Some(folder) = out {
-        write_all(experiment, &text, folder)?;
+    if let Some((folder, look)) = out {
+        write_all(experiment, &text, folder, look)?;
     }
-    if let (true, false, Some(folder)) = (told?, json, out) {
+    if let (true, false, Some((folder, _))) = (told?, json, out) {
         is_heard(&format!("\nWritten: {}", folder.path().join("index.html").display()))?;
     }
     Ok(())
 }
 
 /// The whole table, and what it comes to.
-pub(super) fn for_people(experiment: &Experiment) -> String {
+pub(crate) fn for_people(experiment: &Experiment) -> String {
     let style = terminal::style();
     let summary = line_summary(experiment);
     let summary = style.width.map_or(summary.clone(), |width| wrap(&summary, width.into()));
     format!("{}\n\n{summary}", table(experiment, style).trim_end())
 }
 
-fn write_all(experiment: &Experiment, json: &str, folder: &Folder<'_>) -> Result<(), Failure> {
+/// The result as JSON and as CSV, its page, and its pictures in this look.
+fn write_all(
+    experiment: &Experiment,
+    json: &str,
+    folder: &Folder<'_>,
+    look: Look,
+) -> Result<(), Failure> {
     folder.write("result.json", json)?;
+    folder.write("result.csv", &runs_csv(experiment))?;
     let mut written = Vec::new();
-    for plot in plots(experiment) {
+    if let Some(series) = series_csv(experiment) {
+        folder.write(SERIES, &series)?;
+        written.push(SERIES.to_owned());
+    }
+    for plot in plots(experiment, look) {
         let name = format!("{}.svg", plot.name);
         folder.write(&name, &plot.svg)?;
         written.push(name);

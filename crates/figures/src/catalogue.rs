@@ -29,16 +29,26 @@ fn read(file: &File) -> Result<Figure, DataError> {
 /// A paper or figure that there is none of.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Unknown {
-    what: &'static str,
+    /// What was asked for, and how the list of what is known begins.
     found: String,
     known: Vec<String>,
 }
 
+impl Unknown {
+    fn paper(name: &str, known: Vec<String>) -> Self {
+        let names: Vec<&str> = known.iter().map(String::as_str).collect();
+        Self { found: format!("paper '{name}' is unknown; {}", suggestion(name, &names)), known }
+    }
+
+    /// Numbers are not misspelt: none is the nearest.
+    fn figure(number: u32, known: Vec<String>) -> Self {
+        Self { found: format!("figure {number} is unknown; known are"), known }
+    }
+}
+
 impl fmt::Display for Unknown {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let known: Vec<&str> = self.known.iter().map(String::as_str).collect();
-        let hint = suggestion(&self.found, &known);
-        write!(f, "{} '{}' is unknown; {hint} {}", self.what, self.found, known.join(", "))
+        write!(f, "{} {}", self.found, self.known.join(", "))
     }
 }
 
@@ -59,7 +69,7 @@ pub fn choose(
     if let Some(paper) = paper {
         chosen.retain(|figure| figure.paper == paper);
         if chosen.is_empty() {
-            return Err(Unknown { what: "paper", found: paper.to_owned(), known: papers });
+            return Err(Unknown::paper(paper, papers));
         }
     }
     let Some(number) = number else {
@@ -68,7 +78,7 @@ pub fn choose(
     let known: Vec<String> = chosen.iter().map(|figure| figure.number.to_string()).collect();
     chosen.retain(|figure| figure.number == number);
     if chosen.is_empty() {
-        return Err(Unknown { what: "figure", found: number.to_string(), known });
+        return Err(Unknown::figure(number, known));
     }
     Ok(chosen)
 }
@@ -106,6 +116,6 @@ mod tests {
         let near = choose(all(), Some("protgo"), None).expect_err("there is none").to_string();
         assert!(near.contains("did you mean protego?"), "{near}");
         let said = choose(all(), Some("protego"), Some(1)).expect_err("there is none").to_string();
-        assert!(said.starts_with("figure '1' is unknown; known are 3, 5, "), "{said}");
+        assert!(said.starts_with("figure 1 is unknown; known are 3, 5, "), "{said}");
     }
 }

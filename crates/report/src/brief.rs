@@ -3,6 +3,7 @@
 use crate::format::{self, NOTHING, wrap};
 use crate::grid::grid;
 use crate::model::{self, Group, Line, Point};
+use crate::notes::{NO_VALID, has_unsound};
 use crate::quantity::Quantity;
 use crate::sentences::line_summary;
 use crate::table::{TableStyle, printable};
@@ -33,7 +34,11 @@ pub fn brief(experiment: &Experiment, style: TableStyle) -> String {
     for group in model::groups(experiment) {
         let capacity = format::thousands(group.capacity_rps);
         let name = format!("{} (capacity {capacity} k requests/s)", group.name());
-        out.push_str(&format!("{}\n{}\n\n", wrap(&name, width), grid(&HEADS, 2, &rows(&group))));
+        out.push_str(&format!("{}\n{}\n", wrap(&name, width), grid(&HEADS, 2, &rows(&group))));
+        if has_unsound(&group) {
+            out.push_str(&format!("{}\n", wrap(NO_VALID, width)));
+        }
+        out.push('\n');
     }
     out.push_str(&wrap(&printable(&line_summary(experiment)), width));
     out
@@ -106,6 +111,7 @@ mod tests {
             ["2.0×", "none", "(default)", "!", "95", "377", "µs", "1.4", "0/1"]
         );
         assert!(!row("0.5×").contains('!'));
+        assert!(text.contains("! no valid repetition"), "{text}");
         assert!(text.contains("100 clients, SLO 400 µs (capacity 43.0 k requests/s)"), "{text}");
     }
 }

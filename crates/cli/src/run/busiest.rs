@@ -4,7 +4,8 @@ use rustix::param::clock_ticks_per_second;
 use std::collections::BTreeMap;
 use std::fs;
 use std::time::{Duration, Instant};
-use tailwater_stats::result::Experiment;
+use tailwater_stats::result::{Experiment, Run};
+use tailwater_stats::{Rules, discard, judge};
 
 /// So many are named at most.
 const NAMED_MAX: usize = 3;
@@ -45,7 +46,8 @@ impl Busiest {
 
     /// Why runs do not count and what to close, where another process or machine was the cause.
     pub(super) fn blame(&self, experiment: &Experiment) -> Option<String> {
-        let spoiled = experiment.runs.iter().filter(|run| !run.valid).count();
+        let rules = experiment.rules.unwrap_or_default();
+        let spoiled = experiment.runs.iter().filter(|run| is_disturbed(run, &rules)).count();
         let noisy = !experiment.discarded.is_empty();
         (spoiled > 0).then(|| sentence(spoiled, experiment.runs.len(), noisy, &self.found()))?
     }
@@ -67,6 +69,12 @@ impl Busiest {
         found.sort_by(|a, b| b.share.total_cmp(&a.share));
         found
     }
+}
+
+/// Whether a rule on the machine or on the generator is why it does not count. A server that ended is no noise.
+fn is_disturbed(run: &Run, rules: &Rules) -> bool {
+    let told = |why: &String| run.invalid_because.contains(why);
+    !run.valid && (judge(run, rules).iter().any(told) || discard(&run.noise, rules).is_some())
 }
 
 fn sentence(spoiled: usize, all: usize, noisy: bool, busy: &[Busy]) -> Option<String> {
@@ -113,7 +121,7 @@ fn parse(line: &str) -> Option<Process> {
 mod tests {
     use super::*;
     use std::process::{Child, Command};
-    use tailwater_stats::result::{Discard, Run};
+    use tailwater_stats::result::{Discard, Noise};
 
     /// Ended when dropped.
     struct Spinning(Child);
@@ -178,6 +186,9 @@ mod tests {
         };
         assert_eq!(Busiest::begin().blame(&experiment), None);
         experiment.runs[0].valid = false;
+        experiment.runs[0].invalid_because = vec!["the server of the tier store ended".to_owned()];
+        assert_eq!(Busiest::begin().blame(&experiment), None, "others are not to blame");
+        experiment.runs[0].noise = Noise { steal_ratio: 0.5, ..Noise::default() };
         assert!(Busiest::begin().blame(&experiment).is_some());
     }
 }

@@ -73,7 +73,8 @@ pub(crate) fn play(
         experiment = cut_short(&scenario, experiment, ended)?;
     }
     let out = out.as_ref().map(|folder| (folder, options.pictures.look()));
-    output::deliver(&experiment, tell, options.json, out)?;
+    let text = serde_json::to_string_pretty(&experiment).map_err(Failure::work)?;
+    output::deliver((&experiment, &text), tell, options.json, out)?;
     if let Some(blame) = blame {
         // Nobody may read it, which changes nothing.
         let _ = writeln!(std::io::stderr(), "tailwater: {blame}");

@@ -10,18 +10,17 @@ use tailwater_stats::result::Experiment;
 /// What changed within runs, bin by bin; only of scenarios whose demand does.
 pub(super) const SERIES: &str = "series.csv";
 
-/// The table or the JSON first: what cannot be written afterwards has been seen by then. Files are written
+/// An experiment and its text as JSON. The table or the JSON first: what cannot be written afterwards has been seen by then. Files are written
 /// whether or not anything reads what is printed.
 pub(crate) fn deliver(
-    experiment: &Experiment,
+    (experiment, text): (&Experiment, &str),
     tell: &dyn Fn(&Experiment) -> String,
     json: bool,
     out: Option<(&Folder<'_>, Look)>,
 ) -> Result<(), Failure> {
-    let text = serde_json::to_string_pretty(experiment).map_err(Failure::work)?;
-    let told = is_heard(&if json { text.clone() } else { tell(experiment) });
+    let told = is_heard(&if json { text.to_owned() } else { tell(experiment) });
     if let Some((folder, look)) = out {
-        write_all(experiment, &text, folder, look)?;
+        write_all(experiment, text, folder, look)?;
     }
     if let (true, false, Some((folder, _))) = (told?, json, out) {
         is_heard(&format!("\nWritten: {}", folder.path().join("index.html").display()))?;
@@ -62,10 +61,16 @@ fn write_all(
 
 /// A result: what `run --json` printed, or a folder of `run --out`.
 pub(crate) fn read(path: &Path) -> Result<Experiment, Failure> {
+    read_with_text(path).map(|(experiment, _)| experiment)
+}
+
+/// The same with its text, whose numbers have all their digits.
+pub(crate) fn read_with_text(path: &Path) -> Result<(Experiment, String), Failure> {
     let file = if path.is_dir() { path.join("result.json") } else { path.to_owned() };
     let trouble = |why: String| Failure::usage(format!("{}: {why}", file.display()));
     let text = crate::scenarios::text_of(&file).map_err(|error| trouble(error.to_string()))?;
-    serde_json::from_str(&text).map_err(|error| {
+    let experiment = serde_json::from_str(&text).map_err(|error| {
         trouble(format!("this is no result of tailwater run --json or --out: {error}"))
-    })
+    })?;
+    Ok((experiment, text))
 }

@@ -78,7 +78,7 @@ duration = "2ms"
 clients.count = 2
 demand.requests_per_second = 10_000
 controller = { name = "none" }
-server.service = "10us"
+server.service = { distribution = "constant", mean = "10us" }
 "#;
 
     #[test]

@@ -213,8 +213,8 @@ fn steps_are_a_strip_with_the_largest_changes_named() {
     let plots = plots(&experiment, Look::WHOLE);
     let goodput = plots.iter().find(|plot| plot.name.starts_with("goodput-over")).expect("drawn");
     assert!(goodput.svg.contains(">3.0×</text>"), "the crowd is named");
-    assert!(goodput.svg.matches("tw-strip\" fill").count() > 16);
-    assert!(!goodput.svg.contains("stroke-dasharray=\"1 3\""), "no curtain of edges");
+    let rises = goodput.svg.matches("tw-strip\" fill").count();
+    assert!((3..100).contains(&rises), "{rises}: ripples go, the crowd stays");
     assert!(goodput.svg.contains("<title>at 0."), "values on hover");
 }
 

@@ -5,6 +5,7 @@ use crate::format;
 use crate::model::{self, Line, spread_of};
 use crate::svg::chart::{Axis, Chart, Mark, Reference, Series, Step};
 use crate::svg::scale::Scale;
+use std::collections::BTreeSet;
 use tailwater_stats::result::Series as Bins;
 
 /// Bins drawn at most; more are merged, since a picture has no more pixels than that.
@@ -181,9 +182,40 @@ fn steps(frame: &Frame<'_>) -> Vec<Step> {
             last = Some(*demand);
         }
     }
-    // A ramp changes in every bin; the strip has no more pixels than this.
-    let each = steps.len().div_ceil(STEPS_MAX).max(1);
+    thinned(steps)
+}
+
+/// As many as the strip can show: a ramp changes in every bin. Small changes go first, since the large ones are what
+/// the picture is about; where all are large, some of them.
+fn thinned(steps: Vec<Step>) -> Vec<Step> {
+    if steps.len() <= STEPS_MAX {
+        return steps;
+    }
+    let highest = steps.iter().map(|step| step.demand).fold(0.0, f64::max);
+    let mut least = highest / STEPS_MAX as f64;
+    while least > 0.0 && least <= highest / 8.0 {
+        let kept = changes_of(&steps, least);
+        if kept.len() <= STEPS_MAX {
+            let kept = steps.into_iter().enumerate().filter(|(at, _)| kept.contains(at));
+            return kept.map(|(_, step)| step).collect();
+        }
+        least *= 2.0;
+    }
+    let each = steps.len().div_ceil(STEPS_MAX);
     steps.into_iter().step_by(each).collect()
+}
+
+/// The first, and each that differs by so much from the one kept before it.
+fn changes_of(steps: &[Step], least: f64) -> BTreeSet<usize> {
+    let mut last = f64::NEG_INFINITY;
+    let mut kept = BTreeSet::new();
+    for (at, step) in steps.iter().enumerate() {
+        if (step.demand - last).abs() >= least {
+            last = step.demand;
+            kept.insert(at);
+        }
+    }
+    kept
 }
 
 fn end(frame: &Frame<'_>) -> f64 {

@@ -25,7 +25,7 @@ NEEDS_TEST := $(NEEDS_PASS) g++=g++ \
 help: ## list the verbs
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-14s %s\n", $$1, $$2 }'
 
-demo: setup ## build tailwater and run the main job: a server at twice its capacity (at most 90 s)
+demo: setup ## build tailwater and run the main job: a server at twice its capacity (a minute at most)
 	$(CARGO) build --release --locked --package tailwater-cli
 	$(BINARY) demo
 

@@ -9,6 +9,7 @@ use std::time::Duration;
 use tailwater_control::catalog::{self, Spec};
 use tailwater_core::duration::parse_duration;
 use tailwater_core::pace::{Pace, Scheduling};
+use tailwater_report::Look;
 use tailwater_rt::{Address, Introspection, Model, Placement, Reception};
 use tailwater_workload::scenario::LockPolicy;
 use tailwater_workload::scenario::limits::REPETITIONS_MAX;
@@ -45,6 +46,8 @@ pub(crate) enum Verb {
     Locks(LocksOptions),
     /// Measure for how long and how often this machine takes its cores away: the stalls that `[sim]` takes.
     Probe(ProbeOptions),
+    /// Draw tables, plots and the page of a result again, without running anything.
+    Draw(DrawOptions),
     /// Hold two results of one scenario against each other, such as loopback's and the simulator's.
     Compare(CompareOptions),
     /// See where the time of a program's slowest requests goes.
@@ -82,7 +85,7 @@ pub(crate) struct DemoOptions {
     /// Print the result as one JSON object.
     #[arg(long)]
     pub(crate) json: bool,
-    /// Write the JSON, plots and an HTML page here.
+    /// Write JSON, CSV, plots and an HTML page here.
     #[arg(long, value_name = "DIR", default_value = "out/demo")]
     pub(crate) out: PathBuf,
 }
@@ -96,7 +99,7 @@ pub(crate) struct CompareOptions {
     /// Print the comparison as one JSON object.
     #[arg(long)]
     pub(crate) json: bool,
-    /// Write the JSON and an HTML page here.
+    /// Write JSON, CSV and an HTML page here.
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
     /// End with exit code 1 when goodputs differ by more than this, in points of capacity.
@@ -151,7 +154,7 @@ pub(crate) struct RunOptions {
     /// Print the result as one JSON object.
     #[arg(long)]
     pub(crate) json: bool,
-    /// Write the JSON, plots and an HTML page here.
+    /// Write JSON, CSV, plots and an HTML page here.
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
     /// A short version of the scenario: one repetition, lowest and highest demand. Its numbers
@@ -164,6 +167,33 @@ pub(crate) struct RunOptions {
     /// Simulations at a time; left out: one for each core. The same comes out whatever it is.
     #[arg(long, value_name = "N", value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(1..=1_024))]
     pub(crate) threads: Option<usize>,
+    #[command(flatten)]
+    pub(crate) pictures: PictureOptions,
+}
+
+/// How pictures are drawn.
+#[derive(Args, Debug, Default)]
+pub(crate) struct PictureOptions {
+    /// Draw the SVG files without title and subtitle, for papers, whose captions say the same. The page has both.
+    #[arg(long, requires = "out")]
+    pub(crate) untitled: bool,
+}
+
+impl PictureOptions {
+    pub(crate) const fn look(&self) -> Look {
+        if self.untitled { Look::BARE } else { Look::WHOLE }
+    }
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct DrawOptions {
+    /// A result: a folder of `run --out`, or what `run --json` printed; "-" reads standard input.
+    pub(crate) result: PathBuf,
+    /// Write the JSON, CSV, plots and an HTML page here; the folder of the result may be the same.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: PathBuf,
+    #[command(flatten)]
+    pub(crate) pictures: PictureOptions,
 }
 
 #[derive(Args, Debug)]

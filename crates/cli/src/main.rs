@@ -21,6 +21,7 @@ mod run;
 mod new;
 mod check;
 mod demo;
+mod draw;
 mod compare;
 mod profile;
 mod accelerate;
@@ -46,6 +47,7 @@ fn main() -> ExitCode {
         Verb::New(options) => new::new(&options),
         Verb::Check(options) => check::check(&options),
         Verb::Demo(options) => demo::demo(&options),
+        Verb::Draw(options) => draw::draw(&options),
         Verb::Compare(options) => compare::compare(&options),
         Verb::Profile { verb } => profile::profile(&verb),
         Verb::Accelerate { verb } => accelerate::accelerate(&verb),

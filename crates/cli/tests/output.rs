@@ -67,6 +67,57 @@ fn the_same_comes_out_on_any_number_of_threads() {
     let refused = tailwater(&["run", "--threads", "2"], &[&file]).output().expect("it starts");
     assert_eq!(refused.status.code(), Some(2));
     assert!(text(&refused.stderr).contains("type --on sim"), "{refused:?}");
+    let out = folder.0.join("out");
+    let refused = tailwater(&["run", "--threads", "2", "--out"], &[&out, &file]).output();
+    assert_eq!(refused.expect("it starts").status.code(), Some(2));
+    assert!(!out.exists(), "a refusal makes no folder");
+}
+
+#[test]
+fn values_lie_beside_the_json_and_those_of_an_earlier_result_end() {
+    let folder = Folder::new("csv");
+    let file = folder.write("small.toml", &stepped());
+    let out = folder.0.join("out");
+    let flag = out.display().to_string();
+    assert!(simulate(&file, &["--out", &flag]).status.success());
+    let read = |name: &str| std::fs::read_to_string(out.join(name)).expect("it was written");
+    let result: Value = serde_json::from_str(&read("result.json")).expect("JSON");
+    let runs = result["runs"].as_array().expect("runs");
+    assert_eq!(read("result.csv").lines().count(), 1 + runs.len());
+    let bins = |run: &Value| run["series"]["offered_rps"].as_array().map_or(0, Vec::len);
+    let bins: usize = runs.iter().map(bins).sum();
+    assert!(bins > 0);
+    assert_eq!(read("series.csv").lines().count(), 1 + bins);
+    folder.write("small.toml", SMALL);
+    assert!(simulate(&file, &["--out", &flag]).status.success());
+    assert!(!out.join("series.csv").exists(), "it would be of another result");
+}
+
+#[test]
+fn a_result_is_drawn_again_without_titles_for_papers() {
+    let folder = Folder::new("draw");
+    let file = folder.write("small.toml", SMALL);
+    let (out, paper) = (folder.0.join("out"), folder.0.join("paper"));
+    let flag = out.display().to_string();
+    assert!(simulate(&file, &["--out", &flag]).status.success());
+    let drawn = tailwater(&["draw", "--untitled", "--out"], &[&paper, &out]).output();
+    let drawn = drawn.expect("it starts");
+    assert_eq!(drawn.status.code(), Some(0), "{}", text(&drawn.stderr));
+    assert!(text(&drawn.stdout).contains("% of"), "{}", text(&drawn.stdout));
+    assert_eq!(pictures(&out), pictures(&paper));
+    let read = |folder: &Path, name: &str| {
+        std::fs::read_to_string(folder.join(name)).expect("it was written")
+    };
+    for name in pictures(&out) {
+        let titled = |svg: String| svg.contains("font-weight=\"600\"");
+        assert!(titled(read(&out, &name)) && !titled(read(&paper, &name)), "{name}");
+    }
+    assert!(read(&out, "result.json") == read(&paper, "result.json"), "digit by digit");
+    let lines = |folder: &Path| read(folder, "result.csv").lines().count();
+    assert_eq!(lines(&out), lines(&paper));
+    assert!(read(&paper, "index.html").contains("A small crowd"));
+    let alone = simulate(&file, &["--untitled"]);
+    assert_eq!(alone.status.code(), Some(2), "there is nothing to draw without --out");
 }
 
 #[test]
@@ -175,6 +226,8 @@ fn two_folders_are_compared_on_a_page_and_differences_can_fail() {
     assert!(text(&alike.stdout).contains("in 4 of 4 configurations"), "{}", text(&alike.stdout));
     let drawn = std::fs::read_to_string(page.join("index.html")).expect("it was written");
     assert!(drawn.contains("none (default, second)") && drawn.contains("<svg"), "{drawn}");
+    let csv = std::fs::read_to_string(page.join("comparison.csv")).expect("it was written");
+    assert_eq!(csv.lines().count(), 1 + 4, "{csv}");
     let over = tailwater(&["compare", "--out"], &[&one, &one, &two]).output().expect("it starts");
     assert_eq!(over.status.code(), Some(2), "it would take the place of the run's page");
     assert!(text(&over.stderr).contains("holds the result of a run"), "{}", text(&over.stderr));

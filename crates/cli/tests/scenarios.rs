@@ -87,6 +87,8 @@ fn what_only_the_catalog_knows_is_refused_at_its_line_as_well() {
     let folder = Folder::new("bad-controller");
     let name = complaint(&folder, "name = \"none\"", "name = \"windbreaker\"");
     assert!(name.contains("'windbreaker' is unknown; known are none, breakwater"), "{name}");
+    let near = complaint(&folder, "name = \"none\"", "name = \"breakwatr\"");
+    assert!(near.contains("is unknown; did you mean breakwater? Known are none, "), "{near}");
     let with = |rest: &str| format!("name = \"breakwater\"\n{rest}");
     let unknown = with("override = { speed = 3 }");
     let line = |said: &str, number: usize| said.contains(&format!("bad.toml:{number}:"));

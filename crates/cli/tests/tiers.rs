@@ -4,7 +4,7 @@ mod common;
 
 use common::{Folder, TAILWATER};
 use serde_json::Value;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 /// Each request asks two of three leaves, each of which asks the store.
 const CHAIN: &str = r#"
@@ -117,4 +117,45 @@ fn a_core_that_is_not_there_is_refused_before_anything_starts() {
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{said}");
     assert!(said.contains("tier.pin of store names core 4095, and this process may use"), "{said}");
+}
+
+/// Processes that this one started, with their words.
+fn children(of: u32) -> Vec<(u32, String)> {
+    let entries = std::fs::read_dir("/proc").expect("processes").flatten();
+    let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    let child = |pid: u32| {
+        let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+        let parent = status.lines().find_map(|line| line.strip_prefix("PPid:"))?;
+        let words = std::fs::read_to_string(format!("/proc/{pid}/cmdline")).ok()?;
+        (parent.trim() == of.to_string()).then(|| (pid, words.replace('\0', " ")))
+    };
+    pids.filter_map(child).collect()
+}
+
+/// Its callers turn away what needs it, which would pass for overload.
+#[test]
+fn a_run_in_which_a_tier_died_does_not_count() {
+    let folder = Folder::new("tiers-died");
+    let text = CHAIN.replace("STORE", "1us").replace("duration = \"500ms\"", "duration = \"3s\"");
+    let file = folder.write("chain.toml", &text);
+    let mut run = Command::new(TAILWATER);
+    run.arg("run").arg(&file).arg("--json").stdout(Stdio::piped());
+    let mut run = run.spawn().expect("the program starts");
+    loop {
+        let children = children(run.id());
+        let named = |words: &str| children.iter().find(|child| child.1.contains(words));
+        if let Some(((store, _), _)) = named("--tier store").zip(named("tailwater job")) {
+            let kill = Command::new("sh").args(["-c", &format!("kill -KILL {store}")]).status();
+            assert!(kill.expect("a shell").success());
+            break;
+        }
+        assert_eq!(run.try_wait().expect("a child"), None, "it ended before the store was killed");
+        std::thread::yield_now();
+    }
+    let output = run.wait_with_output().expect("its output");
+    let result: Value = serde_json::from_slice(&output.stdout).expect("a result");
+    let runs = result["runs"].as_array().expect("runs");
+    let died =
+        |run: &&Value| run["invalid_because"].to_string().contains("of the tier store ended");
+    assert_eq!(runs.iter().filter(died).count(), 1, "{result}");
 }

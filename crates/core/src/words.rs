@@ -41,13 +41,15 @@ pub fn clip(text: &str) -> String {
     clipped
 }
 
-/// Leads into the list of what is known, with the nearest first where one is near.
+/// Leads into the list of what is known, with the nearest first where one is near: `did you mean NAME? Known are`,
+/// or `known are`.
 #[must_use]
 pub fn suggestion(found: &str, known: &[&str]) -> String {
     let near = known
         .iter()
         .map(|name| (distance(found, name), *name))
-        .filter(|(distance, name)| *distance <= name.len().div_ceil(3))
+        // Of a single letter nothing would be left.
+        .filter(|(distance, name)| *distance <= name.len().div_ceil(3) && *distance < name.len())
         .min();
     match near {
         Some((_, name)) => format!("did you mean {name}? Known are"),
@@ -89,3 +91,21 @@ impl fmt::Display for WordError {
 }
 
 impl std::error::Error for WordError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_is_suggested_where_one_is_near() {
+        let known = ["none", "breakwater", "dagor"];
+        for (found, near) in [("breakwatr", "breakwater"), ("nnoe", "none"), ("dagr", "dagor")] {
+            assert_eq!(suggestion(found, &known), format!("did you mean {near}? Known are"));
+        }
+        for far in ["", "windbreaker", "x"] {
+            assert_eq!(suggestion(far, &known), "known are", "{far}");
+        }
+        assert_eq!(suggestion("x", &[]), "known are");
+        assert_eq!(suggestion("1", &["3", "5"]), "known are");
+    }
+}

@@ -4,7 +4,8 @@ use crate::driver::Cost;
 use std::time::Duration;
 use tailwater_core::{Rate, Rng};
 use tailwater_stats::{BoundSpec, Knowledge, bound};
-use tailwater_workload::scenario::{Configuration, Course, Cycle, CycleStep};
+use tailwater_workload::scenario::{Configuration, Course, Cycle, CycleStep, Tier};
+use tailwater_workload::ways::Pool;
 use tailwater_workload::{Scenario, Ways, most_served};
 
 /// Parts of a ramp, each with the bound of its middle. The bound bends where demand passes capacity; eight
@@ -81,7 +82,8 @@ impl<'a> Bounds<'a> {
         if !server.paths.is_empty() {
             let each = Rate(demand.0 / f64::from(cost.replicas));
             let ways = Ways::new(&server.paths);
-            let one = ways.bound(cost.cores, cost.path_overhead_ns / 1e9, each);
+            let pools: Vec<Pool> = self.scenario.tiers.iter().map(|it| pool(it, cost)).collect();
+            let one = ways.bound(cost.cores, cost.path_overhead_ns / 1e9, &pools, each);
             return Rate(one.0 * f64::from(cost.replicas));
         }
         let mut rng = Rng::from_seed(self.scenario.seed).split("bound costs");
@@ -101,6 +103,13 @@ impl<'a> Bounds<'a> {
     }
 }
 
+/// The part of a tier's cores that each replica of the front has.
+fn pool(tier: &Tier, cost: Cost) -> Pool {
+    let each = cost.tier_cores.or(tier.cores).unwrap_or(cost.cores);
+    let cores = f64::from(tier.nodes) * f64::from(each) / f64::from(cost.replicas);
+    Pool { ways: Ways::new(&tier.paths), cores }
+}
+
 /// The mean over a cycle of what can be served at each demand.
 fn over(cycle: &Cycle, capacity: Rate, mut served: impl FnMut(Rate) -> Rate) -> Rate {
     let of_step = |step: &CycleStep| {
@@ -111,6 +120,16 @@ fn over(cycle: &Cycle, capacity: Rate, mut served: impl FnMut(Rate) -> Rate) -> 
         sum / f64::from(parts) * step.length.as_secs_f64()
     };
     Rate(cycle.steps.iter().map(of_step).sum::<f64>() / cycle.period().as_secs_f64())
+}
+
+/// The relative standard error of a run's goodput ÷ bound by what chance makes of service times, where so many
+/// requests were answered. Bounds of paths are means, and what a request's path needs is not drawn at once: none.
+pub(crate) fn error(scenario: &Scenario, answered: u64) -> f64 {
+    if !scenario.server.paths.is_empty() || answered == 0 {
+        return 0.0;
+    }
+    let variation = scenario.server.service.distribution.variation();
+    (variation / answered as f64 + variation / f64::from(requests(variation))).sqrt()
 }
 
 fn requests(variation: f64) -> u32 {
@@ -142,6 +161,7 @@ server.service = { distribution = "exponential", mean = "10us" }
                 replicas: 1,
                 overhead_ns: 0.0,
                 path_overhead_ns: 0.0,
+                tier_cores: None,
                 base: Duration::ZERO,
             };
             Bounds::new(&scenario).of(&configuration, Rate(100e3), cost).0
@@ -172,6 +192,7 @@ server.service = { distribution = "exponential", mean = "10us" }
                 replicas: 1,
                 overhead_ns: 0.0,
                 path_overhead_ns: 0.0,
+                tier_cores: None,
                 base: Duration::ZERO,
             };
             Bounds::new(&scenario).at(scenario.slo[0], Rate(share * 360e3), cost).0

@@ -44,7 +44,8 @@ pub trait Driver {
     }
 
     /// Runs that do not depend on each other, in the order of the asks. What comes out is the same however
-    /// many it plays at a time.
+    /// many it plays at a time. Fewer than were asked for, the first of them, where the driver learnt meanwhile
+    /// that it shall stop.
     ///
     /// # Errors
     /// As [`Driver::open_run`]: the first of them.
@@ -113,6 +114,8 @@ pub struct Cost {
     /// The same beside a path through locks, in nanoseconds. Capacity says nothing of it where a lock
     /// limits the server; zero where nothing else tells, and the bound may then be high.
     pub path_overhead_ns: f64,
+    /// Cores of each node of a tier, where the driver decides; `None`: as the tier says, or as each server has.
+    pub tier_cores: Option<u32>,
     /// Latency that no queue and no core is part of.
     pub base: Duration,
 }

@@ -1,6 +1,6 @@
 //! The order of an experiment: capacity, runs in blocks, capacity again, and the conclusion.
 
-use crate::bound::Bounds;
+use crate::bound::{self, Bounds};
 use crate::drain::drain;
 use crate::driver::{Driver, OpenRun, Piece, Played, Watch};
 use crate::steps::{Steps, note_demand};
@@ -133,6 +133,9 @@ impl<'a, D: Driver> Conductor<'a, D> {
     /// scenario says, between two measurements of capacity.
     fn with_clients(&mut self, clients: u32) -> Result<(), D::Failure> {
         let first = self.capacity(clients, 0)?;
+        if self.watch.stops() {
+            return Ok(());
+        }
         let mut before = first;
         let drifts = self.driver.drifts();
         // Where nothing drifts no run has to be held until the next measurement.
@@ -318,6 +321,7 @@ impl<'a, D: Driver> Conductor<'a, D> {
         let share = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 0.0 };
         let cost = self.driver.cost(capacity);
         run.bound_rps = self.bounds.of(configuration, before, cost).0;
+        run.bound_error = bound::error(self.scenario, run.fates.ok + run.fates.late);
         let known = self.bounds.of_known_costs(configuration, before, cost);
         run.known_bound_rps = known.map_or(0.0, |known| known.0);
         run.capacity_rps = capacity.0;

@@ -73,8 +73,15 @@ impl Driver for Table {
 
     fn cost(&self, capacity: Rate) -> Cost {
         let overhead_ns = 1e9 / capacity.0 - 10_000.0;
-        let (path_overhead_ns, base) = (0.0, Duration::ZERO);
-        Cost { cores: 1, queues: 1, replicas: 1, overhead_ns, path_overhead_ns, base }
+        Cost {
+            cores: 1,
+            queues: 1,
+            replicas: 1,
+            overhead_ns,
+            path_overhead_ns: 0.0,
+            tier_cores: None,
+            base: Duration::ZERO,
+        }
     }
 
     fn closed_loop(&mut self, ask: &ClosedLoop) -> Result<Vec<(u32, f64)>, String> {
@@ -248,6 +255,28 @@ fn a_noisy_run_is_made_again_and_the_third_stands() {
     let noisy: Vec<_> = found.runs.iter().filter(|run| !run.valid).collect();
     assert_eq!(noisy.len(), 1, "{noisy:?}");
     assert!(noisy[0].invalid_because[0].contains("steal"), "{noisy:?}");
+}
+
+/// A hand on Ctrl-C while capacity is measured.
+struct AtOnce;
+
+impl Watch for AtOnce {
+    fn begins(&mut self, _: &str) {}
+
+    fn done(&mut self, _: Piece) {}
+
+    fn stops(&self) -> bool {
+        true
+    }
+}
+
+#[test]
+fn no_run_begins_after_a_stop_during_the_measurement_of_capacity() {
+    for drifts in [false, true] {
+        let mut table = Table::of(drifts, &[100e3]);
+        let found = run(&scenario(STEADY), &mut table, &mut AtOnce).unwrap();
+        assert_eq!((found.runs.len(), table.runs.len(), table.asked.len()), (0, 0, 1));
+    }
 }
 
 /// A hand on Ctrl-C after so many runs.

@@ -5,6 +5,7 @@ use crate::data::Figure;
 use crate::embedded::{FIGURES, File};
 use crate::error::{DataError, Fault};
 use std::fmt;
+use tailwater_core::words::suggestion;
 
 /// Every figure, paper by paper.
 ///
@@ -28,13 +29,26 @@ fn read(file: &File) -> Result<Figure, DataError> {
 /// A paper or figure that there is none of.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Unknown {
-    what: String,
+    /// What was asked for, and how the list of what is known begins.
+    found: String,
     known: Vec<String>,
+}
+
+impl Unknown {
+    fn paper(name: &str, known: Vec<String>) -> Self {
+        let names: Vec<&str> = known.iter().map(String::as_str).collect();
+        Self { found: format!("paper '{name}' is unknown; {}", suggestion(name, &names)), known }
+    }
+
+    /// Numbers are not misspelt: none is the nearest.
+    fn figure(number: u32, known: Vec<String>) -> Self {
+        Self { found: format!("figure {number} is unknown; known are"), known }
+    }
 }
 
 impl fmt::Display for Unknown {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} is unknown; known are {}", self.what, self.known.join(", "))
+        write!(f, "{} {}", self.found, self.known.join(", "))
     }
 }
 
@@ -55,7 +69,7 @@ pub fn choose(
     if let Some(paper) = paper {
         chosen.retain(|figure| figure.paper == paper);
         if chosen.is_empty() {
-            return Err(Unknown { what: format!("paper '{paper}'"), known: papers });
+            return Err(Unknown::paper(paper, papers));
         }
     }
     let Some(number) = number else {
@@ -64,7 +78,7 @@ pub fn choose(
     let known: Vec<String> = chosen.iter().map(|figure| figure.number.to_string()).collect();
     chosen.retain(|figure| figure.number == number);
     if chosen.is_empty() {
-        return Err(Unknown { what: format!("figure {number}"), known });
+        return Err(Unknown::figure(number, known));
     }
     Ok(chosen)
 }
@@ -99,6 +113,8 @@ mod tests {
         assert_eq!(one.iter().map(ToString::to_string).collect::<Vec<_>>(), ["breakwater 3"]);
         let said = choose(all(), Some("orca"), None).expect_err("there is none").to_string();
         assert_eq!(said, "paper 'orca' is unknown; known are breakwater, protego");
+        let near = choose(all(), Some("protgo"), None).expect_err("there is none").to_string();
+        assert!(near.contains("did you mean protego?"), "{near}");
         let said = choose(all(), Some("protego"), Some(1)).expect_err("there is none").to_string();
         assert!(said.starts_with("figure 1 is unknown; known are 3, 5, "), "{said}");
     }

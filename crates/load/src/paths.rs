@@ -11,7 +11,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 use tailwater_control::Reason;
 use tailwater_core::{MethodId, Rng};
-use tailwater_rt::client::{Answer, CallError};
+use tailwater_rt::client::{Answer, CallError, Fault};
 use tailwater_rt::time::sleep;
 use tailwater_rt::{Reply, Request, Router, downstream};
 use tailwater_sync::Refused;
@@ -116,9 +116,9 @@ impl Walker {
         (tier, fan_out): (usize, u32),
         seed: u64,
         request: &Request,
-    ) -> Result<(), Reason> {
+    ) -> Result<(), Unanswered> {
         let Callee { name, connections } = &self.tiers[tier];
-        let tier = downstream::tier(name).ok_or(Reason::Limit)?;
+        let tier = downstream::tier(name).ok_or(Unanswered::Wrong)?;
         let nodes = tier.shards() as u32 / connections;
         let mut rng = Rng::from_seed(seed);
         let first = rng.below(nodes);
@@ -129,23 +129,14 @@ impl Walker {
             let payload = [&rng.u64().to_le_bytes()[..], &request.payload[8..]].concat();
             fan = fan.call((node * connections + turn) as usize, WALK.0, payload);
         }
-        let refused = |error| match error {
-            CallError::Shed(reason) => Some(reason),
-            CallError::QueueFull => Some(Reason::QueueFull),
-            CallError::Expired | CallError::TimedOut => Some(Reason::Deadline),
-            // The other call that was refused says why.
-            CallError::NotAwaited => None,
-            _ => Some(Reason::Draining),
-        };
-        let outcomes = fan.await;
-        let wrong = |answer: &Answer| {
-            answer.status != 0 || answer.payload.get(8..) != request.payload.get(8..)
-        };
-        if outcomes.iter().flatten().any(wrong) {
-            return Err(Reason::Limit);
+        let tag = request.payload.get(8..);
+        let each: Vec<Unanswered> =
+            fan.await.into_iter().filter_map(|outcome| unanswered(outcome, tag)).collect();
+        // What is wrong is told, whatever else was refused.
+        match each.iter().find(|each| **each == Unanswered::Wrong).or(each.first()) {
+            Some(&why) => Err(why),
+            None => Ok(()),
         }
-        let mut reasons = outcomes.into_iter().filter_map(Result::err).filter_map(refused);
-        reasons.next().map_or(Ok(()), Err)
     }
 
     /// What was done under locks that were released since, the latest first; it may not be refused.
@@ -155,6 +146,38 @@ impl Walker {
             self.compute(&service, rng);
         }
     }
+}
+
+/// Why a call to a tier has no answer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Unanswered {
+    /// It was refused, which is what overload does.
+    Refused(Reason),
+    /// The tier is broken: it answered something else, or not as one that knows the method.
+    Wrong,
+}
+
+/// Of a call whose answer must repeat the tag.
+fn unanswered(outcome: Result<Answer, CallError>, tag: Option<&[u8]>) -> Option<Unanswered> {
+    let reason = match outcome {
+        Ok(answer) => {
+            let right = answer.status == 0 && answer.payload.get(8..) == tag;
+            return (!right).then_some(Unanswered::Wrong);
+        }
+        // The other call that was refused says why.
+        Err(CallError::NotAwaited) => return None,
+        Err(CallError::TooLong { .. }) => return Some(Unanswered::Wrong),
+        // The tier's own limit is part of what it does under load.
+        Err(CallError::Runtime(fault)) if fault != Fault::HandlerTimeout => {
+            return Some(Unanswered::Wrong);
+        }
+        Err(CallError::Shed(reason)) => reason,
+        Err(CallError::QueueFull) => Reason::QueueFull,
+        Err(CallError::Expired | CallError::TimedOut | CallError::Runtime(_)) => Reason::Deadline,
+        // The connection was lost, or this version knows no more of it.
+        Err(_) => Reason::Draining,
+    };
+    Some(Unanswered::Refused(reason))
 }
 
 async fn walk(walker: Arc<Walker>, request: Request) -> Reply {
@@ -181,10 +204,13 @@ async fn walk(walker: Arc<Walker>, request: Request) -> Reply {
             Op::Prepare { .. } => {}
             &Op::Call { tier, fan_out } => {
                 let seed = rng.u64();
-                if let Err(reason) = walker.call((tier, fan_out), seed, &request).await {
+                if let Err(why) = walker.call((tier, fan_out), seed, &request).await {
                     release(&mut held);
                     walker.undo(done, &mut rng).await;
-                    return Reply::Shed(reason);
+                    return match why {
+                        Unanswered::Refused(reason) => Reply::Shed(reason),
+                        Unanswered::Wrong => Reply::failure(502, "the answer of a tier was wrong"),
+                    };
                 }
             }
             Op::Release { undo } => {
@@ -309,6 +335,34 @@ steps = [{ lock = "A", steps = [{ lock = "B", steps = [{ wait = "20ms" }] }] },
                 );
             }
         }
+    }
+
+    #[test]
+    fn a_refusal_by_a_tier_is_a_shed_and_a_wrong_answer_is_none() {
+        let answer = |status, payload: &[u8]| {
+            Ok(Answer { status, payload: payload.to_vec(), sojourn: Duration::ZERO })
+        };
+        let of = |outcome| unanswered(outcome, Some(&[1, 2, 3, 4]));
+        let right = [0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4];
+        assert_eq!(of(answer(0, &right)), None);
+        for wrong in [
+            answer(500, &right),
+            answer(0, &right[..8]),
+            answer(0, &[9; 12]),
+            answer(0, &[]),
+            Err(CallError::Runtime(Fault::UnknownMethod)),
+            Err(CallError::TooLong { most: 8 }),
+        ] {
+            assert_eq!(of(wrong), Some(Unanswered::Wrong));
+        }
+        for (refused, reason) in [
+            (CallError::Shed(Reason::Lock), Reason::Lock),
+            (CallError::Disconnected, Reason::Draining),
+            (CallError::Runtime(Fault::HandlerTimeout), Reason::Deadline),
+        ] {
+            assert_eq!(of(Err(refused)), Some(Unanswered::Refused(reason)));
+        }
+        assert_eq!(of(Err(CallError::NotAwaited)), None);
     }
 
     #[test]

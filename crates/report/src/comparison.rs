@@ -1,30 +1,67 @@
-//! Two results on one page: what both say in words, and their pictures laid over one another.
+//! Two results on one page: what both say in tables, and their pictures laid over one another.
 
-use crate::html::{name, page};
+use crate::agreement::{Rows, meaning, onsets, points, sentence, title};
+use crate::csv::comparison_csv;
+use crate::html::name;
 use crate::model;
-use crate::plots;
+use crate::shell::{contents, download, figures, page};
 use crate::svg::escape;
+use tailwater_stats::agreement::Agreement;
 use tailwater_stats::result::Experiment;
 
-/// The page of `text`, which compares `first` and `second`, with both in each picture. It is self-contained,
-/// as [`html`](crate::html()) is.
+/// The page that compares `first` and `second`, with both in each picture. It is self-contained, as
+/// [`html`](crate::html()) is.
 #[must_use]
-pub fn comparison(first: &Experiment, second: &Experiment, text: &str) -> String {
+pub fn comparison(first: &Experiment, second: &Experiment, found: &Agreement) -> String {
     let both = both(first, second);
-    let title = format!("{} against {}", called(first, "first"), called(second, "second"));
-    let mut body = format!("<header>\n<h1>{}</h1>\n</header>\n", escape(&title));
-    body.push_str(&format!("<section>\n<pre>{}</pre>\n</section>\n", escape(text)));
-    for (at, group) in model::groups(&both).iter().enumerate() {
+    let groups = model::groups(&both);
+    let called = format!("{} against {}", called(first, "first"), called(second, "second"));
+    let mut body = format!(
+        "<header>\n<h1>{}</h1>\n<p class=\"lead\">{}</p>\n<p class=\"muted\">first: {}<br/>second: {}</p>\n",
+        escape(&called),
+        escape(&sentence(found)),
+        escape(&title(first)),
+        escape(&title(second))
+    );
+    let groups_named = groups.iter().enumerate().map(|(at, it)| (format!("group-{at}"), it.name()));
+    let fixed = [("points", "Goodput and p99"), ("onsets", "Where they fall behind")];
+    let fixed = fixed.map(|(id, name)| (id.to_owned(), name.to_owned()));
+    body.push_str(&contents(fixed.into_iter().chain(groups_named)));
+    body.push_str("</header>\n");
+    body.push_str(&format!(
+        "<section id=\"points\">\n<h2>Goodput and p99</h2>\n<p class=\"muted\">{}</p>\n{}<p>{}</p>\n</section>\n",
+        escape(&meaning()),
+        table(&points(found)),
+        download("comparison.csv", "CSV", "text/csv", &comparison_csv(found))
+    ));
+    body.push_str(&format!(
+        "<section id=\"onsets\">\n<h2>Where they fall behind</h2>\n{}</section>\n",
+        table(&onsets(found))
+    ));
+    for (at, group) in groups.iter().enumerate() {
         body.push_str(&format!(
-            "<section>\n<h2>{}</h2>\n<div class=\"plots\">\n",
-            escape(&group.name())
+            "<section id=\"group-{at}\">\n<h2>{}</h2>\n{}</section>\n",
+            escape(&group.name()),
+            figures(&both, (at, group))
         ));
-        for plot in plots::of_group(&both, at, group) {
-            body.push_str(&format!("<figure id=\"{}\">\n{}</figure>\n", plot.name, plot.svg));
-        }
-        body.push_str("</div>\n</section>\n");
     }
-    page(&title, &body)
+    page(&called, &body)
+}
+
+fn table(Rows { heads, rows }: &Rows) -> String {
+    let cells = |tag: &str, cells: &mut dyn Iterator<Item = &str>| {
+        let cell = |text: &str| format!("<{tag}>{}</{tag}>", escape(text).replace('\n', "<br/>"));
+        cells.map(cell).collect::<String>()
+    };
+    let heads = cells("th", &mut heads.iter().copied());
+    let row = |row: &Vec<String>| {
+        format!("<tr>{}</tr>\n", cells("td", &mut row.iter().map(String::as_str)))
+    };
+    let rows: String = rows.iter().map(row).collect();
+    format!(
+        "<div class=\"scroll\"><table class=\"sortable comparison\">\n<thead><tr>{heads}</tr></thead>\n<tbody>\n{rows}\
+         </tbody>\n</table></div>\n"
+    )
 }
 
 fn called(experiment: &Experiment, which: &str) -> String {

@@ -1,25 +1,38 @@
 //! One page that holds everything and fetches nothing.
 
 use crate::classes;
-use crate::columns::{COLUMNS, Tone};
+use crate::columns::{COLUMNS, Column, Tone};
+use crate::csv::{runs_csv, series_csv};
 use crate::format;
 use crate::glossary::{RULES, TERMS};
 use crate::model::{self, Group};
 use crate::notes::{self, NO_VALID};
-use crate::plots;
 use crate::recovery;
 use crate::sentences::line_summary;
+use crate::shell::{contents, download, figures, file_name, page};
 use crate::svg::escape;
 use crate::tiers;
 use tailwater_stats::Rules;
 use tailwater_stats::result::Experiment;
 
-/// The page refuses to fetch anything, should some text ever slip through as markup.
-const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:";
+/// The parts behind the groups, by id and title.
+const PARTS: [(&str, &str); 4] = [COUNTS, MANIFEST, DEFINED, RAW];
+const COUNTS: (&str, &str) = ("counts", "What counts");
+const MANIFEST: (&str, &str) = ("manifest", "Where, when and with what");
+const DEFINED: (&str, &str) = ("terms", "How each number is defined");
+const RAW: (&str, &str) = ("raw", "Raw data");
+
+/// The beginning of such a part.
+fn part((id, title): (&str, &str)) -> String {
+    format!("<section id=\"{id}\">\n<h2>{title}</h2>\n")
+}
+
+/// What a table of values is.
+const CSV: &str = "text/csv";
 
 /// A self-contained HTML page: sentences, tables, pictures, manifest, rules and discards, glossary
-/// and the raw JSON, also as a download. It follows light and dark mode, runs no script, and is
-/// well-formed XML besides.
+/// and the raw data, also as downloads. It follows light and dark mode and the reader's width, and is well-formed
+/// XML besides. A script of its own sorts tables and shows values beside the pointer; the page runs no other.
 #[must_use]
 pub fn html(experiment: &Experiment) -> String {
     let groups = model::groups(experiment);
@@ -34,42 +47,20 @@ pub fn html(experiment: &Experiment) -> String {
     page(name(experiment), &body)
 }
 
-/// A whole page of what is in the middle.
-pub(crate) fn page(title: &str, body: &str) -> String {
-    let title = format!("{title} · tailwater");
-    format!(
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"{}\"/>\n\
-         <title>{}</title>\n<style>\n{}</style>\n</head>\n<body>\n<main>\n{body}</main>\n</body>\n\
-         </html>\n",
-        escape(POLICY),
-        escape(&title),
-        include_str!("page.css")
-    )
-}
-
 /// Its title, or the scenario's name where it has none.
 pub(crate) fn name(experiment: &Experiment) -> &str {
     if experiment.title.is_empty() { &experiment.scenario } else { &experiment.title }
 }
 
 fn head(experiment: &Experiment, groups: &[Group<'_>]) -> String {
-    let mut out = format!(
-        "<header>\n<h1>{}</h1>\n<p class=\"lead\">{}</p>\n",
+    let of_group = |(at, group): (usize, &Group<'_>)| (format!("group-{at}"), group.name());
+    let fixed = PARTS.iter().map(|(id, name)| ((*id).to_owned(), (*name).to_owned()));
+    format!(
+        "<header>\n<h1>{}</h1>\n<p class=\"lead\">{}</p>\n{}</header>\n",
         escape(name(experiment)),
-        escape(&line_summary(experiment))
-    );
-    if groups.len() > 1 {
-        let links: Vec<String> = groups
-            .iter()
-            .enumerate()
-            .map(|(at, group)| format!("<a href=\"#group-{at}\">{}</a>", escape(&group.name())))
-            .collect();
-        out.push_str(&format!("<nav>{}</nav>\n", links.join(" · ")));
-    }
-    out.push_str("</header>\n");
-    out
+        escape(&line_summary(experiment)),
+        contents(groups.iter().enumerate().map(of_group).chain(fixed))
+    )
 }
 
 fn section(experiment: &Experiment, at: usize, group: &Group<'_>) -> String {
@@ -94,19 +85,18 @@ fn section(experiment: &Experiment, at: usize, group: &Group<'_>) -> String {
             escape(&table)
         ));
     }
-    out.push_str("<div class=\"plots\">\n");
-    for plot in plots::of_group(experiment, at, group) {
-        out.push_str(&format!("<figure id=\"{}\">\n{}</figure>\n", plot.name, plot.svg));
-    }
-    out.push_str("</div>\n</section>\n");
+    out.push_str(&figures(experiment, (at, group)));
+    out.push_str("</section>\n");
     out
 }
 
 fn rows(group: &Group<'_>) -> String {
-    let mut out = String::from("<div class=\"scroll\"><table>\n<thead><tr>");
+    let mut out =
+        format!("{ALL_COLUMNS}<div class=\"scroll\"><table class=\"sortable runs\">\n<thead><tr>");
     for column in &COLUMNS {
         let head = escape(&column.head(group)).replace('\n', "<br/>");
-        out.push_str(&format!("<th title=\"{}\">{head}</th>", escape(column.meaning)));
+        let meaning = escape(column.meaning);
+        out.push_str(&format!("<th class=\"{}\" title=\"{meaning}\">{head}</th>", more(column)));
     }
     out.push_str("</tr></thead>\n<tbody>\n");
     for demand in group.demands() {
@@ -114,19 +104,29 @@ fn rows(group: &Group<'_>) -> String {
             out.push_str(if nth == 0 { "<tr class=\"first\">" } else { "<tr>" });
             for column in &COLUMNS {
                 let cell = column.cell(group, line, point);
-                let class = match cell.tone {
+                let tone = match cell.tone {
                     Tone::Plain => "",
-                    Tone::Good => " class=\"good\"",
-                    Tone::Fair => " class=\"fair\"",
-                    Tone::Poor => " class=\"poor\"",
+                    Tone::Good => "good",
+                    Tone::Fair => "fair",
+                    Tone::Poor => "poor",
                 };
-                out.push_str(&format!("<td{class}>{}</td>", escape(&cell.text)));
+                let (more, text) = (more(column), escape(&cell.text));
+                out.push_str(&format!("<td class=\"{more} {tone}\">{text}</td>"));
             }
             out.push_str("</tr>\n");
         }
     }
     out.push_str("</tbody>\n</table></div>\n");
     out
+}
+
+/// Shows on phones what they leave out otherwise.
+const ALL_COLUMNS: &str =
+    "<label class=\"all-columns\"><input type=\"checkbox\"/> all columns</label>\n";
+
+/// The class of columns that a phone leaves out at first.
+const fn more(column: &Column) -> &'static str {
+    if column.dispensable > 0 { "more" } else { "" }
 }
 
 fn recoveries(experiment: &Experiment, group: &Group<'_>) -> String {
@@ -138,7 +138,7 @@ fn recoveries(experiment: &Experiment, group: &Group<'_>) -> String {
     };
     let mut out = format!(
         "<h3>Recovery</h3>\n<p class=\"muted\">{}</p>\n<div class=\"scroll\"><table \
-         class=\"recovery\">\n<thead><tr>{}</tr></thead>\n<tbody>\n",
+         class=\"sortable recovery\">\n<thead><tr>{}</tr></thead>\n<tbody>\n",
         escape(recovery::MEANING),
         cells("th", &mut recovery::HEADS.into_iter())
     );
@@ -150,7 +150,7 @@ fn recoveries(experiment: &Experiment, group: &Group<'_>) -> String {
 }
 
 fn validity(experiment: &Experiment) -> String {
-    let mut out = String::from("<section>\n<h2>What counts</h2>\n<ul>\n");
+    let mut out = part(COUNTS) + "<ul>\n";
     for rule in RULES {
         out.push_str(&format!("<li>{}</li>\n", escape(rule)));
     }
@@ -218,15 +218,18 @@ fn manifest(experiment: &Experiment) -> String {
         ("capacity, first configuration", capacity),
         ("stalls that were simulated", stalls),
     ];
-    definitions("Where, when and with what", entries.iter().map(|(k, v)| (*k, v.as_str())))
+    definitions(MANIFEST, entries.iter().map(|(k, v)| (*k, v.as_str())))
 }
 
 fn glossary() -> String {
-    definitions("How each number is defined", TERMS.into_iter())
+    definitions(DEFINED, TERMS.into_iter())
 }
 
-fn definitions<'a>(title: &str, entries: impl Iterator<Item = (&'a str, &'a str)>) -> String {
-    let mut out = format!("<section>\n<h2>{title}</h2>\n<dl>\n");
+fn definitions<'a>(
+    named: (&str, &str),
+    entries: impl Iterator<Item = (&'a str, &'a str)>,
+) -> String {
+    let mut out = part(named) + "<dl>\n";
     for (term, meaning) in entries {
         out.push_str(&format!("<dt>{}</dt><dd>{}</dd>\n", escape(term), escape(meaning)));
     }
@@ -237,63 +240,18 @@ fn definitions<'a>(title: &str, entries: impl Iterator<Item = (&'a str, &'a str)
 fn raw(experiment: &Experiment) -> String {
     let json = serde_json::to_string_pretty(experiment)
         .expect("the result model has only string keys, which JSON can always hold");
+    let file = file_name(&experiment.scenario);
+    let mut links = vec![
+        download(&format!("{file}.json"), "JSON", "application/json", &json),
+        download(&format!("{file}.csv"), "CSV, a line for each run", CSV, &runs_csv(experiment)),
+    ];
+    links.extend(series_csv(experiment).map(|series| {
+        download(&format!("{file}-series.csv"), "CSV, a line for each bin", CSV, &series)
+    }));
     format!(
-        "<section>\n<h2>Raw data</h2>\n<p><a download=\"{}.json\" \
-         href=\"data:application/json;base64,{}\">Download as JSON</a></p>\n\
-         <details><summary>Show</summary>\n<pre>{}</pre>\n</details>\n</section>\n",
-        escape(&file_name(&experiment.scenario)),
-        base64(json.as_bytes()),
+        "{}<p>{}</p>\n<details><summary>Show</summary>\n<pre>{}</pre>\n</details>\n</section>\n",
+        part(RAW),
+        links.join(" · "),
         escape(&json)
     )
-}
-
-/// A name that no file system minds.
-fn file_name(scenario: &str) -> String {
-    let safe = |c: char| {
-        if c.is_ascii_alphanumeric() || c == '-' || c == '_' { c } else { '-' }
-    };
-    let name: String = scenario.chars().take(80).map(safe).collect();
-    if name.is_empty() { "experiment".to_owned() } else { name }
-}
-
-/// Base64 with padding (RFC 4648 §4).
-fn base64(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for chunk in bytes.chunks(3) {
-        let byte = |at: usize| u32::from(chunk.get(at).copied().unwrap_or(0));
-        let group = byte(0) << 16 | byte(1) << 8 | byte(2);
-        for digit in 0..4 {
-            let value = group >> (18 - 6 * digit) & 63;
-            let shown = digit as usize <= chunk.len();
-            out.push(if shown { char::from(DIGITS[value as usize]) } else { '=' });
-        }
-    }
-    out
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn base64_matches_the_vectors_of_rfc_4648() {
-        for (plain, coded) in [
-            ("", ""),
-            ("f", "Zg=="),
-            ("fo", "Zm8="),
-            ("foo", "Zm9v"),
-            ("foob", "Zm9vYg=="),
-            ("fooba", "Zm9vYmE="),
-            ("foobar", "Zm9vYmFy"),
-        ] {
-            assert_eq!(base64(plain.as_bytes()), coded);
-        }
-    }
-
-    #[test]
-    fn file_names_hold_no_path() {
-        assert_eq!(file_name("../a<b"), "---a-b");
-        assert_eq!(file_name(""), "experiment");
-    }
 }

@@ -1,6 +1,6 @@
 //! A page of text and pictures, for whatever is no experiment.
 
-use crate::html::page;
+use crate::shell::page;
 use crate::svg::escape;
 
 /// The page of `text`, as a terminal has it, and of pictures: names, unique on the page, and SVG documents. It is

@@ -1,6 +1,7 @@
 //! Turns an [`Experiment`](tailwater_stats::result::Experiment) into what a person reads: a
-//! sentence ([`line_summary`]), a terminal table ([`table()`]), SVG pictures ([`plots()`]) and one
-//! HTML page that opens without a network ([`html()`]).
+//! sentence ([`line_summary`]), a terminal table ([`table()`]) or its few columns for a first look
+//! ([`brief()`]), SVG pictures ([`plots()`]) and one HTML page that opens without a network
+//! ([`html()`]).
 //!
 //! Every function is pure and returns text: this crate prints nothing, writes no file, and reads no
 //! clock. It never averages percentiles and never shows an invalid run as a result.
@@ -23,7 +24,11 @@ mod glossary;
 mod notes;
 mod sentences;
 
+mod brief;
+mod csv;
+mod shell;
 mod html;
+mod agreement;
 mod comparison;
 mod illustrated;
 mod picture;
@@ -31,7 +36,10 @@ mod plots;
 mod svg;
 mod table;
 
+pub use agreement::{TOLERANCE_POINTS, comparison_table};
+pub use brief::brief;
 pub use comparison::comparison;
+pub use csv::{comparison_csv, runs_csv, series_csv};
 pub use format::{count, demand, percent, time, wrap, wrap_indented};
 pub use grid::{grid, grid_within};
 pub use html::html;
@@ -39,5 +47,6 @@ pub use illustrated::illustrated;
 pub use picture::{AxisKind, LineStyle, Picture, PictureAxis, PictureLine, Stated};
 pub use plots::{Plot, plots};
 pub use sentences::line_summary;
+pub use svg::look::{Look, Width};
 pub use svg::ranges::{RangeBar, RangeRow, Ranges};
 pub use table::{TableStyle, table};

@@ -2,8 +2,8 @@
 
 use crate::format;
 use crate::model::{Group, label};
-use tailwater_stats::doubt;
 use tailwater_stats::result::{Experiment, Run};
+use tailwater_stats::{CapacityFrom, doubt};
 
 /// A remark on runs that do not count.
 pub(crate) struct Note {
@@ -32,8 +32,10 @@ pub(crate) fn notes(experiment: &Experiment) -> Vec<Note> {
         why: discard.why.clone(),
     });
     let valid = experiment.runs.iter().filter(|run| run.valid);
-    let doubtful =
-        valid.filter_map(|run| Some(Note { kind: "doubtful", what: name(run), why: doubt(run)? }));
+    let capacity = CapacityFrom::of(experiment);
+    let doubtful = valid.filter_map(|run| {
+        Some(Note { kind: "doubtful", what: name(run), why: doubt(run, capacity)? })
+    });
     invalid.chain(doubtful).chain(discarded).collect()
 }
 

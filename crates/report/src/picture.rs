@@ -2,6 +2,7 @@
 
 use crate::format;
 use crate::svg::chart::{Axis, Chart, Mark, Reference, Series};
+use crate::svg::look::Look;
 use crate::svg::scale::Scale;
 
 /// A chart with any quantities on its axes.
@@ -87,6 +88,7 @@ impl Picture {
         let (x, y) = (self.x.drawn(&xs), self.y.drawn(&ys));
         let numbered = self.lines.iter().enumerate();
         Chart {
+            look: Look::WHOLE,
             title: self.title.clone(),
             subtitle: self.subtitle.clone(),
             series: numbered.map(|(index, line)| self.series(index, line)).collect(),
@@ -101,8 +103,7 @@ impl Picture {
     fn series(&self, index: usize, line: &PictureLine) -> Series {
         let marks = line.points.iter().map(|&(x, y)| {
             let (at, value) = (self.x.text(x), self.y.text(y));
-            let tip = format!("{} at {at}: {value}", line.label);
-            Some(Mark { x, y, low: y, high: y, tip })
+            Some(Mark { x, y, low: y, high: y, at, value })
         });
         let points = match line.style {
             // A gap after each lifts the pen.
@@ -178,7 +179,7 @@ mod tests {
         let svg = picture(LineStyle::Joined, AxisKind::FromZero);
         assert!(svg.contains("801 (§5.2)"));
         assert!(svg.contains("ours &amp; &lt;others&gt;"));
-        assert_eq!(svg.matches("<title>").count(), 3, "a tip for each point");
+        assert_eq!(svg.matches("<title>").count(), 6, "a tip for each point and each column");
     }
 
     #[test]
@@ -192,6 +193,7 @@ mod tests {
     #[test]
     fn no_logarithm_shows_a_zero() {
         let svg = picture(LineStyle::Joined, AxisKind::Log);
-        assert_eq!(svg.matches("<title>").count(), 2);
+        let columns = svg.matches("class=\"tw-column\"").count();
+        assert_eq!((svg.matches("<title>").count() - columns, columns), (2, 3));
     }
 }

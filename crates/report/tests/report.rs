@@ -6,7 +6,11 @@ use fixture::{base, overload, run, small, spike};
 use quick_xml::Reader;
 use quick_xml::events::Event;
 use std::collections::BTreeSet;
-use tailwater_report::{TableStyle, comparison, html, line_summary, plots, table};
+use tailwater_report::{
+    Look, TOLERANCE_POINTS, TableStyle, comparison, html, line_summary, plots, runs_csv,
+    series_csv, table,
+};
+use tailwater_stats::agreement::agreement;
 use tailwater_stats::result::Experiment;
 
 const PLAIN: TableStyle = TableStyle { colour: false, width: None };
@@ -85,9 +89,13 @@ fn a_generator_that_could_not_keep_up_brings_advice_on_sockets() {
 
 #[test]
 fn two_results_share_a_page_and_its_pictures() {
-    let page = comparison(&small(), &overload(), "in <b>words</b>");
+    let mut second = small();
+    second.summary[0].controller = "<b>bold</b>".to_owned();
+    let found = agreement(&small(), &second, TOLERANCE_POINTS);
+    let page = comparison(&small(), &second, &found);
     check(&page);
-    assert!(page.contains("in &lt;b&gt;words"), "text stays text");
+    assert!(page.contains("&lt;b&gt;bold") && !page.contains("<b>bold"), "text stays text");
+    assert!(page.contains("class=\"sortable comparison\"") && page.contains("comparison.csv"));
     assert!(page.contains("none (first)") && page.contains("breakwater (default, second)"));
 }
 
@@ -116,7 +124,7 @@ fn the_summary_names_the_best_first() {
 #[test]
 fn pictures_and_pages_are_well_formed_and_fetch_nothing() {
     for (experiment, count) in [(overload(), 20), (spike(), 4), (hostile(), 10), (single(), 10)] {
-        let plots = plots(&experiment);
+        let plots = plots(&experiment, Look::WHOLE);
         assert_eq!(plots.len(), count, "{}", experiment.scenario);
         for plot in &plots {
             check(&plot.svg);
@@ -125,7 +133,13 @@ fn pictures_and_pages_are_well_formed_and_fetch_nothing() {
         assert_eq!(names.len(), plots.len(), "names are unique");
         let page = html(&experiment);
         check(&page);
-        assert!(plots.iter().all(|plot| page.contains(&plot.svg)));
+        let bare = tailwater_report::plots(&experiment, Look::BARE);
+        for (plot, bare) in plots.iter().zip(&bare) {
+            check(&bare.svg);
+            assert!(page.contains(&bare.svg), "{}", plot.name);
+            let says = |svg: &str| svg.contains(">Fates of all") || svg.contains("font-weight");
+            assert!(says(&plot.svg) && !says(&bare.svg), "{}: title inside, or not", plot.name);
+        }
     }
 }
 
@@ -146,7 +160,62 @@ fn the_page_says_where_when_and_why() {
     ] {
         assert!(page.contains(part), "the page lacks {part:?}");
     }
-    assert!(!page.contains("<script"));
+    assert_eq!(page.matches("<script>").count(), 1, "its own");
+    for part in ["#group-0", "#counts", "#manifest", "#terms", "#raw"] {
+        assert!(page.contains(&format!("<a href=\"{part}\">")), "no way to {part}");
+        assert!(page.contains(&format!("id=\"{}\"", &part[1..])), "no {part}");
+    }
+}
+
+#[test]
+fn every_run_and_every_bin_is_a_line_of_csv() {
+    let mut experiment = spike();
+    experiment.runs[0].invalid_because = vec!["one, \"two\"".to_owned(), "three".to_owned()];
+    let text = runs_csv(&experiment);
+    let mut reader = csv::Reader::from_reader(text.as_bytes());
+    let heads: Vec<String> =
+        reader.headers().expect("headings").iter().map(str::to_owned).collect();
+    assert_eq!(heads[..3], ["controller", "profile", "clients"]);
+    let rows: Vec<csv::StringRecord> = reader.records().map(|row| row.expect("a row")).collect();
+    assert_eq!(rows.len(), experiment.runs.len());
+    let cell = |row: usize, name: &str| {
+        let at = heads.iter().position(|head| head == name).expect(name);
+        rows[row][at].to_owned()
+    };
+    assert_eq!(cell(0, "invalid_because"), "one, \"two\"; three");
+    assert_eq!(cell(1, "fates.ok"), experiment.runs[1].fates.ok.to_string());
+    assert_eq!(cell(1, "p99_us").parse(), Ok(experiment.runs[1].p99_us));
+    let series = series_csv(&experiment).expect("demand changes");
+    let bins: usize =
+        experiment.runs.iter().flat_map(|run| &run.series).map(|it| it.offered_rps.len()).sum();
+    assert_eq!(csv::Reader::from_reader(series.as_bytes()).records().count(), bins);
+    assert_eq!(series_csv(&small()), None);
+}
+
+/// The first label took the room of the second, and dozens of edges lay over the data.
+#[test]
+fn steps_are_a_strip_with_the_largest_changes_named() {
+    let mut experiment = spike();
+    for run in &mut experiment.runs {
+        let series = run.series.as_mut().expect("stepped");
+        let bins = series.demand_ratio.len();
+        for (at, demand) in series.demand_ratio.iter_mut().enumerate() {
+            // A crowd after a twentieth of the time, and ripples for ever after.
+            *demand = if at < bins / 20 {
+                0.3
+            } else if at < bins / 10 {
+                3.0
+            } else {
+                0.3 + 0.01 * (at % 2) as f64
+            };
+        }
+    }
+    let plots = plots(&experiment, Look::WHOLE);
+    let goodput = plots.iter().find(|plot| plot.name.starts_with("goodput-over")).expect("drawn");
+    assert!(goodput.svg.contains(">3.0×</text>"), "the crowd is named");
+    let rises = goodput.svg.matches("tw-strip\" fill").count();
+    assert!((3..100).contains(&rises), "{rises}: ripples go, the crowd stays");
+    assert!(goodput.svg.contains("<title>at 0."), "values on hover");
 }
 
 #[test]
@@ -160,7 +229,7 @@ fn hostile_names_stay_text() {
 #[test]
 fn nothing_at_all_still_makes_a_report() {
     let nothing = Experiment::default();
-    assert!(plots(&nothing).is_empty());
+    assert!(plots(&nothing, Look::WHOLE).is_empty());
     assert_eq!(table(&nothing, PLAIN), "no run took place\n");
     assert!(line_summary(&base("empty")).contains("No run of empty took place"));
     check(&html(&nothing));
@@ -178,7 +247,7 @@ fn zeros_and_numbers_that_are_none_do_not_reach_the_reader() {
     experiment.capacity_rps = f64::NAN;
     experiment.capacity_drift = f64::NAN;
     let mut text = table(&experiment, PLAIN) + &line_summary(&experiment);
-    for plot in plots(&experiment) {
+    for plot in plots(&experiment, Look::WHOLE) {
         check(&plot.svg);
         text.push_str(&plot.svg);
     }
@@ -198,7 +267,7 @@ fn without_a_valid_run_there_is_no_result() {
     assert!(sentence.contains("no run in it is valid (mostly: offered 90 %"), "{sentence}");
     let text = table(&experiment, PLAIN);
     assert!(text.contains("0/2 !") && text.contains("no result"), "{text}");
-    let plots = plots(&experiment);
+    let plots = plots(&experiment, Look::WHOLE);
     assert!(plots.iter().all(|plot| plot.svg.contains("no valid value to show")));
 }
 
@@ -213,7 +282,7 @@ fn a_long_course_is_merged_without_losing_its_stall() {
         series.p99_us = vec![100.0; 50_000];
         series.p99_us[31_234] = 7e6;
     }
-    let plots = plots(&experiment);
+    let plots = plots(&experiment, Look::WHOLE);
     let p99 = plots.iter().find(|plot| plot.name.starts_with("p99-over")).expect("drawn");
     assert!(p99.svg.len() < 200_000, "{} bytes", p99.svg.len());
     assert!(p99.svg.contains(">10 s<"), "the axis reaches the stall");

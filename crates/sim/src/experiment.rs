@@ -131,6 +131,7 @@ impl Driver for Simulator<'_> {
             replicas: server.replicas,
             overhead_ns: if by_turn { measured_ns } else { messages_ns },
             path_overhead_ns: if sim.coalescing { 0.0 } else { messages_ns },
+            tier_cores: None,
             base: sim.rtt + 2 * sim.jitter,
         }
     }

@@ -111,27 +111,31 @@ impl Weather {
         self.fronts.retain(|front| front.index != index);
     }
 
-    /// The delay of a message that would take `delay_ns` in calm weather.
+    /// The delay of a message that would take `delay_ns` in calm weather, whatever the order of the fronts. It is
+    /// sent again until every partition has ended and nothing loses it; what arrives then took the slow way once.
     pub(crate) fn delay(&self, message: Departure, delay_ns: u64, rng: &mut Rng) -> u64 {
-        let mut total_ns = delay_ns;
+        let (mut factors, mut extras_ns) = (1.0, 0_u64);
+        let (mut losses_ns, mut parted_ns) = (0_u64, 0);
         for front in self.fronts.iter().filter(|front| front.strikes(message)) {
             match front.kind {
                 FaultKind::SlowLink { factor, extra } => {
-                    total_ns = (total_ns as f64 * factor) as u64 + extra.nanos();
+                    factors *= factor;
+                    extras_ns = extras_ns.saturating_add(extra.nanos());
                 }
                 FaultKind::LossyLink { loss, timeout } => {
                     while rng.chance(loss) {
-                        total_ns = total_ns.saturating_add(timeout.nanos());
+                        losses_ns = losses_ns.saturating_add(timeout.nanos());
                     }
                 }
                 FaultKind::Partition { timeout } => {
                     let left = front.until.since(message.now);
-                    total_ns = total_ns.saturating_add(waits_for_link(left, timeout).nanos());
+                    parted_ns = waits_for_link(left, timeout).nanos().max(parted_ns);
                 }
                 _ => {}
             }
         }
-        total_ns
+        let travels_ns = ((delay_ns as f64 * factors) as u64).saturating_add(extras_ns);
+        travels_ns.saturating_add(losses_ns).saturating_add(parted_ns)
     }
 }
 
@@ -263,6 +267,32 @@ mod tests {
         assert_eq!(delay(up(1)), 5, "requests are spared");
         assert_eq!(delay(Departure { way: Direction::Answers, ..up(1) }), 12_000_005);
         assert_eq!(delay(Departure { way: Direction::Answers, ..up(2) }), 5, "between nodes");
+    }
+
+    #[test]
+    fn the_order_of_faults_changes_no_delay() {
+        let ms = Duration::from_millis;
+        let slow =
+            |factor, extra| FaultKind::SlowLink { factor, extra: Duration::from_nanos(extra) };
+        let kinds = [
+            slow(3.0, 7),
+            slow(2.0, 100),
+            FaultKind::Partition { timeout: ms(4) },
+            FaultKind::Partition { timeout: ms(1) },
+            FaultKind::LossyLink { loss: 0.5, timeout: ms(1) },
+        ];
+        let rng = Rng::from_seed(1);
+        let delay = |order: &[usize]| {
+            let mut weather = Weather::default();
+            for &at in order {
+                weather.begin(front(at as u16, &fault(1.0, kinds[at]), &rng));
+            }
+            weather.delay(up(1), 5, &mut Rng::from_seed(9))
+        };
+        let orders = [[0, 1, 2, 3, 4], [4, 3, 2, 1, 0], [2, 0, 4, 1, 3], [3, 1, 4, 2, 0]];
+        let lost = delay(&[4]) - 5;
+        // The partition that is waited for longest counts: 1, 3, 7 and 15 ms against 4 and 12.
+        assert_eq!(orders.map(|order| delay(&order)), [15_000_000 + 5 * 6 + 107 + lost; 4]);
     }
 
     #[test]

@@ -33,4 +33,4 @@ pub use hist::Histogram;
 pub use recovery::{Overlay, Recovery, RecoverySpec};
 pub use summary::summarise;
 pub use tally::{Findings, Tally, TallySpec};
-pub use validity::{Rules, TierRules, discard, doubt, judge};
+pub use validity::{CapacityFrom, Rules, TierRules, discard, doubt, judge};

@@ -130,6 +130,10 @@ pub struct Run {
     pub capacity_drift: f64,
     /// Goodput of free, omniscient-cost first-come-first-served admission.
     pub bound_rps: f64,
+    /// How far chance moves goodput ÷ bound: both draw service times, whose mean has this relative standard error.
+    /// 0 where nothing is drawn, or it was not computed.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub bound_error: f64,
     /// Requests per second that the schedule was asked to hold in the measured window; 0 when only
     /// [`Run::offered_rps`], what it did hold, is known.
     pub asked_rps: f64,

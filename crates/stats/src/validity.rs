@@ -2,7 +2,7 @@
 //!
 //! Nothing here reads goodput or latency. A rule that did would choose the results it likes.
 
-use crate::result::{Run, TierReading};
+use crate::result::{Experiment, Run, TierReading};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -154,18 +154,43 @@ const ABOVE_BOUND_MAX: f64 = 1.05;
 
 /// Why a run's shares of capacity and bound are in doubt; `None` where they are not.
 ///
-/// A bound that is beaten was computed from a capacity that was measured too low. It does not make the run
-/// invalid: results never decide. What the schedule drew beyond the rate that was asked for is allowed for.
+/// A bound that is beaten was computed from a capacity that is too low. It does not make the run invalid: results
+/// never decide. Allowed for is what the schedule drew beyond the rate that was asked for, and three standard
+/// errors of the service times that goodput and bound drew.
 #[must_use]
-pub fn doubt(run: &Run) -> Option<String> {
+pub fn doubt(run: &Run, capacity: CapacityFrom) -> Option<String> {
     let drawn = if run.asked_rps > 0.0 { run.offered_rps / run.asked_rps } else { 1.0 };
     let bound_rps = run.bound_rps.max(run.known_bound_rps) * drawn.max(1.0);
-    (bound_rps > 0.0 && run.goodput_rps > ABOVE_BOUND_MAX * bound_rps).then(|| {
+    let most = ABOVE_BOUND_MAX + 3.0 * run.bound_error;
+    let why = match capacity {
+        CapacityFrom::Measurement => "the capacity around it was measured too low",
+        CapacityFrom::Scenario => {
+            "the scenario's capacity.fixed_rps is lower than what the server can do"
+        }
+    };
+    (bound_rps > 0.0 && run.goodput_rps > most * bound_rps).then(|| {
         format!(
-            "goodput is {:.0} % of the bound, which nothing can beat: the capacity around it was measured too low",
+            "goodput is {:.0} % of the bound, which nothing can beat: {why}",
             100.0 * run.goodput_rps / bound_rps
         )
     })
+}
+
+/// Where the capacity of an experiment is from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CapacityFrom {
+    /// Measured before and after the runs.
+    Measurement,
+    /// Said in the scenario, as of a known testbed.
+    Scenario,
+}
+
+impl CapacityFrom {
+    /// What is never measured was said.
+    #[must_use]
+    pub const fn of(experiment: &Experiment) -> Self {
+        if experiment.capacities.is_empty() { Self::Scenario } else { Self::Measurement }
+    }
 }
 
 /// Why a run must be set aside for noise, with the reading and the limit of every rule it breaks;
@@ -217,7 +242,7 @@ fn switches(whose: &str, found: f64, limit: Option<f64>) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::result::{Fates, Noise};
+    use crate::result::{CapacityReading, Fates, Noise};
 
     fn run() -> Run {
         Run {
@@ -248,6 +273,7 @@ mod tests {
 
     #[test]
     fn a_bound_that_is_beaten_is_in_doubt_and_no_verdict() {
+        let doubt = |run: &Run| doubt(run, CapacityFrom::Measurement);
         let beaten = Run { goodput_rps: 8_960.0, bound_rps: 8_000.0, ..run() };
         let why = "goodput is 112 % of the bound, which nothing can beat: the capacity around it was \
                    measured too low";
@@ -257,6 +283,20 @@ mod tests {
         assert_eq!(doubt(&Run { known_bound_rps: 9_000.0, ..beaten.clone() }), None, "costs known");
         assert_eq!(doubt(&Run { offered_rps: 11_500.0, ..beaten.clone() }), None, "more was drawn");
         assert_eq!(doubt(&Run { bound_rps: 0.0, ..beaten }), None, "there is none");
+    }
+
+    #[test]
+    fn doubt_blames_no_measurement_where_none_was_made_and_allows_for_long_tails() {
+        let beaten = Run { goodput_rps: 8_960.0, bound_rps: 8_000.0, ..run() };
+        let mut experiment = Experiment::default();
+        let why = doubt(&beaten, CapacityFrom::of(&experiment)).unwrap_or_default();
+        assert!(why.ends_with("capacity.fixed_rps is lower than what the server can do"), "{why}");
+        experiment.capacities.push(CapacityReading::default());
+        assert_eq!(CapacityFrom::of(&experiment), CapacityFrom::Measurement);
+        let of_error =
+            |bound_error| doubt(&Run { bound_error, ..beaten.clone() }, CapacityFrom::Scenario);
+        assert_eq!(of_error(0.03), None, "9 points more may be chance");
+        assert!(of_error(0.02).is_some());
     }
 
     #[test]

@@ -130,11 +130,12 @@ impl Ways {
 
     /// What no control can beat at this demand, on cores that spend `per_request` seconds beside a
     /// request's computing: it would know each request's path beforehand, refuse
-    /// for nothing, and lose nothing to chance. Each lock, and all cores together, is a resource of
-    /// which paths need different amounts; whoever prefers those that need least serves most, and the
-    /// scarcest resource decides. Sets of locks and further tiers are left out: the bound may be high.
+    /// for nothing, and lose nothing to chance. Each lock, all cores together, and the cores of each tier
+    /// that is called, is a resource of which paths need different amounts. Serving first those that need least
+    /// serves most, and the scarcest resource decides. Sets of locks, locks of tiers and what messages cost there
+    /// are left out: the bound may be high.
     #[must_use]
-    pub fn bound(&self, cores: u32, per_request: f64, demand: Rate) -> Rate {
+    pub fn bound(&self, cores: u32, per_request: f64, tiers: &[Pool], demand: Rate) -> Rate {
         let computing: Vec<f64> =
             self.all.iter().map(|way| per_request + way.computing()).collect();
         let mut least = self.most(&computing, f64::from(cores), demand.0);
@@ -142,6 +143,11 @@ impl Ways {
         for set in (0..self.sets.len()).filter(single) {
             let held: Vec<f64> = self.all.iter().map(|way| way.holding(set)).collect();
             least = least.min(self.most(&held, 1.0, demand.0));
+        }
+        for (tier, pool) in tiers.iter().enumerate() {
+            let needs = needs(tiers, tier);
+            let there: Vec<f64> = self.all.iter().map(|way| way.calling(&needs)).collect();
+            least = least.min(self.most(&there, pool.cores, demand.0));
         }
         Rate(least)
     }
@@ -195,7 +201,37 @@ pub fn most_served(needs: &mut [(f64, f64)], capacity: f64, demand: Rate) -> Rat
     Rate(served)
 }
 
+/// The nodes of a tier, for [`Ways::bound`].
+#[derive(Clone, PartialEq, Debug)]
+pub struct Pool {
+    /// What requests do there.
+    pub ways: Ways,
+    /// Cores of all its nodes together.
+    pub cores: f64,
+}
+
+/// Seconds of computing in tier `at` that a visit to each tier brings about, on the path that needs least. Tiers
+/// call only those behind them.
+fn needs(tiers: &[Pool], at: usize) -> Vec<f64> {
+    let mut needs = vec![0.0; tiers.len()];
+    for tier in (0..=at).rev() {
+        let of_way = |way: &Way| if tier == at { way.computing() } else { way.calling(&needs) };
+        let least = tiers[tier].ways.all.iter().map(of_way).fold(f64::INFINITY, f64::min);
+        needs[tier] = if least.is_finite() { least } else { 0.0 };
+    }
+    needs
+}
+
 impl Way {
+    /// What its calls need, where a visit to each tier needs so much.
+    fn calling(&self, needs: &[f64]) -> f64 {
+        let need = |op: &Op| match *op {
+            Op::Call { tier, fan_out } => needs[tier] * f64::from(fan_out),
+            _ => 0.0,
+        };
+        self.ops.iter().map(need).sum()
+    }
+
     /// Mean seconds of computing.
     fn computing(&self) -> f64 {
         let mean = |op: &Op| match op {
@@ -258,6 +294,29 @@ service = "5us"
         assert_eq!(heads, expected);
         assert_eq!((paths.sets.len(), paths.locks()), (2, 11));
         assert_eq!(paths.all[1].ops.len(), 3);
+    }
+
+    /// A quarter of the requests ask two of the leaves, each of which asks the store.
+    #[test]
+    fn the_cores_of_tiers_are_part_of_the_bound() {
+        let text = TEXT.replace(
+            "service = \"5us\"",
+            "[[tier.path]]\nprobability = 1.0\nsteps = [{ compute = \"5us\" }, { call = \"store\" }]\n\
+             [[tier]]\nname = \"store\"\nservice = \"4us\"",
+        );
+        let scenario = Scenario::parse("x.toml", &text).unwrap();
+        let ways = Ways::new(&scenario.server.paths);
+        let pool = |at: usize, cores| Pool { ways: Ways::new(&scenario.tiers[at].paths), cores };
+        let pools = [pool(0, 2.0), pool(1, 1.0)];
+        assert_eq!(needs(&pools, 0), [5e-6, 0.0]);
+        assert_eq!(needs(&pools, 1), [4e-6, 4e-6]);
+        // A is held for 3 µs by all: 333,333 per second without tiers.
+        let of = |tiers: &[Pool], demand| ways.bound(4, 0.0, tiers, Rate(demand)).0;
+        assert!((of(&[], 1e6) - 1e6 / 3.0).abs() < 1.0);
+        // The store does 250,000 visits, two for each request of the first path.
+        assert!((of(&pools, 200e3) - 200e3).abs() < 1.0, "it is not short of anything");
+        let narrow = [pool(0, 2.0), pool(1, 0.1)];
+        assert!((of(&narrow, 200e3) - (150e3 + 12.5e3)).abs() < 1.0, "{}", of(&narrow, 200e3));
     }
 
     #[test]

@@ -8,6 +8,7 @@ mod files;
 mod layers;
 mod map;
 mod names;
+mod prose;
 mod reasons;
 mod rooms;
 mod safety;
@@ -45,6 +46,8 @@ const CHECKS: &[(&str, Check)] = &[
     ("scenarios say what they show", documents::scenarios_say_why),
     ("scenarios are mentioned to users", documents::scenarios_are_mentioned),
     ("rooms use those before them", rooms::depend_upwards),
+    ("sentences of documents are short", prose::sentences_are_short),
+    ("things in documents are no persons", prose::things_are_no_persons),
 ];
 
 /// `cargo xtask tidy`.

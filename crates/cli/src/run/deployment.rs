@@ -10,7 +10,7 @@ use tailwater_workload::Scenario;
 /// Ended front first when dropped, so that no node loses what it calls before it has ended itself.
 pub(super) struct Deployment {
     front: ServerProcess,
-    /// The nodes of each tier share a process; the last tier comes first.
+    /// In the file's order. The nodes of each tier share a process.
     tiers: Vec<(String, ServerProcess)>,
 }
 
@@ -53,6 +53,15 @@ impl Deployment {
     /// Where clients connect.
     pub(super) fn address(&self) -> &str {
         &self.front.address
+    }
+
+    /// Which tiers have ended already, though nothing asked them to.
+    pub(super) fn trouble(&mut self) -> Option<String> {
+        let ended = |(name, process): &mut (String, ServerProcess)| {
+            Some(format!("the server of the tier {name} {}", process.ended()?))
+        };
+        let ended: Vec<String> = self.tiers.iter_mut().filter_map(ended).collect();
+        (!ended.is_empty()).then(|| ended.join("; "))
     }
 
     /// The front's process.

@@ -1,16 +1,17 @@
 //! The folder of `--out`: tried before the work begins, and never a mix of two results.
 
+use super::output::SERIES;
 use crate::failure::Failure;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
-use tailwater_report::plots;
+use tailwater_report::{Look, plots};
 use tailwater_stats::result::Experiment;
 
 /// A folder that can be written to.
 pub(crate) struct Folder<'a> {
     path: &'a Path,
-    /// Pictures of an earlier result, which end when the new one is written.
+    /// Files of an earlier result that a new one may lack, which end when it is written: pictures and series.
     stale: Vec<PathBuf>,
 }
 
@@ -42,11 +43,11 @@ impl<'a> Folder<'a> {
     ///
     /// # Errors
     /// As above, and for pictures that are of no result there.
-    pub(super) fn prepare_for_result(path: &'a Path) -> Result<Self, Failure> {
+    pub(crate) fn prepare_for_result(path: &'a Path) -> Result<Self, Failure> {
         let folder = Self::prepare(path)?;
         let entries = fs::read_dir(path).into_iter().flatten().flatten().map(|entry| entry.path());
         let is_picture = |file: &PathBuf| file.extension().is_some_and(|ending| ending == "svg");
-        let stale: Vec<PathBuf> = entries.filter(is_picture).collect();
+        let mut stale: Vec<PathBuf> = entries.filter(is_picture).collect();
         let earlier = earlier(path);
         let is_known = |file: &&PathBuf| {
             let name = file.file_stem().and_then(|name| name.to_str());
@@ -58,7 +59,10 @@ impl<'a> Folder<'a> {
                  another folder by --out",
                 foreign.display()
             ))),
-            None => Ok(Self { stale, ..folder }),
+            None => {
+                stale.push(path.join(SERIES));
+                Ok(Self { stale, ..folder })
+            }
         }
     }
 
@@ -80,7 +84,7 @@ impl<'a> Folder<'a> {
         self.path
     }
 
-    /// Removes the pictures of an earlier result, but for those that were `written` anew.
+    /// Removes what is left of an earlier result, but for files that were `written` anew.
     pub(super) fn clear_but(&self, written: &[String]) -> Result<(), Failure> {
         let is_new = |file: &&PathBuf| {
             let name = file.file_name().and_then(|name| name.to_str());
@@ -120,6 +124,8 @@ fn gone(file: &Path) -> Result<(), Failure> {
 fn earlier(folder: &Path) -> Vec<String> {
     let text = fs::read_to_string(folder.join("result.json")).unwrap_or_default();
     let result = serde_json::from_str::<Experiment>(&text);
-    let names = |result: Experiment| plots(&result).into_iter().map(|plot| plot.name).collect();
+    let names = |result: Experiment| {
+        plots(&result, Look::WHOLE).into_iter().map(|plot| plot.name).collect()
+    };
     result.map(names).unwrap_or_default()
 }

@@ -109,6 +109,8 @@ impl Driver for Loopback<'_> {
             replicas: 1,
             overhead_ns: capacity::overhead_ns(capacity, cores, server.service.mean),
             path_overhead_ns: 0.0,
+            // Each has one loop.
+            tier_cores: Some(1),
             base: Duration::ZERO,
         }
     }
@@ -117,14 +119,18 @@ impl Driver for Loopback<'_> {
         let (spec, slo) = (Spec::named("none"), self.scenario.slo[0]);
         let model = self.scenario.server.model;
         let of = Of { spec, slo, model, clients: ask.clients, seed: ask.seed };
-        let server = self.start_server(&of, &["--locks", "plain"], &["--uncontrolled"])?;
+        let mut server = self.start_server(&of, &["--locks", "plain"], &["--uncontrolled"])?;
         let kind = Kind::Closed {
             in_flight: ask.in_flight.clone(),
             settle_ns: ask.settle.nanos(),
             measure_ns: ask.measure.nanos(),
         };
-        match perform(&self.job(&server, of, kind), self.interrupt)? {
-            Outcome::Closed { points } => Ok(points),
+        let outcome = perform(&self.job(&server, of, kind), self.interrupt)?;
+        match (outcome, server.trouble()) {
+            (_, Some(trouble)) => {
+                Err(Failure::work(format!("no capacity was measured: {trouble}")))
+            }
+            (Outcome::Closed { points }, None) => Ok(points),
             _ => Err(Failure::work("the load generator measured no capacity")),
         }
     }
@@ -141,7 +147,7 @@ impl Driver for Loopback<'_> {
             clients: configuration.clients,
             seed: ask.seed,
         };
-        let server = self.start_server(&of, &rules, &[])?;
+        let mut server = self.start_server(&of, &rules, &[])?;
         let steps = ask.demand.steps.iter();
         let steps = steps.map(|step| (step.rate.0, step.end.0, step.length.nanos()));
         let kind = Kind::Open(OpenJob {
@@ -154,7 +160,7 @@ impl Driver for Loopback<'_> {
         });
         match perform(&self.job(&server, of, kind), self.interrupt)? {
             Outcome::Open(played) => {
-                let trouble = played.connections.trouble();
+                let trouble = played.connections.trouble().or_else(|| server.trouble());
                 Ok(Played { run: played.run, points: played.points, trouble })
             }
             _ => Err(Failure::work("the load generator ran no open loop")),

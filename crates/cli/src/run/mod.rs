@@ -1,5 +1,6 @@
 //! `tailwater run`: a scenario file on loopback or in simulation, and what is said about it.
 
+mod busiest;
 mod cores;
 mod deployment;
 mod flags;
@@ -17,11 +18,13 @@ mod watch;
 use crate::args::{Driver, RunOptions};
 use crate::failure::Failure;
 use crate::{applications, scenarios};
+use busiest::Busiest;
 use folder::Folder;
 use interrupt::Interrupt;
 use loopback::Loopback;
 use progress::Progress;
 use simulation::Simulation;
+use std::io::Write as _;
 use tailwater_experiment::{check, pieces};
 use tailwater_sim::{Failure as Trouble, Simulator};
 use tailwater_stats::result::Experiment;
@@ -29,7 +32,8 @@ use tailwater_workload::Scenario;
 use watch::Watcher;
 
 pub(crate) fn run(options: &RunOptions) -> Result<(), Failure> {
-    let counts = run_text(options, &scenarios::read(&options.file)?)?;
+    let scenario = scenarios::parse(&options.file, &scenarios::read(&options.file)?)?;
+    let counts = play(options, scenario, &output::for_people)?;
     // A short version proves that the scenario works, which it did.
     if counts || is_short(options.short) {
         return Ok(());
@@ -42,10 +46,13 @@ pub(crate) fn is_short(said: bool) -> bool {
     said || std::env::var_os("TAILWATER_SHORT").is_some_and(|value| value == "1")
 }
 
-/// Runs a scenario whose text is at hand. Whether some run counts.
-pub(crate) fn run_text(options: &RunOptions, text: &str) -> Result<bool, Failure> {
-    let mut scenario = scenarios::parse(&options.file, text)?;
-    check(&scenario).map_err(Failure::usage)?;
+/// Runs a scenario and says what was found, to people by `tell`. Whether some run counts.
+pub(crate) fn play(
+    options: &RunOptions,
+    mut scenario: Scenario,
+    tell: &dyn Fn(&Experiment) -> String,
+) -> Result<bool, Failure> {
+    refuse(options, &scenario)?;
     if is_short(options.short) {
         scenario = scenario.shorten();
     }
@@ -58,44 +65,58 @@ pub(crate) fn run_text(options: &RunOptions, text: &str) -> Result<bool, Failure
     // Before the work: a result that cannot be written would be lost.
     let out = options.out.as_deref().map(Folder::prepare_for_result).transpose()?;
     let interrupt = Interrupt::watch()?;
-    let experiment = match options.on {
+    let (mut experiment, blame) = match options.on {
+        Driver::Loopback => on_sockets(&scenario, &interrupt)?,
+        Driver::Sim => (simulate(&scenario, options.threads, &interrupt)?, None),
+    };
+    let ended = interrupt.signal().map(Failure::signal);
+    if let Some(ended) = &ended {
+        experiment = cut_short(&scenario, experiment, ended)?;
+    }
+    let out = out.as_ref().map(|folder| (folder, options.pictures.look()));
+    let text = serde_json::to_string_pretty(&experiment).map_err(Failure::work)?;
+    output::deliver((&experiment, &text), tell, options.json, out)?;
+    if let Some(blame) = blame {
+        // Nobody may read it, which changes nothing.
+        let _ = writeln!(std::io::stderr(), "tailwater: {blame}");
+    }
+    match ended {
+        None => Ok(experiment.runs.iter().any(|run| run.valid)),
+        Some(ended) => Err(ended.and("the result holds what was run before")),
+    }
+}
+
+/// Everything that can be refused before a folder is made or a process started.
+fn refuse(options: &RunOptions, scenario: &Scenario) -> Result<(), Failure> {
+    check(scenario).map_err(Failure::usage)?;
+    match options.on {
         Driver::Loopback => {
             scenario.needs_simulator().map_or(Ok(()), Err).map_err(Failure::usage)?;
-            applications::of(&scenario).map_err(Failure::usage)?;
-            cores::check(&scenario)?;
-            others::tell();
+            applications::of(scenario).map_err(Failure::usage)?;
+            cores::check(scenario)?;
             if options.threads.is_some() {
                 let why = "--threads is given, but runs over sockets would disturb each other";
                 return Err(Failure::usage(format!("{why}; leave it out, or type --on sim")));
             }
-            let progress = Progress::new(pieces(&scenario, true));
-            let mut driver = Loopback::new(&scenario, &interrupt);
-            tailwater_experiment::run(
-                &scenario,
-                &mut driver,
-                &mut Watcher::new(&progress, &interrupt),
-            )?
+            Ok(())
         }
-        Driver::Sim => {
-            scenario.needs_sockets().map_or(Ok(()), Err).map_err(Failure::usage)?;
-            let simulated = simulate(&scenario, options.threads, &interrupt);
-            simulated.map_err(|trouble| match trouble {
-                Trouble::Broken(broken) => Failure::work(broken),
-                author => Failure::usage(author),
-            })?
-        }
-    };
-    match interrupt.signal() {
-        None => {
-            output::deliver(&experiment, options.json, out.as_ref())?;
-            Ok(experiment.runs.iter().any(|run| run.valid))
-        }
-        Some(signal) => {
-            let experiment = cut_short(&scenario, experiment, &Failure::signal(signal))?;
-            output::deliver(&experiment, options.json, out.as_ref())?;
-            Err(Failure::signal(signal).and("the result holds what was run before"))
-        }
+        Driver::Sim => scenario.needs_sockets().map_or(Ok(()), Err).map_err(Failure::usage),
     }
+}
+
+/// Everything, or what was done when a signal came; and why runs do not count, where others were the cause.
+fn on_sockets(
+    scenario: &Scenario,
+    interrupt: &Interrupt,
+) -> Result<(Experiment, Option<String>), Failure> {
+    others::tell();
+    let busiest = Busiest::begin();
+    let progress = Progress::new(pieces(scenario, true));
+    let mut driver = Loopback::new(scenario, interrupt);
+    let mut watcher = Watcher::new(&progress, interrupt);
+    let experiment = tailwater_experiment::run(scenario, &mut driver, &mut watcher)?;
+    let blame = busiest.blame(&experiment);
+    Ok((experiment, blame))
 }
 
 /// Everything, or what was done when a signal came. Simulated runs that are under way are done first.
@@ -103,14 +124,21 @@ fn simulate(
     scenario: &Scenario,
     threads: Option<usize>,
     interrupt: &Interrupt,
-) -> Result<Experiment, Trouble> {
+) -> Result<Experiment, Failure> {
     let available = std::thread::available_parallelism().map_or(1, usize::from);
     let progress = Progress::new(pieces(scenario, false));
     let within = progress.within();
     let advance = |share| within.advance(share);
     let simulator = Simulator::new(scenario).telling(&advance);
-    let mut driver = Simulation { simulator, threads: threads.unwrap_or(available).max(1) };
-    tailwater_experiment::run(scenario, &mut driver, &mut Watcher::new(&progress, interrupt))
+    let stops = || interrupt.signal().is_some();
+    let threads = threads.unwrap_or(available).max(1);
+    let mut driver = Simulation { simulator, threads, stops: &stops };
+    let mut watcher = Watcher::new(&progress, interrupt);
+    let simulated = tailwater_experiment::run(scenario, &mut driver, &mut watcher);
+    simulated.map_err(|trouble| match trouble {
+        Trouble::Broken(broken) => Failure::work(broken),
+        author => Failure::usage(author),
+    })
 }
 
 /// What was run before the signal, if anything was; else the signal.

@@ -4,38 +4,53 @@ use super::folder::Folder;
 use crate::failure::{Failure, is_heard};
 use crate::terminal;
 use std::path::Path;
-use tailwater_report::{html, line_summary, plots, table, wrap};
+use tailwater_report::{Look, html, line_summary, plots, runs_csv, series_csv, table, wrap};
 use tailwater_stats::result::Experiment;
 
-/// The table or the JSON first: what cannot be written afterwards has been seen by then. Files are written
+/// What changed within runs, bin by bin; only of scenarios whose demand does.
+pub(super) const SERIES: &str = "series.csv";
+
+/// An experiment and its text as JSON. The table or the JSON first: what cannot be written afterwards has been seen by then. Files are written
 /// whether or not anything reads what is printed.
-pub(super) fn deliver(
-    experiment: &Experiment,
+pub(crate) fn deliver(
+    (experiment, text): (&Experiment, &str),
+    tell: &dyn Fn(&Experiment) -> String,
     json: bool,
-    out: Option<&Folder<'_>>,
+    out: Option<(&Folder<'_>, Look)>,
 ) -> Result<(), Failure> {
-    let text = serde_json::to_string_pretty(experiment).map_err(Failure::work)?;
-    let told = is_heard(&if json { text.clone() } else { for_people(experiment) });
-    if let Some(folder) = out {
-        write_all(experiment, &text, folder)?;
+    let told = is_heard(&if json { text.to_owned() } else { tell(experiment) });
+    if let Some((folder, look)) = out {
+        write_all(experiment, text, folder, look)?;
     }
-    if let (true, false, Some(folder)) = (told?, json, out) {
+    if let (true, false, Some((folder, _))) = (told?, json, out) {
         is_heard(&format!("\nWritten: {}", folder.path().join("index.html").display()))?;
     }
     Ok(())
 }
 
-fn for_people(experiment: &Experiment) -> String {
+/// The whole table, and what it comes to.
+pub(crate) fn for_people(experiment: &Experiment) -> String {
     let style = terminal::style();
     let summary = line_summary(experiment);
     let summary = style.width.map_or(summary.clone(), |width| wrap(&summary, width.into()));
     format!("{}\n\n{summary}", table(experiment, style).trim_end())
 }
 
-fn write_all(experiment: &Experiment, json: &str, folder: &Folder<'_>) -> Result<(), Failure> {
+/// The result as JSON and as CSV, its page, and its pictures in this look.
+fn write_all(
+    experiment: &Experiment,
+    json: &str,
+    folder: &Folder<'_>,
+    look: Look,
+) -> Result<(), Failure> {
     folder.write("result.json", json)?;
+    folder.write("result.csv", &runs_csv(experiment))?;
     let mut written = Vec::new();
-    for plot in plots(experiment) {
+    if let Some(series) = series_csv(experiment) {
+        folder.write(SERIES, &series)?;
+        written.push(SERIES.to_owned());
+    }
+    for plot in plots(experiment, look) {
         let name = format!("{}.svg", plot.name);
         folder.write(&name, &plot.svg)?;
         written.push(name);
@@ -46,10 +61,16 @@ fn write_all(experiment: &Experiment, json: &str, folder: &Folder<'_>) -> Result
 
 /// A result: what `run --json` printed, or a folder of `run --out`.
 pub(crate) fn read(path: &Path) -> Result<Experiment, Failure> {
+    read_with_text(path).map(|(experiment, _)| experiment)
+}
+
+/// The same with its text, whose numbers have all their digits.
+pub(crate) fn read_with_text(path: &Path) -> Result<(Experiment, String), Failure> {
     let file = if path.is_dir() { path.join("result.json") } else { path.to_owned() };
     let trouble = |why: String| Failure::usage(format!("{}: {why}", file.display()));
     let text = crate::scenarios::text_of(&file).map_err(|error| trouble(error.to_string()))?;
-    serde_json::from_str(&text).map_err(|error| {
+    let experiment = serde_json::from_str(&text).map_err(|error| {
         trouble(format!("this is no result of tailwater run --json or --out: {error}"))
-    })
+    })?;
+    Ok((experiment, text))
 }

@@ -80,6 +80,15 @@ impl ServerProcess {
     pub(super) fn pid(&self) -> u32 {
         self.child.id()
     }
+
+    /// How it ended, if it did though nothing asked it to.
+    pub(super) fn ended(&mut self) -> Option<String> {
+        match self.child.try_wait() {
+            Ok(None) => None,
+            Ok(Some(status)) => Some(format!("ended during the run ({status})")),
+            Err(error) => Some(format!("cannot be asked whether it is there: {error}")),
+        }
+    }
 }
 
 impl Drop for ServerProcess {

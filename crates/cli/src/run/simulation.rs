@@ -12,6 +12,8 @@ pub(super) struct Simulation<'a> {
     pub(super) simulator: Simulator<'a>,
     /// From 1.
     pub(super) threads: usize,
+    /// Whether no further run shall begin.
+    pub(super) stops: &'a (dyn Fn() -> bool + Sync),
 }
 
 impl Driver for Simulation<'_> {
@@ -51,7 +53,56 @@ impl Driver for Simulation<'_> {
     }
 
     fn open_runs(&mut self, asks: &[OpenRun<'_>]) -> Result<Vec<Played>, Failure> {
-        let simulator = self.simulator;
-        spread(self.threads, asks, |ask| { simulator }.open_run(ask))
+        let (simulator, stops) = (self.simulator, self.stops);
+        let play = |ask: &OpenRun<'_>| match stops() {
+            true => Ok(None),
+            false => { simulator }.open_run(ask).map(Some),
+        };
+        // They begin in their order: behind one that did not, none did.
+        Ok(spread(self.threads, asks, play)?.into_iter().map_while(|played| played).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicU32, Ordering};
+    use std::time::Duration;
+    use tailwater_experiment::label;
+    use tailwater_workload::Scenario;
+
+    const TEXT: &str = r#"
+slo = "1ms"
+warm_up = "1ms"
+duration = "2ms"
+clients.count = 2
+demand.requests_per_second = 10_000
+controller = { name = "none" }
+server.service = { distribution = "constant", mean = "10us" }
+"#;
+
+    #[test]
+    fn no_run_begins_once_it_shall_stop_and_those_before_are_kept() {
+        let scenario = Scenario::parse("x.toml", TEXT).unwrap();
+        let configuration = &scenario.configurations()[0];
+        let controller = &scenario.controllers[0];
+        let ask = OpenRun {
+            configuration,
+            controller,
+            spec: label::spec(controller),
+            demand: configuration.demand_plan(Rate(50e3)),
+            drain: Duration::from_millis(1),
+            enforces_deadlines: false,
+            seed: 1,
+        };
+        let asks = vec![ask; 6];
+        for (threads, begun) in [(1, 0), (1, 4), (3, 4)] {
+            let looks = AtomicU32::new(0);
+            let stops = || looks.fetch_add(1, Ordering::Relaxed) >= begun;
+            let simulator = Simulator::new(&scenario);
+            let played = Simulation { simulator, threads, stops: &stops }.open_runs(&asks).unwrap();
+            assert!(played.len() <= begun as usize, "{} of {begun}", played.len());
+            assert!(threads > 1 || played.len() == begun as usize, "{} of {begun}", played.len());
+        }
     }
 }

@@ -21,6 +21,7 @@ use serde::{Deserialize, Serialize};
 use settings::COMMON;
 use std::fmt;
 use std::sync::{Arc, LazyLock};
+use tailwater_core::words::suggestion;
 
 /// Every controller there is, in the order of the help.
 static FAMILIES: &[&dyn AnyFamily] = &[
@@ -136,8 +137,8 @@ impl SpecError {
     }
 
     fn unknown(what: &str, found: &str, known: &[&str]) -> Self {
-        let known = known.join(", ");
-        Self::new(found, format!("{what} '{found}' is unknown; known are {known}"))
+        let hint = suggestion(found, known);
+        Self::new(found, format!("{what} '{found}' is unknown; {hint} {}", known.join(", ")))
     }
 
     /// A setting that `controller` does not have: some other's, or nobody's.

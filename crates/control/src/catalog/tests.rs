@@ -61,11 +61,15 @@ fn errors_say_what_was_found_and_what_is_needed() {
     );
     assert!(complaint(&[("alpha", "-1")]).contains("0 or more"));
     let unknown = Spec::named("breakwatr").build(&Site::one_loop(SLO, 1)).err().unwrap();
-    let said = "controller 'breakwatr' is unknown; known are none, breakwater, ";
+    let said =
+        "controller 'breakwatr' is unknown; did you mean breakwater? Known are none, breakwater, ";
     assert!(unknown.message.starts_with(said), "{unknown}");
     let profile = Spec { profile: "papre".into(), ..Spec::named("breakwater") };
     let unknown = profile.build(&Site::one_loop(SLO, 1)).err().unwrap();
-    assert_eq!(unknown.message, "profile 'papre' is unknown; known are default, paper, artifact");
+    assert_eq!(
+        unknown.message,
+        "profile 'papre' is unknown; did you mean paper? Known are default, paper, artifact"
+    );
 }
 
 /// A sensible value for each setting, whichever controllers have it.

@@ -1,6 +1,6 @@
 //! Pictures against demand: one value per controller and demand.
 
-use super::{Frame, Plot, plain_tick, time_tick};
+use super::{Frame, Plot, plain_tick, time_tick, with_range};
 use crate::format;
 use crate::model::{Line, spread_of};
 use crate::quantity::Quantity;
@@ -97,10 +97,10 @@ const fn latency(name: &'static str, title: &'static str, quantity: Quantity) ->
 
 /// All pictures against demand.
 pub(super) fn plots(frame: &Frame<'_>) -> Vec<Plot> {
-    KINDS.iter().map(|kind| frame.plot(kind.name, kind.title, svg(frame, kind))).collect()
+    KINDS.iter().map(|kind| plot(frame, kind)).collect()
 }
 
-fn svg(frame: &Frame<'_>, kind: &Kind) -> String {
+fn plot(frame: &Frame<'_>, kind: &Kind) -> Plot {
     let series: Vec<Series> = frame.group.lines.iter().map(|line| of_line(line, kind)).collect();
     let references: Vec<Reference> =
         kind.references.iter().filter_map(|known| reference(frame, *known)).collect();
@@ -109,9 +109,11 @@ fn svg(frame: &Frame<'_>, kind: &Kind) -> String {
     heights.extend(references.iter().flat_map(|r| r.points.iter().map(|point| point.1)));
     let y = if kind.log { Scale::log(&heights) } else { Scale::from_zero(&heights) };
     let tick = if kind.log { time_tick } else { plain_tick };
-    Chart {
+    let how = "median, bars min–max";
+    let svg = Chart {
+        look: frame.look,
         title: format!("{} against demand", kind.title),
-        subtitle: frame.subtitle("median, bars min–max"),
+        subtitle: frame.subtitle(how),
         x: Axis {
             label: "demand (× capacity)".to_owned(),
             scale: Scale::around(&frame.group.demands(), 0.05),
@@ -122,7 +124,8 @@ fn svg(frame: &Frame<'_>, kind: &Kind) -> String {
         references,
         steps: Vec::new(),
     }
-    .svg()
+    .svg();
+    frame.plot(kind.name, kind.title, how, svg)
 }
 
 fn of_line(line: &Line<'_>, kind: &Kind) -> Series {
@@ -136,20 +139,13 @@ fn of_line(line: &Line<'_>, kind: &Kind) -> Series {
             true => format::time(value),
             false => format::significant(value * kind.unit),
         };
-        let tip = format!(
-            "{} at {}: {} ({} – {})",
-            line.label,
-            format::demand(point.demand),
-            show(spread.median),
-            show(spread.min),
-            show(spread.max)
-        );
         Some(Mark {
             x: point.demand,
             y: spread.median * kind.unit,
             low: spread.min * kind.unit,
             high: spread.max * kind.unit,
-            tip,
+            at: format::demand(point.demand),
+            value: with_range(spread, show),
         })
     });
     Series { index: line.index, label: line.label.clone(), points: points.collect(), dense: false }

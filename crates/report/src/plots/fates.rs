@@ -16,15 +16,17 @@ const LAYERS: [Layer; 5] = [
 /// The fates of all valid repetitions together.
 pub(super) fn plot(frame: &Frame<'_>) -> Plot {
     let title = "Fates of all intended requests";
+    let how = "all valid repetitions";
     let svg = Stacks {
+        look: frame.look,
         title: title.to_owned(),
-        subtitle: frame.subtitle("all valid repetitions"),
+        subtitle: frame.subtitle(how),
         layers: Vec::from(LAYERS),
         panels: frame.group.lines.iter().filter_map(panel).collect(),
         x_label: "demand (× capacity)".to_owned(),
     }
     .svg();
-    frame.plot("fates", title, svg)
+    frame.plot("fates", title, how, svg)
 }
 
 fn panel(line: &Line<'_>) -> Option<Panel> {

@@ -7,7 +7,8 @@ mod timeline;
 use crate::format;
 use crate::html::name;
 use crate::model::{self, Group};
-use tailwater_stats::result::Experiment;
+use crate::svg::look::Look;
+use tailwater_stats::result::{Experiment, Spread};
 
 /// One picture.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -16,6 +17,8 @@ pub struct Plot {
     pub name: String,
     /// What it shows, and for which clients and SLO.
     pub title: String,
+    /// How its values were taken: with the title what a caption says.
+    pub how: String,
     /// A complete SVG document without outside references.
     pub svg: String,
 }
@@ -23,14 +26,19 @@ pub struct Plot {
 /// All pictures: for each (clients, SLO) goodput, throughput, latency, drops, fates, rejects,
 /// lateness and CPU against demand; for stepped scenarios also the course over time.
 #[must_use]
-pub fn plots(experiment: &Experiment) -> Vec<Plot> {
+pub fn plots(experiment: &Experiment, look: Look) -> Vec<Plot> {
     let groups = model::groups(experiment);
-    groups.iter().enumerate().flat_map(|(at, group)| of_group(experiment, at, group)).collect()
+    let of_group = |(at, group)| of_group(experiment, (at, group), look);
+    groups.iter().enumerate().flat_map(of_group).collect()
 }
 
 /// The pictures of one group, which is the `at`-th of the experiment.
-pub(crate) fn of_group(experiment: &Experiment, at: usize, group: &Group<'_>) -> Vec<Plot> {
-    let frame = Frame { experiment, group, at };
+pub(crate) fn of_group(
+    experiment: &Experiment,
+    (at, group): (usize, &Group<'_>),
+    look: Look,
+) -> Vec<Plot> {
+    let frame = Frame { experiment, group, at, look };
     let mut plots = Vec::new();
     if group.stepped() {
         plots.extend(timeline::plots(&frame));
@@ -48,10 +56,11 @@ struct Frame<'a> {
     experiment: &'a Experiment,
     group: &'a Group<'a>,
     at: usize,
+    look: Look,
 }
 
 impl Frame<'_> {
-    fn plot(&self, name: &str, title: &str, svg: String) -> Plot {
+    fn plot(&self, name: &str, title: &str, how: &str, svg: String) -> Plot {
         let clients = self.group.clients;
         let slo = self.group.slo_us.round().max(0.0) as u64;
         // Two objectives may differ by less than the name shows.
@@ -59,26 +68,35 @@ impl Frame<'_> {
         Plot {
             name: format!("{name}-{clients}-clients-slo-{slo}us{clash}"),
             title: format!("{title}, {}", self.group.name()),
+            how: self.with_missing(how),
             svg,
         }
     }
 
     /// Where the numbers come from, with the points that are missing.
     fn subtitle(&self, how: &str) -> String {
-        let points = || self.group.lines.iter().flat_map(|line| &line.points);
-        let missing = points().filter(|point| point.valid == 0).count();
         let mut text = name(self.experiment).chars().take(60).collect::<String>();
         if !text.is_empty() {
             text.push_str(" · ");
         }
-        text.push_str(&format!("{} · {how}", self.group.name()));
-        match missing {
-            0 => {}
-            1 => text.push_str(" · 1 point without a valid run left out"),
-            n => text.push_str(&format!(" · {n} points without a valid run left out")),
-        }
+        text.push_str(&format!("{} · {}", self.group.name(), self.with_missing(how)));
         text
     }
+
+    fn with_missing(&self, how: &str) -> String {
+        let points = self.group.lines.iter().flat_map(|line| &line.points);
+        match points.filter(|point| point.valid == 0).count() {
+            0 => how.to_owned(),
+            1 => format!("{how} · 1 point without a valid run left out"),
+            n => format!("{how} · {n} points without a valid run left out"),
+        }
+    }
+}
+
+/// A median with its range, where there is one.
+fn with_range(of: Spread, show: impl Fn(f64) -> String) -> String {
+    let (median, min, max) = (show(of.median), show(of.min), show(of.max));
+    if min == max { median } else { format!("{median} ({min} – {max})") }
 }
 
 /// A tick of a linear axis.

@@ -1,14 +1,18 @@
 //! Pictures over time, for scenarios whose demand changes in steps.
 
-use super::{Frame, Plot, plain_tick, time_tick};
+use super::{Frame, Plot, plain_tick, time_tick, with_range};
 use crate::format;
 use crate::model::{self, Line, spread_of};
-use crate::svg::chart::{Axis, Chart, Mark, Reference, Series};
+use crate::svg::chart::{Axis, Chart, Mark, Reference, Series, Step};
 use crate::svg::scale::Scale;
+use std::collections::BTreeSet;
 use tailwater_stats::result::Series as Bins;
 
 /// Bins drawn at most; more are merged, since a picture has no more pixels than that.
 const BINS_MAX: usize = 1_200;
+
+/// Changes of demand drawn at most.
+const STEPS_MAX: usize = 300;
 
 /// One kind of picture.
 struct Kind {
@@ -50,10 +54,10 @@ const KINDS: [Kind; 3] = [
 
 /// All pictures over time.
 pub(super) fn plots(frame: &Frame<'_>) -> Vec<Plot> {
-    KINDS.iter().map(|kind| frame.plot(kind.name, kind.title, svg(frame, kind))).collect()
+    KINDS.iter().map(|kind| plot(frame, kind)).collect()
 }
 
-fn svg(frame: &Frame<'_>, kind: &Kind) -> String {
+fn plot(frame: &Frame<'_>, kind: &Kind) -> Plot {
     let lines = &frame.group.lines;
     let series: Vec<Series> = lines.iter().map(|line| of_line(line, kind)).collect();
     let references = references(frame, kind);
@@ -68,9 +72,11 @@ fn svg(frame: &Frame<'_>, kind: &Kind) -> String {
     let y = if kind.delay { Scale::log(&heights) } else { Scale::from_zero(&heights) };
     let tick = if kind.delay { time_tick } else { plain_tick };
     let times: Vec<f64> = marks().map(|mark| mark.x).chain([0.0, end(frame)]).collect();
-    Chart {
+    let how = how(frame);
+    let svg = Chart {
+        look: frame.look,
         title: kind.title.to_owned(),
-        subtitle: frame.subtitle(&how(frame)),
+        subtitle: frame.subtitle(&how),
         x: Axis {
             label: "time (s)".to_owned(),
             scale: Scale::around(&times, 0.0),
@@ -81,7 +87,8 @@ fn svg(frame: &Frame<'_>, kind: &Kind) -> String {
         references,
         steps: steps(frame),
     }
-    .svg()
+    .svg();
+    frame.plot(kind.name, kind.title, &how, svg)
 }
 
 /// The valid courses of one controller.
@@ -117,7 +124,11 @@ fn of_line(line: &Line<'_>, kind: &Kind) -> Series {
         let here = alike.iter().filter_map(|values| values.get(at).copied());
         let spread = spread_of(here.filter(|v| !kind.delay || *v > 0.0).collect())?;
         let x = (at as f64 + 0.5) * width;
-        Some(Mark { x, y: spread.median, low: spread.min, high: spread.max, tip: String::new() })
+        let (y, low, high) = (spread.median, spread.min, spread.max);
+        let show =
+            |value| if kind.delay { format::time(value) } else { format::significant(value) };
+        let value = with_range(spread, show);
+        Some(Mark { x, y, low, high, at: format!("{x:.3} s"), value })
     });
     Series { index: line.index, label: line.label.clone(), points: points.collect(), dense: true }
 }
@@ -158,22 +169,53 @@ fn references(frame: &Frame<'_>, kind: &Kind) -> Vec<Reference> {
 }
 
 /// The places where demand changes, and to what.
-fn steps(frame: &Frame<'_>) -> Vec<(f64, String)> {
+fn steps(frame: &Frame<'_>) -> Vec<Step> {
     let Some((bins, width)) = first_course(frame).and_then(|b| Some((b, bin_s(b)?))) else {
         return Vec::new();
     };
-    let mut steps: Vec<(f64, String)> = Vec::new();
+    let mut steps: Vec<Step> = Vec::new();
     let mut last = None;
     for (at, demand) in bins.demand_ratio.iter().enumerate().filter(|(_, d)| d.is_finite()) {
         if last.is_none_or(|last| !model::same(last, *demand)) {
-            let word = if steps.is_empty() { "demand " } else { "" };
-            steps.push((at as f64 * width, format!("{word}{}", format::demand(*demand))));
+            let label = format::demand(*demand);
+            steps.push(Step { x: at as f64 * width, demand: *demand, label });
             last = Some(*demand);
         }
     }
-    // A ramp changes in every bin; a line for each would hide the picture.
-    let each = steps.len().div_ceil(40).max(1);
+    thinned(steps)
+}
+
+/// As many as the strip can show: a ramp changes in every bin. Small changes go first, since the large ones are what
+/// the picture is about; where all are large, some of them.
+fn thinned(steps: Vec<Step>) -> Vec<Step> {
+    if steps.len() <= STEPS_MAX {
+        return steps;
+    }
+    let highest = steps.iter().map(|step| step.demand).fold(0.0, f64::max);
+    let mut least = highest / STEPS_MAX as f64;
+    while least > 0.0 && least <= highest / 8.0 {
+        let kept = changes_of(&steps, least);
+        if kept.len() <= STEPS_MAX {
+            let kept = steps.into_iter().enumerate().filter(|(at, _)| kept.contains(at));
+            return kept.map(|(_, step)| step).collect();
+        }
+        least *= 2.0;
+    }
+    let each = steps.len().div_ceil(STEPS_MAX);
     steps.into_iter().step_by(each).collect()
+}
+
+/// The first, and each that differs by so much from the one kept before it.
+fn changes_of(steps: &[Step], least: f64) -> BTreeSet<usize> {
+    let mut last = f64::NEG_INFINITY;
+    let mut kept = BTreeSet::new();
+    for (at, step) in steps.iter().enumerate() {
+        if (step.demand - last).abs() >= least {
+            last = step.demand;
+            kept.insert(at);
+        }
+    }
+    kept
 }
 
 fn end(frame: &Frame<'_>) -> f64 {

@@ -1,10 +1,12 @@
 //! Stacked bars in small panels, one panel per controller.
 
 use super::chart::{Key, legend_at, rows};
-use super::{Anchor, Svg, Voice, WIDTH, escape, px};
+use super::look::{Look, Width};
+use super::{Anchor, Svg, Voice, escape, px};
 
 /// What a picture of stacked bars shows.
 pub(crate) struct Stacks {
+    pub(crate) look: Look,
     pub(crate) title: String,
     pub(crate) subtitle: String,
     /// Name and colour class index of each layer, from the bottom.
@@ -40,26 +42,36 @@ const LEFT: f64 = 56.0;
 impl Stacks {
     /// The finished picture.
     pub(crate) fn svg(&self) -> String {
-        let columns = self.panels.len().clamp(1, 2);
+        let columns = match self.look.width {
+            Width::Wide => self.panels.len().clamp(1, 2),
+            Width::Narrow => 1,
+        };
         let panel_rows = self.panels.len().div_ceil(columns).max(1);
-        let legend = rows(self.layers.iter().map(|layer| Key {
-            label: layer.label.to_owned(),
-            drawing: format!(
-                "<rect x=\"6\" y=\"-6\" width=\"14\" height=\"12\" fill=\"{}\"/>",
-                layer.colour
-            ),
-        }));
+        let legend = rows(
+            self.look,
+            self.layers.iter().map(|layer| Key {
+                label: layer.label.to_owned(),
+                drawing: format!(
+                    "<rect x=\"6\" y=\"-6\" width=\"14\" height=\"12\" fill=\"{}\"/>",
+                    layer.colour
+                ),
+            }),
+        );
         let bottom = TOP - 16.0 + panel_rows as f64 * ROW;
-        let mut svg =
-            Svg::new(bottom + 8.0 + legend.len() as f64 * 20.0, &self.title, &self.subtitle);
-        let pitch = (WIDTH - 16.0) / columns as f64;
+        let mut svg = Svg::new(
+            self.look,
+            bottom + 8.0 + legend.len() as f64 * 20.0,
+            &self.title,
+            &self.subtitle,
+        );
+        let pitch = (self.look.units() - 16.0) / columns as f64;
         for (i, panel) in self.panels.iter().enumerate() {
             let left = LEFT + (i % columns) as f64 * pitch;
             let top = TOP + (i / columns) as f64 * ROW;
             self.panel(&mut svg, panel, (left, top), pitch - LEFT - 8.0);
         }
         if self.panels.is_empty() {
-            let middle = (WIDTH / 2.0, TOP + PANEL / 2.0);
+            let middle = (self.look.units() / 2.0, TOP + PANEL / 2.0);
             svg.text(middle, Anchor::Middle, Voice::Muted, "no valid value to show");
         }
         legend_at(&mut svg, &legend, bottom + 8.0);

@@ -1,18 +1,23 @@
 //! A chart of lines over one x axis, with reference lines, spread and legend.
 
+mod columns;
+mod steps;
+
+use super::look::Look;
 use super::scale::Scale;
-use super::{Anchor, INK, PAPER, Svg, Voice, WIDTH, escape, px, series_colour, text_width};
+use super::{Anchor, INK, MUTED, PAPER, Svg, Voice, escape, px, series_colour, text_width};
 
 /// Everything that a picture shows.
 pub(crate) struct Chart {
+    pub(crate) look: Look,
     pub(crate) title: String,
     pub(crate) subtitle: String,
     pub(crate) x: Axis,
     pub(crate) y: Axis,
     pub(crate) series: Vec<Series>,
     pub(crate) references: Vec<Reference>,
-    /// Where demand changes: place and label.
-    pub(crate) steps: Vec<(f64, String)>,
+    /// Where demand changes; drawn as a strip above.
+    pub(crate) steps: Vec<Step>,
 }
 
 /// One axis.
@@ -41,8 +46,17 @@ pub(crate) struct Mark {
     pub(crate) y: f64,
     pub(crate) low: f64,
     pub(crate) high: f64,
-    /// Shown on hover; empty for none.
-    pub(crate) tip: String,
+    /// Both as people read them, shown on hover: where, and what.
+    pub(crate) at: String,
+    pub(crate) value: String,
+}
+
+/// A change of demand.
+pub(crate) struct Step {
+    pub(crate) x: f64,
+    /// What it becomes; the highest fills the strip.
+    pub(crate) demand: f64,
+    pub(crate) label: String,
 }
 
 /// A line to compare with.
@@ -55,7 +69,6 @@ pub(crate) struct Reference {
 }
 
 const LEFT: f64 = 72.0;
-const RIGHT: f64 = WIDTH - 20.0;
 const TOP: f64 = 92.0;
 const BOTTOM: f64 = 372.0;
 const LEGEND_ROW: f64 = 20.0;
@@ -65,9 +78,10 @@ impl Chart {
     pub(crate) fn svg(&self) -> String {
         let rows = self.legend_rows();
         let height = BOTTOM + 56.0 + rows.len() as f64 * LEGEND_ROW;
-        let mut svg = Svg::new(height, &self.title, &self.subtitle);
+        let mut svg = Svg::new(self.look, height, &self.title, &self.subtitle);
         self.grid(&mut svg);
         self.draw_steps(&mut svg);
+        self.draw_columns(&mut svg);
         for series in self.series.iter().filter(|series| series.dense) {
             self.band(&mut svg, series);
         }
@@ -78,15 +92,19 @@ impl Chart {
             self.line(&mut svg, series);
         }
         if !self.series.iter().any(|series| series.points.iter().any(Option::is_some)) {
-            let middle = ((LEFT + RIGHT) / 2.0, (TOP + BOTTOM) / 2.0);
+            let middle = ((LEFT + self.right()) / 2.0, (TOP + BOTTOM) / 2.0);
             svg.text(middle, Anchor::Middle, Voice::Muted, "no valid value to show");
         }
         legend(&mut svg, &rows);
         svg.finish(&format!("{}: {}", self.title, self.subtitle))
     }
 
+    fn right(&self) -> f64 {
+        self.look.units() - 20.0
+    }
+
     fn px_x(&self, x: f64) -> Option<f64> {
-        Some(LEFT + self.x.scale.at(x)? * (RIGHT - LEFT))
+        Some(LEFT + self.x.scale.at(x)? * (self.right() - LEFT))
     }
 
     fn px_y(&self, y: f64) -> Option<f64> {
@@ -100,7 +118,7 @@ impl Chart {
     fn grid(&self, svg: &mut Svg) {
         for tick in self.y.scale.ticks() {
             let Some(y) = self.px_y(tick) else { continue };
-            svg.rule((LEFT, y), (RIGHT, y), false);
+            svg.rule((LEFT, y), (self.right(), y), false);
             let text = (self.y.tick)(tick, self.y.scale.decimals());
             svg.text((LEFT - 8.0, y + 4.0), Anchor::End, Voice::Muted, &text);
         }
@@ -111,29 +129,17 @@ impl Chart {
             let text = (self.x.tick)(tick, self.x.scale.decimals());
             svg.text((x, BOTTOM + 19.0), Anchor::Middle, Voice::Muted, &text);
         }
-        svg.rule((LEFT, BOTTOM), (RIGHT, BOTTOM), true);
+        svg.rule((LEFT, BOTTOM), (self.right(), BOTTOM), true);
         svg.text((16.0, 67.0), Anchor::Start, Voice::Ink, &self.y.label);
-        let middle = ((LEFT + RIGHT) / 2.0, BOTTOM + 38.0);
+        let middle = ((LEFT + self.right()) / 2.0, BOTTOM + 38.0);
         svg.text(middle, Anchor::Middle, Voice::Ink, &self.x.label);
-    }
-
-    fn draw_steps(&self, svg: &mut Svg) {
-        let mut free_from = LEFT;
-        for (at, label) in &self.steps {
-            let Some(x) = self.px_x(*at) else { continue };
-            svg.rule((x, TOP), (x, BOTTOM), true);
-            if x >= free_from && x + text_width(label) < RIGHT {
-                svg.text((x + 4.0, TOP - 6.0), Anchor::Start, Voice::Muted, label);
-                free_from = x + text_width(label) + 8.0;
-            }
-        }
     }
 
     fn reference(&self, svg: &mut Svg, reference: &Reference) {
         let corners: Vec<Option<(f64, f64)>> = match reference.points.as_slice() {
             [(_, level)] => {
                 let y = self.px_y(*level);
-                vec![y.map(|y| (LEFT, y)), y.map(|y| (RIGHT, y))]
+                vec![y.map(|y| (LEFT, y)), y.map(|y| (self.right(), y))]
             }
             many => many.iter().map(|(x, y)| Some((self.px_x(*x)?, self.px_y(*y)?))).collect(),
         };
@@ -153,14 +159,15 @@ impl Chart {
         let width = if series.dense { 1.4 } else { 2.0 };
         svg.raw(&format!("<g class=\"{class}\" color=\"{colour}\">"));
         svg.raw(&format!(
-            "<path stroke=\"currentColor\" stroke-width=\"{width}\" stroke-linejoin=\"round\" \
+            "<path pointer-events=\"none\" stroke=\"currentColor\" stroke-width=\"{width}\" stroke-linejoin=\"round\" \
              stroke-linecap=\"round\" d=\"{}\"/>",
             path(&placed)
         ));
         if !series.dense {
             for (mark, place) in series.points.iter().flatten().zip(placed.iter().flatten()) {
                 svg.raw(&self.bar(mark, place.0));
-                svg.raw(&marker(series.index, *place, &mark.tip));
+                let tip = format!("{} at {}: {}", series.label, mark.at, mark.value);
+                svg.raw(&marker(series.index, *place, &tip));
             }
         }
         svg.raw("</g>");
@@ -172,7 +179,7 @@ impl Chart {
         let (left, right) = (px(x - 4.0), px(x + 4.0));
         let (x, top, bottom) = (px(x), px(top), px(bottom));
         format!(
-            "<path stroke=\"currentColor\" stroke-width=\"1.2\" opacity=\"0.7\" \
+            "<path pointer-events=\"none\" stroke=\"currentColor\" stroke-width=\"1.2\" opacity=\"0.7\" \
              d=\"M{x} {top}L{x} {bottom}M{left} {top}L{right} {top}M{left} {bottom}L{right} \
              {bottom}\"/>"
         )
@@ -199,7 +206,8 @@ impl Chart {
             outline.push('Z');
         }
         svg.raw(&format!(
-            "<path class=\"{class}\" color=\"{colour}\" fill=\"currentColor\" opacity=\"0.18\" \
+            "<path pointer-events=\"none\" class=\"{class}\" color=\"{colour}\" fill=\"currentColor\" \
+             opacity=\"0.18\" \
              d=\"{outline}\"/>"
         ));
     }
@@ -214,7 +222,7 @@ impl Chart {
             label: reference.label.clone(),
             drawing: format!("{}M0 0L26 0\"/>", reference_pen(reference.dash)),
         });
-        rows(series.chain(references))
+        rows(self.look, series.chain(references))
     }
 }
 
@@ -232,11 +240,11 @@ impl Key {
 }
 
 /// Breaks a legend into rows that fit the picture.
-pub(crate) fn rows(keys: impl Iterator<Item = Key>) -> Vec<Vec<Key>> {
+pub(crate) fn rows(look: Look, keys: impl Iterator<Item = Key>) -> Vec<Vec<Key>> {
     let mut rows: Vec<Vec<Key>> = Vec::new();
     let mut used = f64::INFINITY;
     for key in keys {
-        if used + key.width() > WIDTH - 16.0 {
+        if used + key.width() > look.units() - 16.0 {
             rows.push(Vec::new());
             used = 16.0;
         }
@@ -282,7 +290,7 @@ fn series_key(series: &Series) -> String {
 
 fn reference_pen(dash: &str) -> String {
     format!(
-        "<path class=\"tw-reference\" stroke=\"{INK}\" stroke-width=\"1.3\" opacity=\"0.75\" \
+        "<path pointer-events=\"none\" class=\"tw-reference\" stroke=\"{INK}\" stroke-width=\"1.3\" opacity=\"0.75\" \
          stroke-dasharray=\"{dash}\" d=\""
     )
 }

@@ -6,13 +6,13 @@
 
 pub(crate) mod bars;
 pub(crate) mod chart;
+pub(crate) mod look;
 pub(crate) mod ranges;
 pub(crate) mod scale;
 
-use std::fmt::Write as _;
+use look::Look;
 
-/// Width of every picture, in user units.
-pub(crate) const WIDTH: f64 = 720.0;
+use std::fmt::Write as _;
 
 /// Eight colours that remain apart for colour-blind readers (after Okabe and Ito), light and dark.
 const PALETTE: [(&str, &str); 8] = [
@@ -40,6 +40,7 @@ pub(crate) fn series_colour(index: usize) -> (String, &'static str) {
 /// A picture under construction.
 pub(crate) struct Svg {
     body: String,
+    look: Look,
     height: f64,
 }
 
@@ -60,11 +61,13 @@ pub(crate) enum Voice {
 }
 
 impl Svg {
-    /// An empty picture with title and subtitle at its head.
-    pub(crate) fn new(height: f64, title: &str, subtitle: &str) -> Self {
-        let mut svg = Self { body: String::new(), height };
-        svg.text((16.0, 24.0), Anchor::Start, Voice::Title, title);
-        svg.text((16.0, 42.0), Anchor::Start, Voice::Muted, subtitle);
+    /// An empty picture, with title and subtitle at its head if they belong there.
+    pub(crate) fn new(look: Look, height: f64, title: &str, subtitle: &str) -> Self {
+        let mut svg = Self { body: String::new(), look, height };
+        if look.titled {
+            svg.text((16.0, 24.0), Anchor::Start, Voice::Title, title);
+            svg.text((16.0, 42.0), Anchor::Start, Voice::Muted, subtitle);
+        }
         svg
     }
 
@@ -108,12 +111,13 @@ impl Svg {
 
     /// The finished document, fit for a file and for standing in a page.
     pub(crate) fn finish(self, title: &str) -> String {
-        let (width, height) = (px(WIDTH), px(self.height));
+        let top = px(self.look.cut());
+        let (width, height) = (px(self.look.units()), px(self.height - self.look.cut()));
         format!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" \
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 {top} {width} {height}\" \
              width=\"{width}\" height=\"{height}\" role=\"img\" aria-label=\"{}\" fill=\"none\" \
              font-family=\"system-ui, 'Segoe UI', Helvetica, Arial, sans-serif\">\n{}\
-             <rect class=\"tw-paper\" width=\"{width}\" height=\"{height}\" fill=\"{PAPER}\"/>\n\
+             <rect class=\"tw-paper\" y=\"{top}\" width=\"{width}\" height=\"{height}\" fill=\"{PAPER}\"/>\n\
              {}</svg>\n",
             escape(title),
             dark_style(),
@@ -156,8 +160,8 @@ pub(crate) fn text_width(text: &str) -> f64 {
 
 fn dark_style() -> String {
     let mut css = String::from(
-        "<style>@media screen and (prefers-color-scheme:dark){.tw-paper{fill:#15181d}\
-         .tw-ink{fill:#e6e9ed}.tw-muted{fill:#9aa4af}.tw-grid{stroke:#2b3138}\
+        "<style>.tw-column:hover{fill-opacity:.07}@media screen and (prefers-color-scheme:dark){.tw-paper{fill:#15181d}\
+         .tw-column{fill:#e6e9ed}.tw-strip{fill:#3a434d}.tw-ink{fill:#e6e9ed}.tw-muted{fill:#9aa4af}.tw-grid{stroke:#2b3138}\
          .tw-axis{stroke:#7d8792}.tw-reference{stroke:#e6e9ed}.tw-mark{stroke:#15181d}",
     );
     for (at, (_, dark)) in PALETTE.iter().enumerate() {

@@ -1,8 +1,9 @@
 //! Pictures of bars that lie, one row below another: gains of several cases, and tornados.
 
 use super::chart::{Key, legend_at, rows};
+use super::look::Look;
 use super::scale::Scale;
-use super::{Anchor, INK, Svg, Voice, WIDTH, escape, px, series_colour, text_width};
+use super::{Anchor, INK, Svg, Voice, escape, px, series_colour, text_width};
 
 /// A picture of lying bars.
 #[derive(Clone, PartialEq, Debug)]
@@ -48,7 +49,7 @@ pub struct RangeBar {
 }
 
 const LEFT: f64 = 190.0;
-const RIGHT: f64 = WIDTH - 24.0;
+const RIGHT: f64 = Look::WHOLE.units() - 24.0;
 const TOP: f64 = 66.0;
 const LANE: f64 = 12.0;
 const GAP: f64 = 10.0;
@@ -58,9 +59,9 @@ impl Ranges {
     #[must_use]
     pub fn svg(&self) -> String {
         let bottom = TOP + self.rows.iter().map(height).sum::<f64>();
-        let legend = rows(self.keys().into_iter());
+        let legend = rows(Look::WHOLE, self.keys().into_iter());
         let height_all = bottom + 60.0 + legend.len() as f64 * 20.0;
-        let mut svg = Svg::new(height_all, &self.title, &self.subtitle);
+        let mut svg = Svg::new(Look::WHOLE, height_all, &self.title, &self.subtitle);
         let scale = self.scale();
         self.grid(&mut svg, &scale, bottom);
         let mut top = TOP;

@@ -140,3 +140,16 @@ proptest! {
         prop_assert!(beyond / all < 0.25, "{}: {}", of, beyond / all);
     }
 }
+
+#[test]
+fn the_widest_shapes_that_are_allowed_allow_a_mean_of_a_microsecond() {
+    let widest = [
+        Distribution::LogNormal { sigma: *limits::SIGMA.end() },
+        Distribution::log_normal_of_ratio(*limits::P99_OF_P50.end()),
+        Distribution::Gamma { shape: *limits::GAMMA_SHAPE.start() },
+    ];
+    for shape in widest {
+        let most = shape.mean_max();
+        assert!(most >= Duration::from_micros(1), "{shape}: {most:?}");
+    }
+}

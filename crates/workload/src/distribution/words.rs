@@ -25,7 +25,7 @@ impl FromStr for Distribution {
             ("exponential", "") => Ok(Self::Exponential),
             ("bimodal", "") => Ok(Self::Bimodal),
             ("lognormal", _) => {
-                let needed = "\"lognormal:\" with the standard deviation of the logarithm from 0.01 to 4, \
+                let needed = "\"lognormal:\" with the standard deviation of the logarithm from 0.01 to 3.2, \
                               such as \"lognormal:1.5\"";
                 parameter(&limits::SIGMA, amount, needed).map(|sigma| Self::LogNormal { sigma })
             }

@@ -31,11 +31,11 @@ pub const SLO: RangeInclusive<Duration> = Duration::from_micros(1)..=Duration::f
 pub const SERVICE_MAX: Duration = Duration::from_millis(100);
 /// The longest single request that is drawn: it fits the 32 bits of a schedule entry.
 pub const REQUEST_MAX: Duration = Duration::from_secs(4);
-/// Standard deviation of the logarithm of log-normal service times. Beyond 4 the median is a three-thousandth
-/// of the mean, and no run is long enough to see the mean.
-pub const SIGMA: RangeInclusive<f64> = 0.01..=4.0;
-/// The same as the 99th percentile over the median.
-pub const P99_OF_P50: RangeInclusive<f64> = 1.1..=10_000.0;
+/// Standard deviation of the logarithm of log-normal service times. Up to 3.2 a mean of 1 µs leaves less than a
+/// thousandth of the work in requests beyond [`REQUEST_MAX`]; wider ones would allow no mean that is used.
+pub const SIGMA: RangeInclusive<f64> = 0.01..=3.2;
+/// The same as the 99th percentile over the median: e^(2.326 σ).
+pub const P99_OF_P50: RangeInclusive<f64> = 1.1..=1_700.0;
 /// Shapes of gamma service times.
 pub const GAMMA_SHAPE: RangeInclusive<f64> = 0.05..=1_000.0;
 /// Shapes of Pareto service times; at 1 and below the end alone would decide the mean.

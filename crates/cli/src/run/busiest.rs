@@ -1,0 +1,194 @@
+//! Which other processes were busy while an experiment ran: what to close where its runs do not count.
+
+use rustix::param::clock_ticks_per_second;
+use std::collections::BTreeMap;
+use std::fs;
+use std::time::{Duration, Instant};
+use tailwater_stats::result::{Experiment, Run};
+use tailwater_stats::{Rules, discard, judge};
+
+/// So many are named at most.
+const NAMED_MAX: usize = 3;
+/// Less of a core disturbs nothing.
+const SHARE_MIN: f64 = 0.05;
+/// The parent of what lost its own: it waits for children that are not its work.
+const INIT: u32 = 1;
+/// The parent of the kernel's own threads.
+const KERNEL: u32 = 2;
+
+/// What every process had used when an experiment began.
+pub(super) struct Busiest {
+    began: Instant,
+    before: BTreeMap<u32, Process>,
+}
+
+/// A process, from its line in `/proc/PID/stat`.
+#[derive(Clone, PartialEq, Debug)]
+struct Process {
+    name: String,
+    parent: u32,
+    /// In ticks, with that of children that have ended.
+    used: u64,
+}
+
+/// A process that was busy, and with how much of a core.
+#[derive(Clone, PartialEq, Debug)]
+struct Busy {
+    pid: u32,
+    name: String,
+    share: f64,
+}
+
+impl Busiest {
+    pub(super) fn begin() -> Self {
+        Self { began: Instant::now(), before: processes() }
+    }
+
+    /// Why runs do not count and what to close, where another process or machine was the cause.
+    pub(super) fn blame(&self, experiment: &Experiment) -> Option<String> {
+        let rules = experiment.rules.clone().unwrap_or_default();
+        let spoiled = experiment.runs.iter().filter(|run| is_disturbed(run, &rules)).count();
+        let noisy = !experiment.discarded.is_empty();
+        (spoiled > 0).then(|| sentence(spoiled, experiment.runs.len(), noisy, &self.found()))?
+    }
+
+    /// What was busy since the beginning, the busiest first. What began and ended since then counts with its
+    /// parent.
+    fn found(&self) -> Vec<Busy> {
+        let ticks = self.began.elapsed().max(Duration::from_millis(1)).as_secs_f64()
+            * clock_ticks_per_second() as f64;
+        let most = std::thread::available_parallelism().map_or(1.0, |cores| cores.get() as f64);
+        let busy = |(pid, process): (u32, Process)| {
+            let before = self.before.get(&pid).map_or(0, |before| before.used);
+            // A child that ended brings along what it used before the beginning.
+            let share = (process.used.saturating_sub(before) as f64 / ticks).min(most);
+            Busy { pid, name: process.name, share }
+        };
+        let mut found: Vec<Busy> = processes().into_iter().map(busy).collect();
+        found.retain(|busy| busy.share >= SHARE_MIN);
+        found.sort_by(|a, b| b.share.total_cmp(&a.share));
+        found
+    }
+}
+
+/// Whether a rule on the machine or on the generator is why it does not count. A server that ended is no noise.
+fn is_disturbed(run: &Run, rules: &Rules) -> bool {
+    let told = |why: &String| run.invalid_because.contains(why);
+    !run.valid && (judge(run, rules).iter().any(told) || discard(run, rules).is_some())
+}
+
+fn sentence(spoiled: usize, all: usize, noisy: bool, busy: &[Busy]) -> Option<String> {
+    let one = |busy: &Busy| {
+        format!("{} (process {}, {:.0} % of a core)", busy.name, busy.pid, 100.0 * busy.share)
+    };
+    let named: Vec<String> = busy.iter().take(NAMED_MAX).map(one).collect();
+    let verb = if spoiled == 1 { "does" } else { "do" };
+    match (named.is_empty(), noisy) {
+        (false, _) => Some(format!(
+            "{spoiled} of {all} runs {verb} not count, since other programs ran beside them; close {} and run it again",
+            named.join(", ")
+        )),
+        (true, true) => Some(format!(
+            "{spoiled} of {all} runs {verb} not count, and no program in sight was busy: the cores are shared with \
+             other machines or containers; run it again later"
+        )),
+        (true, false) => None,
+    }
+}
+
+/// All but this one, by number. What ends meanwhile is left out.
+fn processes() -> BTreeMap<u32, Process> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    let myself = std::process::id();
+    let others = numbers.filter(|&pid| pid != myself && pid != INIT && pid != KERNEL);
+    let read = |pid| Some((pid, parse(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)?));
+    others.filter_map(read).filter(|(_, process)| process.parent != KERNEL).collect()
+}
+
+/// `PID (name) state parent …`; the name may hold anything (proc_pid_stat(5)).
+fn parse(line: &str) -> Option<Process> {
+    let (head, rest) = line.rsplit_once(')')?;
+    let (_, name) = head.split_once('(')?;
+    let fields: Vec<&str> = rest.split_whitespace().collect();
+    // Fields 14 to 17 of the line: of itself and of children that were waited for, each in user and kernel mode.
+    let used = fields.get(11..15)?.iter().filter_map(|ticks| ticks.parse::<u64>().ok()).sum();
+    let name = name.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
+    Some(Process { name, parent: fields.get(1)?.parse().ok()?, used })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::{Child, Command};
+    use tailwater_stats::result::{Discard, Noise};
+
+    /// Ended when dropped.
+    struct Spinning(Child);
+
+    impl Drop for Spinning {
+        fn drop(&mut self) {
+            let _ = self.0.kill();
+            let _ = self.0.wait();
+        }
+    }
+
+    #[test]
+    fn a_line_is_read_whatever_the_name() {
+        let line = "7 (a ) b\n) R 3 7 7 0 -1 4194304 5 6 0 0 11 22 33 44 20 0 1 0";
+        let found = Process { name: "a ) b\u{fffd}".into(), parent: 3, used: 110 };
+        assert_eq!(parse(line), Some(found));
+        assert_eq!(parse("7 (short) R 3"), None);
+        assert_eq!(parse(""), None);
+    }
+
+    #[test]
+    fn what_spins_meanwhile_is_found() {
+        let busiest = Busiest::begin();
+        let child = Command::new("sh").args(["-c", "while :; do :; done"]).spawn();
+        let spinning = Spinning(child.expect("a shell"));
+        let pid = spinning.0.id();
+        // However slow the machine: until it has had its share.
+        while !busiest.found().iter().any(|busy| busy.pid == pid && busy.name == "sh") {
+            std::thread::yield_now();
+        }
+        assert!(busiest.found().iter().all(|busy| busy.pid != std::process::id()));
+    }
+
+    #[test]
+    fn one_line_names_what_to_close() {
+        let busy = |pid, name: &str, share| Busy { pid, name: name.into(), share };
+        let all = [
+            busy(12, "cargo", 0.934),
+            busy(7, "firefox", 0.5),
+            busy(8, "x", 0.2),
+            busy(9, "y", 0.1),
+        ];
+        assert_eq!(
+            sentence(5, 9, false, &all).as_deref(),
+            Some(
+                "5 of 9 runs do not count, since other programs ran beside them; close cargo (process 12, 93 % of a \
+                 core), firefox (process 7, 50 % of a core), x (process 8, 20 % of a core) and run it again"
+            )
+        );
+        assert!(
+            sentence(1, 9, true, &[]).is_some_and(|said| said.starts_with("1 of 9 runs does not"))
+        );
+        assert_eq!(sentence(1, 9, false, &[]), None, "the generator alone was too slow");
+    }
+
+    #[test]
+    fn nothing_is_blamed_where_every_run_counts() {
+        let mut experiment = Experiment {
+            runs: vec![Run { valid: true, ..Run::default() }],
+            discarded: vec![Discard::default()],
+            ..Experiment::default()
+        };
+        assert_eq!(Busiest::begin().blame(&experiment), None);
+        experiment.runs[0].valid = false;
+        experiment.runs[0].invalid_because = vec!["the server of the tier store ended".to_owned()];
+        assert_eq!(Busiest::begin().blame(&experiment), None, "others are not to blame");
+        experiment.runs[0].noise = Noise { steal_ratio: 0.5, ..Noise::default() };
+        assert!(Busiest::begin().blame(&experiment).is_some());
+    }
+}

@@ -1,0 +1,117 @@
+//! The few columns that a first look needs, in 80 characters.
+
+use crate::format::{self, NOTHING, wrap};
+use crate::grid::grid;
+use crate::model::{self, Group, Line, Point};
+use crate::notes::{NO_VALID, has_unsound};
+use crate::quantity::Quantity;
+use crate::sentences::line_summary;
+use crate::table::{TableStyle, printable};
+use tailwater_stats::result::Experiment;
+
+/// Where nothing is known of the reader's terminal.
+const WIDTH: u16 = 80;
+
+const HEADS: [&str; 6] = [
+    "load",
+    "controller",
+    "in time,\n% of capacity",
+    "p99 of\nanswers",
+    "refused by\nthe server, %",
+    "runs that\ncount",
+];
+
+/// How much of its capacity each controller kept in time at each load, what the tail was, and what was refused;
+/// then the sentences of [`line_summary`]. For experiments with few controllers; [`table`](crate::table()) shows
+/// everything.
+#[must_use]
+pub fn brief(experiment: &Experiment, style: TableStyle) -> String {
+    let width = style.width.unwrap_or(WIDTH).into();
+    let mut out = String::new();
+    if !experiment.title.is_empty() {
+        out.push_str(&format!("{}\n\n", wrap(&printable(&experiment.title), width)));
+    }
+    for group in model::groups(experiment) {
+        let capacity = format::thousands(group.capacity_rps);
+        let name = format!("{} (capacity {capacity} k requests/s)", group.name());
+        out.push_str(&format!("{}\n{}\n", wrap(&name, width), grid(&HEADS, 2, &rows(&group))));
+        if has_unsound(&group) {
+            out.push_str(&format!("{}\n", wrap(NO_VALID, width)));
+        }
+        out.push('\n');
+    }
+    out.push_str(&wrap(&printable(&line_summary(experiment)), width));
+    out
+}
+
+/// The load stands in the first line of each only.
+fn rows(group: &Group<'_>) -> Vec<Vec<String>> {
+    let at = |demand: f64| {
+        group.at(demand).enumerate().map(move |(nth, (line, point))| {
+            let load = if nth == 0 { format::demand(demand) } else { String::new() };
+            row(load, line, point)
+        })
+    };
+    group.demands().into_iter().flat_map(at).collect()
+}
+
+fn row(load: String, line: &Line<'_>, point: &Point<'_>) -> Vec<String> {
+    let shown = |quantity, show: fn(f64) -> String| {
+        point.median(quantity).map_or_else(|| NOTHING.to_owned(), show)
+    };
+    let mark = if point.valid == 0 { " !" } else { "" };
+    vec![
+        load,
+        format!("{}{mark}", line.label),
+        shown(Quantity::OfCapacity, format::percent),
+        shown(Quantity::P99, format::time),
+        shown(Quantity::Drop, format::percent),
+        format!("{}/{}", point.valid, point.total),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tailwater_stats::result::Run;
+
+    fn run(controller: &str, demand_ratio: f64, valid: bool) -> Run {
+        Run {
+            controller: controller.into(),
+            profile: "default".into(),
+            clients: 100,
+            slo_us: 400.0,
+            demand_ratio,
+            valid,
+            capacity_rps: 43_000.0,
+            goodput_rps: 40_850.0,
+            goodput_of_capacity: 0.95,
+            p99_us: 377.2,
+            drop_ratio: 0.014,
+            ..Run::default()
+        }
+    }
+
+    #[test]
+    fn few_columns_fit_a_narrow_terminal_and_mark_what_is_no_result() {
+        let runs = vec![
+            run("none", 0.5, true),
+            run("breakwater", 0.5, true),
+            run("none", 2.0, false),
+            run("breakwater", 2.0, true),
+        ];
+        let title = "A server asked for up to twice its capacity".to_owned();
+        let experiment = Experiment { title, runs, ..Experiment::default() };
+        let text = brief(&experiment, TableStyle::default());
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+        let row = |start: &str| text.lines().find(|line| line.starts_with(start)).expect(start);
+        let cells = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+        assert_eq!(
+            cells(row("2.0×")),
+            ["2.0×", "none", "(default)", "!", "95", "377", "µs", "1.4", "0/1"]
+        );
+        assert!(!row("0.5×").contains('!'));
+        assert!(text.contains("! no valid repetition"), "{text}");
+        assert!(text.contains("100 clients, SLO 400 µs (capacity 43.0 k requests/s)"), "{text}");
+    }
+}

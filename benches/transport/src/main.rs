@@ -8,6 +8,7 @@
 
 mod compare;
 mod drive;
+mod fan;
 mod host;
 mod patience;
 mod payload;
@@ -38,6 +39,12 @@ enum Part {
     Tonic(peers::PeerArgs),
     /// Serve tarpc.
     Tarpc(peers::PeerArgs),
+    /// Serve tailwater's frames from a bare epoll loop that asks four leaves for each request.
+    FanRaw(fan::FanArgs),
+    /// The same with tailwater.
+    FanTailwater(fan::FanArgs),
+    /// The same in gRPC with tonic.
+    FanTonic(fan::FanArgs),
     /// Load a server and print what it cost as JSON.
     Drive(drive::DriveArgs),
     /// Run a program that ends when we do.
@@ -52,6 +59,9 @@ fn main() -> ExitCode {
         Some(Part::Raw(raw)) => raw::serve(raw),
         Some(Part::Tonic(peer)) => peers::tonic::serve(peer),
         Some(Part::Tarpc(peer)) => peers::tarpc::serve(peer),
+        Some(Part::FanRaw(fan)) => fan::raw::serve(fan),
+        Some(Part::FanTailwater(fan)) => fan::tailwater::serve(fan),
+        Some(Part::FanTonic(fan)) => fan::tonic::serve(fan),
         Some(Part::Drive(drive)) => drive::main(drive),
         Some(Part::Leash(leash)) => compare::leash(leash),
     };

@@ -33,10 +33,41 @@ pub(crate) fn serve(args: &RawArgs) -> Result<(), String> {
     host::pin(args.core)?;
     host::raise_descriptor_limit();
     let mut server = Server::bind(args).map_err(|error| format!("{}: {error}", args.listen))?;
-    let address = rustix::net::getsockname(&server.listener).map_err(|error| error.to_string())?;
-    ready::announce(address.try_into().map_err(|_| "no IP address".to_owned())?)?;
+    ready::announce(address_of(&server.listener)?)?;
     loop {
         server.turn().map_err(|error| error.to_string())?;
+    }
+}
+
+/// A socket of this address's family, which never blocks.
+pub(crate) fn socket(of: SocketAddr) -> Result<OwnedFd, Errno> {
+    let family = if of.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+    rustix::net::socket_with(family, SocketType::STREAM, FLAGS, None)
+}
+
+/// Listens.
+pub(crate) fn listen(address: SocketAddr) -> Result<OwnedFd, Errno> {
+    let listener = socket(address)?;
+    rustix::net::bind(&listener, &address)?;
+    rustix::net::listen(&listener, CONNECTIONS_MAX as i32)?;
+    Ok(listener)
+}
+
+/// Where it listens.
+pub(crate) fn address_of(listener: &OwnedFd) -> Result<SocketAddr, String> {
+    let address = rustix::net::getsockname(listener).map_err(|error| error.to_string())?;
+    address.try_into().map_err(|_| "no IP address".to_owned())
+}
+
+/// A connection that waits to be let in.
+pub(crate) fn accept(listener: &OwnedFd) -> Result<Option<OwnedFd>, Errno> {
+    match accept_with(listener, FLAGS) {
+        Ok(socket) => {
+            sockopt::set_tcp_nodelay(&socket, true)?;
+            Ok(Some(socket))
+        }
+        Err(Errno::AGAIN | Errno::CONNABORTED | Errno::INTR) => Ok(None),
+        Err(error) => Err(error),
     }
 }
 
@@ -56,18 +87,15 @@ struct Connection {
 }
 
 /// Received at once, in bytes.
-const SCRATCH: usize = 64 << 10;
+pub(crate) const SCRATCH: usize = 64 << 10;
 /// Beyond these, connections are closed as they come.
-const CONNECTIONS_MAX: usize = 16_384;
-const LISTENER: usize = usize::MAX;
+pub(crate) const CONNECTIONS_MAX: usize = 16_384;
+pub(crate) const LISTENER: usize = usize::MAX;
 const FLAGS: SocketFlags = SocketFlags::NONBLOCK.union(SocketFlags::CLOEXEC);
 
 impl Server {
     fn bind(args: &RawArgs) -> Result<Self, Errno> {
-        let family = if args.listen.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
-        let listener = rustix::net::socket_with(family, SocketType::STREAM, FLAGS, None)?;
-        rustix::net::bind(&listener, &args.listen)?;
-        rustix::net::listen(&listener, CONNECTIONS_MAX as i32)?;
+        let listener = listen(args.listen)?;
         let poller = Poller::new(args.reception, None)?;
         poller.watch(&listener, LISTENER)?;
         Ok(Self {
@@ -94,18 +122,12 @@ impl Server {
     }
 
     fn accept(&mut self) -> Result<(), Errno> {
-        loop {
-            let socket = match accept_with(&self.listener, FLAGS) {
-                Ok(socket) => socket,
-                Err(Errno::AGAIN | Errno::CONNABORTED | Errno::INTR) => return Ok(()),
-                Err(error) => return Err(error),
-            };
+        while let Some(socket) = accept(&self.listener)? {
             let free = self.connections.iter().position(Option::is_none);
             let key = free.unwrap_or(self.connections.len());
             if key >= CONNECTIONS_MAX {
                 continue;
             }
-            sockopt::set_tcp_nodelay(&socket, true)?;
             self.poller.watch(&socket, key)?;
             let connection = Connection { socket, tail: Vec::new() };
             match free {
@@ -113,6 +135,7 @@ impl Server {
                 None => self.connections.push(Some(connection)),
             }
         }
+        Ok(())
     }
 
     /// One `recv`, an answer to every complete frame, one `send`. `None`: close the connection.
@@ -149,44 +172,52 @@ impl Server {
 const VERSION: u8 = 2;
 const PREFIX: usize = 8;
 const FRAME_MAX: usize = 4 << 10;
-const HELLO: (u8, usize) = (1, 36);
-const WELCOME: (u8, usize) = (2, 40);
-const REQUEST: (u8, usize) = (3, 48);
-const RESPONSE: (u8, usize) = (4, 40);
+/// What frames are called, and the length of their heads.
+pub(crate) const HELLO: (u8, usize) = (1, 36);
+pub(crate) const WELCOME: (u8, usize) = (2, 40);
+pub(crate) const REQUEST: (u8, usize) = (3, 48);
+pub(crate) const RESPONSE: (u8, usize) = (4, 40);
 
 /// Appends the answer to every complete frame and says how many bytes those took; `None` for bytes
 /// that are no HELLO or REQUEST.
 fn echo(input: &[u8], output: &mut Vec<u8>) -> Option<usize> {
+    each_frame(input, [HELLO, REQUEST], |kind, frame| {
+        if kind == HELLO.0 {
+            welcome(output);
+        } else {
+            respond(&frame[8..16], &frame[REQUEST.1..], output);
+        }
+        Some(())
+    })
+}
+
+/// Shows every complete frame of two kinds, and says how many bytes those took; `None` for other bytes, and where
+/// `on_frame` says so.
+#[inline]
+pub(crate) fn each_frame(
+    input: &[u8],
+    kinds: [(u8, usize); 2],
+    mut on_frame: impl FnMut(u8, &[u8]) -> Option<()>,
+) -> Option<usize> {
     let mut rest = input;
     while let Some(prefix) = rest.first_chunk::<PREFIX>() {
         let [a, b, c, d, kind, ..] = *prefix;
         let len = u32::from_le_bytes([a, b, c, d]) as usize;
-        if len > FRAME_MAX {
-            return None;
-        }
-        let needed = match kind {
-            kind if kind == HELLO.0 => HELLO.1,
-            kind if kind == REQUEST.0 => REQUEST.1,
-            _ => return None,
-        };
-        if len < needed {
+        let (_, needed) = kinds.into_iter().find(|(known, _)| *known == kind)?;
+        if len > FRAME_MAX || len < needed {
             return None;
         }
         let Some((frame, behind)) = rest.split_at_checked(len) else {
             break;
         };
-        if kind == HELLO.0 {
-            welcome(output);
-        } else {
-            respond(frame, output);
-        }
+        on_frame(kind, frame)?;
         rest = behind;
     }
     Some(input.len() - rest.len())
 }
 
 /// Version 2, frames up to [`FRAME_MAX`], no limit on requests outstanding.
-fn welcome(output: &mut Vec<u8>) {
+pub(crate) fn welcome(output: &mut Vec<u8>) {
     let mut head = [0; WELCOME.1];
     head[..4].copy_from_slice(&(WELCOME.1 as u32).to_le_bytes());
     head[4] = WELCOME.0;
@@ -197,12 +228,11 @@ fn welcome(output: &mut Vec<u8>) {
 }
 
 /// Status 0, the request's id and payload, no limit on requests outstanding.
-fn respond(request: &[u8], output: &mut Vec<u8>) {
-    let payload = &request[REQUEST.1..];
+pub(crate) fn respond(id: &[u8], payload: &[u8], output: &mut Vec<u8>) {
     let mut head = [0; RESPONSE.1];
     head[..4].copy_from_slice(&((RESPONSE.1 + payload.len()) as u32).to_le_bytes());
     head[4] = RESPONSE.0;
-    head[8..16].copy_from_slice(&request[8..16]);
+    head[8..16].copy_from_slice(id);
     head[16..20].copy_from_slice(&u32::MAX.to_le_bytes());
     output.extend_from_slice(&head);
     output.extend_from_slice(payload);

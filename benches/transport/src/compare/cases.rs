@@ -58,6 +58,8 @@ pub(crate) struct Case {
     pub(crate) client: Reception,
     /// Who.
     pub(crate) peers: Vec<Peer>,
+    /// Each request goes on to leaves, which run beside the generator.
+    pub(crate) fans_out: bool,
 }
 
 /// All cases, or those that `only` names; raw stays in each, since all ratios are to it.
@@ -96,6 +98,7 @@ fn all(short: bool, loaded: Reception) -> Vec<Case> {
         // A client that sleeps makes the server pay for waking it, and waits for it meanwhile.
         client: Reception::Poll,
         peers: Peer::ALL.to_vec(),
+        fans_out: false,
     };
     let unloaded = |name, reception, peers: &[Peer]| Case {
         name,
@@ -104,6 +107,17 @@ fn all(short: bool, loaded: Reception) -> Vec<Case> {
         server: reception,
         client: reception,
         peers: peers.to_vec(),
+        fans_out: false,
+    };
+    // All of them sleep: generator and leaves share a core.
+    let fan = Case {
+        name: "fan",
+        connections: if short { 2 } else { 50 },
+        outstanding: 4,
+        server: Reception::Block,
+        client: Reception::Block,
+        peers: vec![Peer::Raw, Peer::Tailwater, Peer::Tonic],
+        fans_out: true,
     };
     let [many, deep] = if short {
         [loaded("1000x1", 10, 1), loaded("50x16", 2, 16)]
@@ -113,7 +127,7 @@ fn all(short: bool, loaded: Reception) -> Vec<Case> {
     // tokio cannot spin.
     let spin = unloaded("spin", Reception::Poll, &[Peer::Raw, Peer::Tailwater]);
     let sleep = unloaded("sleep", Reception::Block, &Peer::ALL);
-    vec![many, deep, spin, sleep]
+    vec![many, deep, spin, sleep, fan]
 }
 
 /// Fisher and Yates.
@@ -146,7 +160,7 @@ mod tests {
     fn raw_stays_for_the_ratios() {
         let cases = only(&["tarpc", "sleep"]).unwrap();
         assert_eq!(cases, [("sleep", vec![Peer::Raw, Peer::Tarpc])]);
-        assert_eq!(only(&["tonic"]).unwrap().len(), 4);
+        assert_eq!(only(&["tonic"]).unwrap().len(), 5);
         assert_eq!(only(&["50x16"]).unwrap()[0].1.len(), 4);
         assert!(only(&["grpc"]).unwrap_err().contains("raw, tailwater, tonic, tarpc"));
     }

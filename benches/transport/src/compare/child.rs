@@ -79,6 +79,8 @@ pub(super) struct Load {
     pub(super) warmup_ms: u64,
     pub(super) window: Duration,
     pub(super) core: usize,
+    /// Another process that is part of the experiment.
+    pub(super) beside: Option<u32>,
 }
 
 /// Runs the generator in a process of its own and waits for what it found.
@@ -95,7 +97,9 @@ pub(super) fn drive(server: Ready, load: &Load) -> Result<Outcome, String> {
         ("--window-ms", load.window.as_millis().to_string()),
         ("--core", load.core.to_string()),
     ];
+    let beside = load.beside.map(|pid| ["--beside-pid".to_owned(), pid.to_string()]);
     let mut args = vec!["drive".to_owned()];
+    args.extend(beside.into_iter().flatten());
     args.extend(options.into_iter().flat_map(|(name, value)| [name.to_owned(), value]));
     let mut child = Leashed::start(&ourselves()?, &args)?;
     // Connecting, greeting and draining are each bounded by the generator itself.

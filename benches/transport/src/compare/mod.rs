@@ -30,7 +30,7 @@ pub(crate) struct CompareArgs {
     /// Print JSON with every run instead of tables.
     #[arg(long)]
     json: bool,
-    /// Only this peer (raw, tailwater, tonic, tarpc) or case (1000x1, 50x16, spin, sleep); repeatable.
+    /// Only this peer (raw, tailwater, tonic, tarpc) or case (1000x1, 50x16, spin, sleep, fan); repeatable.
     #[arg(long, value_name = "NAME")]
     only: Vec<String>,
     /// The tailwater binary; by default that of the workspace that holds this one.
@@ -151,7 +151,11 @@ impl<'a> Compare<'a> {
     }
 
     fn once(&self, case: &Case, peer: Peer) -> Result<crate::drive::Outcome, String> {
-        let (program, args) = self.server(case, peer)?;
+        let leaves = if case.fans_out { Some(self.start_leaves(peer)?) } else { None };
+        let (program, args) = match &leaves {
+            Some(leaves) => (child::ourselves()?, self.fan(case, peer, leaves)?),
+            None => self.server(case, peer)?,
+        };
         let server = Server::start(&program, &args)?;
         child::drive(
             server.ready,
@@ -163,12 +167,40 @@ impl<'a> Compare<'a> {
                 warmup_ms: if self.args.short { 50 } else { 300 },
                 window: self.window(),
                 core: self.args.client_core,
+                beside: leaves.as_ref().map(|leaves| leaves.ready.pid),
             },
         )
     }
 
     fn window(&self) -> Duration {
         Duration::from_millis(if self.args.short { 300 } else { 2_000 })
+    }
+
+    /// All leaves in one process, on the generator's core. They speak what the peer does.
+    fn start_leaves(&self, peer: Peer) -> Result<Server, String> {
+        let core = self.args.client_core.to_string();
+        let mut args = match peer {
+            Peer::Raw | Peer::Tailwater => vec!["raw", "--reception", "block"],
+            Peer::Tonic => vec!["tonic"],
+            Peer::Tarpc => return Err("found no leaves for tarpc".to_owned()),
+        };
+        args.extend(["--listen", "127.0.0.1:0", "--core", &core]);
+        let args: Vec<String> = args.into_iter().map(str::to_owned).collect();
+        Server::start(&child::ourselves()?, &args)
+    }
+
+    /// The arguments of a mid-tier, which this program is.
+    fn fan(&self, case: &Case, peer: Peer, leaves: &Server) -> Result<Vec<String>, String> {
+        let part = match peer {
+            Peer::Raw => "fan-raw",
+            Peer::Tailwater => "fan-tailwater",
+            Peer::Tonic => "fan-tonic",
+            Peer::Tarpc => return Err("found no mid-tier of tarpc".to_owned()),
+        };
+        let core = self.args.server_core.to_string();
+        let (reception, leaf) = (case.server.to_string(), leaves.ready.listening.to_string());
+        let args = [part, "--leaf", &leaf, "--reception", &reception, "--core", &core];
+        Ok(args.into_iter().map(str::to_owned).collect())
     }
 
     /// The program that serves and its arguments.

@@ -31,6 +31,9 @@ pub(crate) struct DriveArgs {
     /// The process whose CPU time is measured.
     #[arg(long)]
     pub(crate) server_pid: u32,
+    /// Another process that is part of the experiment: its CPU time is nobody else's.
+    #[arg(long)]
+    pub(crate) beside_pid: Option<u32>,
     /// Connections.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=16_000))]
     pub(crate) connections: u32,
@@ -77,10 +80,10 @@ fn measure<P: Protocol>(args: &DriveArgs) -> Result<Outcome, String> {
     drive.until_open()?;
     drive.start(args.outstanding)?;
     drive.run_for(Duration::from_millis(args.warmup_ms))?;
-    let before = Reading::now(args.server_pid)?;
+    let before = Reading::now(args.server_pid, args.beside_pid)?;
     drive.tally.clear();
     drive.run_for(Duration::from_millis(args.window_ms))?;
-    let after = Reading::now(args.server_pid)?;
+    let after = Reading::now(args.server_pid, args.beside_pid)?;
     let outcome = Outcome::new(before, after, &mut drive.tally);
     drive.drain()?;
     Ok(outcome)

@@ -16,7 +16,7 @@ pub(crate) struct Outcome {
     pub(crate) server_cpu_ns: u64,
     /// CPU time that the generator used in it, in nanoseconds; all of it when it polls.
     pub(crate) client_cpu_ns: u64,
-    /// CPU time that neither used or that was stolen, in nanoseconds.
+    /// CPU time that no process of the experiment used or that was stolen, in nanoseconds.
     pub(crate) foreign_cpu_ns: u64,
     /// Median round trip, in nanoseconds.
     pub(crate) p50_ns: u64,
@@ -29,13 +29,14 @@ impl Outcome {
         let window = after.at - before.at;
         let server = after.server.saturating_sub(before.server);
         let client = after.client.saturating_sub(before.client);
+        let beside = after.beside.saturating_sub(before.beside);
         let busy = after.machine.since(before.machine).busy;
         Self {
             answers: tally.answers(),
             window_ns: window.as_nanos() as u64,
             server_cpu_ns: server.as_nanos() as u64,
             client_cpu_ns: client.as_nanos() as u64,
-            foreign_cpu_ns: busy.saturating_sub(server + client).as_nanos() as u64,
+            foreign_cpu_ns: busy.saturating_sub(server + client + beside).as_nanos() as u64,
             p50_ns: tally.quantile_ns(0.5),
             p99_ns: tally.quantile_ns(0.99),
         }
@@ -63,15 +64,18 @@ pub(super) struct Reading {
     at: Instant,
     server: Duration,
     client: Duration,
+    /// Of the leaves, where there are any.
+    beside: Duration,
     machine: Ticks,
 }
 
 impl Reading {
-    pub(super) fn now(server_pid: u32) -> Result<Self, String> {
+    pub(super) fn now(server_pid: u32, beside: Option<u32>) -> Result<Self, String> {
         Ok(Self {
             at: Instant::now(),
             server: host::cpu_of(server_pid)?,
             client: host::cpu_of(std::process::id())?,
+            beside: beside.map_or(Ok(Duration::ZERO), host::cpu_of)?,
             machine: Ticks::now()?,
         })
     }
@@ -81,16 +85,16 @@ impl Reading {
 mod tests {
     use super::*;
 
-    fn reading(at: Instant, seconds: [f64; 3]) -> Reading {
-        let [server, client, busy] = seconds.map(Duration::from_secs_f64);
-        Reading { at, server, client, machine: Ticks { busy, all: busy } }
+    fn reading(at: Instant, seconds: [f64; 4]) -> Reading {
+        let [server, client, beside, busy] = seconds.map(Duration::from_secs_f64);
+        Reading { at, server, client, beside, machine: Ticks { busy, all: busy } }
     }
 
     #[test]
     fn what_nobody_owns_up_to_is_foreign() {
         let start = Instant::now();
-        let before = reading(start, [1.0, 1.0, 10.0]);
-        let after = reading(start + Duration::from_secs(2), [2.0, 3.0, 13.5]);
+        let before = reading(start, [1.0, 1.0, 0.0, 10.0]);
+        let after = reading(start + Duration::from_secs(2), [2.0, 3.0, 0.25, 13.75]);
         let mut tally = Tally::new();
         (0..1_000).for_each(|_| tally.count(77));
         let outcome = Outcome::new(before, after, &mut tally);

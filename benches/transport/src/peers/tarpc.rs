@@ -11,7 +11,7 @@ use tarpc::tokio_serde::formats::Bincode;
 
 /// Serves until killed.
 pub(crate) fn serve(args: &PeerArgs) -> Result<(), String> {
-    super::run(args, |listener| async move {
+    super::run(args.listen, args.core, |listener| async move {
         loop {
             let (stream, _) =
                 listener.accept().await.map_err(|error| format!("cannot accept: {error}"))?;

@@ -14,7 +14,7 @@ use tonic_prost::ProstCodec;
 
 /// Serves until killed.
 pub(crate) fn serve(args: &PeerArgs) -> Result<(), String> {
-    super::run(args, |listener| async {
+    super::run(args.listen, args.core, |listener| async {
         let incoming = TcpIncoming::from(listener).with_nodelay(Some(true));
         Server::builder()
             .add_service(Echo)
@@ -26,7 +26,7 @@ pub(crate) fn serve(args: &PeerArgs) -> Result<(), String> {
 
 /// `message Payload { bytes body = 1; }`
 #[derive(Clone, PartialEq, Eq, prost::Message)]
-struct Payload {
+pub(crate) struct Payload {
     #[prost(bytes = "bytes", tag = "1")]
     body: Bytes,
 }

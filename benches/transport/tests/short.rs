@@ -33,7 +33,8 @@ fn every_peer_echoes_in_every_case() {
         .flat_map(|case| ["raw", "tarpc", "tonic"].map(|peer| format!("{case} {peer}")))
         .collect();
     expected.push("spin raw".to_owned());
-    expected.extend(["fan raw", "fan tonic"].map(str::to_owned));
+    expected
+        .extend(["fan raw", "fan tonic", "fan-alone raw", "fan-alone tonic"].map(str::to_owned));
     expected.sort();
     assert_eq!(runs, expected);
 }

@@ -110,10 +110,10 @@ fn all(short: bool, loaded: Reception) -> Vec<Case> {
         fans_out: false,
     };
     // All of them sleep: generator and leaves share a core.
-    let fan = Case {
-        name: "fan",
-        connections: if short { 2 } else { 50 },
-        outstanding: 4,
+    let fan = |name, connections, outstanding| Case {
+        name,
+        connections,
+        outstanding,
         server: Reception::Block,
         client: Reception::Block,
         peers: vec![Peer::Raw, Peer::Tailwater, Peer::Tonic],
@@ -127,7 +127,8 @@ fn all(short: bool, loaded: Reception) -> Vec<Case> {
     // tokio cannot spin.
     let spin = unloaded("spin", Reception::Poll, &[Peer::Raw, Peer::Tailwater]);
     let sleep = unloaded("sleep", Reception::Block, &Peer::ALL);
-    vec![many, deep, spin, sleep, fan]
+    let fans = [fan("fan", if short { 2 } else { 50 }, 4), fan("fan-alone", 1, 1)];
+    [many, deep, spin, sleep].into_iter().chain(fans).collect()
 }
 
 /// Fisher and Yates.
@@ -160,7 +161,7 @@ mod tests {
     fn raw_stays_for_the_ratios() {
         let cases = only(&["tarpc", "sleep"]).unwrap();
         assert_eq!(cases, [("sleep", vec![Peer::Raw, Peer::Tarpc])]);
-        assert_eq!(only(&["tonic"]).unwrap().len(), 5);
+        assert_eq!(only(&["tonic"]).unwrap().len(), 6);
         assert_eq!(only(&["50x16"]).unwrap()[0].1.len(), 4);
         assert!(only(&["grpc"]).unwrap_err().contains("raw, tailwater, tonic, tarpc"));
     }

@@ -30,7 +30,7 @@ pub(crate) struct CompareArgs {
     /// Print JSON with every run instead of tables.
     #[arg(long)]
     json: bool,
-    /// Only this peer (raw, tailwater, tonic, tarpc) or case (1000x1, 50x16, spin, sleep, fan); repeatable.
+    /// Only this peer (raw, tailwater, tonic, tarpc) or case (1000x1, 50x16, spin, sleep, fan, fan-alone); repeatable.
     #[arg(long, value_name = "NAME")]
     only: Vec<String>,
     /// The tailwater binary; by default that of the workspace that holds this one.

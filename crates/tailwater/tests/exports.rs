@@ -164,7 +164,7 @@ fn whatever_the_facades_types_are_made_of_has_a_name_in_it() {
     let answer: Result<facade::Answer, facade::CallError> = call.wait();
     assert_eq!(answer.map(|answer| answer.payload), Ok(b"named".to_vec()));
 
-    assert_eq!(server_config(facade::ServerConfig::default()).len(), 4);
+    assert_eq!(server_config(facade::ServerConfig::default()).len(), 5);
     let config = facade::ChannelConfig::new(facade::Address::Unix(PathBuf::from("/run/x")));
     assert!(channel_config(config).1.is_some());
     let loopback = facade::Address::Tcp(SocketAddr::from(([127, 0, 0, 1], 1)));

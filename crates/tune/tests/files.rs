@@ -51,7 +51,8 @@ fn errors_name_the_key_its_line_and_the_mend() {
     for (found, replaced, parts) in [
         ("L = \"2000 cycles\"", "L = \"1us\"", &["7:5: L is \"1us\", a time", "add clock"][..]),
         ("L = \"2000 cycles\"", "L = 2000", &["7:5: L is 2000; a cost such as \"2300 cycles\""]),
-        ("L = \"2000 cycles\"", "LL = 1", &["7:1: unknown key LL; did you mean", "Known are"]),
+        ("A = 10", "AA = 1", &["unknown key AA; known are", "A is missing"]),
+        ("alpha = 0.2", "alhpa = 0.2", &["unknown key alhpa; did you mean alpha? Known are"]),
         ("A = 10", "A = \"fast\"", &["A is \"fast\"; a number from 0.001 to \"infinite\""]),
         ("alpha = 0.2", "alpha = 20", &["alpha is 20; a number from 0 to 0.999 is needed"]),
         ("alpha = 0.2", "", &["alpha is missing", "alpha = 0.15"]),

@@ -160,7 +160,8 @@ impl Driver for Loopback<'_> {
         });
         match perform(&self.job(&server, of, kind), self.interrupt)? {
             Outcome::Open(played) => {
-                let trouble = played.connections.trouble().or_else(|| server.trouble());
+                // A tier that ended first: it takes connections with it, by which it was metered.
+                let trouble = server.trouble().or_else(|| played.connections.trouble());
                 Ok(Played { run: played.run, points: played.points, trouble })
             }
             _ => Err(Failure::work("the load generator ran no open loop")),

@@ -60,12 +60,12 @@ impl Waiter {
     /// # let producer = std::thread::spawn(move || bell.ring());
     /// # let mut visited = 0;
     /// while visited == 0 {
-    ///     while let Some(_queue) = waiter.take() {
-    ///         visited += 1;
-    ///     }
     ///     if waiter.arm()? {
     ///         let event = waiter.event_fd()?;
     ///         poll(&mut [PollFd::new(&event, PollFlags::IN)], None)?;
+    ///     }
+    ///     while let Some(_queue) = waiter.take() {
+    ///         visited += 1;
     ///     }
     /// }
     /// # producer.join().unwrap();

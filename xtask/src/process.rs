@@ -10,9 +10,14 @@ pub(crate) const SHORT: (&str, &str) = ("TAILWATER_SHORT", "1");
 
 /// A cargo command in the repository's root, with the lock file as it is.
 pub(crate) fn cargo(root: &Path, args: &[&str]) -> Command {
-    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    let mut command = Command::new(cargo_program());
     command.current_dir(root).args(args);
     command
+}
+
+/// The cargo that started this program.
+pub(crate) fn cargo_program() -> PathBuf {
+    std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()).into()
 }
 
 /// Runs a command to its end, its output going where ours goes.

@@ -9,6 +9,7 @@ use std::time::Duration;
 use tailwater_control::catalog::{self, Spec};
 use tailwater_core::duration::parse_duration;
 use tailwater_core::pace::{Pace, Scheduling};
+use tailwater_experiment::Shard;
 use tailwater_report::Look;
 use tailwater_rt::{Address, Introspection, Model, Placement, Reception};
 use tailwater_workload::scenario::LockPolicy;
@@ -48,6 +49,8 @@ pub(crate) enum Verb {
     Probe(ProbeOptions),
     /// Draw tables, plots and the page of a result again, without running anything.
     Draw(DrawOptions),
+    /// Put the shards of a result together that several machines simulated, to what one would have found.
+    Merge(MergeOptions),
     /// Hold two results of one scenario against each other, such as loopback's and the simulator's.
     Compare(CompareOptions),
     /// See where the time of a program's slowest requests goes.
@@ -167,6 +170,10 @@ pub(crate) struct RunOptions {
     /// Simulations at a time; left out: one for each core. The same comes out whatever it is.
     #[arg(long, value_name = "N", value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(1..=1_024))]
     pub(crate) threads: Option<usize>,
+    /// One part of the simulations, for machines that share them: I from 0 of N. `tailwater merge` puts the parts
+    /// together again.
+    #[arg(long, value_name = "I/N")]
+    pub(crate) shard: Option<Shard>,
     #[command(flatten)]
     pub(crate) pictures: PictureOptions,
 }
@@ -192,6 +199,22 @@ pub(crate) struct DrawOptions {
     /// Write the JSON, CSV, plots and an HTML page here; the folder of the result may be the same.
     #[arg(long, value_name = "DIR")]
     pub(crate) out: PathBuf,
+    #[command(flatten)]
+    pub(crate) pictures: PictureOptions,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct MergeOptions {
+    /// The shards, all of them and in any order: folders of `run --shard I/N --out`, or what `run --shard I/N --json`
+    /// printed.
+    #[arg(required = true, value_name = "SHARD")]
+    pub(crate) shards: Vec<PathBuf>,
+    /// Print the result as one JSON object.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Write JSON, CSV, plots and an HTML page here.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) pictures: PictureOptions,
 }

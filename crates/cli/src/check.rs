@@ -8,7 +8,7 @@ use std::path::Path;
 use std::time::Duration;
 use tailwater_core::Nanos;
 use tailwater_core::duration::format_duration;
-use tailwater_experiment::{capacity, check as known, pieces};
+use tailwater_experiment::{Shard, capacity, check as known, pieces};
 use tailwater_workload::scenario::{ControllerSpec, Place, Problem};
 use tailwater_workload::{Scenario, ScenarioError};
 
@@ -138,7 +138,7 @@ fn plan(scenario: &Scenario, (no_sockets, no_simulator): Elsewhere) -> Plan {
 
 /// Runs, and the measurements of capacity around them.
 fn over_sockets(scenario: &Scenario) -> Duration {
-    let pieces = pieces(scenario, true);
+    let pieces = pieces(scenario, Shard::WHOLE, true);
     let sweep = |&clients: &u32| {
         let ask = capacity::of_scenario(scenario, clients);
         (ask.settle + ask.measure) * ask.in_flight.len() as u32 + START

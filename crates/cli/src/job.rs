@@ -103,7 +103,19 @@ pub(crate) struct OpenOutcome {
     pub(crate) run: Run,
     /// Offset and latency in µs (negative: none) of each request of a stepped run.
     pub(crate) points: Vec<(f32, f32)>,
-    pub(crate) connections: Connections,
+    connections: Connections,
+    /// Answers that were not what was asked for.
+    wrong_answers: u64,
+}
+
+impl OpenOutcome {
+    /// Why the run cannot count, whatever the rules say.
+    pub(crate) fn trouble(&self) -> Option<String> {
+        let wrong = (self.wrong_answers > 0)
+            .then(|| format!("{} answers of the server were wrong", self.wrong_answers));
+        let all: Vec<String> = wrong.into_iter().chain(self.connections.trouble()).collect();
+        (!all.is_empty()).then(|| all.join("; "))
+    }
 }
 
 impl ServiceJob {
@@ -234,7 +246,9 @@ impl Job {
         let findings: Vec<open::Findings> = findings.into_iter().collect::<Result<_, _>>()?;
         let connections =
             fleets.iter().map(Fleet::connections).fold(Connections::default(), Connections::plus);
-        self.conclude(job, findings, connections)
+        let wrong_answers = findings.iter().map(|part| part.wrong_answers).sum();
+        let (run, points) = self.conclude(job, findings)?;
+        Ok(Outcome::Open(Box::new(OpenOutcome { run, points, connections, wrong_answers })))
     }
 
     /// Every node of every tier.
@@ -291,12 +305,7 @@ impl Job {
         &self,
         job: &OpenJob,
         findings: Vec<open::Findings>,
-        connections: Connections,
-    ) -> Result<Outcome, Failure> {
-        let wrong: u64 = findings.iter().map(|part| part.wrong_answers).sum();
-        if wrong > 0 {
-            return Err(Failure::work(format!("{wrong} answers of the server were wrong")));
-        }
+    ) -> Result<(Run, Vec<(f32, f32)>), Failure> {
         let mut sent: Vec<u64> =
             findings.iter().flat_map(|part| part.sent_ns.iter().copied()).collect();
         sent.sort_unstable();
@@ -335,7 +344,7 @@ impl Job {
             let asked = Rate(first.intended as f64 * 1e9 / job.measure_ns as f64);
             audit(&sent, &self.audit_spec(job, asked))
         });
-        Ok(Outcome::Open(Box::new(OpenOutcome { run, points, connections })))
+        Ok((run, points))
     }
 
     fn audit_spec(&self, job: &OpenJob, asked: Rate) -> AuditSpec {

@@ -106,10 +106,10 @@ fn report_capacity(options: &LoadOptions, points: &[(u32, f64)]) -> Result<(), F
     say(&format!("{:>6} {:>19.1} k requests/s", "plateau", plateau / 1e3))
 }
 
-/// By the rules of `run`. A server that did not stay fails the work, after what was measured is told.
+/// By the rules of `run`. A server that answered wrongly or did not stay fails the work, after what was measured is told.
 fn report(options: &LoadOptions, outcome: OpenOutcome) -> Result<(), Failure> {
-    let OpenOutcome { mut run, connections, .. } = outcome;
-    let trouble = connections.trouble();
+    let trouble = outcome.trouble();
+    let mut run = outcome.run;
     let spec = options.controller.spec();
     run.controller.clone_from(&spec.name);
     run.profile = spec.profile;

@@ -22,6 +22,7 @@ mod new;
 mod check;
 mod demo;
 mod draw;
+mod merge;
 mod compare;
 mod profile;
 mod accelerate;
@@ -48,6 +49,7 @@ fn main() -> ExitCode {
         Verb::Check(options) => check::check(&options),
         Verb::Demo(options) => demo::demo(&options),
         Verb::Draw(options) => draw::draw(&options),
+        Verb::Merge(options) => merge::merge(&options),
         Verb::Compare(options) => compare::compare(&options),
         Verb::Profile { verb } => profile::profile(&verb),
         Verb::Accelerate { verb } => accelerate::accelerate(&verb),

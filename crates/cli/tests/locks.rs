@@ -122,7 +122,6 @@ fn both_applications_answer_rightly_under_every_controller_and_policy() {
         let text_of = experiment(&format!("{head}{server}\n[clients]{clients}"));
         let file = folder.write(&format!("{application}.toml"), &text_of);
         let output = tailwater(&["run", &file.display().to_string(), "--json"]);
-        // One wrong answer would end it without a result.
         assert!(!output.stdout.is_empty(), "{application}: {}", text(&output.stderr));
         let found: Value = serde_json::from_slice(&output.stdout).expect("JSON");
         let runs = found["runs"].as_array().expect("runs");
@@ -130,6 +129,8 @@ fn both_applications_answer_rightly_under_every_controller_and_policy() {
         for (run, (name, locks)) in runs.iter().zip(CONTROLLERS) {
             let place = format!("{application}: {name} with {locks}: {run}");
             assert!(run["throughput_rps"].as_f64().expect("a rate") > 0.0, "{place}");
+            let why = run["invalid_because"].as_array().expect("a list");
+            assert!(!why.iter().any(|why| why.to_string().contains("wrong")), "{place}");
         }
     }
 }

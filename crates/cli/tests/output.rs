@@ -52,6 +52,32 @@ fn pictures(folder: &Path) -> Vec<String> {
 }
 
 #[test]
+fn shards_of_several_machines_are_merged_to_the_bytes_of_one() {
+    let folder = Folder::new("shards");
+    let crowds = |scenario: String| scenario.replace("count = 10", "count = [10, 7]");
+    for scenario in [SMALL.to_owned(), stepped()].map(crowds) {
+        let file = folder.write("small.toml", &scenario);
+        let whole = simulate(&file, &["--json"]);
+        let shard = |index: u32| {
+            let found = simulate(&file, &["--json", "--shard", &format!("{index}/3")]);
+            assert!(found.status.success(), "{}", text(&found.stderr));
+            folder.write(&format!("shard-{index}.json"), text(&found.stdout))
+        };
+        let shards = [2, 0, 1].map(shard);
+        let shards: Vec<&Path> = shards.iter().map(AsRef::as_ref).collect();
+        let merged = tailwater(&["merge", "--json"], &shards).output().expect("it starts");
+        assert!(merged.status.success(), "{}", text(&merged.stderr));
+        assert!(merged.stdout == whole.stdout, "{}", text(&merged.stdout));
+        let part = tailwater(&["merge"], &shards[1..]).output().expect("it starts");
+        assert_eq!(part.status.code(), Some(2));
+        assert!(text(&part.stderr).contains("shard 2 of 0 to 2 missing"), "{part:?}");
+    }
+    let many = simulate(&folder.write("small.toml", SMALL), &["--shard", "4/5"]);
+    assert_eq!(many.status.code(), Some(2));
+    assert!(text(&many.stderr).contains("there is no run for it"), "{many:?}");
+}
+
+#[test]
 fn the_same_comes_out_on_any_number_of_threads() {
     let folder = Folder::new("threads");
     for scenario in [SMALL.to_owned(), stepped()] {
@@ -64,9 +90,11 @@ fn the_same_comes_out_on_any_number_of_threads() {
         }
     }
     let file = folder.write("small.toml", SMALL);
-    let refused = tailwater(&["run", "--threads", "2"], &[&file]).output().expect("it starts");
-    assert_eq!(refused.status.code(), Some(2));
-    assert!(text(&refused.stderr).contains("type --on sim"), "{refused:?}");
+    for flag in [["--threads", "2"], ["--shard", "0/2"]] {
+        let refused = tailwater(&["run"], &[&file]).args(flag).output().expect("it starts");
+        assert_eq!(refused.status.code(), Some(2));
+        assert!(text(&refused.stderr).contains("type --on sim"), "{refused:?}");
+    }
     let out = folder.0.join("out");
     let refused = tailwater(&["run", "--threads", "2", "--out"], &[&out, &file]).output();
     assert_eq!(refused.expect("it starts").status.code(), Some(2));

@@ -161,7 +161,7 @@ fn ends_at_random_moments(moments: u32) {
 #[test]
 fn what_was_measured_before_a_signal_is_told() {
     for (flags, shows) in
-        [(&[][..], "It was cut short: ended by SIGTERM after"), (&["--json"], "\"cut_short\"")]
+        [(&[][..], "It was cut short: ended by SIGTERM, after"), (&["--json"], "\"cut_short\"")]
     {
         let mut run = Marked::start("part", flags);
         let mut jobs = BTreeSet::new();

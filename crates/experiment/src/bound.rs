@@ -105,9 +105,19 @@ impl<'a> Bounds<'a> {
 
 /// The part of a tier's cores that each replica of the front has.
 fn pool(tier: &Tier, cost: Cost) -> Pool {
-    let each = cost.tier_cores.or(tier.cores).unwrap_or(cost.cores);
-    let cores = f64::from(tier.nodes) * f64::from(each) / f64::from(cost.replicas);
-    Pool { ways: Ways::new(&tier.paths), cores }
+    let all = match cost.tier_cores {
+        Some(each) => of_pins(tier).map_or(each * tier.nodes, |pins| pins.min(each * tier.nodes)),
+        None => tier.cores.unwrap_or(cost.cores) * tier.nodes,
+    };
+    Pool { ways: Ways::new(&tier.paths), cores: f64::from(all) / f64::from(cost.replicas) }
+}
+
+/// Cores that a tier's nodes are pinned to, each counted once; nothing where they are not.
+fn of_pins(tier: &Tier) -> Option<u32> {
+    let mut pins = tier.pin.clone();
+    pins.sort_unstable();
+    pins.dedup();
+    u32::try_from(pins.len()).ok().filter(|cores| *cores > 0)
 }
 
 /// The mean over a cycle of what can be served at each demand.

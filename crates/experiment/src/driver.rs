@@ -28,14 +28,14 @@ pub trait Driver {
     /// Answers per second for each number of requests in flight, without control and with plain locks.
     ///
     /// # Errors
-    /// When it cannot be played. The experiment ends, unless [`Watch::stops`].
+    /// When it cannot be played. The experiment ends there.
     fn closed_loop(&mut self, ask: &ClosedLoop) -> Result<Vec<(u32, f64)>, Self::Failure>;
 
     /// One run. The driver fills in what it measured; names, capacity, bound, ratios and validity are
     /// left to the experiment.
     ///
     /// # Errors
-    /// When it cannot be played. The experiment ends, unless [`Watch::stops`].
+    /// When it cannot be played. The experiment ends there.
     fn open_run(&mut self, ask: &OpenRun<'_>) -> Result<Played, Self::Failure>;
 
     /// How many runs it plays at a time; 1 where they would disturb each other.
@@ -96,7 +96,7 @@ pub struct Played {
     /// Of each request of a stepped run, in order of time: its offset in the measured window and its
     /// latency, in µs; negative where it was not served. Empty for steady demand.
     pub points: Vec<(f32, f32)>,
-    /// Why the run cannot count whatever the rules say, as where its server ended.
+    /// Why the run cannot count whatever the rules say, as where its server ended or answered wrongly.
     pub trouble: Option<String>,
 }
 

@@ -13,6 +13,8 @@
 
 mod driver;
 mod run;
+mod shard;
+mod merge;
 pub mod capacity;
 mod bound;
 mod drain;
@@ -25,4 +27,6 @@ mod order;
 pub use drain::drain;
 pub use driver::{ClosedLoop, Cost, Driver, OpenRun, Piece, Played, Silence, Watch};
 pub use label::check;
-pub use run::{pieces, run};
+pub use merge::{MergeError, merge};
+pub use run::{Unfinished, pieces, run, run_shard};
+pub use shard::Shard;

@@ -3,6 +3,7 @@
 use crate::bound::{self, Bounds};
 use crate::drain::drain;
 use crate::driver::{Driver, OpenRun, Piece, Played, Watch};
+use crate::shard::Shard;
 use crate::steps::{Steps, note_demand};
 use crate::{capacity, costs, label, order, validity};
 use tailwater_core::duration::format_duration;
@@ -15,18 +16,35 @@ use tailwater_workload::scenario::{Configuration, ControllerSpec};
 /// A run that noise set aside is tried so often; the last try stands, as invalid if it must.
 const TRIES: u32 = 3;
 
-/// How many pieces the experiment has, for a progress bar.
+/// How many pieces the experiment has, or a shard of it, for a progress bar.
 #[must_use]
-pub fn pieces(scenario: &Scenario, drifts: bool) -> u64 {
-    let counts = scenario.clients.counts.len() as u64;
-    let readings = if drifts {
-        let repetitions = u64::from(scenario.repetitions);
-        let runs = scenario.runs() / (counts * repetitions);
-        repetitions * runs.div_ceil(every(scenario) as u64) + 1
-    } else {
-        1
+pub fn pieces(scenario: &Scenario, shard: Shard, drifts: bool) -> u64 {
+    let (configurations, repetitions) =
+        (scenario.configurations(), u64::from(scenario.repetitions));
+    let with = |clients: u32| {
+        let pairs = pairs(scenario, &configurations, shard).into_iter();
+        pairs.filter(|pair| configurations[pair.0].clients == clients).count() as u64
     };
-    scenario.runs() + counts * readings
+    let of_count = |&clients: &u32| match (with(clients), drifts) {
+        (0, _) => 0,
+        (pairs, false) => pairs * repetitions + 1,
+        (pairs, true) => {
+            pairs * repetitions + repetitions * pairs.div_ceil(every(scenario) as u64) + 1
+        }
+    };
+    scenario.clients.counts.iter().map(of_count).sum()
+}
+
+/// Configuration and controller of each pair that a shard holds, by their numbers.
+fn pairs(
+    scenario: &Scenario,
+    configurations: &[Configuration],
+    shard: Shard,
+) -> Vec<(usize, usize)> {
+    let controllers = 0..scenario.controllers.len();
+    let of_one = |number| controllers.clone().map(move |controller| (number, controller));
+    let all = (0..configurations.len()).flat_map(of_one).enumerate();
+    all.filter(|(number, _)| shard.holds(*number)).map(|(_, pair)| pair).collect()
 }
 
 /// Runs between two measurements of capacity, where it drifts.
@@ -38,21 +56,46 @@ fn every(scenario: &Scenario) -> usize {
 /// stand in the file's order: objectives, clients, demands, controllers, repetitions.
 ///
 /// # Errors
-/// The driver's first failure, unless the watch stops by then: what was run until then is the result.
+/// The driver's first failure, unless the watch stops by then, with what was run before it.
 pub fn run<D: Driver>(
     scenario: &Scenario,
     driver: &mut D,
     watch: &mut dyn Watch,
-) -> Result<Experiment, D::Failure> {
-    let mut conductor = Conductor::new(scenario, driver, watch);
+) -> Result<Experiment, Unfinished<D::Failure>> {
+    run_shard(scenario, Shard::WHOLE, driver, watch)
+}
+
+/// The same of a shard alone, on a driver that does not drift: capacity is measured in every shard. The result has no
+/// mark of its shard yet.
+///
+/// # Errors
+/// As [`run()`].
+pub fn run_shard<D: Driver>(
+    scenario: &Scenario,
+    shard: Shard,
+    driver: &mut D,
+    watch: &mut dyn Watch,
+) -> Result<Experiment, Unfinished<D::Failure>> {
+    let mut conductor = Conductor::new(scenario, shard, driver, watch);
     for &clients in &scenario.clients.counts {
-        match conductor.with_clients(clients) {
-            Ok(()) if conductor.watch.stops() => break,
-            Err(_) if conductor.watch.stops() => break,
-            result => result?,
+        let played = conductor.with_clients(clients);
+        if conductor.watch.stops() {
+            break;
+        }
+        if let Err(failure) = played {
+            return Err(Unfinished { failure, made: Box::new(conductor.finish()) });
         }
     }
     Ok(conductor.finish())
+}
+
+/// An experiment that a driver's failure ended.
+#[derive(Clone, Debug)]
+pub struct Unfinished<F> {
+    /// Why.
+    pub failure: F,
+    /// What was run before: sound as far as it goes, and perhaps nothing.
+    pub made: Box<Experiment>,
 }
 
 /// One run's place in the result: configuration, controller, repetition.
@@ -64,6 +107,8 @@ struct Conductor<'a, D> {
     watch: &'a mut dyn Watch,
     rules: Rules,
     configurations: Vec<Configuration>,
+    /// Configuration and controller of what is run.
+    pairs: Vec<(usize, usize)>,
     bounds: Bounds<'a>,
     steps: Steps,
     capacities: Vec<CapacityReading>,
@@ -97,7 +142,13 @@ struct Made {
 }
 
 impl<'a, D: Driver> Conductor<'a, D> {
-    fn new(scenario: &'a Scenario, driver: &'a mut D, watch: &'a mut dyn Watch) -> Self {
+    fn new(
+        scenario: &'a Scenario,
+        shard: Shard,
+        driver: &'a mut D,
+        watch: &'a mut dyn Watch,
+    ) -> Self {
+        let configurations = scenario.configurations();
         let rules = validity::rules(scenario);
         let experiment = Experiment {
             rules: (rules != Rules::default()).then(|| rules.clone()),
@@ -119,7 +170,8 @@ impl<'a, D: Driver> Conductor<'a, D> {
             driver,
             watch,
             rules,
-            configurations: scenario.configurations(),
+            pairs: pairs(scenario, &configurations, shard),
+            configurations,
             bounds: Bounds::new(scenario),
             steps: Steps::default(),
             capacities: Vec::new(),
@@ -132,6 +184,9 @@ impl<'a, D: Driver> Conductor<'a, D> {
     /// Block by block: a repetition of every configuration and controller, or as many runs of it as the
     /// scenario says, between two measurements of capacity.
     fn with_clients(&mut self, clients: u32) -> Result<(), D::Failure> {
+        if !self.pairs.iter().any(|pair| self.configurations[pair.0].clients == clients) {
+            return Ok(());
+        }
         let first = self.capacity(clients, 0)?;
         if self.watch.stops() {
             return Ok(());
@@ -215,12 +270,9 @@ impl<'a, D: Driver> Conductor<'a, D> {
 
     /// Configuration and controller of each run, by their numbers.
     fn repetition(&self, clients: u32, repetition: u32) -> Vec<Place> {
-        let numbered = self.configurations.iter().enumerate();
-        let with_them = numbered.filter(|(_, configuration)| configuration.clients == clients);
-        let controllers = 0..self.scenario.controllers.len();
-        let mut block: Vec<_> = with_them
-            .flat_map(|(number, _)| controllers.clone().map(move |controller| (number, controller)))
-            .collect();
+        let with_them = self.pairs.iter().copied();
+        let mut block: Vec<_> =
+            with_them.filter(|pair| self.configurations[pair.0].clients == clients).collect();
         let seed = self.scenario.seed_of_repetition(repetition & !1);
         order::of_block(&mut block, repetition, self.driver.drifts(), seed);
         let place = |(configuration, controller)| (configuration, controller, repetition);
@@ -344,7 +396,7 @@ impl<'a, D: Driver> Conductor<'a, D> {
     fn finish(mut self) -> Experiment {
         self.runs.sort_by_key(|(place, _)| *place);
         let runs: Vec<Run> = self.runs.into_iter().map(|(_, run)| run).collect();
-        let clients = self.scenario.clients.counts.first().copied().unwrap_or(0);
+        let clients = self.capacities.first().map_or(0, |reading| reading.clients);
         let (measured, drift) = capacity::conclude(&self.capacities, clients);
         Experiment {
             capacity_rps: self.scenario.capacity.fixed.map_or(measured, |fixed| fixed.0),

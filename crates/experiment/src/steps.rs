@@ -91,6 +91,7 @@ impl Steps {
                 profile: key.profile,
                 clients: key.clients,
                 slo_us: key.slo_ns as f64 / 1e3,
+                step: key.step,
                 from_ratio: key.from as f64 / 1e4,
                 to_ratio: key.to as f64 / 1e4,
                 recovery: overlay.finish(),

@@ -3,9 +3,10 @@
 use std::time::Duration;
 use tailwater_core::Rate;
 use tailwater_experiment::{
-    ClosedLoop, Cost, Driver, OpenRun, Piece, Played, Silence, Watch, pieces, run,
+    ClosedLoop, Cost, Driver, MergeError, OpenRun, Piece, Played, Shard, Silence, Watch, merge,
+    pieces, run, run_shard,
 };
-use tailwater_stats::result::{Experiment, Fates, Manifest, Noise, Run, Series};
+use tailwater_stats::result::{Experiment, Fates, Manifest, Noise, Run, Series, ShardMark};
 use tailwater_workload::Scenario;
 
 const STEADY: &str = r#"
@@ -159,7 +160,10 @@ fn where_nothing_drifts_capacity_is_measured_once_for_each_number_of_clients() {
     assert_eq!(drifting.asked.len(), 6);
     assert_eq!(drifting.asked[0], drifting.asked[2], "the same requests before and after");
     assert_eq!(drifting.asked[0].in_flight, [16, 50, 200]);
-    assert_eq!([false, true].map(|drifts| pieces(&scenario(STEADY), drifts)), [18, 22]);
+    assert_eq!(
+        [false, true].map(|drifts| pieces(&scenario(STEADY), Shard::WHOLE, drifts)),
+        [18, 22]
+    );
 }
 
 #[test]
@@ -199,7 +203,7 @@ fn a_scenario_may_measure_capacity_around_every_run() {
     assert_eq!(why, ["capacity changed by 22.2 % around it, above 15.0 %"]);
     let before: Vec<u32> = found.capacities.iter().map(|reading| reading.repetition).collect();
     assert_eq!(before, [0, 0, 0, 0, 1]);
-    assert_eq!(pieces(&scenario(&text), true), 9);
+    assert_eq!(pieces(&scenario(&text), Shard::WHOLE, true), 9);
 }
 
 /// Each repetition had another ratio, so that none was folded with another.
@@ -295,13 +299,20 @@ impl Watch for After {
 }
 
 #[test]
-fn what_was_run_before_a_stop_is_the_result_and_a_failure_without_one_is_none() {
+fn what_was_run_before_a_stop_or_a_failure_is_kept() {
     let found = run(&scenario(STEADY), &mut Table::of(true, &[100e3]), &mut After(3)).unwrap();
     assert_eq!(found.runs.len(), 3);
     assert_eq!(found.capacities.len(), 1);
-    let mut broken = Table::of(true, &[100e3]);
-    broken.fails_at = Some(3);
-    assert_eq!(run(&scenario(STEADY), &mut broken, &mut Silence).unwrap_err(), "it broke");
+    // Where nothing drifts two are played at once, and the third is lost with the fourth.
+    for (drifts, kept) in [(false, 2), (true, 3)] {
+        let mut broken = Table::of(drifts, &[100e3]);
+        broken.fails_at = Some(3);
+        let unfinished = run(&scenario(STEADY), &mut broken, &mut Silence).unwrap_err();
+        assert_eq!(unfinished.failure, "it broke");
+        let made = unfinished.made;
+        assert_eq!((made.runs.len(), made.capacities.len()), (kept, 1));
+        assert!(made.runs.iter().all(|run| run.capacity_rps == 100e3), "quoted like any other");
+    }
 }
 
 /// Tiers on shared cores are switched often, and would never have a valid run.
@@ -320,4 +331,52 @@ fn a_scenario_may_say_by_which_rules_its_runs_count() {
     let lenient = noisy(&once.replace("[demand]", "[validity]\nsteal_max = 0.6\n[demand]"));
     assert!(lenient.runs.iter().all(|run| run.valid) && lenient.discarded.is_empty());
     assert_eq!(lenient.rules.map(|rules| (rules.steal_max, rules.offered_min)), Some((0.6, 0.98)));
+}
+
+/// Four configurations of two controllers, one more than a shard in some divisions.
+fn shards(of: u32) -> Vec<Experiment> {
+    let one = |index| {
+        let (mut table, shard) = (Table::of(false, &[100e3]), Shard::new(index, of).unwrap());
+        let scenario = scenario(STEADY);
+        let mut found = run_shard(&scenario, shard, &mut table, &mut Silence).unwrap();
+        assert_eq!(
+            pieces(&scenario, shard, false),
+            (table.runs.len() + table.asked.len()) as u64,
+            "progress ends at its end"
+        );
+        found.shard = Some(ShardMark { index, of, digest: "same".into() });
+        found
+    };
+    (0..of).map(one).collect()
+}
+
+#[test]
+fn shards_in_any_order_are_merged_to_what_one_machine_finds() {
+    let whole = format!("{:?}", experiment(STEADY, &mut Table::of(false, &[100e3])));
+    for of in 1..=8 {
+        let mut parts = shards(of);
+        parts.reverse();
+        assert_eq!(format!("{:?}", merge(parts).unwrap()), whole, "{of} shards");
+    }
+}
+
+#[test]
+fn what_is_not_all_shards_of_one_result_is_refused() {
+    let refused = |change: fn(&mut Vec<Experiment>)| {
+        let mut parts = shards(4);
+        change(&mut parts);
+        merge(parts).unwrap_err()
+    };
+    assert_eq!(refused(Vec::clear), MergeError::Nothing);
+    let missing = refused(|parts| parts.truncate(2));
+    assert_eq!(missing.to_string(), "shards 2, 3 of 0 to 3 missing; run them");
+    assert_eq!(refused(|parts| parts[2] = parts[1].clone()), MergeError::Twice(1));
+    assert_eq!(refused(|parts| parts[3].shard = None), MergeError::NoShard(3));
+    assert_eq!(refused(|parts| parts[1].seed = 7), MergeError::Foreign(1));
+    let other = |parts: &mut Vec<Experiment>| {
+        parts[2].shard.as_mut().unwrap().digest = "other".into();
+    };
+    assert_eq!(refused(other), MergeError::Foreign(2));
+    let cut = refused(|parts| parts[0].cut_short = Some("ended by SIGTERM".into()));
+    assert!(cut.to_string().starts_with("shard 0 was cut short (ended by SIGTERM)"), "{cut}");
 }

@@ -79,7 +79,8 @@ impl Plan {
             let scenario = &parts[index].scenario;
             tailwater_experiment::check(scenario).map_err(Failure::Scenario)?;
             let mut simulator = Simulator::new(scenario);
-            let experiment = tailwater_experiment::run(scenario, &mut simulator, &mut Each(done))?;
+            let experiment = tailwater_experiment::run(scenario, &mut simulator, &mut Each(done))
+                .map_err(|unfinished| unfinished.failure)?;
             Ok::<_, Failure>((index, experiment.runs))
         })?;
         Ok(self.collect(&parts, found))

@@ -17,6 +17,8 @@ struct Answers {
     /// Queueing delays as told, added up, and how many.
     delays: Duration,
     looks: u32,
+    /// A question was not answered: its counts are incomplete whatever comes.
+    failed: bool,
 }
 
 /// What one server counted in the window.
@@ -26,6 +28,22 @@ pub struct Counted {
     pub counts: Option<Counts>,
     /// The queueing delay that its controller acts on, in the mean over all looks.
     pub delay: Duration,
+}
+
+impl Answers {
+    fn note(&mut self, look: Look, counts: Counts) {
+        self.delays += Duration::from_nanos(counts.delay_ns);
+        self.looks += 1;
+        match look {
+            Look::First => self.first = Some(counts),
+            Look::Between => {}
+            Look::Last => self.last = Some(counts),
+        }
+    }
+
+    const fn are_open(&self) -> bool {
+        !self.failed && (self.first.is_none() || self.last.is_none())
+    }
 }
 
 impl Look {
@@ -58,21 +76,17 @@ impl Census {
             _ => None,
         };
         let answers = server.and_then(|server| self.servers.get_mut(server));
-        if let (Some(answers), Some(counts)) = (answers, counts) {
-            answers.delays += Duration::from_nanos(counts.delay_ns);
-            answers.looks += 1;
-            match look {
-                Look::First => answers.first = Some(counts),
-                Look::Between => {}
-                Look::Last => answers.last = Some(counts),
-            }
+        match (answers, counts) {
+            (Some(answers), Some(counts)) => answers.note(look, counts),
+            (Some(answers), None) => answers.failed |= look != Look::Between,
+            (None, _) => {}
         }
         true
     }
 
-    /// Whether some server has not told its counts at both ends.
+    /// Whether some server may still tell its counts at both ends.
     pub(crate) fn awaits(&self) -> bool {
-        self.servers.iter().any(|answers| answers.first.is_none() || answers.last.is_none())
+        self.servers.iter().any(Answers::are_open)
     }
 
     /// What was counted, the front first.
@@ -114,8 +128,11 @@ mod tests {
             assert!(census.note(Some(1), look.token(), &answer(received, delay_ns)));
         }
         assert!(!census.note(Some(1), 7, &End::Lost), "the token of a request");
-        assert!(census.note(Some(0), Look::Last.token(), &End::Lost));
         assert!(census.awaits(), "the front said nothing");
+        assert!(census.note(Some(0), Look::Between.token(), &End::Lost));
+        assert!(census.awaits(), "nor has it failed to at an end");
+        assert!(census.note(Some(0), Look::Last.token(), &End::Lost));
+        assert!(!census.awaits(), "the front is gone, and nothing more is waited for");
         let counted = census.finish();
         assert!(counted[0].counts.is_none());
         let counts = counted[1].counts.as_ref().unwrap();

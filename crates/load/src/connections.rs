@@ -76,6 +76,20 @@ mod tests {
     }
 
     #[test]
+    fn a_node_that_is_asked_for_counts_and_does_not_listen_is_named() {
+        let (server, gone) = (start(), start());
+        let node = gone.address().clone();
+        let _ = gone.drain(Duration::ZERO);
+        match Fleet::connect(server.address(), 2, &none(), std::slice::from_ref(&node)) {
+            Err(error @ FleetError::Unreachable { .. }) => {
+                let told = error.to_string();
+                assert!(told.contains(&node.to_string()) && told.contains("refused"), "{told}");
+            }
+            other => panic!("{:?}", other.err()),
+        }
+    }
+
+    #[test]
     fn where_nothing_listens_the_clients_are_counted_without_the_one_for_counts() {
         let server = start();
         let address = server.address().clone();

@@ -52,6 +52,13 @@ pub enum FleetError {
         /// What one of the attempts said that failed.
         why: Option<String>,
     },
+    /// All clients are connected, and a node that is asked for its counts is not.
+    Unreachable {
+        /// Which.
+        node: Address,
+        /// What the last attempt said that failed.
+        why: Option<String>,
+    },
 }
 
 impl fmt::Display for FleetError {
@@ -63,17 +70,27 @@ impl fmt::Display for FleetError {
                 "{up} of {wanted} clients are connected to {address}; is a tailwater server \
                  listening there, and does `ulimit -n` allow {} descriptors?{}",
                 wanted + 64,
-                why.as_ref().map(|why| format!(" ({why})")).unwrap_or_default()
+                in_brackets(why)
+            ),
+            Self::Unreachable { node, why } => write!(
+                f,
+                "all clients are connected, but {node} is not, which is asked for its counts; is its server still \
+                 there?{}",
+                in_brackets(why)
             ),
         }
     }
+}
+
+fn in_brackets(why: &Option<String>) -> String {
+    why.as_ref().map(|why| format!(" ({why})")).unwrap_or_default()
 }
 
 impl std::error::Error for FleetError {}
 
 /// The alarm's key. Those of channels are their indices.
 const ALARM: u64 = u64::MAX;
-/// Where nothing at all could be connected to, and attempts have failed, no more is waited for.
+/// Where nothing at all could be connected to, or all but a node, and attempts have failed, no more is waited for.
 const NOTHING_LISTENS_AFTER: Duration = Duration::from_secs(2);
 /// How long connecting all clients may take.
 const CONNECT_LIMIT: Duration = Duration::from_secs(20);
@@ -122,12 +139,12 @@ impl Fleet {
             events: VecDeque::new(),
             before: Losses::default(),
         };
-        fleet.bring_up(address)?;
+        fleet.bring_up(address, watched)?;
         fleet.before = fleet.losses();
         Ok(fleet)
     }
 
-    fn bring_up(&mut self, address: &Address) -> Result<(), FleetError> {
+    fn bring_up(&mut self, address: &Address, watched: &[Address]) -> Result<(), FleetError> {
         let start = now();
         let mut begun = 0;
         loop {
@@ -138,11 +155,11 @@ impl Fleet {
             }
             let patience = time.since(start);
             let why = self.channels.iter().find_map(Channel::failure);
-            let nothing_listens = up == 0 && why.is_some() && patience >= NOTHING_LISTENS_AFTER;
+            // Nobody is connected, or everyone but a node: no crowd is on its way in.
+            let stands = up == 0 || self.channels[..self.clients].iter().all(Channel::is_up);
+            let nothing_listens = stands && why.is_some() && patience >= NOTHING_LISTENS_AFTER;
             if nothing_listens || patience >= CONNECT_LIMIT {
-                let wanted = self.clients();
-                let (up, why) = (up.min(wanted), why.map(ToString::to_string));
-                return Err(FleetError::Unconnected { up, wanted, address: address.clone(), why });
+                return Err(self.unconnected(address, watched));
             }
             if begun - up.min(begun) < CONNECT_BURST {
                 let end = (begun + CONNECT_BURST).min(self.channels.len());
@@ -154,6 +171,29 @@ impl Fleet {
             self.poller.wait(Some(Duration::from_millis(1)), &mut self.ready);
             self.take_ready();
             self.fire(now());
+        }
+    }
+
+    /// Who is missing: clients first, else the first node that is asked for its counts.
+    fn unconnected(&self, address: &Address, watched: &[Address]) -> FleetError {
+        let (clients, asked) = self.channels.split_at(self.clients);
+        let why = |channels: &[Channel]| {
+            channels.iter().find_map(Channel::failure).map(ToString::to_string)
+        };
+        let up = clients.iter().filter(|channel| channel.is_up()).count();
+        let mut nodes = std::iter::once(address).chain(watched).zip(asked);
+        let missing = nodes.find(|(_, channel)| !channel.is_up());
+        match missing.filter(|_| up == clients.len()) {
+            Some((node, channel)) => FleetError::Unreachable {
+                node: node.clone(),
+                why: why(std::slice::from_ref(channel)),
+            },
+            None => FleetError::Unconnected {
+                up,
+                wanted: clients.len(),
+                address: address.clone(),
+                why: why(&self.channels),
+            },
         }
     }
 

@@ -11,10 +11,10 @@ use tailwater_stats::result::Noise;
 #[derive(Clone, Debug)]
 struct Reading {
     at: Instant,
-    server: Usage,
+    server: Used,
     load: Usage,
     /// Of the tiers' processes.
-    tiers: Vec<Usage>,
+    tiers: Vec<Used>,
     machine: Machine,
 }
 
@@ -40,32 +40,37 @@ pub struct Used {
     pub memory: u64,
 }
 
+impl Used {
+    /// Since it was begun.
+    fn by(pid: u32) -> Self {
+        Self { usage: Usage::of(pid).unwrap_or_default(), memory: memory(pid) }
+    }
+
+    fn since(&self, earlier: &Self) -> Self {
+        Self { usage: self.usage.since(&earlier.usage), memory: self.memory }
+    }
+}
+
 impl Reading {
     /// Takes some 100 µs for each process; twice a run.
     fn take(at: Instant, server: u32, tiers: &[u32]) -> Self {
-        let usage = |pid| Usage::of(pid).unwrap_or_default();
         Self {
             at,
-            server: usage(server),
-            load: usage(std::process::id()),
-            tiers: tiers.iter().copied().map(usage).collect(),
+            server: Used::by(server),
+            load: Usage::of(std::process::id()).unwrap_or_default(),
+            tiers: tiers.iter().copied().map(Used::by).collect(),
             machine: Machine::read(),
         }
     }
 
     /// From `earlier` to this one.
-    fn since(&self, earlier: &Self, server: u32, tiers: &[u32]) -> Window {
+    fn since(&self, earlier: &Self) -> Window {
         let length = self.at.since(earlier.at);
         let share = |time: Duration| time.as_secs_f64() / length.as_secs_f64().max(1e-9);
         let load = self.load.since(&earlier.load);
-        let server = Used { usage: self.server.since(&earlier.server), memory: memory(server) };
-        let tiers: Vec<Used> = self
-            .tiers
-            .iter()
-            .zip(&earlier.tiers)
-            .zip(tiers)
-            .map(|((after, before), pid)| Used { usage: after.since(before), memory: memory(*pid) })
-            .collect();
+        let server = self.server.since(&earlier.server);
+        let pairs = self.tiers.iter().zip(&earlier.tiers);
+        let tiers: Vec<Used> = pairs.map(|(after, before)| after.since(before)).collect();
         let own: Duration = tiers.iter().map(|tier| tier.usage.cpu).sum();
         let own = own + server.usage.cpu + load.cpu;
         let busy = self.machine.busy.saturating_sub(earlier.machine.busy);
@@ -145,7 +150,7 @@ impl<'a> Meters<'a> {
     pub(crate) fn window(&self) -> Window {
         let readings = self.before.as_ref().zip(self.after.as_ref());
         let (before, after) = readings.expect("both ends of the window were passed");
-        after.since(before, self.plan.server_pid, &self.plan.tiers)
+        after.since(before)
     }
 }
 
@@ -153,7 +158,7 @@ impl<'a> Meters<'a> {
 /// per cent.
 #[derive(Clone, Copy, Debug)]
 struct Machine {
-    /// Time in programs and in the kernel on their behalf.
+    /// Time in programs, and in the kernel on their behalf and for interrupts.
     busy: Duration,
     /// Time that the hypervisor gave to others.
     stolen: Duration,
@@ -161,13 +166,19 @@ struct Machine {
 
 impl Machine {
     fn read() -> Self {
-        let stat = std::fs::read_to_string("/proc/stat").unwrap_or_default();
+        Self::parse(&std::fs::read_to_string("/proc/stat").unwrap_or_default())
+    }
+
+    /// What `/proc/stat` says (proc_stat(5)).
+    fn parse(stat: &str) -> Self {
         let line = stat.lines().next().unwrap_or_default();
         let ticks: Vec<u64> =
             line.split_whitespace().skip(1).map(|word| word.parse().unwrap_or(0)).collect();
         let time = |at: usize| Duration::from_millis(10 * ticks.get(at).copied().unwrap_or(0));
-        // User, nice, system; idle and its kin; interrupts; steal.
-        Self { busy: time(0) + time(1) + time(2), stolen: time(7) }
+        // User, nice, system; idle, waiting for disks; interrupts, softirqs; steal. A process's own time holds the
+        // interrupts that came while it ran, as those of loopback do: without them others would seem to do less.
+        let busy = [0, 1, 2, 5, 6].map(time).into_iter().sum();
+        Self { busy, stolen: time(7) }
     }
 }
 
@@ -192,10 +203,18 @@ mod tests {
         while Usage::of(me).unwrap().cpu < until {
             sum = std::hint::black_box(sum + 1);
         }
-        let window = Reading::take(now(), me, &[me]).since(&before, me, &[me]);
+        let window = Reading::take(now(), me, &[me]).since(&before);
         assert!(window.tiers[0].usage.cpu >= Duration::from_millis(30), "{window:?}");
         assert!(window.server.memory > 100 * 1024, "{window:?}");
         assert!(window.noise.foreign_cpu_ratio >= 0.0);
         assert_eq!(memory(u32::MAX), 0);
+    }
+
+    #[test]
+    fn interrupts_are_busy_time_and_idle_cores_and_guests_are_not() {
+        let stat = "cpu  100 20 3000 9000 800 40 5 7 60 0\ncpu0 1 1 1 1 1 1 1 1 1 1\n";
+        let machine = Machine::parse(stat);
+        assert_eq!(machine.busy, Duration::from_millis(10 * (100 + 20 + 3000 + 40 + 5)));
+        assert_eq!(machine.stolen, Duration::from_millis(70));
     }
 }

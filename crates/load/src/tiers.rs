@@ -49,8 +49,10 @@ fn reading(
     nodes: &[Counted],
     spins: bool,
 ) -> TierReading {
-    let totals: Vec<&Totals> =
-        nodes.iter().filter_map(|node| Some(&node.counts.as_ref()?.totals)).collect();
+    // A part of the nodes would look like the whole tier.
+    let totals: Option<Vec<&Totals>> =
+        nodes.iter().map(|node| Some(&node.counts.as_ref()?.totals)).collect();
+    let totals = totals.unwrap_or_default();
     let sum = |of: fn(&Totals) -> u64| totals.iter().map(|totals| of(totals)).sum::<u64>();
     let (received, shed) = (sum(|totals| totals.received), sum(Totals::shed_total));
     let cpu = if spins { sum(|totals| totals.busy_ns) } else { used.usage.cpu.nanos() } as f64;
@@ -67,7 +69,7 @@ fn reading(
         drop_ratio: shed as f64 / received.max(1) as f64,
         shed_by_reason: by_reason.filter(|(_, count)| *count > 0).collect(),
         cores_used: cpu / length_ns,
-        cpu_ns_per_request: cpu / received.max(1) as f64,
+        cpu_ns_per_request: if received == 0 { 0.0 } else { cpu / received as f64 },
         delay_us: delay.nanos() as f64 / 1e3,
         memory_bytes: used.memory,
         run_delay_ratio: used.usage.run_delay.nanos() as f64 / length_ns,
@@ -137,8 +139,9 @@ mod tests {
             tiers: vec![used(300)],
             noise: Noise::default(),
         };
-        let found =
-            readings(&[tier("leaf", 1)], &window, &[counted(1, 0, 0), Counted::default()], false);
-        assert_eq!((found[1].received_rps, found[1].cores_used), (0.0, 0.3));
+        let all = [counted(1, 0, 0), counted(70, 0, 0), Counted::default()];
+        let found = readings(&[tier("leaf", 2)], &window, &all, false);
+        let leaf = &found[1];
+        assert_eq!((leaf.received_rps, leaf.cores_used, leaf.cpu_ns_per_request), (0.0, 0.3, 0.0));
     }
 }

@@ -84,6 +84,27 @@ fn a_sleeper_is_woken_by_its_time_and_by_what_arrives() {
     assert!(now() < far, "the answer woke it");
 }
 
+/// Times that the calling thread gave up its core of its own accord.
+fn sleeps() -> u64 {
+    let status = std::fs::read_to_string("/proc/thread-self/status").expect("this thread");
+    let line = status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
+    line.and_then(|count| count.trim().parse().ok()).expect("a count")
+}
+
+/// Whatever else runs: a thread that waits is switched out, and one that looks without pause has no reason to be.
+#[test]
+fn a_generator_sleeps_between_requests_only_where_it_shall() {
+    let of = |pace| {
+        let before = sleeps();
+        let found = run(&plan(pace, false), now);
+        assert!(found.tally.finish().fates.ok > 0);
+        sleeps() - before
+    };
+    let (spinning, sleeping) = (of(Pace::Spin), of(Pace::Sleep));
+    // Both start a server and connect, which waits too; then there are sixty requests.
+    assert!(sleeping >= spinning + 20, "{sleeping} against {spinning}");
+}
+
 /// A generator that begins a tenth of a second late: by the schedule all of that is latency.
 #[test]
 fn a_schedule_that_slips_hides_what_a_late_generator_did() {

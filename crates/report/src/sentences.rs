@@ -5,7 +5,7 @@ use crate::model::{self, Group, Line, Point};
 use crate::notes;
 use crate::quantity::Quantity;
 use std::collections::BTreeMap;
-use tailwater_stats::result::Experiment;
+use tailwater_stats::result::{Experiment, ShardMark};
 
 /// Controllers named in the first sentence.
 const NAMED_MAX: usize = 4;
@@ -23,6 +23,10 @@ pub fn line_summary(experiment: &Experiment) -> String {
     sentences.push(trust(experiment));
     sentences.extend(stalls(experiment));
     sentences.extend(experiment.cut_short.iter().map(|why| format!("It was cut short: {why}.")));
+    sentences.extend(experiment.shard.as_ref().map(|shard| {
+        let ShardMark { index, of, .. } = shard;
+        format!("This is shard {index}/{of} alone: tailwater merge puts all of them together.")
+    }));
     if groups.len() > 1 {
         let more = groups.len() - 1;
         let noun = if more == 1 { "configuration follows" } else { "configurations follow" };

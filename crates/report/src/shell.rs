@@ -15,7 +15,8 @@ const SCRIPT_HASH: &str = "sha256-YHcsvb6dBqSIIVyP/ojp0PFIxWgLEJiYpS016Eg1T4U=";
 /// The page fetches nothing and runs its own script alone, should some text ever slip through as markup.
 fn policy() -> String {
     format!(
-        "default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src '{SCRIPT_HASH}'"
+        "default-src 'none'; base-uri 'none'; form-action 'none'; style-src 'unsafe-inline'; img-src data:; \
+         script-src '{SCRIPT_HASH}'"
     )
 }
 

@@ -88,6 +88,19 @@ fn a_generator_that_could_not_keep_up_brings_advice_on_sockets() {
 }
 
 #[test]
+fn a_machine_that_stalls_is_no_generator_that_cannot_keep_up() {
+    let mut experiment = small();
+    for run in &mut experiment.runs {
+        (run.valid, run.lateness_p99_us) = (false, 3_000.0);
+    }
+    assert!(!table(&experiment, PLAIN).contains("bottleneck"));
+    for run in &mut experiment.runs {
+        run.lateness_p95_us = 3_000.0;
+    }
+    assert!(table(&experiment, PLAIN).contains("bottleneck"));
+}
+
+#[test]
 fn two_results_share_a_page_and_its_pictures() {
     let mut second = small();
     second.summary[0].controller = "<b>bold</b>".to_owned();

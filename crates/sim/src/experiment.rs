@@ -51,6 +51,7 @@ impl From<Broken> for Failure {
 pub fn run(scenario: &Scenario) -> Result<Experiment, Failure> {
     tailwater_experiment::check(scenario).map_err(Failure::Scenario)?;
     tailwater_experiment::run(scenario, &mut Simulator::new(scenario), &mut Silence)
+        .map_err(|unfinished| unfinished.failure)
 }
 
 /// Requests per second that the scenario's server does for so many clients in a closed loop without

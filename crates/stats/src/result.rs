@@ -46,10 +46,24 @@ pub struct Experiment {
     /// Why it ended before all its runs took place, where it did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cut_short: Option<String>,
+    /// Which part of an experiment it is, where machines shared it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shard: Option<ShardMark>,
     /// Runs that a rule on noise set aside, with the rule's reading.
     pub discarded: Vec<Discard>,
     /// Where, when and with what it was run.
     pub manifest: Manifest,
+}
+
+/// A part of an experiment, by which the whole is put together again.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct ShardMark {
+    /// Which it is, from 0.
+    pub index: u32,
+    /// How many there are.
+    pub of: u32,
+    /// Of the scenario and the flags that change it: the same in all shards.
+    pub digest: String,
 }
 
 /// Server CPU per request of a controller against `none`, in pairs of the same repetition.
@@ -93,6 +107,9 @@ pub struct StepRecovery {
     pub clients: u32,
     /// As in [`Run`].
     pub slo_us: f64,
+    /// Which step of the cycle it is, from 0.
+    #[serde(default)]
+    pub step: usize,
     /// Demand ÷ capacity before the step.
     pub from_ratio: f64,
     /// Demand ÷ capacity after it.
@@ -232,7 +249,7 @@ pub struct TierReading {
     pub shed_by_reason: BTreeMap<String, u64>,
     /// Cores that it kept busy: CPU time ÷ time, or busy time where it spins.
     pub cores_used: f64,
-    /// The same per request that it received.
+    /// The same per request that it received; 0 where it received none.
     pub cpu_ns_per_request: f64,
     /// The queueing delay that its controllers act on, of the node where it is longest: in the mean over eleven looks on
     /// sockets, at the end in simulation. 0 under a controller that knows none.

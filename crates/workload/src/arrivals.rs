@@ -67,17 +67,39 @@ impl Arrivals {
     /// Why a window of this length is not offered the demand in the mean; nothing where it is.
     #[must_use]
     pub fn misfit(&self, window: Duration) -> Option<String> {
+        self.no_whole_periods("window", window)
+    }
+
+    /// The same for a step of a cycle, which a `ramp` is where its demand changes.
+    pub(crate) fn misfit_of_step(&self, length: Duration, ramp: bool) -> Option<String> {
         match self {
-            Self::Diurnal(Diurnal { period, .. })
-                if !window.nanos().is_multiple_of(period.nanos()) =>
-            {
-                Some(format!(
-                    "a window of {} is no whole number of periods of {}, so its mean demand would not be the one \
-                     that is asked for",
-                    format_duration(window),
-                    format_duration(*period)
-                ))
-            }
+            // A sine times a slope has no mean of zero.
+            Self::Diurnal(_) if ramp => Some(
+                "a ramp would not be offered its mean demand; steps of constant demand are needed"
+                    .into(),
+            ),
+            _ => self.no_whole_periods("step", length),
+        }
+    }
+
+    fn no_whole_periods(&self, what: &str, length: Duration) -> Option<String> {
+        let Self::Diurnal(Diurnal { period, .. }) = self else {
+            return None;
+        };
+        (!length.nanos().is_multiple_of(period.nanos())).then(|| {
+            format!(
+                "a {what} of {} is no whole number of periods of {}, so its mean demand would not be the one that \
+                 is asked for",
+                format_duration(length),
+                format_duration(*period)
+            )
+        })
+    }
+
+    /// The shortest time in which the mean is the demand's; nothing where any will do.
+    pub(crate) const fn period(&self) -> Option<Duration> {
+        match self {
+            Self::Diurnal(diurnal) => Some(diurnal.period),
             _ => None,
         }
     }
@@ -260,5 +282,11 @@ mod tests {
         let why = diurnal.misfit(Duration::from_millis(1_500)).unwrap();
         assert!(why.starts_with("a window of 1.5s is no whole number of periods of 1s"), "{why}");
         assert_eq!(Arrivals::Poisson.misfit(Duration::from_millis(1_500)), None);
+        let second = Duration::from_secs(1);
+        assert_eq!(diurnal.misfit_of_step(2 * second, false), None);
+        let why = diurnal.misfit_of_step(second / 2, false).unwrap();
+        assert!(why.starts_with("a step of 500ms is no whole number of periods of 1s"), "{why}");
+        assert!(diurnal.misfit_of_step(2 * second, true).unwrap().contains("ramp"));
+        assert_eq!(Arrivals::Poisson.misfit_of_step(second / 2, true), None);
     }
 }

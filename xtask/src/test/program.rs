@@ -2,7 +2,7 @@
 
 use super::output::WHOLE;
 use crate::Result;
-use crate::process::cargo;
+use crate::process::{cargo, cargo_program, limited};
 use serde_json::Value;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -87,7 +87,10 @@ impl Program {
                 command
             }
             Self::Docs(root) => {
-                cargo(root, &["test", "--workspace", "--locked", "--doc", "--no-fail-fast"])
+                // Its examples are children of cargo's child, and end with it.
+                let mut command = limited(root, LIMIT, &cargo_program());
+                command.args(["test", "--workspace", "--locked", "--doc", "--no-fail-fast"]);
+                command
             }
         };
         let output = command.stdin(Stdio::null()).output();

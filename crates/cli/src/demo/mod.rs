@@ -21,6 +21,7 @@ pub(crate) fn demo(options: &DemoOptions) -> Result<(), Failure> {
         short: false,
         repetitions: None,
         threads: None,
+        shard: None,
         pictures: PictureOptions::default(),
     };
     let mut scenario = scenarios::parse(&options.file, SCENARIO)?;

@@ -49,7 +49,13 @@ impl Busiest {
         let rules = experiment.rules.clone().unwrap_or_default();
         let spoiled = experiment.runs.iter().filter(|run| is_disturbed(run, &rules)).count();
         let noisy = !experiment.discarded.is_empty();
-        (spoiled > 0).then(|| sentence(spoiled, experiment.runs.len(), noisy, &self.found()))?
+        let cause = match self.found() {
+            busy if !busy.is_empty() => Cause::Programs(busy),
+            _ if experiment.runs.iter().any(|run| crowds(run, &rules)) => Cause::Crowd,
+            _ if noisy => Cause::Machines,
+            _ => return None,
+        };
+        (spoiled > 0).then(|| sentence(spoiled, experiment.runs.len(), &cause))
     }
 
     /// What was busy since the beginning, the busiest first. What began and ended since then counts with its
@@ -77,22 +83,47 @@ fn is_disturbed(run: &Run, rules: &Rules) -> bool {
     !run.valid && (judge(run, rules).iter().any(told) || discard(run, rules).is_some())
 }
 
-fn sentence(spoiled: usize, all: usize, noisy: bool, busy: &[Busy]) -> Option<String> {
-    let one = |busy: &Busy| {
-        format!("{} (process {}, {:.0} % of a core)", busy.name, busy.pid, 100.0 * busy.share)
-    };
-    let named: Vec<String> = busy.iter().take(NAMED_MAX).map(one).collect();
+/// Whether the processes of a run with tiers took cores from each other, more than its rules allow.
+fn crowds(run: &Run, rules: &Rules) -> bool {
+    let noise = &run.noise;
+    !run.tiers.is_empty()
+        && (noise.server_involuntary_per_s > rules.server_involuntary_max_per_s
+            || noise.load_involuntary_per_s > rules.load_involuntary_max_per_s)
+}
+
+/// What spoiled runs.
+#[derive(Clone, PartialEq, Debug)]
+enum Cause {
+    /// Others on this machine, the busiest first.
+    Programs(Vec<Busy>),
+    /// The run's own processes.
+    Crowd,
+    /// Whatever else shares the cores.
+    Machines,
+}
+
+fn sentence(spoiled: usize, all: usize, cause: &Cause) -> String {
     let verb = if spoiled == 1 { "does" } else { "do" };
-    match (named.is_empty(), noisy) {
-        (false, _) => Some(format!(
-            "{spoiled} of {all} runs {verb} not count, since other programs ran beside them; close {} and run it again",
-            named.join(", ")
-        )),
-        (true, true) => Some(format!(
-            "{spoiled} of {all} runs {verb} not count, and no program in sight was busy: the cores are shared with \
-             other machines or containers; run it again later"
-        )),
-        (true, false) => None,
+    let start = format!("{spoiled} of {all} runs {verb} not count");
+    match cause {
+        Cause::Programs(busy) => {
+            let one = |busy: &Busy| {
+                let share = 100.0 * busy.share;
+                format!("{} (process {}, {share:.0} % of a core)", busy.name, busy.pid)
+            };
+            let named: Vec<String> = busy.iter().take(NAMED_MAX).map(one).collect();
+            let named = named.join(", ");
+            format!("{start}, since other programs ran beside them; close {named} and run it again")
+        }
+        Cause::Crowd => format!(
+            "{start}: front, tiers and generator share cores and interrupt each other; give them cores by server.cores, \
+             tier.pin, clients.cores and clients.pace = \"sleep\", and what must share cores limits of its own in \
+             [validity], as scenarios/threads.toml does"
+        ),
+        Cause::Machines => format!(
+            "{start}, and no program in sight was busy: the cores are shared with other machines or containers; run it \
+             again later"
+        ),
     }
 }
 
@@ -121,7 +152,7 @@ fn parse(line: &str) -> Option<Process> {
 mod tests {
     use super::*;
     use std::process::{Child, Command};
-    use tailwater_stats::result::{Discard, Noise};
+    use tailwater_stats::result::{Discard, Noise, TierReading};
 
     /// Ended when dropped.
     struct Spinning(Child);
@@ -165,16 +196,24 @@ mod tests {
             busy(9, "y", 0.1),
         ];
         assert_eq!(
-            sentence(5, 9, false, &all).as_deref(),
-            Some(
-                "5 of 9 runs do not count, since other programs ran beside them; close cargo (process 12, 93 % of a \
-                 core), firefox (process 7, 50 % of a core), x (process 8, 20 % of a core) and run it again"
-            )
+            sentence(5, 9, &Cause::Programs(all.to_vec())),
+            "5 of 9 runs do not count, since other programs ran beside them; close cargo (process 12, 93 % of a \
+             core), firefox (process 7, 50 % of a core), x (process 8, 20 % of a core) and run it again"
         );
-        assert!(
-            sentence(1, 9, true, &[]).is_some_and(|said| said.starts_with("1 of 9 runs does not"))
-        );
-        assert_eq!(sentence(1, 9, false, &[]), None, "the generator alone was too slow");
+        assert!(sentence(1, 9, &Cause::Machines).starts_with("1 of 9 runs does not"));
+    }
+
+    #[test]
+    fn processes_that_a_run_has_too_many_of_are_no_fault_of_others() {
+        let noise = Noise { server_involuntary_per_s: 900.0, ..Noise::default() };
+        let alone = Run { noise, ..Run::default() };
+        let rules = Rules::default();
+        assert!(!crowds(&alone, &rules), "something else had its core");
+        let tiers = vec![TierReading::default(); 2];
+        let crowded = Run { tiers, ..alone };
+        assert!(crowds(&crowded, &rules));
+        assert!(!crowds(&crowded, &Rules { server_involuntary_max_per_s: 1e3, ..rules }));
+        assert!(sentence(2, 2, &Cause::Crowd).contains("tier.pin"));
     }
 
     #[test]

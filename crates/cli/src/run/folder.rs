@@ -53,17 +53,19 @@ impl<'a> Folder<'a> {
             let name = file.file_stem().and_then(|name| name.to_str());
             name.is_some_and(|name| earlier.iter().any(|known| known == name))
         };
-        match stale.iter().find(|file| !is_known(file)) {
-            Some(foreign) => Err(Failure::usage(format!(
-                "{} is of no result in its folder, and would lie among the new pictures; remove it, or give \
-                 another folder by --out",
+        // A result with series has pictures too.
+        let series = path.join(SERIES);
+        let of_no_result = earlier.is_empty() && series.exists();
+        let foreign = stale.iter().find(|file| !is_known(file)).or(of_no_result.then_some(&series));
+        if let Some(foreign) = foreign {
+            return Err(Failure::usage(format!(
+                "{} is of no result in its folder, and would lie among the new files; remove it, or give another \
+                 folder by --out",
                 foreign.display()
-            ))),
-            None => {
-                stale.push(path.join(SERIES));
-                Ok(Self { stale, ..folder })
-            }
+            )));
         }
+        stale.push(series);
+        Ok(Self { stale, ..folder })
     }
 
     /// The same for what is no result of a run, whose page would take the place of that.

@@ -50,6 +50,22 @@ impl<'a> Loopback<'a> {
         Deployment::start((self.scenario, &self.said), &flags, self.interrupt)
     }
 
+    /// Does a job on the servers, and says which of their tiers ended meanwhile. Where the job failed too, it was
+    /// perhaps because of that.
+    fn perform(
+        &self,
+        server: &mut Deployment,
+        of: Of,
+        kind: Kind,
+    ) -> Result<(Outcome, Option<String>), Failure> {
+        let performed = perform(&self.job(server, of, kind), self.interrupt);
+        match (performed, server.trouble()) {
+            (Ok(outcome), ended) => Ok((outcome, ended)),
+            (Err(failure), Some(ended)) => Err(failure.and(&ended)),
+            (Err(failure), None) => Err(failure),
+        }
+    }
+
     fn job(&self, server: &Deployment, of: Of, kind: Kind) -> Job {
         let clients = &self.scenario.clients;
         Job {
@@ -125,8 +141,7 @@ impl Driver for Loopback<'_> {
             settle_ns: ask.settle.nanos(),
             measure_ns: ask.measure.nanos(),
         };
-        let outcome = perform(&self.job(&server, of, kind), self.interrupt)?;
-        match (outcome, server.trouble()) {
+        match self.perform(&mut server, of, kind)? {
             (_, Some(trouble)) => {
                 Err(Failure::work(format!("no capacity was measured: {trouble}")))
             }
@@ -158,10 +173,10 @@ impl Driver for Loopback<'_> {
             drain_ns: ask.drain.nanos(),
             bin_ns: configuration.bin().map(Nanos::nanos),
         });
-        match perform(&self.job(&server, of, kind), self.interrupt)? {
-            Outcome::Open(played) => {
+        match self.perform(&mut server, of, kind)? {
+            (Outcome::Open(played), ended) => {
                 // A tier that ended first: it takes connections with it, by which it was metered.
-                let trouble = server.trouble().or_else(|| played.connections.trouble());
+                let trouble = ended.or_else(|| played.trouble());
                 Ok(Played { run: played.run, points: played.points, trouble })
             }
             _ => Err(Failure::work("the load generator ran no open loop")),

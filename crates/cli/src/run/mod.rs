@@ -24,10 +24,12 @@ use interrupt::Interrupt;
 use loopback::Loopback;
 use progress::Progress;
 use simulation::Simulation;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io::Write as _;
-use tailwater_experiment::{check, pieces};
+use tailwater_experiment::{Shard, Unfinished, check, pieces};
 use tailwater_sim::{Failure as Trouble, Simulator};
 use tailwater_stats::result::Experiment;
+use tailwater_stats::result::ShardMark;
 use tailwater_workload::Scenario;
 use watch::Watcher;
 
@@ -65,11 +67,12 @@ pub(crate) fn play(
     // Before the work: a result that cannot be written would be lost.
     let out = options.out.as_deref().map(Folder::prepare_for_result).transpose()?;
     let interrupt = Interrupt::watch()?;
-    let (mut experiment, blame) = match options.on {
-        Driver::Loopback => on_sockets(&scenario, &interrupt)?,
-        Driver::Sim => (simulate(&scenario, options.threads, &interrupt)?, None),
+    let Made { mut experiment, failure, blame } = match options.on {
+        Driver::Loopback => on_sockets(&scenario, &interrupt),
+        Driver::Sim => simulate(&scenario, options, &interrupt),
     };
-    let ended = interrupt.signal().map(Failure::signal);
+    experiment.shard = options.shard.map(|shard| mark(shard, &scenario));
+    let ended = interrupt.signal().map(Failure::signal).or(failure);
     if let Some(ended) = &ended {
         experiment = cut_short(&scenario, experiment, ended)?;
     }
@@ -98,59 +101,98 @@ fn refuse(options: &RunOptions, scenario: &Scenario) -> Result<(), Failure> {
                 let why = "--threads is given, but runs over sockets would disturb each other";
                 return Err(Failure::usage(format!("{why}; leave it out, or type --on sim")));
             }
+            if options.shard.is_some() {
+                let why = "--shard is given, but what machines measure over sockets is no part of one result";
+                return Err(Failure::usage(format!("{why}; leave it out, or type --on sim")));
+            }
             Ok(())
         }
-        Driver::Sim => scenario.needs_sockets().map_or(Ok(()), Err).map_err(Failure::usage),
+        Driver::Sim => {
+            scenario.needs_sockets().map_or(Ok(()), Err).map_err(Failure::usage)?;
+            match options.shard {
+                Some(shard) if pieces(scenario, shard, false) == 0 => Err(Failure::usage(format!(
+                    "--shard is {shard}, but there is no run for it; fewer shards are needed"
+                ))),
+                _ => Ok(()),
+            }
+        }
     }
 }
 
-/// Everything, or what was done when a signal came; and why runs do not count, where others were the cause.
-fn on_sockets(
-    scenario: &Scenario,
-    interrupt: &Interrupt,
-) -> Result<(Experiment, Option<String>), Failure> {
-    others::tell();
-    let busiest = Busiest::begin();
-    let progress = Progress::new(pieces(scenario, true));
-    let mut driver = Loopback::new(scenario, interrupt);
-    let mut watcher = Watcher::new(&progress, interrupt);
-    let experiment = tailwater_experiment::run(scenario, &mut driver, &mut watcher)?;
-    let blame = busiest.blame(&experiment);
-    Ok((experiment, blame))
+/// By which `merge` knows the shards of one result: nothing but a file's name and place may differ.
+fn mark(shard: Shard, scenario: &Scenario) -> ShardMark {
+    let mut digest = DefaultHasher::new();
+    (&scenario.text, format!("{:?}", scenario.files)).hash(&mut digest);
+    let numbers = (scenario.seed, scenario.repetitions, scenario.duration, scenario.warm_up);
+    numbers.hash(&mut digest);
+    ShardMark { index: shard.index(), of: shard.of(), digest: format!("{:016x}", digest.finish()) }
 }
 
-/// Everything, or what was done when a signal came. Simulated runs that are under way are done first.
-fn simulate(
-    scenario: &Scenario,
-    threads: Option<usize>,
-    interrupt: &Interrupt,
-) -> Result<Experiment, Failure> {
+/// What came of an experiment.
+struct Made {
+    /// Everything, or what was run before a signal or a failure.
+    experiment: Experiment,
+    failure: Option<Failure>,
+    /// Why runs do not count, where others were the cause.
+    blame: Option<String>,
+}
+
+fn on_sockets(scenario: &Scenario, interrupt: &Interrupt) -> Made {
+    others::tell();
+    let busiest = Busiest::begin();
+    let progress = Progress::new(pieces(scenario, Shard::WHOLE, true));
+    let mut driver = Loopback::new(scenario, interrupt);
+    let mut watcher = Watcher::new(&progress, interrupt);
+    let played = tailwater_experiment::run(scenario, &mut driver, &mut watcher);
+    let made = Made::of(played, |failure| failure);
+    Made { blame: busiest.blame(&made.experiment), ..made }
+}
+
+/// Simulated runs that are under way when a signal comes are done first.
+fn simulate(scenario: &Scenario, options: &RunOptions, interrupt: &Interrupt) -> Made {
     let available = std::thread::available_parallelism().map_or(1, usize::from);
-    let progress = Progress::new(pieces(scenario, false));
+    let shard = options.shard.unwrap_or(Shard::WHOLE);
+    let progress = Progress::new(pieces(scenario, shard, false));
     let within = progress.within();
     let advance = |share| within.advance(share);
     let simulator = Simulator::new(scenario).telling(&advance);
     let stops = || interrupt.signal().is_some();
-    let threads = threads.unwrap_or(available).max(1);
+    let threads = options.threads.unwrap_or(available).max(1);
     let mut driver = Simulation { simulator, threads, stops: &stops };
     let mut watcher = Watcher::new(&progress, interrupt);
-    let simulated = tailwater_experiment::run(scenario, &mut driver, &mut watcher);
-    simulated.map_err(|trouble| match trouble {
+    let played = tailwater_experiment::run_shard(scenario, shard, &mut driver, &mut watcher);
+    Made::of(played, |trouble| match trouble {
         Trouble::Broken(broken) => Failure::work(broken),
         author => Failure::usage(author),
     })
 }
 
-/// What was run before the signal, if anything was; else the signal.
+impl Made {
+    fn of<F>(
+        played: Result<Experiment, Unfinished<F>>,
+        failure_of: impl FnOnce(F) -> Failure,
+    ) -> Self {
+        let (experiment, failure) = match played {
+            Ok(all) => (all, None),
+            Err(Unfinished { failure, made }) => (*made, Some(failure_of(failure))),
+        };
+        Self { experiment, failure, blame: None }
+    }
+}
+
+/// What was run before the signal or the failure, if anything was; else that.
 fn cut_short(
     scenario: &Scenario,
     mut experiment: Experiment,
     ended: &Failure,
 ) -> Result<Experiment, Failure> {
     if experiment.runs.is_empty() {
-        return Err(Failure::clone(ended).and("no run took place"));
+        return Err(match ended {
+            Failure::Signal(..) => Failure::clone(ended).and("no run took place"),
+            failure => Failure::clone(failure),
+        });
     }
-    let why = format!("{ended} after {} of {} runs", experiment.runs.len(), scenario.runs());
+    let why = format!("{ended}, after {} of {} runs", experiment.runs.len(), scenario.runs());
     experiment.cut_short = Some(why);
     Ok(experiment)
 }

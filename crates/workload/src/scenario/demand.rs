@@ -121,7 +121,14 @@ impl Demand {
             return;
         };
         for arrivals in &self.arrivals {
-            if let Some(why) = arrivals.misfit(window) {
+            let why = match self.cycle() {
+                None => arrivals.misfit(window),
+                Some(cycle) => cycle
+                    .steps
+                    .iter()
+                    .find_map(|step| arrivals.misfit_of_step(step.length, step.end != step.amount)),
+            };
+            if let Some(why) = why {
                 item.problem(format!("{} is {arrivals}: {why}", item.name));
             }
         }

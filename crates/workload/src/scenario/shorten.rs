@@ -2,6 +2,7 @@
 
 use super::demand::{Course, Cycle};
 use super::{Demand, Scenario};
+use crate::arrivals::Arrivals;
 use std::time::Duration;
 
 const WARM_UP_MAX: Duration = Duration::from_millis(100);
@@ -19,7 +20,14 @@ impl Scenario {
         self.demand = shorten_demand(self.demand);
         self.warm_up = self.warm_up.min(WARM_UP_MAX);
         let before = self.duration;
-        self.duration = self.duration.min(DURATION_MAX);
+        let periods: Vec<Duration> =
+            self.demand.arrivals.iter().filter_map(Arrivals::period).collect();
+        // One swing at least. What was whole numbers of several periods stays as long as it was.
+        self.duration = match periods[..] {
+            [] => self.duration.min(DURATION_MAX),
+            [period] => self.duration.min(period * whole(DURATION_MAX, period)),
+            _ => self.duration,
+        };
         if let Some(cycle) = self.demand.cycle() {
             self.duration = cycle.length();
         }
@@ -33,8 +41,15 @@ impl Scenario {
     }
 }
 
+/// How many periods fill at least this time.
+fn whole(time: Duration, period: Duration) -> u32 {
+    u32::try_from(time.as_nanos().div_ceil(period.as_nanos())).unwrap_or(u32::MAX)
+}
+
 fn shorten_demand(demand: Demand) -> Demand {
-    let mut courses: Vec<Course> = demand.courses.into_iter().map(shorten_cycle).collect();
+    let swings = demand.arrivals.iter().any(|arrivals| arrivals.period().is_some());
+    let mut courses: Vec<Course> =
+        demand.courses.into_iter().map(|course| shorten_cycle(course, swings)).collect();
     courses.sort_by(|one, other| height(one).total_cmp(&height(other)));
     if courses.len() > 2 {
         courses.drain(1..courses.len() - 1);
@@ -49,12 +64,12 @@ fn height(course: &Course) -> f64 {
     }
 }
 
-/// Every step stays, and a whole number of bins.
-fn shorten_cycle(course: Course) -> Course {
+/// Every step stays, and a whole number of bins; as long as it was where arrivals swing in it.
+fn shorten_cycle(course: Course, swings: bool) -> Course {
     let Course::Cycle(mut cycle) = course else {
         return course;
     };
-    for step in &mut cycle.steps {
+    for step in cycle.steps.iter_mut().filter(|_| !swings) {
         step.length = step.length.min(cycle.bin * STEP_BINS_MAX);
     }
     Course::Cycle(Cycle { repeat: 1, ..cycle })

@@ -1,0 +1,27 @@
+//! `tailwater merge`: one result out of the shards that several machines simulated.
+
+use crate::args::MergeOptions;
+use crate::failure::Failure;
+use crate::run::folder::Folder;
+use crate::run::output::{deliver, for_people, read};
+use tailwater_experiment::MergeError;
+
+pub(crate) fn merge(options: &MergeOptions) -> Result<(), Failure> {
+    let shards: Vec<_> =
+        options.shards.iter().map(|shard| read(shard)).collect::<Result<_, _>>()?;
+    let whole = tailwater_experiment::merge(shards).map_err(|error| refused(options, &error))?;
+    let out = options.out.as_deref().map(Folder::prepare_for_result).transpose()?;
+    let text = serde_json::to_string_pretty(&whole).map_err(Failure::work)?;
+    let out = out.as_ref().map(|folder| (folder, options.pictures.look()));
+    deliver((&whole, &text), &for_people, options.json, out)
+}
+
+/// Names the file where one is to blame.
+fn refused(options: &MergeOptions, error: &MergeError) -> Failure {
+    match error {
+        MergeError::NoShard(at) | MergeError::Foreign(at) => {
+            Failure::usage(format!("{}: {error}", options.shards[*at].display()))
+        }
+        _ => Failure::usage(error),
+    }
+}

@@ -1,0 +1,154 @@
+//! The whole result out of those of all its shards.
+
+use crate::{capacity, costs};
+use std::cmp::Ordering;
+use std::fmt;
+use tailwater_stats::result::{CapacityReading, Experiment, Run, ShardMark, StepRecovery};
+use tailwater_stats::summarise;
+
+/// Why results are not the shards of one.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum MergeError {
+    /// There are none.
+    Nothing,
+    /// One is no shard, by its number among the arguments, from 0.
+    NoShard(usize),
+    /// One was made from another scenario, with other flags or by another tailwater than the first.
+    Foreign(usize),
+    /// A shard is there twice.
+    Twice(u32),
+    /// Shards are missing, out of so many.
+    Missing(Vec<u32>, u32),
+    /// A shard ended before all its runs took place, and why.
+    CutShort(u32, String),
+}
+
+impl fmt::Display for MergeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Nothing => f.write_str("there is no result to merge"),
+            Self::NoShard(_) => {
+                f.write_str("this is no shard; it must have been run with --shard I/N")
+            }
+            Self::Foreign(_) => f.write_str(
+                "this shard was made from another scenario, with other flags or by another build than the first one; \
+                 run it again as the others were",
+            ),
+            Self::Twice(index) => write!(f, "shard {index} is given twice; each is needed once"),
+            Self::Missing(indices, of) => {
+                let words: Vec<String> = indices.iter().map(u32::to_string).collect();
+                let noun = if indices.len() == 1 { "shard" } else { "shards" };
+                write!(f, "{noun} {} of 0 to {} missing; run them", words.join(", "), of - 1)
+            }
+            Self::CutShort(index, why) => {
+                write!(f, "shard {index} was cut short ({why}); run it again")
+            }
+        }
+    }
+}
+
+impl std::error::Error for MergeError {}
+
+/// What one machine would have found that ran everything; in any order.
+///
+/// # Errors
+/// See [`MergeError`].
+pub fn merge(shards: Vec<Experiment>) -> Result<Experiment, MergeError> {
+    let first = shards.first().ok_or(MergeError::Nothing)?;
+    let mark = first.shard.clone().ok_or(MergeError::NoShard(0))?;
+    let like = frame(first);
+    for (at, shard) in shards.iter().enumerate() {
+        let own = shard.shard.as_ref().ok_or(MergeError::NoShard(at))?;
+        if (own.of, &own.digest) != (mark.of, &mark.digest) || frame(shard) != like {
+            return Err(MergeError::Foreign(at));
+        }
+        if let Some(why) = &shard.cut_short {
+            return Err(MergeError::CutShort(own.index, why.clone()));
+        }
+    }
+    join(in_order(shards, &mark)?).ok_or(MergeError::Foreign(0))
+}
+
+/// What all shards of a result have in common, as text.
+fn frame(shard: &Experiment) -> String {
+    let Experiment { scenario, title, driver, arrivals, seed, slo_us, rules, manifest, .. } = shard;
+    format!("{:?}", (scenario, title, driver, arrivals, seed, slo_us, rules, manifest))
+}
+
+/// Each once, by number.
+fn in_order(mut shards: Vec<Experiment>, mark: &ShardMark) -> Result<Vec<Experiment>, MergeError> {
+    let index = |shard: &Experiment| shard.shard.as_ref().map_or(0, |mark| mark.index);
+    shards.sort_by_key(index);
+    let indices: Vec<u32> = shards.iter().map(index).collect();
+    if let Some(pair) = indices.windows(2).find(|pair| pair[0] == pair[1]) {
+        return Err(MergeError::Twice(pair[0]));
+    }
+    let missing: Vec<u32> = (0..mark.of).filter(|index| !indices.contains(index)).collect();
+    if missing.is_empty() { Ok(shards) } else { Err(MergeError::Missing(missing, mark.of)) }
+}
+
+/// Nothing where capacities contradict each other.
+fn join(shards: Vec<Experiment>) -> Option<Experiment> {
+    let mut whole = Experiment { runs: Vec::new(), shard: None, ..shards.first()?.clone() };
+    whole.recoveries = shards.iter().flat_map(|shard| shard.recoveries.clone()).collect();
+    whole.recoveries.sort_by(by_step);
+    let mut capacities: Vec<CapacityReading> = Vec::new();
+    for reading in shards.iter().flat_map(|shard| &shard.capacities) {
+        match capacities.iter().find(|known| known.clients == reading.clients) {
+            Some(known) if known != reading => return None,
+            Some(_) => {}
+            None => capacities.push(reading.clone()),
+        }
+    }
+    whole.runs = dealt(shards.into_iter().map(|shard| pairs(shard.runs)).collect());
+    // As one machine measures them: in the order of the runs that need them.
+    let rank = |clients| whole.runs.iter().position(|run| run.clients == clients);
+    capacities.sort_by_key(|reading| rank(reading.clients));
+    if let Some(reading) = capacities.first() {
+        (whole.capacity_rps, whole.capacity_drift) =
+            capacity::conclude(&capacities, reading.clients);
+    }
+    whole.capacities = capacities;
+    whole.summary = summarise(&whole.runs);
+    whole.costs = costs::of(&whole.runs);
+    Some(whole)
+}
+
+/// Runs of one configuration and controller together: each such group begins with repetition 0.
+fn pairs(runs: Vec<Run>) -> Vec<Vec<Run>> {
+    let mut pairs: Vec<Vec<Run>> = Vec::new();
+    for run in runs {
+        match pairs.last_mut() {
+            Some(pair) if run.repetition > 0 => pair.push(run),
+            _ => pairs.push(vec![run]),
+        }
+    }
+    pairs
+}
+
+/// One of each in turn, as they were dealt out.
+fn dealt(shards: Vec<Vec<Vec<Run>>>) -> Vec<Run> {
+    let mut shards: Vec<_> = shards.into_iter().map(Vec::into_iter).collect();
+    let mut runs = Vec::new();
+    loop {
+        let before = runs.len();
+        for shard in &mut shards {
+            runs.extend(shard.next().into_iter().flatten());
+        }
+        if runs.len() == before {
+            return runs;
+        }
+    }
+}
+
+/// As [`crate::steps`] orders them.
+fn by_step(one: &StepRecovery, other: &StepRecovery) -> Ordering {
+    let words = |step: &StepRecovery| {
+        (step.clients, step.step, step.controller.clone(), step.profile.clone())
+    };
+    one.slo_us
+        .total_cmp(&other.slo_us)
+        .then_with(|| words(one).cmp(&words(other)))
+        .then(one.from_ratio.total_cmp(&other.from_ratio))
+        .then(one.to_ratio.total_cmp(&other.to_ratio))
+}

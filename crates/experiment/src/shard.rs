@@ -1,0 +1,88 @@
+//! A part of an experiment's runs, for machines that share the work.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// Every `of`'th pair of configuration and controller, from the `index`'th on, with all its repetitions.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Shard {
+    index: u32,
+    of: u32,
+}
+
+/// Most shards of one experiment.
+const OF_MAX: u32 = 100_000;
+
+impl Shard {
+    /// Everything.
+    pub const WHOLE: Self = Self { index: 0, of: 1 };
+
+    /// Shard `index`, from 0, of so many; `None` where there is none such.
+    #[must_use]
+    pub fn new(index: u32, of: u32) -> Option<Self> {
+        ((1..=OF_MAX).contains(&of) && index < of).then_some(Self { index, of })
+    }
+
+    /// Which it is, from 0.
+    #[must_use]
+    pub const fn index(self) -> u32 {
+        self.index
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub const fn of(self) -> u32 {
+        self.of
+    }
+
+    /// Whether the pair with this number, from 0 and in the result's order, is of this shard.
+    pub(crate) const fn holds(self, pair: usize) -> bool {
+        pair % self.of as usize == self.index as usize
+    }
+}
+
+impl FromStr for Shard {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let numbers = text.split_once('/');
+        let shard =
+            numbers.and_then(|(index, of)| Self::new(index.parse().ok()?, of.parse().ok()?));
+        shard.ok_or_else(|| {
+            format!(
+                "I/N is needed, with N from 1 to {OF_MAX} and I from 0 to N − 1, such as 0/4 for the first of four"
+            )
+        })
+    }
+}
+
+impl fmt::Display for Shard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.index, self.of)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_pair_is_of_one_shard() {
+        for of in 1..6 {
+            for pair in 0..20 {
+                let holds = |index: &u32| Shard::new(*index, of).unwrap().holds(pair);
+                assert_eq!((0..of).filter(holds).count(), 1);
+            }
+        }
+        assert!((0..20).all(|pair| Shard::WHOLE.holds(pair)));
+    }
+
+    #[test]
+    fn a_word_is_read_back_and_others_are_answered_with_what_is_needed() {
+        let shard: Shard = "3/4".parse().unwrap();
+        assert_eq!((shard.index(), shard.of(), &*shard.to_string()), (3, 4, "3/4"));
+        for wrong in ["", "4/4", "0/0", "1", "-1/4", "1/4/5", "0/100001", "a/b"] {
+            assert!(wrong.parse::<Shard>().unwrap_err().contains("such as 0/4"), "{wrong}");
+        }
+    }
+}

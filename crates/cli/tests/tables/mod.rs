@@ -7,6 +7,7 @@ mod classes;
 mod figures;
 mod hostile;
 mod last_credit;
+mod models;
 mod side_by_side;
 mod tls;
 
@@ -25,6 +26,7 @@ pub(crate) fn draw(name: &str, result: &str) -> String {
         "figures-count" => figures::counts(result),
         "first" => side_by_side::first(result),
         "hostile" => hostile::table(result),
+        "models" => models::table(result),
         "last-credit" => last_credit::table(result),
         "tls" => tls::table(result),
         _ => panic!("no table is called {name}"),

@@ -19,7 +19,9 @@ pub(crate) struct Desk {
     /// What takes the calls, which a fan may have to hold the thread for.
     turns: OnceCell<Weak<Turns>>,
     /// Calls that the thread has not taken yet, by shard.
-    orders: RefCell<Vec<(usize, Order<Part>)>>,
+    orders: RefCell<Vec<Vec<Order<Part>>>>,
+    /// How many these are.
+    ordered: Cell<usize>,
     /// Calls that the thread has taken and nobody awaits, by shard and token.
     given_up: RefCell<Vec<(usize, u64)>>,
     /// Of handlers that have what they need.
@@ -51,7 +53,8 @@ impl Desk {
             tiers,
             completion: Cell::default(),
             turns: OnceCell::new(),
-            orders: RefCell::default(),
+            orders: RefCell::new((0..first).map(|_| Vec::new()).collect()),
+            ordered: Cell::new(0),
             given_up: RefCell::default(),
             wakers: RefCell::default(),
             troubles: RefCell::new(vec![None; first]),
@@ -90,7 +93,8 @@ impl Desk {
     }
 
     pub(super) fn order(&self, shard: usize, order: Order<Part>) {
-        self.orders.borrow_mut().push((shard, order));
+        self.orders.borrow_mut()[shard].push(order);
+        self.ordered.set(self.ordered.get() + 1);
     }
 
     pub(super) fn give_up(&self, shard: usize, token: u64) {
@@ -103,22 +107,43 @@ impl Desk {
 
     /// Nothing is left for the loop to take.
     pub(super) fn is_empty(&self) -> bool {
-        self.orders.borrow().is_empty() && self.given_up.borrow().is_empty()
+        self.ordered.get() == 0 && self.given_up.borrow().is_empty()
     }
 
-    pub(super) fn take_orders(&self) -> Vec<(usize, Order<Part>)> {
-        self.orders.take()
+    /// How many calls are left for the thread.
+    pub(super) const fn ordered(&self) -> usize {
+        self.ordered.get()
+    }
+
+    /// Takes the calls to one shard, and leaves an empty list for the next. They stay where they lie: there may be
+    /// hundreds in a turn, and to move them cost more than to encode them.
+    pub(super) fn take_orders(&self, shard: usize, empty: &mut Vec<Order<Part>>) {
+        debug_assert!(empty.is_empty(), "what is in it would be sent again");
+        std::mem::swap(&mut self.orders.borrow_mut()[shard], empty);
+        self.ordered.set(self.ordered.get() - empty.len());
     }
 
     pub(super) fn take_given_up(&self) -> Vec<(usize, u64)> {
         self.given_up.take()
     }
 
+    /// Takes all calls, which the thread will not make.
+    pub(super) fn take_all_orders(&self) -> Vec<Order<Part>> {
+        self.ordered.set(0);
+        self.orders.borrow_mut().iter_mut().flat_map(std::mem::take).collect()
+    }
+
     /// Wakes the handlers that have what they need.
     pub(super) fn wake(&self) {
-        for waker in self.wakers.take() {
+        let mut wakers = self.wakers.take();
+        for waker in wakers.drain(..) {
             // Foreign code, if a handler polls its fan by an executor of its own.
             let _ = caught(|| waker.wake());
+        }
+        // The memory is used again, unless that code has brought more.
+        let mut next = self.wakers.borrow_mut();
+        if next.is_empty() {
+            *next = wakers;
         }
     }
 }

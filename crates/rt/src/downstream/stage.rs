@@ -19,6 +19,8 @@ const FIRST_KEY: u64 = 1 << 31;
 const READS: usize = 16;
 /// Bytes of one read.
 const SCRATCH: usize = 64 << 10;
+/// Calls of a turn to one shard for which a list is kept.
+const KEPT: usize = 1_024;
 /// The longest sleep of a thread that waits for its handler's calls. Whether the thread is needed for something else is
 /// asked between two: its bell cannot be watched, as it may have been rung for what the thread cannot do now.
 const NAP: Duration = Duration::from_millis(10);
@@ -147,8 +149,12 @@ impl Stage {
         for (shard, token) in self.desk.take_given_up() {
             self.touch(shard).given_up.push(token);
         }
-        for (shard, order) in self.desk.take_orders() {
-            self.touch(shard).orders.push(order);
+        for (index, shard) in self.shards.iter_mut().enumerate() {
+            if self.desk.ordered() == 0 {
+                break;
+            }
+            self.desk.take_orders(index, &mut shard.orders);
+            shard.is_touched |= !shard.orders.is_empty();
         }
         self.due = Some(Instant::ZERO);
     }
@@ -157,6 +163,13 @@ impl Stage {
         let shard = &mut self.shards[shard];
         shard.is_touched = true;
         shard
+    }
+}
+
+/// Gives the memory of a burst back. A list that was shorter is used again in the next turn.
+fn give_back(orders: &mut Vec<Order<Part>>) {
+    if orders.capacity() > KEPT {
+        *orders = Vec::new();
     }
 }
 
@@ -197,6 +210,7 @@ impl Shard {
             self.exchange.give_up(time, token);
         }
         self.exchange.turn(time, poller, self.orders.drain(..));
+        give_back(&mut self.orders);
         // What was done at the end may call for a decision.
         self.is_touched = self.exchange.has_news(time);
         self.due = if self.is_touched { Some(time) } else { self.exchange.next_deadline(time) };

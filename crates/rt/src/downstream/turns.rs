@@ -89,7 +89,7 @@ impl Downstream {
 /// Calls that were left and not taken would keep the desk, and it them; so may wakers.
 impl Drop for Downstream {
     fn drop(&mut self) {
-        drop(self.desk.take_orders());
+        drop(self.desk.take_all_orders());
         self.desk.wake();
     }
 }

@@ -212,3 +212,76 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
 fn may_start(connection: &Connection, most: usize, egress: &Egress) -> bool {
     connection.work.running() < most && egress.has_room(connection)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{event_loop, job, open};
+    use super::*;
+    use crate::config::ServerConfig;
+    use crate::service::Request;
+    use std::cell::RefCell;
+    use std::future::poll_fn;
+    use std::task::{Poll, Waker};
+    use std::time::Duration;
+    use tailwater_control::Site;
+    use tailwater_control::catalog::Spec;
+
+    thread_local! {
+        /// Of handlers that wait.
+        static WAITING: RefCell<Vec<Waker>> = const { RefCell::new(Vec::new()) };
+    }
+
+    /// Waits until it is woken.
+    async fn waits(_: Request) -> Reply {
+        let mut waits = true;
+        poll_fn(|context| {
+            WAITING.with_borrow_mut(|all| all.push(context.waker().clone()));
+            if std::mem::replace(&mut waits, false) { Poll::Pending } else { Poll::Ready(()) }
+        })
+        .await;
+        Reply::ok(Vec::new())
+    }
+
+    fn begin<F: Future<Output = Reply>>(
+        it: &mut EventLoop<F>,
+        key: ConnectionKey,
+        id: u64,
+        service: &impl Service<Future = F>,
+    ) {
+        let mut job = job(0, id, 1);
+        job.origin.key.connection = key;
+        let work = &mut it.connections.get_mut(key).unwrap().work;
+        (work.pending, work.queued) = (work.pending + 1, work.queued + 1);
+        work.bytes += job.origin.bytes;
+        it.unanswered += 1;
+        it.queue.push(job);
+        assert_eq!(it.start_next(service), Some(key));
+    }
+
+    fn loop_of<F: Future<Output = Reply>>(_: &impl Service<Future = F>) -> EventLoop<F> {
+        let site = Site::one_loop(Duration::from_millis(1), 0);
+        let none = Spec::named("none").build(&site).unwrap();
+        event_loop(ServerConfig::default(), none.admission)
+    }
+
+    /// A call for each of them cost a server whose clients have four requests under way half of its time.
+    #[test]
+    fn answers_of_one_connection_that_end_together_leave_together() {
+        let mut it = loop_of(&waits);
+        let (two, _first) = open(&mut it.connections);
+        let two = two.key;
+        let (one, _second) = open(&mut it.connections);
+        let one = one.key;
+        for (key, id) in [(two, 1), (one, 2), (two, 3)] {
+            begin(&mut it, key, id, &waits);
+        }
+        WAITING.take().iter().for_each(Waker::wake_by_ref);
+        let mut unsent = || {
+            assert!(it.resume(), "a handler is woken");
+            [two, one].map(|key| it.connections.get(key).unwrap().output.unsent() > 0)
+        };
+        assert_eq!(unsent(), [true, false], "the connection's other answer is about to come");
+        assert_eq!(unsent(), [true, false], "this connection has no other");
+        assert_eq!(unsent(), [false, false]);
+    }
+}

@@ -214,6 +214,11 @@ impl Inbox {
         }
     }
 
+    /// Workers have ended requests that the loop has not taken yet.
+    pub(super) fn has_done(&self) -> bool {
+        !self.done.is_empty()
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.streams.is_empty() && self.done.is_empty() && self.reports.is_empty()
     }

@@ -158,7 +158,7 @@ impl Report {
         println!();
         for goal in &self.goals {
             let verdict = if goal.met { "met" } else { "NOT met" };
-            println!("{:<44} {:>9.2} of {:>6.2} {verdict}", goal.goal, goal.found, goal.needed);
+            println!("{:<56} {:>9.2} of {:>6.2} {verdict}", goal.goal, goal.found, goal.needed);
         }
     }
 }

@@ -208,7 +208,7 @@ impl<'a> Item<'a> {
                 }
             }
             (None, None, Some(values), Some(weights)) => {
-                histogram(values.list(&read)?, weights.list(|of| of.number((0.0, 1e15)))?)
+                histogram(values.list(read)?, weights.list(|of| of.number((0.0, 1e15)))?)
                     .or_else(|| weights.wrong("as many weights as values, of a sum above 0,"))
             }
             _ => self.wrong("from and to, or values and weights"),

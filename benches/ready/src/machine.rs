@@ -1,18 +1,37 @@
 //! Cores and descriptors.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use rustix::thread::CpuSet;
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-/// The producer has the first core, the consumer the second.
-pub(crate) const PRODUCER: usize = 0;
-pub(crate) const CONSUMER: usize = 1;
+/// The cores of both ends.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Cores {
+    pub(crate) producer: usize,
+    pub(crate) consumer: usize,
+}
+
+impl Cores {
+    /// The first two on which this process may run.
+    pub(crate) fn first_two() -> Result<Self, String> {
+        let allowed =
+            sched_getaffinity(None).map_err(|error| format!("cannot read the cores: {error}"))?;
+        let found: Vec<usize> =
+            (0..CpuSet::MAX_CPU).filter(|core| allowed.is_set(*core)).take(2).collect();
+        match found[..] {
+            [producer, consumer] => Ok(Self { producer, consumer }),
+            _ => Err(format!(
+                "found {} core to run on; two are needed, one for each end: see taskset and the container's cpuset",
+                found.len()
+            )),
+        }
+    }
+}
 
 /// Pins the calling thread to `core`.
 pub(crate) fn pin(core: usize) -> Result<(), String> {
     let mut set = CpuSet::new();
     set.set(core);
-    rustix::thread::sched_setaffinity(None, &set)
-        .map_err(|error| format!("cannot pin to core {core}: {error}; two cores are needed"))
+    sched_setaffinity(None, &set).map_err(|error| format!("cannot pin to core {core}: {error}"))
 }
 
 /// As many descriptors as the hard limit allows; how many that is. epoll needs one for each queue.

@@ -12,6 +12,7 @@ mod report;
 mod shape;
 
 use clap::{Parser, ValueEnum};
+use machine::Cores;
 use measure::{Latency, Throughput};
 use mechanism::Mechanism;
 use report::{Report, median};
@@ -70,19 +71,20 @@ fn main() -> ExitCode {
 /// Whether every goal was met.
 fn run(args: &Args) -> Result<bool, String> {
     let descriptors = machine::raise_descriptor_limit();
+    let cores = Cores::first_two()?;
     let rounds = if args.short { 1 } else { args.rounds.max(1) };
     let window = Duration::from_millis(if args.short { 10 } else { args.window_ms.max(1) });
     let mut report = Report::new(args.short, args.pollute);
     for round in 0..rounds {
-        report.hand_over_ns.push(measure::hand_over(TRIPS)?);
+        report.hand_over_ns.push(measure::hand_over(cores, TRIPS)?);
         for (mechanism, queues, shape) in cases(args, descriptors) {
             let drawn = shape.draw(queues, u64::from(round));
             let (drawn, pollutes) = (&drawn[..], args.pollute);
-            let task = Throughput { drawn, window, pollutes };
+            let task = Throughput { cores, drawn, window, pollutes };
             let rps = told(mechanism, queues, mechanism.with(queues, task))?;
             report.case(mechanism, queues, shape).throughput_rps.push(rps);
             if shape == Shape::Fb {
-                let task = Latency { drawn, window, pollutes };
+                let task = Latency { cores, drawn, window, pollutes };
                 let seen = told(mechanism, queues, mechanism.with(queues, task))?;
                 let quantile = |share: f64| seen[(seen.len() as f64 * share) as usize] as f64;
                 let case = report.case(mechanism, queues, shape);

@@ -1,10 +1,11 @@
 //! What is measured: items per second in a closed loop, latency at light load, and the hand-over of a cache
 //! line to compare with. Each checks what came out against what went in.
 
-use crate::machine::{self, CONSUMER, PRODUCER};
+use crate::machine::{Cores, pin};
 use crate::mechanism::{Pop, Push, Task};
 use crate::report::median;
 use std::hint::{black_box, spin_loop};
+use std::sync::Barrier;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -62,6 +63,7 @@ impl Handler {
 
 /// Items per second with a fixed number outstanding.
 pub(crate) struct Throughput<'a> {
+    pub(crate) cores: Cores,
     pub(crate) drawn: &'a [u32],
     pub(crate) window: Duration,
     pub(crate) pollutes: bool,
@@ -78,7 +80,6 @@ impl Task for Throughput<'_> {
             sums.add(queue, item);
         };
         let produce = || {
-            machine::pin(PRODUCER)?;
             let (mut sums, mut known) = (Sums::default(), 0);
             let mut slices = Slices::new();
             for queue in self.drawn.iter().cycle().map(|queue| *queue as usize) {
@@ -96,10 +97,10 @@ impl Task for Throughput<'_> {
                 sums.add(queue, sums.count);
             }
             progress.total.0.store(sums.count + 1, Ordering::SeqCst);
-            Ok((sums, slices.median_ns()))
+            (sums, slices.median_ns())
         };
         let ((pushed, slice_ns), popped) =
-            both(produce, || consumer(&mut pop, &progress, consume))?;
+            both(self.cores, produce, || consumer(&mut pop, &progress, consume))?;
         check(pushed, popped)?;
         Ok(SLICE as f64 * 1e9 / slice_ns)
     }
@@ -107,6 +108,7 @@ impl Task for Throughput<'_> {
 
 /// Nanoseconds from push to pop, one item at a time, sorted. Each has a read of the clock in it.
 pub(crate) struct Latency<'a> {
+    pub(crate) cores: Cores,
     pub(crate) drawn: &'a [u32],
     pub(crate) window: Duration,
     pub(crate) pollutes: bool,
@@ -127,7 +129,6 @@ impl Task for Latency<'_> {
             sums.add(queue, item);
         };
         let produce = || {
-            machine::pin(PRODUCER)?;
             let mut sums = Sums::default();
             for queue in self.drawn.iter().cycle().map(|queue| *queue as usize) {
                 let item = now();
@@ -145,9 +146,10 @@ impl Task for Latency<'_> {
                 }
             }
             progress.total.0.store(sums.count + 1, Ordering::SeqCst);
-            Ok(sums)
+            sums
         };
-        let (pushed, popped) = both(produce, || consumer(&mut pop, &progress, consume))?;
+        let (pushed, popped) =
+            both(self.cores, produce, || consumer(&mut pop, &progress, consume))?;
         check(pushed, popped)?;
         seen.sort_unstable();
         Ok(seen)
@@ -158,8 +160,7 @@ fn consumer(
     pop: &mut impl Pop,
     progress: &Progress,
     mut consume: impl FnMut(&mut Sums, usize, u64),
-) -> Result<Sums, String> {
-    machine::pin(CONSUMER)?;
+) -> Sums {
     let mut sums = Sums::default();
     loop {
         if let Some((queue, item)) = pop.pop() {
@@ -167,7 +168,7 @@ fn consumer(
             // Tells the producer, in either loop.
             progress.done.0.store(sums.count, Ordering::Release);
         } else if progress.total.0.load(Ordering::SeqCst) == sums.count + 1 {
-            return Ok(sums);
+            return sums;
         } else {
             spin_loop();
         }
@@ -175,20 +176,17 @@ fn consumer(
 }
 
 /// Half of a round trip between the two cores over one cache line, in nanoseconds.
-pub(crate) fn hand_over(rounds: u64) -> Result<f64, String> {
+pub(crate) fn hand_over(cores: Cores, rounds: u64) -> Result<f64, String> {
     let line = Line::default();
     let answer = || {
-        machine::pin(CONSUMER)?;
         for round in 0..rounds {
             while line.0.load(Ordering::Acquire) != 2 * round + 1 {
                 spin_loop();
             }
             line.0.store(2 * round + 2, Ordering::Release);
         }
-        Ok(())
     };
     let ask = || {
-        machine::pin(PRODUCER)?;
         let mut slices = Slices::new();
         for round in 0..rounds {
             line.0.store(2 * round + 1, Ordering::Release);
@@ -199,9 +197,9 @@ pub(crate) fn hand_over(rounds: u64) -> Result<f64, String> {
                 slices.end();
             }
         }
-        Ok(slices.median_ns() / (2 * SLICE) as f64)
+        slices.median_ns() / (2 * SLICE) as f64
     };
-    both(ask, answer).map(|(ns, ())| ns)
+    both(cores, ask, answer).map(|(ns, ())| ns)
 }
 
 /// How long each slice took.
@@ -228,20 +226,34 @@ impl Slices {
     }
 }
 
-/// Runs the second on a thread of its own.
-fn both<A, B: Send>(
-    here: impl FnOnce() -> Result<A, String> + Send,
-    there: impl FnOnce() -> Result<B, String> + Send,
-) -> Result<(A, B), String>
-where
-    A: Send,
-{
+/// Runs both at once, each on its core. Neither begins unless both are there: it would wait for the other for ever.
+fn both<A: Send, B: Send>(
+    cores: Cores,
+    producer: impl FnOnce() -> A + Send,
+    consumer: impl FnOnce() -> B + Send,
+) -> Result<(A, B), String> {
+    let (met, pinned) = (Barrier::new(2), AtomicU64::new(0));
+    let (met, pinned) = (&met, &pinned);
     std::thread::scope(|scope| {
-        let there = scope.spawn(there);
-        let here = scope.spawn(here).join().map_err(|_| "the producer panicked")?;
-        let there = there.join().map_err(|_| "the consumer panicked")?;
-        Ok((here?, there?))
+        let producer = scope.spawn(|| begin(cores.producer, met, pinned).map(|()| producer()));
+        let consumer = scope.spawn(|| begin(cores.consumer, met, pinned).map(|()| consumer()));
+        let producer = producer.join().map_err(|_| "the producer panicked")?;
+        let consumer = consumer.join().map_err(|_| "the consumer panicked")?;
+        Ok((producer?, consumer?))
     })
+}
+
+/// Pins this thread, and waits until the other one has tried as well.
+fn begin(core: usize, met: &Barrier, pinned: &AtomicU64) -> Result<(), String> {
+    let here = pin(core);
+    // The barrier orders it.
+    pinned.fetch_add(u64::from(here.is_ok()), Ordering::Relaxed);
+    met.wait();
+    here?;
+    match pinned.load(Ordering::Relaxed) {
+        2 => Ok(()),
+        _ => Err("the other end has no core".into()),
+    }
 }
 
 fn check(pushed: Sums, popped: Sums) -> Result<(), String> {
@@ -249,4 +261,23 @@ fn check(pushed: Sums, popped: Sums) -> Result<(), String> {
         return Ok(());
     }
     Err(format!("found {popped:?} popped of {pushed:?} pushed; items were lost or made up"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Before, the other end spun for ever.
+    #[test]
+    fn an_end_without_a_core_ends_both() {
+        let here = Cores::first_two().map_or(0, |cores| cores.producer);
+        let nowhere = rustix::thread::CpuSet::MAX_CPU - 1;
+        for cores in [
+            Cores { producer: here, consumer: nowhere },
+            Cores { producer: nowhere, consumer: here },
+        ] {
+            let told = hand_over(cores, 1_000).expect_err("there is no such core");
+            assert!(told.contains("no core") || told.contains("cannot pin"), "{told}");
+        }
+    }
 }

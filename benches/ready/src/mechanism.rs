@@ -31,8 +31,12 @@ pub(crate) enum Mechanism {
     Ready,
     /// tailwater's ready set, sleeping after 5 µs without work.
     ReadySleep,
-    /// An eventfd for each queue, written to when the queue was empty, and epoll.
+    /// An eventfd for each queue, written to when the queue was empty, and epoll, level-triggered: sleeps without work.
     Epoll,
+    /// The same, edge-triggered: no read for each event.
+    EpollEdge,
+    /// The same, and it asks again at once instead of sleeping: what the spinning ready set is held against.
+    EpollSpin,
     /// One queue for all, whose items carry the number of theirs.
     Shared,
     /// crossbeam's channels and `Select`, built once.
@@ -50,7 +54,9 @@ impl Mechanism {
     pub(crate) fn queues_max(self, descriptors: u64) -> usize {
         match self {
             // Some descriptors are open already.
-            Self::Epoll => usize::try_from(descriptors.saturating_sub(64)).unwrap_or(usize::MAX),
+            Self::Epoll | Self::EpollEdge | Self::EpollSpin => {
+                usize::try_from(descriptors.saturating_sub(64)).unwrap_or(usize::MAX)
+            }
             // A choice takes milliseconds beyond.
             Self::Select => 4_096,
             Self::Scan | Self::Ready | Self::ReadySleep | Self::Shared => usize::MAX,
@@ -67,9 +73,9 @@ impl Mechanism {
             Self::Scan => run(scan::ends(queues), task),
             Self::Ready => run(ready::spinning(queues)?, task),
             Self::ReadySleep => run(ready::sleeping(queues)?, task),
-            Self::Epoll => {
-                run(epoll::ends(queues).map_err(|error| format!("epoll: {error}"))?, task)
-            }
+            Self::Epoll => run(epoll::sleeping(queues)?, task),
+            Self::EpollEdge => run(epoll::edge(queues)?, task),
+            Self::EpollSpin => run(epoll::spinning(queues)?, task),
             Self::Shared => run(shared::ends(), task),
             Self::Select => select::with(queues, task),
         })

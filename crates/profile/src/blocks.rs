@@ -5,30 +5,32 @@
 
 use crate::functions::{Interval, Report};
 use crate::hash::Map;
-use crate::names::Names;
 use crate::record::{Call, CallFlags, FunctionId, Record, Ticks};
 use crate::trace::Header;
 use hdrhistogram::Histogram;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Blocks of a recording, all of one length.
 pub const BLOCKS: usize = 20;
-/// Functions kept apart; a histogram takes some 10 KB, and each has up to [`BLOCKS`] of them.
-const FUNCTIONS_MAX: usize = 2048;
+/// Functions to be read at most; a histogram takes some 10 KB, and each has up to [`BLOCKS`] of them.
+pub const FUNCTIONS_MAX: usize = 2048;
+/// Calls of a block of which there is a 99th percentile.
+const TAIL_CALLS: u64 = 100;
 /// Longer calls count as this many ticks, 26 h at 3 GHz.
 const LONGEST: u64 = 1 << 48;
 
 /// Blocks in the making, in a second reading of a trace.
 pub struct Blocks {
-    names: Names,
     ns_per_tick: f64,
     began: Ticks,
     /// Of a block, in ticks.
     length: Ticks,
     /// Calls that are shorter could be missed, in ticks.
     resolution: Ticks,
-    functions: Map<FunctionId, Function>,
-    beyond: u64,
+    /// Functions of one name have one place.
+    places: Map<FunctionId, usize>,
+    names: Vec<String>,
+    functions: Vec<Function>,
 }
 
 #[derive(Clone)]
@@ -49,65 +51,66 @@ pub struct FunctionBlocks {
     pub p50_ns: Vec<f64>,
     /// 99th percentiles, of blocks with at least a hundred.
     pub p99_ns: Vec<f64>,
+    /// The median of how many calls these blocks have: the 99th percentile of few calls is lower than that of many.
+    pub p99_calls: u64,
 }
 
 impl Blocks {
     /// Begins, for the trace with this header, of which `report` is the first reading's. Calls shorter than
     /// `resolution_ns` are counted apart, in nanoseconds.
+    ///
+    /// `names` has the functions to be read, demangled, the first [`FUNCTIONS_MAX`] of which count. Those of one name are
+    /// one, since nothing tells them apart in another build.
     #[must_use]
-    pub fn new(header: &Header, report: &Report, resolution_ns: u64) -> Self {
+    pub fn new(
+        header: &Header,
+        report: &Report,
+        resolution_ns: u64,
+        names: &BTreeSet<String>,
+    ) -> Self {
         let ns_per_tick = report.rate.ns_per_tick;
         let ticks = |ns: u64| (ns as f64 / ns_per_tick) as Ticks;
+        let names: Vec<String> = names.iter().take(FUNCTIONS_MAX).cloned().collect();
+        let place = |name: &String| names.binary_search(name).ok();
+        let rows = report.functions.iter();
+        let places = rows.filter_map(|row| Some((row.id, place(&row.name)?))).collect();
         Self {
-            names: Names::default(),
             ns_per_tick,
             began: header.clock.ticks,
             length: (ticks(report.length_ns) / BLOCKS as u64).max(1),
             resolution: ticks(resolution_ns),
-            functions: Map::default(),
-            beyond: 0,
+            places,
+            functions: vec![Function::new(); names.len()],
+            names,
         }
     }
 
     /// Takes the next record of the second reading.
     pub fn add(&mut self, record: &Record) {
-        match record {
-            Record::Call(call) => self.call(call),
-            _ => self.names.add(record),
+        if let Record::Call(call) = record {
+            self.call(call);
         }
     }
 
-    /// Calls of functions beyond the bound.
-    #[must_use]
-    pub const fn beyond(&self) -> u64 {
-        self.beyond
-    }
-
-    /// Concludes: functions by name, demangled. Those of one name are one, since nothing tells them apart in another build.
+    /// Concludes: all functions that were to be read, by name.
     #[must_use]
     pub fn finish(self) -> BTreeMap<String, FunctionBlocks> {
-        let mut named: BTreeMap<String, Function> = BTreeMap::new();
-        for (id, function) in self.functions {
-            let one = named.entry(self.names.of(id)).or_insert_with(Function::new);
-            one.merge(&function);
-        }
-        let ns_per_tick = self.ns_per_tick;
-        named.into_iter().map(|(name, one)| (name, one.told(ns_per_tick))).collect()
+        let told = self.functions.iter().map(|one| one.told(self.ns_per_tick));
+        self.names.into_iter().zip(told).collect()
     }
 
     fn call(&mut self, call: &Call) {
-        let took = Interval::of(call);
         let is_cut = call.flags.has(CallFlags::UNFINISHED | CallFlags::STARTED_BEFORE);
-        if is_cut || took.is_unknown() {
+        if is_cut || Interval::of(call).is_unknown() {
             return;
         }
-        if self.functions.len() >= FUNCTIONS_MAX && !self.functions.contains_key(&call.function) {
-            self.beyond += 1;
+        let Some(function) =
+            self.places.get(&call.function).and_then(|at| self.functions.get_mut(*at))
+        else {
             return;
-        }
+        };
         let block = (call.end.saturating_sub(self.began) / self.length).min(BLOCKS as u64 - 1);
-        let function = self.functions.entry(call.function).or_insert_with(Function::new);
-        let took = took.middle().min(LONGEST);
+        let took = call.length().min(LONGEST);
         function.calls += 1;
         function.short += u64::from(took < self.resolution);
         let block = function.blocks[block as usize].get_or_insert_with(empty);
@@ -124,26 +127,20 @@ impl Function {
         Self { blocks: vec![None; BLOCKS], calls: 0, short: 0 }
     }
 
-    fn merge(&mut self, other: &Self) {
-        self.calls += other.calls;
-        self.short += other.short;
-        for (block, more) in self.blocks.iter_mut().zip(&other.blocks) {
-            if let Some(more) = more {
-                block.get_or_insert_with(empty).add(more).expect("the histogram grows");
-            }
-        }
-    }
-
     fn told(&self, ns_per_tick: f64) -> FunctionBlocks {
         let quantiles = |q: f64, least: u64| -> Vec<f64> {
             let blocks = self.blocks.iter().flatten().filter(|block| block.len() >= least);
             blocks.map(|block| middle(block, q) * ns_per_tick).collect()
         };
+        let calls = self.blocks.iter().flatten().map(Histogram::len);
+        let mut of_tail: Vec<u64> = calls.filter(|calls| *calls >= TAIL_CALLS).collect();
+        of_tail.sort_unstable();
         FunctionBlocks {
             calls: self.calls,
             short: self.short,
             p50_ns: quantiles(0.5, 8),
-            p99_ns: quantiles(0.99, 100),
+            p99_ns: quantiles(0.99, TAIL_CALLS),
+            p99_calls: of_tail.get(of_tail.len() / 2).copied().unwrap_or(0),
         }
     }
 }

@@ -193,7 +193,7 @@ impl History {
         if self.calls.len() > CALLS_MAX
             && let Some(Reverse(short)) = self.calls.pop()
         {
-            self.short = (self.short.0 + 1, self.short.1.max(short.length()));
+            self.short = (self.short.0 + 1, self.short.1.max(short.0.length()));
         }
     }
 }
@@ -212,17 +212,12 @@ const fn mark_name(kind: MarkKind) -> &'static str {
 #[derive(PartialEq, Eq)]
 struct Long(Call);
 
-impl Long {
-    const fn length(&self) -> Ticks {
-        self.0.end.saturating_sub(self.0.start)
-    }
-}
-
 impl Ord for Long {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
         // Of equals the outer one is kept: what lies within it may go.
-        let key =
-            |one: &Self| (one.length(), Reverse(one.0.depth), Reverse((one.0.start, one.0.thread)));
+        let key = |one: &Self| {
+            (one.0.length(), Reverse(one.0.depth), Reverse((one.0.start, one.0.thread)))
+        };
         key(self).cmp(&key(other))
     }
 }

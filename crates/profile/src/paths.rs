@@ -2,7 +2,7 @@
 
 use crate::functions::Interval;
 use crate::hash::Map;
-use crate::record::{Call, FunctionId};
+use crate::record::{Call, FunctionId, Ticks};
 use std::hash::Hash;
 
 /// Branches kept in all; calls of further paths count as their callers' own time.
@@ -19,6 +19,8 @@ pub(crate) struct Branch {
     pub(crate) calls: u64,
     /// All of them, as far as they lay in the recording.
     pub(crate) time: Interval,
+    /// The sum of their lengths: unlike bounds, lengths of callees fit into that of their caller.
+    pub(crate) length: Ticks,
     /// By key.
     pub(crate) callees: Vec<Self>,
 }
@@ -69,6 +71,7 @@ impl Branch {
     fn merge(&mut self, other: Self) -> usize {
         self.calls += other.calls;
         self.time.add(other.time);
+        self.length = self.length.saturating_add(other.length);
         let mut callees = std::mem::take(&mut self.callees);
         callees.extend(other.callees);
         let (merged, joined) = by_key(callees);
@@ -114,7 +117,7 @@ impl<K: Copy + Eq + Hash> Forest<K> {
         self.branches += 1;
         let key = Key { function: call.function, caller: call.parent, site: call.site, is_chosen };
         let time = Interval::within(call);
-        let branch = Branch { key, calls: 1, time, callees };
+        let branch = Branch { key, calls: 1, time, length: call.length(), callees };
         pending.push(Pending { depth: call.depth, generation: call.generation, branch });
     }
 

@@ -116,6 +116,17 @@ pub struct Call {
     pub site: u16,
 }
 
+impl Call {
+    /// How long it took, as one number: from the middle of its start to that of its end.
+    ///
+    /// A call begins and ends within the windows of the one around it, so lengths of callees fit into their caller's.
+    /// Middles of a duration's bounds do not: a bound below zero is cut off there, and the middle is then too large.
+    #[must_use]
+    pub const fn length(&self) -> Ticks {
+        self.end.saturating_sub(self.start)
+    }
+}
+
 /// What is special about a call, as bits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct CallFlags(pub u8);

@@ -2,6 +2,7 @@
 
 mod sample;
 
+use proptest::prelude::*;
 use tailwater_profile::history::History;
 use tailwater_profile::record::{Call, CallFlags, FunctionId, MarkKind, Record, ThreadId};
 use tailwater_profile::stacks::{Choice, Report, Stacks, Tail};
@@ -69,12 +70,70 @@ fn stacks_have_the_time_of_each_moment_once() {
     assert_eq!((report.total_ns, report.calls), (20_000_000, 1));
 }
 
+/// The same with times that are known to within so many ns.
+fn vaguely(record: Record, slack: u32) -> Record {
+    match record {
+        Record::Call(call) => {
+            Record::Call(Call { start_slack: slack * 2, end_slack: slack * 2, ..call })
+        }
+        other => other,
+    }
+}
+
+/// 800 calls of 100 ns, of each of which nothing is known but that it took 200 ns at most.
+#[test]
+fn calls_shorter_than_their_bounds_take_no_time_that_did_not_pass() {
+    let names = ["handle", "f"].iter().zip(1..).map(|(name, id)| sample::function(id, name));
+    let mut records: Vec<Record> = names.collect();
+    records.extend((0..800).map(|n| call(n + 2, &[1, 2], n * 120, n * 120 + 100)));
+    records.push(call(1, &[1], 0, 100_000));
+    for slack in [0, 50, 5_000] {
+        let vague: Vec<Record> = records.iter().cloned().map(|one| vaguely(one, slack)).collect();
+        let report = stacks(&vague, Choice::All);
+        assert_eq!(folded(&report), ["handle 20000", "handle;f 80000"], "slack {slack}");
+        assert_eq!(report.total_ns, 100_000);
+    }
+}
+
+#[test]
+fn callees_that_seem_longer_than_their_caller_share_its_time() {
+    let names = ["handle", "f", "g"].iter().zip(1..).map(|(name, id)| sample::function(id, name));
+    let calls = [
+        call(2, &[1, 2], 0, 300),
+        call(4, &[1, 3, 2], 0, 200),
+        call(3, &[1, 3], 300, 400),
+        call(1, &[1], 0, 200),
+    ];
+    let report = stacks(&names.chain(calls).collect::<Vec<_>>(), Choice::All);
+    assert_eq!(folded(&report), ["handle;f 150", "handle;g;f 50"]);
+    assert_eq!(report.total_ns, 200);
+}
+
+proptest! {
+    /// However the clock's rate rounds, and whatever the bounds.
+    #[test]
+    fn stacks_add_up_to_the_outermost_calls(
+        lengths in prop::collection::vec((0..400_u64, 0..400_u64), 1..60),
+        slack in 0..1_000_u32,
+    ) {
+        let mut records: Vec<Record> = (1..3).map(|id| sample::function(id, "f")).collect();
+        let mut at = 0;
+        for (nth, (itself, callee)) in (0..).zip(&lengths) {
+            records.push(call(nth * 2 + 2, &[1, 2], at + itself, at + itself + callee));
+            at += itself + callee;
+        }
+        records.push(call(1, &[1], 0, at));
+        let vague: Vec<Record> = records.into_iter().map(|one| vaguely(one, slack)).collect();
+        prop_assert_eq!(stacks(&vague, Choice::All).total_ns, at);
+    }
+}
+
 #[test]
 fn of_the_tail_are_the_calls_above_the_percentile_and_what_lies_within_them() {
     for (quantile, calls) in [(None, 1_000), (Some(0.5), 10), (Some(0.99), 10), (Some(0.995), 0)] {
         let mut tail = Tail::new(quantile, |function| function.name == "request");
         requests().iter().for_each(|record| tail.add(record));
-        assert_eq!(tail.functions(), 1);
+        assert_eq!((tail.functions(), tail.calls()), (1, 1_000));
         let report = stacks(&requests(), tail.finish());
         assert_eq!(report.calls, calls, "{quantile:?}");
         if calls == 10 {

@@ -61,6 +61,12 @@ impl RankSum {
         Some(Self { below: below.collect(), sizes: (first, second) })
     }
 
+    /// The smallest [`Shift::p`] that samples of these sizes can have: all of one lie above all of the other.
+    #[must_use]
+    pub fn least(&self) -> f64 {
+        (2.0 * self.below[0]).min(1.0)
+    }
+
     /// Compares two samples of these sizes at this confidence, from 0 to 1; `None` where they are of others.
     #[must_use]
     pub fn shift(&self, first: &[f64], second: &[f64], confidence: f64) -> Option<Shift> {
@@ -135,6 +141,7 @@ mod tests {
         let law = RankSum::of(5, 5).expect("small samples");
         let found = law.shift(&a, &b, 0.95).expect("of these sizes");
         assert!((found.p - 2.0 / 252.0).abs() < 1e-12, "{found:?}");
+        assert_eq!(law.least(), found.p);
         // Sorted differences: 1, 2, 2, … 8, 8, 9; the law leaves out two on either side (u ≤ 2: 4 of 252 orders).
         assert_eq!((found.estimate, found.low, found.high), (5.0, 2.0, 8.0));
         let back = law.shift(&b, &a, 0.95).expect("of these sizes");

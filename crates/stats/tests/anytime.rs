@@ -4,7 +4,8 @@
 use rand_distr::{Distribution as _, StandardNormal};
 use tailwater_core::Rng;
 use tailwater_stats::anytime::{
-    Coin, Finding, Level, Msprt, Quad, Scale, Sequence, UntilSignificant,
+    Arm, Coin, Equivalence, Equivalent, Finding, Level, Msprt, Quad, Scale, Sequence,
+    UntilSignificant,
 };
 
 /// Comparisons for each law. At a true rate of 1 % the share found has a standard error of 0.3 points.
@@ -106,28 +107,25 @@ fn alarms_of_musku(law: Law) -> usize {
     (0..COMPARISONS_OF_MUSKU).filter(alarm).count()
 }
 
-/// At most one comparison in twenty, which is the level.
-fn keeps_the_level(law: Law) {
-    let found = alarms(law);
-    assert!(found as u64 * 20 <= COMPARISONS, "{law:?}: {found} of {COMPARISONS}");
-}
-
 #[test]
-fn identical_systems_are_found_different_no_more_often_than_the_level_says() {
-    let laws = [Law::Normal, Law::LogNormal, Law::Stalls, Law::Dependent, Law::Trend];
-    laws.into_iter().for_each(keeps_the_level);
-}
-
-/// Not where both servers share a trend: it widens the spread of each alone, and the rule alarms in 9 %.
-#[test]
-fn muskus_rule_finds_a_difference_in_more_than_a_quarter_of_all_comparisons_of_identical_systems() {
-    for law in [Law::Normal, Law::LogNormal, Law::Stalls, Law::Dependent] {
-        let found = alarms_of_musku(law);
-        assert!(
-            found as u64 * 4 >= COMPARISONS_OF_MUSKU,
-            "{law:?}: {found} of {COMPARISONS_OF_MUSKU}"
-        );
+fn identical_systems_are_found_different_far_less_often_than_the_level_says() {
+    for law in [Law::Normal, Law::LogNormal, Law::Stalls, Law::Dependent, Law::Trend] {
+        let found = alarms(law);
+        // The level is one in twenty; evidence between looks leaves some of it unused.
+        assert!(found as u64 * 50 <= COMPARISONS, "{law:?}: {found} of {COMPARISONS}");
     }
+}
+
+#[test]
+fn muskus_rule_finds_a_difference_in_more_than_half_of_all_comparisons_of_identical_systems() {
+    for law in [Law::Normal, Law::LogNormal, Law::Stalls, Law::Dependent] {
+        let found = alarms_of_musku(law) as u64;
+        assert!(found * 2 > COMPARISONS_OF_MUSKU, "{law:?}: {found} of {COMPARISONS_OF_MUSKU}");
+    }
+    // A trend that both servers share widens the spread of each alone, and so hides what it does not cause.
+    let found = alarms_of_musku(Law::Trend) as u64;
+    let share = COMPARISONS_OF_MUSKU / 20..=COMPARISONS_OF_MUSKU * 3 / 20;
+    assert!(share.contains(&found), "{found} of {COMPARISONS_OF_MUSKU}");
 }
 
 #[test]
@@ -138,7 +136,7 @@ fn without_the_coin_a_test_that_is_valid_at_any_time_is_wrong_too() {
         let mut b = Blocks::new(Law::Dependent, rng.split("second server"));
         // The variance is the true one: 1/(1 − 0.9²) for each server.
         let mut test = Msprt::new(Level::FIVE_PERCENT, 2.0 / 0.19, 1.0).expect("positive");
-        (0..QUADS).for_each(|_| test.push(b.next() - a.next()));
+        (0..QUADS).for_each(|_| test.push(b.next() - a.next()).expect("a number"));
         test.differs()
     };
     let found = (0..COMPARISONS).filter(differs).count();
@@ -161,4 +159,67 @@ fn an_effect_is_found_beneath_noise_of_every_law() {
         let found = found.count();
         assert!(found >= 90, "{law:?}: {found} of 100");
     }
+}
+
+/// Effects of quads in which A's noise is normal and B's has a long tail to one side, so that B is not A times a factor.
+/// Their mean is `centre`.
+fn leaning(seed: u64, centre: f64) -> impl Iterator<Item = f64> {
+    let rng = Rng::from_seed(seed);
+    let mut coin = Coin::new(&rng);
+    let mut a = Blocks::new(Law::Normal, rng.split("a"));
+    let mut b = Blocks::new(Law::LogNormal, rng.split("b"));
+    // The mean of e^Z.
+    let lean = 0.5_f64.exp();
+    std::iter::repeat_with(move || {
+        let order = coin.throw();
+        let blocks = order.arms().map(|arm| match arm {
+            Arm::A => (NOISE * a.next()).exp(),
+            Arm::B => (centre + NOISE * (b.next() - lean)).exp(),
+        });
+        Quad::new(order, blocks).expect("positive numbers").effect()
+    })
+}
+
+/// ρ for the noise of one block, which a quad's effect has too.
+fn leaning_scale() -> Scale {
+    Scale::new(10.0 * NOISE * NOISE).expect("positive")
+}
+
+/// The coin does not bring about what an interval needs. The mean effect is missed in 4 % of all comparisons here: the level
+/// that is left unused elsewhere goes into it.
+#[test]
+fn intervals_miss_the_mean_effect_more_often_where_one_arm_alone_has_a_tail() {
+    let centre = 0.2;
+    let misses = (0..COMPARISONS).filter(|seed| {
+        let mut sequence = Sequence::new(Level::FIVE_PERCENT, leaning_scale());
+        leaning(*seed, centre).take(QUADS as usize).any(|effect| {
+            sequence.push(effect).expect("a number");
+            sequence.interval().is_some_and(|(low, high)| centre < low || centre > high)
+        })
+    });
+    let misses = misses.count() as u64;
+    let share = COMPARISONS / 40..=COMPARISONS / 16;
+    assert!(share.contains(&misses), "{misses} of {COMPARISONS}");
+}
+
+/// Equivalence is claimed at an effect as large as the margin: in 9 % towards the side of B's tail, and hardly ever towards
+/// the other one.
+#[test]
+fn equivalence_does_not_keep_its_level_where_one_arm_alone_has_a_tail() {
+    let margin = 0.05;
+    let wrong = |effect: f64| {
+        let claims = |seed: &u64| {
+            let level = Level::FIVE_PERCENT;
+            let mut tests = Equivalence::new(level, leaning_scale(), margin).expect("positive");
+            leaning(*seed, effect).take(4 * QUADS as usize).any(|effect| {
+                tests.push(effect).expect("a number");
+                tests.finding() == Equivalent::Yes
+            })
+        };
+        (0..COMPARISONS).filter(claims).count() as u64
+    };
+    let (towards, away) = (wrong(margin), wrong(-margin));
+    let share = COMPARISONS / 16..=COMPARISONS / 8;
+    assert!(share.contains(&towards), "{towards} of {COMPARISONS}");
+    assert!(away * 100 <= COMPARISONS, "{away} of {COMPARISONS}");
 }

@@ -363,14 +363,36 @@ fn a_waker_that_panics_hinders_nobody() {
 fn several_consumers_share_what_is_ready() {
     let (set, mut waiters) = ReadySet::builder(1_000).build_for(4).unwrap();
     ring(&set, &(0..1_000).collect::<Vec<_>>());
-    let mut all = BTreeSet::new();
-    for turn in 0..1_000 {
+    // Each begins at a quarter of its own, so that they seldom reach for the same word.
+    let first: Vec<_> =
+        waiters.iter_mut().map(|waiter| waiter.take().expect("one is left")).collect();
+    assert_eq!(first, [0, 250, 500, 750].map(QueueId));
+    let mut all = BTreeSet::from_iter(first);
+    for turn in all.len()..1_000 {
         let queue = waiters[turn % 4].take().expect("one is left");
         assert!(all.insert(queue), "{queue} was handed out twice");
     }
     assert!(waiters.iter_mut().all(|waiter| waiter.take().is_none()));
-    let first: Vec<_> = (0..4).map(|index| QueueId(250 * index)).collect();
-    assert!(first.iter().all(|queue| all.contains(queue)));
+}
+
+#[test]
+fn a_consumer_that_does_not_look_passes_on_what_woke_it() {
+    let (set, mut waiters) = ReadySet::builder(10).build_for(2).unwrap();
+    let [first, second] = &mut waiters[..] else { unreachable!() };
+    let (one, two) = (Arc::new(Count::default()), Arc::new(Count::default()));
+    let wakers = [&one, &two].map(|count| Waker::from(count.clone()));
+    assert!(first.poll_ready(&mut Context::from_waker(&wakers[0])).is_pending());
+    assert!(second.poll_ready(&mut Context::from_waker(&wakers[1])).is_pending());
+    assert!(set.doorbell(1).unwrap().ring());
+    let woken = || (one.0.load(Ordering::SeqCst), two.0.load(Ordering::SeqCst));
+    assert_eq!(woken(), (1, 0));
+    first.disarm();
+    assert_eq!(woken(), (1, 1), "the other looks in its place");
+    assert_eq!(second.take(), Some(QueueId(1)));
+    // What nobody rang for is passed on to nobody.
+    assert!(first.arm().unwrap() && second.arm().unwrap());
+    first.disarm();
+    assert_eq!((set.stats().wakes, second.take()), (2, None));
 }
 
 #[test]
@@ -407,6 +429,23 @@ fn an_event_file_is_readable_when_a_queue_is_ready_and_only_then() {
     }
     assert!(waiter.arm().unwrap());
     assert!(!is_readable(&mut waiter), "what was rung for before is no reason to wake");
+}
+
+/// The ring comes after the send, which would wait for the consumer that waits for the ring.
+#[cfg(all(feature = "crossbeam-channel", feature = "flume"))]
+#[test]
+fn a_channel_without_room_is_refused_and_does_not_wait_for_ever() {
+    let (set, _waiter) = ReadySet::new(2, Policy::Strict).unwrap();
+    let one = set.doorbell(0).unwrap().with(crossbeam_channel::bounded(0).0);
+    let two = set.doorbell(1).unwrap().with(flume::bounded(0).0);
+    for refused in [
+        std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| one.send(1).is_ok())),
+        std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| two.send(1).is_ok())),
+    ] {
+        let told = refused.expect_err("it panics");
+        let told = told.downcast_ref::<String>().expect("with a message");
+        assert!(told.contains("found a channel of capacity 0 for queue"), "{told}");
+    }
 }
 
 #[cfg(all(feature = "crossbeam-channel", feature = "flume", feature = "rtrb"))]

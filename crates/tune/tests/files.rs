@@ -68,7 +68,26 @@ fn errors_name_the_key_its_line_and_the_mend() {
         ("A = 10", "A = 10\nQ = { model = \"M/M/9\" }", &["Q.model is \"M/M/9\"", "M/D/1"]),
         ("A = 10", "A = 10\nQ = { model = \"M/G/1\" }", &["M/G/1 needs a variation"]),
         ("A = 10", "A = 10\nQ = { model = \"M/M/c\" }", &["servers for M/M/c"]),
-        ("A = 10", "A = 10\nQ = { model = \"M/D/1\" }\nhosts = 100", &["busy 200 % of the time"]),
+        (
+            "A = 10",
+            "A = 10\nclock = \"2GHz\"\nQ = { model = \"M/D/1\" }\nhosts = 100",
+            &["busy 200 % of the time"],
+        ),
+        ("A = 10", "A = 10\nQ = { model = \"M/D/1\" }", &["clock is missing; a queue and a batch"]),
+        ("design = \"sync\"", "design = \"async\"\nbatch = 4", &["clock is missing"]),
+        ("A = 10", "A = 10\nunit = \"1us\"", &["unit is \"1us\"; a time from 1ms"]),
+        ("A = 10", "A = 10\nunit = 1", &["unit is 1; a time from 1ms to"]),
+        (
+            "A = 10",
+            "A = { values = [4, \"infinite\"], weights = [1, 1] }",
+            &["is \"infinite\"; a finite number; \"infinite\" can stand alone only"],
+        ),
+        (
+            "A = 10",
+            "A = { from = 4, to = \"infinite\" }",
+            &["A.to is \"infinite\"; a finite number"],
+        ),
+        ("A = 10", "A = { values = [4, inf], weights = [1, 0] }", &["a finite number"]),
         ("A = 10", "A = ", &["this is not TOML"]),
     ] {
         let told = error(&SOUND.replace(found, replaced));
@@ -111,7 +130,7 @@ fn counting_offloads_as_the_thesis_does_gives_less() {
 
 #[test]
 fn a_queue_makes_its_own_wait() {
-    let text = format!("{SOUND}Q = {{ model = \"M/M/1\" }}\nhosts = 25\n");
+    let text = format!("{SOUND}clock = \"2GHz\"\nQ = {{ model = \"M/M/1\" }}\nhosts = 25\n");
     let case = only(&text);
     assert_eq!(case.queue, Some(Queue::MM1));
     // αC/(A·n) = 4,000 cycles of service, busy 0.2·25/10 = half of the time: a wait of one service.
@@ -120,15 +139,126 @@ fn a_queue_makes_its_own_wait() {
     assert_eq!(found.offload.utilisation, Some(0.5));
 }
 
+/// A host of sixteen cores: 16 times the cycles and the offloads of one, in the same second.
+#[test]
+fn cores_beyond_the_first_load_the_accelerator_too() {
+    let text = format!("{SOUND}clock = \"2GHz\"\nQ = {{ model = \"M/M/1\" }}\n");
+    let many = text.replace("2e9 cycles", "32e9 cycles").replace("n = 10000", "n = 160000");
+    let busy = |text: &str| study(text, None).outcome.offload.utilisation.unwrap();
+    assert!((busy(&text) - 0.02).abs() < 1e-12 && (busy(&many) - 0.32).abs() < 1e-12);
+    // Half as busy a host, and a unit of time of two seconds with twice the counts.
+    assert!((busy(&text.replace("2e9 cycles", "1e9 cycles")) - 0.01).abs() < 1e-12);
+    let longer = text.replace("2e9 cycles", "4e9 cycles").replace("n = 10000", "n = 20000");
+    assert!((busy(&format!("{longer}unit = \"2s\"\n")) - 0.02).abs() < 1e-12);
+    let told = error(&format!("{many}hosts = 4\n"));
+    assert!(told.contains("busy 128 % of the time"), "{told}");
+    let second = SOUND.replace("C = \"2e9 cycles\"", "clock = \"2GHz\"\nunit = \"3s\"");
+    let cycles = only(&second).inputs.get(Input::HostCycles).map(Amount::central);
+    assert_eq!(cycles, Some(6e9), "C is a unit of the clock");
+}
+
+/// The finding's numbers: the size that just paid for its own wait kept 3,000 larger ones waiting.
+#[test]
+fn a_faster_accelerator_does_not_lower_the_gain_by_a_size_that_hinders_others() {
+    let text = |a: f64| {
+        let sizes = "g = [[10000, 500], [3000, 500], [300, 1000]]";
+        let queue = "clock = \"2GHz\"\nQ = { model = \"M/M/1\" }\nhosts = 80\n";
+        let text = SOUND.replace("alpha = 0.2", "alpha = 0.4").replace("n = 10000", sizes);
+        let text =
+            text.replace("2000 cycles", "1000 cycles").replace("A = 10", &format!("A = {a}"));
+        text + queue
+    };
+    let gains: Vec<f64> = (0..40)
+        .map(|step| study(&text(30.5 + f64::from(step) * 0.1), None).outcome.speedup)
+        .collect();
+    assert!(gains.is_sorted(), "{gains:?}");
+    assert!(gains[0] > 1.3, "{gains:?}");
+    let needs = study(&text(31.0), Some(1.34)).needs.unwrap();
+    let Answer::Value(a) = needs.acceleration else { panic!("{needs:?}") };
+    assert!(study(&text(a + 1.9), None).outcome.speedup >= 1.34);
+}
+
 #[test]
 fn batches_share_their_set_up_and_wait_to_fill() {
     let text = SOUND.replace("\"sync\"", "\"async\"") + "o0 = \"4000 cycles\"\n";
     let one = study(&text, None).outcome;
+    let text = format!("{text}clock = \"2GHz\"\n");
     let eight = study(&format!("{text}batch = 8\nhosts = 100\n"), None).outcome;
     let saved = 1.0 / one.speedup - 1.0 / eight.speedup;
     assert!((saved - 10_000.0 / 2e9 * 4_000.0 * 7.0 / 8.0).abs() < 1e-12, "{saved}");
     let waited = 1.0 / eight.latency.unwrap() + saved - 1.0 / one.latency.unwrap();
     assert!((waited - 3.5 / 100.0).abs() < 1e-12, "{waited}");
+    // Cores beyond the first fill batches as fast as hosts do.
+    let cores = text.replace("2e9 cycles", "200e9 cycles").replace("n = 10000", "n = 1000000");
+    let cores = study(&format!("{cores}batch = 8\n"), None).outcome;
+    assert!((cores.latency.unwrap() - eight.latency.unwrap()).abs() < 1e-12, "{cores:?}");
+}
+
+#[test]
+fn an_offload_that_waits_for_its_batch_lowers_latency_later() {
+    let text = SOUND.replace("\"sync\"", "\"async\"") + "clock = \"2GHz\"\nCb = \"1 cycles\"\n";
+    let from = |text: &str| study(text, None).outcome.latency_break_even_bytes.unwrap();
+    // 3.5 gaps of 2e9/10,000/10 cycles, divided by 1 − 1/A.
+    let waited = from(&format!("{text}batch = 8\nhosts = 10\n")) - from(&text);
+    assert!((waited - 3.5 * 20_000.0 / 0.9).abs() < 1e-6, "{waited}");
+}
+
+#[test]
+fn a_bound_from_numbers_alone_holds_for_the_dearest_accelerator_that_is_left_open() {
+    let base =
+        SOUND.replace("n = 10000", "n = 10000\nn_all = 20000").replace("\"sync\"", "\"async\"");
+    let least = |text: &str| {
+        only(text).inputs.get(Input::Share).and_then(Amount::range).expect("an interval").0
+    };
+    // The others have 2,000 cycles at most, of a mean of 0.2·2e9/20,000.
+    assert!((least(&base) - (1.0 - 0.5 * 2_000.0 / 20_000.0)).abs() < 1e-12);
+    for (known, left_open, dearest) in [
+        (
+            "L = \"2000 cycles\"",
+            "L = { from = \"1000 cycles\", to = \"3000 cycles\" }",
+            3_000.0 / 20_000.0,
+        ),
+        ("alpha = 0.2", "alpha = { from = 0.1, to = 0.3 }", 2_000.0 / 10_000.0),
+        (
+            "C = \"2e9 cycles\"",
+            "C = { values = [\"1e9 cycles\", \"3e9 cycles\"], weights = [1, 99] }",
+            2_000.0 / 10_000.0,
+        ),
+    ] {
+        let found = least(&base.replace(known, left_open));
+        assert!((found - (1.0 - 0.5 * dearest)).abs() < 1e-12, "{left_open}: {found}");
+    }
+    let slow = base.replace("\"async\"", "\"sync\"").replace("A = 10", "A = { from = 2, to = 18 }");
+    assert!((least(&slow) - (1.0 - 0.5 * 4_000.0 / 20_000.0)).abs() < 1e-12);
+    // An accelerator that may be no faster at all bounds nothing but the number.
+    let useless =
+        base.replace("\"async\"", "\"sync\"").replace("A = 10", "A = { from = 1, to = 19 }");
+    assert!((least(&useless) - 0.5).abs() < 1e-12);
+    let few = base.replace("n = 10000", "n = { from = 5000, to = 15000 }");
+    assert!((least(&few) - (1.0 - 0.75 * 2_000.0 / 20_000.0)).abs() < 1e-12);
+    assert!(error(&few.replace("20000", "14000")).contains("n_all is 14000; a number from 15000"));
+}
+
+/// Of all draws some overload the queue, some have too large a kernel, and some lose.
+#[test]
+fn shares_of_draws_are_of_all_of_them() {
+    let text = SOUND
+        .replace("A = 10", "A = { values = [0.5, 10], weights = [1, 1] }\nclock = \"2GHz\"")
+        .replace("C = \"2e9 cycles\"", "C = \"2e9 cycles\"\nQ = { model = \"M/M/1\" }\nhosts = 4");
+    // Busy 0.2·4/0.5 = 160 % in half of them.
+    let spread = study(&text, None).spread.expect("A is uncertain");
+    assert!((spread.unstable - 0.5).abs() < 0.02 && spread.oversized == 0.0, "{spread:?}");
+    assert!(spread.slower == 0.0 && (spread.answered() - 0.5).abs() < 0.02, "{spread:?}");
+    let sized = "design = \"sync\"\nstrategy = \"off-chip\"\nC = \"2e9 cycles\"\nA = 10\n\
+                 g = [[1000, 1000000]]\noffload = \"all\"\n\
+                 Cb = { values = [\"0.1 cycles\", \"1 cycles\", \"3 cycles\"], weights = [1, 2, 1] }\nL = \"500 cycles\"\n";
+    // 5, 50 and 150 % of C; an offload of 100 cycles costs 500.
+    let spread = study(sized, None).spread.expect("Cb is uncertain");
+    assert!((spread.oversized - 0.25).abs() < 0.02 && spread.unstable == 0.0, "{spread:?}");
+    assert!(
+        (spread.slower - 0.25).abs() < 0.02,
+        "a quarter of all, a third of the rest: {spread:?}"
+    );
 }
 
 #[test]

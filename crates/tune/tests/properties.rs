@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use tailwater_tune::accelerator::design::{STRATEGIES, THREADINGS};
 use tailwater_tune::accelerator::equations::Point;
 use tailwater_tune::accelerator::{
-    Amount, Case, Design, Input, Inputs, Queue, Selection, Sizes, Weighting,
+    Amount, Case, Design, Input, Inputs, NoOutcome, Queue, Selection, Sizes, Weighting,
 };
 
 fn designs() -> impl Strategy<Value = Design> {
@@ -32,6 +32,7 @@ fn points() -> impl Strategy<Value = Point> {
             acceleration: Some(a),
             batch: 1.0,
             hosts: 1.0,
+            elapsed: host,
         },
     )
 }
@@ -46,8 +47,9 @@ fn cases() -> impl Strategy<Value = Case> {
     let rows = prop::collection::btree_map(1_u32..100_000, 1.0..1e4_f64, 1..12);
     let queue =
         prop::option::of(prop::sample::select(vec![Queue::MM1, Queue::MD1, Queue::MG1(None)]));
-    (designs(), rows, 0.01..0.9_f64, 0.0..1e4_f64, 1.1..50.0_f64, queue).prop_map(
-        |(design, rows, alpha, transfer, a, queue)| {
+    let shared = (queue, 1..100_u32);
+    (designs(), rows, 0.01..0.9_f64, 0.0..1e4_f64, 1.1..50.0_f64, shared).prop_map(
+        |(design, rows, alpha, transfer, a, (queue, hosts))| {
             let mut inputs = Inputs::default();
             for (input, value) in [
                 (Input::HostCycles, 2e9),
@@ -69,7 +71,8 @@ fn cases() -> impl Strategy<Value = Case> {
                 weighting: Weighting::Work,
                 beta: 1.0,
                 batch: 1,
-                hosts: 1,
+                hosts,
+                elapsed: Some(2e9),
                 stated: None,
             }
         },
@@ -80,7 +83,11 @@ fn cases() -> impl Strategy<Value = Case> {
 fn with_largest(case: &Case, kept: usize) -> Option<f64> {
     let sizes = case.sizes.as_ref()?;
     let (part, all) = (sizes.largest(kept), sizes.all());
-    let mut counted = Case { sizes: None, ..case.clone() };
+    let queue = case.queue.map(|queue| match queue {
+        Queue::MG1(None) => Queue::MG1(Some(part.variation())),
+        other => other,
+    });
+    let mut counted = Case { sizes: None, queue, ..case.clone() };
     counted.inputs.set(Input::Offloads, Amount::Exactly(part.count));
     counted.inputs.set(Input::Share, Amount::Exactly(part.work / all.work));
     counted.outcome(&counted.central()).ok().map(|outcome| outcome.speedup)
@@ -133,14 +140,49 @@ proptest! {
     }
 
     #[test]
-    fn with_a_constant_wait_no_other_choice_of_sizes_is_better(case in cases()) {
-        let case = Case { queue: None, ..case };
+    fn no_other_choice_of_the_largest_sizes_is_better(case in cases()) {
         let chosen = case.outcome(&case.central()).unwrap().speedup;
         let sizes = case.sizes.as_ref().unwrap().len();
         for kept in 0..=sizes {
-            let other = with_largest(&case, kept).unwrap();
-            prop_assert!(chosen >= other * (1.0 - 1e-12), "{chosen}, with {kept} sizes {other}");
+            let Some(other) = with_largest(&case, kept) else { break };
+            prop_assert!(chosen >= other * (1.0 - 1e-9), "{chosen}, with {kept} sizes {other}");
         }
+    }
+
+    /// `--need` rests on it: what does for one value does for all that are better.
+    #[test]
+    fn with_sizes_and_a_queue_too_what_is_faster_or_cheaper_never_hurts(
+        case in cases(),
+        more in 1.0..10.0_f64,
+    ) {
+        let values = case.central();
+        let speedup = |input, value| case.outcome(&values.with(input, value)).unwrap().speedup;
+        for (input, better) in [(Input::Acceleration, more), (Input::Transfer, 1.0 / more)] {
+            let value = values.get(input).unwrap();
+            let (now, then) = (speedup(input, value), speedup(input, value * better));
+            prop_assert!(then >= now * (1.0 - 1e-12), "{input:?} × {better}: {now} to {then}");
+        }
+    }
+
+    /// Twice the cores do twice the work in the same time, and the accelerator that they share has twice as much to do.
+    #[test]
+    fn with_twice_the_cores_an_accelerator_is_twice_as_busy(case in cases()) {
+        let twice = |case: &Case| {
+            let mut doubled = case.clone();
+            doubled.inputs.set(Input::HostCycles, Amount::Exactly(4e9));
+            let count = doubled.inputs.get(Input::Offloads).map(Amount::central);
+            doubled.inputs.set(Input::Offloads, Amount::Exactly(count.unwrap() * 2.0));
+            doubled
+        };
+        let mut case = Case { sizes: None, queue: Some(Queue::MD1), ..case };
+        case.inputs.set(Input::Offloads, Amount::Exactly(1_000.0));
+        let busy = |case: &Case| match case.outcome(&case.central()) {
+            Ok(outcome) => outcome.offload.utilisation.unwrap(),
+            Err(NoOutcome::Overloaded(busy)) => busy,
+            Err(why) => panic!("{why}"),
+        };
+        let (one, two) = (busy(&case), busy(&twice(&case)));
+        prop_assert!((two / one - 2.0).abs() < 1e-9, "{one} {two}");
     }
 
     #[test]

@@ -1,5 +1,8 @@
 //! An eventfd for each queue and epoll. The producer writes where the queue was empty, so a busy queue costs
 //! no system call; the consumer takes up to 64 events at a time and empties each queue.
+//!
+//! Level-triggered, an event is read off its file, or it comes again; edge-triggered, each write is an event of its own
+//! and nothing is read. Spinning, the consumer asks again at once where there is none.
 
 use super::{Pop, Push};
 use crate::queue::Queues;
@@ -13,20 +16,44 @@ use std::sync::atomic::{Ordering, fence};
 const EVENTS: usize = 64;
 const SLEEP: Timespec = Timespec { tv_sec: 0, tv_nsec: 1_000_000 };
 
-pub(super) fn ends(count: usize) -> io::Result<(impl Push, impl Pop)> {
+const AT_ONCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 0 };
+
+pub(super) fn sleeping(count: usize) -> Result<(impl Push, impl Pop), String> {
+    ends(count, epoll::EventFlags::IN, SLEEP).map_err(told)
+}
+
+pub(super) fn edge(count: usize) -> Result<(impl Push, impl Pop), String> {
+    ends(count, epoll::EventFlags::IN | epoll::EventFlags::ET, SLEEP).map_err(told)
+}
+
+pub(super) fn spinning(count: usize) -> Result<(impl Push, impl Pop), String> {
+    ends(count, epoll::EventFlags::IN | epoll::EventFlags::ET, AT_ONCE).map_err(told)
+}
+
+fn told(error: io::Errno) -> String {
+    format!("epoll: {error}")
+}
+
+fn ends(
+    count: usize,
+    flags: epoll::EventFlags,
+    at_most: Timespec,
+) -> io::Result<(Producer, Consumer)> {
     let queues = Queues::new(count);
     let poll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
     let files: io::Result<Vec<OwnedFd>> = (0..count as u64)
         .map(|queue| {
             let file = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
-            epoll::add(&poll, &file, epoll::EventData::new_u64(queue), epoll::EventFlags::IN)?;
+            epoll::add(&poll, &file, epoll::EventData::new_u64(queue), flags)?;
             Ok(file)
         })
         .collect();
     let files = Arc::new(files?);
     let producer = Producer { queues: queues.clone(), files: files.clone() };
     let ready = Vec::with_capacity(EVENTS);
-    Ok((producer, Consumer { queues, files, popped: vec![0; count], poll, ready }))
+    let reads = !flags.contains(epoll::EventFlags::ET);
+    let popped = vec![0; count];
+    Ok((producer, Consumer { queues, files, popped, poll, ready, reads, at_most }))
 }
 
 struct Producer {
@@ -52,6 +79,9 @@ struct Consumer {
     poll: OwnedFd,
     /// Queues whose events were taken.
     ready: Vec<usize>,
+    /// Each event is read off its file.
+    reads: bool,
+    at_most: Timespec,
 }
 
 impl Pop for Consumer {
@@ -76,10 +106,12 @@ impl Consumer {
     /// Takes the next events. `None` if there are none for a while.
     fn wait(&mut self) -> Option<()> {
         let mut events = Vec::with_capacity(EVENTS);
-        epoll::wait(&self.poll, spare_capacity(&mut events), Some(&SLEEP)).ok()?;
+        epoll::wait(&self.poll, spare_capacity(&mut events), Some(&self.at_most)).ok()?;
         for event in &events {
             let queue = event.data.u64() as usize;
-            io::read(&self.files[queue], &mut [0; 8]).expect("it was readable");
+            if self.reads {
+                io::read(&self.files[queue], &mut [0; 8]).expect("it was readable");
+            }
             self.ready.push(queue);
         }
         (!events.is_empty()).then_some(())

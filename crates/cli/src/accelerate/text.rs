@@ -2,7 +2,7 @@
 
 use crate::terminal::style;
 use tailwater_report::{count, grid_within, wrap};
-use tailwater_tune::accelerator::{Answer, Bar, Needs, Outcome, Study};
+use tailwater_tune::accelerator::{Answer, Bar, Needs, Outcome, Spread, Study};
 
 /// Where no terminal says how wide it is.
 const WIDTH: u16 = 80;
@@ -93,22 +93,26 @@ fn of_case(study: &Study) -> Vec<String> {
 fn throughput(study: &Study) -> String {
     let factor = study.outcome.speedup;
     let word = if factor < 1.0 { "falls" } else { "grows" };
-    let spread = study.spread.map_or_else(String::new, |spread| {
-        let slower = match spread.slower {
-            share if share > 0.0 => format!(", and falls in {:.1} % of all draws", share * 100.0),
-            _ => String::new(),
-        };
-        let unstable = match spread.unstable {
-            share if share > 0.0 => format!("; {:.1} % have no steady state", share * 100.0),
-            _ => String::new(),
-        };
-        format!(" ({} in 90 % of all draws{slower}{unstable})", range(spread.p5, spread.p95))
-    });
+    let spread = study.spread.map_or_else(String::new, of_spread);
     format!(
         "Throughput {word} by {}{spread}; by {} with an accelerator that costs nothing.",
         size_of(factor),
         percent(study.outcome.ideal)
     )
+}
+
+/// Shares are of all draws; the interval is of those that have an answer.
+fn of_spread(spread: Spread) -> String {
+    let whose =
+        if spread.answered() < 1.0 { "of the draws with an answer" } else { "of all draws" };
+    let mut parts = vec![format!("{} in 90 % {whose}", range(spread.p5, spread.p95))];
+    let mut add = |share: f64, text: &str| {
+        parts.extend((share > 0.0).then(|| format!("{:.1} % of all {text}", share * 100.0)));
+    };
+    add(spread.slower, "lower it");
+    add(spread.unstable, "overload the accelerator");
+    add(spread.oversized, "have a kernel of more cycles than the host");
+    format!(" ({})", parts.join("; "))
 }
 
 /// The thesis' reduction is C/C_L less one; the cycles saved are less than that.

@@ -88,3 +88,35 @@ fn what_cannot_be_compared_is_refused() {
     assert_eq!(diff(&path, &path, &["--confidence", "100%"]).status.code(), Some(2));
     assert_eq!(diff(&path, Path::new("/nowhere"), &[]).status.code(), Some(2));
 }
+
+/// Two thousand and more functions end a call before the one that matters does.
+#[test]
+fn the_most_called_functions_are_compared_and_none_vanishes() {
+    let many = |name: &str, seed: u64, slow: f64| {
+        let mut rng = Rng::from_seed(seed);
+        let clock = Clock { ticks: 1 << 40, raw_ns: 1 << 40, real_ns: 1 << 40 };
+        let mut records = vec![Record::Clock(clock)];
+        for n in 0..2_100 {
+            records.push(function(n, &format!("init{n}")));
+            let start = u64::from(n) * 1_000;
+            let call = vague(n, (0, 0), (0, 0), 0);
+            records.push(Record::Call(Call { start, end: start + 900, ..call }));
+        }
+        records.push(function(5_000, "late"));
+        for nth in 0..2_000 {
+            let ns = 10_000.0 * slow * (1.0 + rng.exponential(0.3));
+            let start = (nth + 3) * 1_000_000;
+            let call = vague(5_000, (0, 0), (0, 0), 0);
+            let end = start + ns as u64;
+            records.push(Record::Call(Call { start, end, generation: nth, ..call }));
+        }
+        trace(name, &records, 0)
+    };
+    let (before, after) = (many("many-before.trace", 6, 1.0), many("many-after.trace", 7, 1.5));
+    let output = diff(&before, &after, &[]);
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    let said = text(&output).replace('\n', " ");
+    assert!(said.contains("1 of 1 functions have moved"), "{said}");
+    assert!(said.contains("53 called less often than the 2,048 that are read"), "{said}");
+    assert!(said.contains("0 with calls in A only, 0 in B only"), "{said}");
+}

@@ -170,6 +170,31 @@ fn firefoxes_tables_fit_one_another_and_have_all_the_time() {
     assert!(text.contains("ns::request(int; char)"));
 }
 
+/// A weight of the format has 32 bits: 35.8 min in microseconds.
+#[test]
+fn firefoxes_samples_have_the_time_of_hours_too() {
+    let clock = Clock { ticks: 1 << 44, raw_ns: 1 << 44, real_ns: 1 << 44 };
+    let hours = 2 * 3_600 * 1_000_000;
+    let records = [
+        Record::Clock(clock),
+        function(1, "main"),
+        function(2, "after"),
+        Record::Call(vague(1, (0, 0), (hours, 0), 0)),
+        Record::Call(vague(2, (hours + 5, 0), (hours + 12, 0), 0)),
+    ];
+    let text = export(&trace("hours.trace", &records, 0), &["--to", "firefox"]);
+    let file: Value = serde_json::from_str(&text).expect("JSON");
+    let samples = &file["threads"][0]["samples"];
+    let weights: Vec<u64> = samples["weight"]
+        .as_array()
+        .expect("a column")
+        .iter()
+        .map(|weight| weight.as_u64().expect("positive"))
+        .collect();
+    assert_eq!(weights.iter().sum::<u64>(), hours + 7);
+    assert!(weights.iter().all(|weight| *weight <= i32::MAX as u64), "{weights:?}");
+}
+
 /// The fields of a message of protocol buffers: numbers with what they hold. Varints and what has a length are all that
 /// pprof's messages have.
 fn fields(mut bytes: &[u8]) -> Vec<(u64, Result<u64, &[u8]>)> {
@@ -306,6 +331,8 @@ fn perfetto_is_told_of_threads_waits_and_marks() {
     assert_eq!((begin.id, &begin.cat, begin.tid), (end.id, &end.cat, end.tid));
     assert!((end.ts - begin.ts - 900.0).abs() < 1e-6, "{begin:?} {end:?}");
     assert_eq!(begin.args["held in"], "fig1::snapshot");
+    assert_eq!(begin.name, "requests (100) waits for mutex 0x5000");
+    assert_eq!((&begin.args["thread"], &end.name), (&"requests (100)".into(), &begin.name));
     let marks: Vec<_> =
         of("i").iter().map(|event| (event.name.as_str(), event.s.as_deref())).collect();
     assert_eq!(marks, [("request 42 start", Some("t")), ("request 42 end", Some("t"))]);
@@ -325,4 +352,65 @@ fn a_file_is_written_where_it_is_asked_for_and_what_is_missing_told() {
     assert!(said.contains("1 calls in 3 stacks") && said.contains("Lost: 0 calls"), "{said}");
     let refused = profile("export", &path, &["--to", "folded", "-o", "/nowhere/x"]);
     assert_eq!(refused.status.code(), Some(2));
+}
+
+#[test]
+fn a_trace_is_never_written_over_and_what_was_there_stays_where_an_export_fails() {
+    let path = requests("kept.trace");
+    let before = std::fs::read(&path).expect("a trace");
+    let link = path.with_extension("link");
+    let _ = std::fs::remove_file(&link);
+    std::os::unix::fs::symlink(&path, &link).expect("a link");
+    for to in [&path, &link] {
+        let to = to.to_str().expect("a path");
+        let refused = profile("export", &path, &["--to", "folded", "-o", to]);
+        assert_eq!(refused.status.code(), Some(2), "{refused:?}");
+        let said = String::from_utf8_lossy(&refused.stderr);
+        assert!(said.contains("is the trace itself; name another file"), "{said}");
+    }
+    assert_eq!(std::fs::read(&path).expect("still there"), before);
+    let earlier = path.with_extension("earlier");
+    std::fs::write(&earlier, "an earlier result").expect("written");
+    let to = earlier.to_str().expect("a path");
+    for (from, flags) in [
+        (PathBuf::from("/nowhere.trace"), &["--to", "folded", "-o", to][..]),
+        (path.clone(), &["--to", "folded", "-f", "nowhere", "-o", to]),
+    ] {
+        assert_eq!(profile("export", &from, flags).status.code(), Some(2));
+        assert_eq!(std::fs::read(&earlier).expect("still there"), b"an earlier result");
+    }
+    assert!(profile("export", &path, &["--to", "folded", "-o", to]).status.success());
+    assert_eq!(std::fs::read_to_string(&earlier).expect("written").lines().count(), 3);
+    let folder = path.parent().expect("a folder");
+    let left = std::fs::read_dir(folder).expect("a folder").flatten();
+    let left = left.map(|one| one.file_name().to_string_lossy().into_owned());
+    let drafts: Vec<String> = left.filter(|name| name.starts_with(".kept.earlier.")).collect();
+    assert!(drafts.is_empty(), "{drafts:?}");
+}
+
+#[test]
+fn what_is_no_regular_file_is_written_to_as_it_is() {
+    let done = profile("export", &requests("null.trace"), &["--to", "folded", "-o", "/dev/null"]);
+    assert!(done.status.success(), "{done:?}");
+    use std::os::unix::fs::FileTypeExt as _;
+    let there = std::fs::metadata("/dev/null").expect("still there");
+    assert!(there.file_type().is_char_device());
+}
+
+#[test]
+fn a_tail_of_too_few_calls_is_refused_with_how_many_it_takes() {
+    let few = [
+        function(1, "handle"),
+        Record::Call(Call { generation: 1, ..vague(1, (0, 0), (10, 0), 0) }),
+        Record::Call(Call { generation: 2, ..vague(1, (20, 0), (90, 0), 0) }),
+    ];
+    let path = trace("few.trace", &few, 0);
+    let to = path.with_extension("none");
+    let flags = ["--to", "folded", "-f", "handle", "--above", "p99", "-o"];
+    let flags: Vec<&str> = flags.into_iter().chain([to.to_str().expect("a path")]).collect();
+    let refused = profile("export", &path, &flags);
+    assert_eq!(refused.status.code(), Some(2), "{refused:?}");
+    let said = String::from_utf8_lossy(&refused.stderr);
+    assert!(said.contains("2 calls; p99 needs 100 or more"), "{said}");
+    assert!(!to.exists());
 }

@@ -31,11 +31,6 @@ impl Interval {
         Self { high: within_recording(call), ..Self::of(call) }
     }
 
-    /// The middle of it, for what wants one number.
-    pub(crate) const fn middle(self) -> Ticks {
-        u64::midpoint(self.low, self.high)
-    }
-
     /// Nothing, as a sum begins.
     pub(crate) const NONE: Self = Self { low: 0, high: 0 };
 

@@ -27,6 +27,7 @@ pub struct Tail {
     includes: Box<dyn Fn(&Function) -> bool>,
     quantile: Option<f64>,
     members: BTreeSet<FunctionId>,
+    calls: u64,
     spreads: Map<FunctionId, Spread>,
 }
 
@@ -47,7 +48,7 @@ impl Tail {
     #[must_use]
     pub fn new(quantile: Option<f64>, includes: impl Fn(&Function) -> bool + 'static) -> Self {
         let (members, spreads) = (BTreeSet::new(), Map::default());
-        Self { includes: Box::new(includes), quantile, members, spreads }
+        Self { includes: Box::new(includes), quantile, members, calls: 0, spreads }
     }
 
     /// Takes the next record.
@@ -59,6 +60,7 @@ impl Tail {
                 self.members.insert(function.id);
             }
             Record::Call(call) if self.members.contains(&call.function) => {
+                self.calls += 1;
                 let took = Interval::of(call);
                 if self.quantile.is_some() && !took.is_unknown() {
                     self.spreads.entry(call.function).or_insert_with(Spread::new).add(took);
@@ -72,6 +74,12 @@ impl Tail {
     #[must_use]
     pub fn functions(&self) -> usize {
         self.members.len()
+    }
+
+    /// Their calls.
+    #[must_use]
+    pub const fn calls(&self) -> u64 {
+        self.calls
     }
 
     /// Concludes.

@@ -5,12 +5,12 @@ mod choice;
 
 pub use choice::{Choice, Tail};
 
-use crate::clock::Clocks;
+use crate::clock::{Clocks, Rate};
 use crate::hash::Map;
 use crate::names::Names;
 use crate::paths::{Branch, Forest};
 use crate::quality::Quality;
-use crate::record::{Call, FunctionId, Record, ThreadId};
+use crate::record::{Call, FunctionId, Record, ThreadId, Ticks};
 use crate::trace::{Ending, Header, TraceError};
 use serde::Serialize;
 
@@ -64,7 +64,7 @@ pub struct Stack {
     pub frames: Vec<u32>,
     /// Calls of the innermost function on this path.
     pub calls: u64,
-    /// Time in it and in no call of it that was seen, in nanoseconds: the middle of what it is known by.
+    /// Time in it and in no call of it that was seen, in nanoseconds. All stacks add up to the lengths of the chosen calls.
     pub ns: u64,
 }
 
@@ -109,7 +109,7 @@ impl Stacks {
         let mut walk =
             Walk { numbers: Map::default(), ids: vec![], path: vec![], stacks: vec![], calls: 0 };
         for root in self.forest.all() {
-            walk.branch(&root, false);
+            walk.branch(&root, root.length, false);
         }
         let names = &self.names;
         let frame = |id: FunctionId| {
@@ -122,9 +122,8 @@ impl Stacks {
         };
         let frames = walk.ids.iter().map(|id| frame(*id)).collect();
         let mut stacks = walk.stacks;
-        stacks.iter_mut().for_each(|stack| stack.ns = rate.ns(stack.ns));
+        let total_ns = in_ns(&mut stacks, rate);
         stacks.retain(|stack| stack.ns > 0);
-        let total_ns = stacks.iter().map(|stack| stack.ns).fold(0, u64::saturating_add);
         Report {
             records: self.records,
             quality: self.quality,
@@ -155,8 +154,8 @@ struct Walk {
 }
 
 impl Walk {
-    /// Trees are some hundred branches deep at most.
-    fn branch(&mut self, branch: &Branch, is_in_chosen: bool) {
+    /// Divides the time that falls to a branch among it and its callees. Trees are some hundred branches deep at most.
+    fn branch(&mut self, branch: &Branch, time: Ticks, is_in_chosen: bool) {
         let next = self.ids.len() as u32;
         let number = *self.numbers.entry(branch.key.function).or_insert(next);
         if number == next {
@@ -164,12 +163,39 @@ impl Walk {
         }
         self.path.push(number);
         let is_chosen = is_in_chosen || branch.key.is_chosen;
+        let shares = shares(branch, time);
         if is_chosen {
             self.calls += if is_in_chosen { 0 } else { branch.calls };
-            let ns = branch.itself().middle();
+            let ns = shares.iter().fold(time, |left, share| left - share);
             self.stacks.push(Stack { frames: self.path.clone(), calls: branch.calls, ns });
         }
-        branch.callees.iter().for_each(|one| self.branch(one, is_chosen));
+        for (callee, share) in branch.callees.iter().zip(shares) {
+            self.branch(callee, share, is_chosen);
+        }
         self.path.pop();
     }
+}
+
+/// The time of each callee: its length. A damaged trace may have longer callees than fit; those share what there is.
+fn shares(branch: &Branch, time: Ticks) -> Vec<Ticks> {
+    let lengths = branch.callees.iter().map(|one| one.length);
+    let all: u128 = lengths.clone().map(u128::from).sum();
+    let share = |length: Ticks| match all <= u128::from(time) {
+        true => length,
+        // No more than `length`.
+        false => (u128::from(length) * u128::from(time) / all) as Ticks,
+    };
+    lengths.map(share).collect()
+}
+
+/// Ticks to nanoseconds, and the sum of these. What rounding takes from one stack goes to the next.
+fn in_ns(stacks: &mut [Stack], rate: Rate) -> u64 {
+    let (mut ticks, mut told) = (0_u64, 0);
+    for stack in stacks {
+        ticks = ticks.saturating_add(stack.ns);
+        let until = rate.ns(ticks);
+        stack.ns = until.saturating_sub(told);
+        told = until;
+    }
+    told
 }

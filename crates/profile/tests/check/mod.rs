@@ -126,7 +126,8 @@ fn blocks_and_paths(bytes: &[u8], report: &tailwater_profile::functions::Report,
     let header = reader().header().clone();
     let mut slowest = Slowest::new(&header, 10, |_| true);
     let (mut tail, mut history) = (Tail::new(Some(0.5), |_| true), History::new(&header));
-    let mut blocks = Blocks::new(&header, report, 100);
+    let names = report.functions.iter().map(|row| row.name.clone()).collect();
+    let mut blocks = Blocks::new(&header, report, 100, &names);
     let mut all = Stacks::new(&header, Choice::All);
     for record in reader().flatten() {
         slowest.add(&record);

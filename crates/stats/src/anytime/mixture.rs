@@ -1,8 +1,8 @@
 //! Mixtures of exponential martingales: evidence that may be looked at after every observation.
 
+use super::error::SettingError;
 use libm::erfc;
 use std::f64::consts::SQRT_2;
-use std::fmt;
 
 /// How often a test may be wrong, over all of its looks together.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -17,8 +17,20 @@ impl Level {
     /// # Errors
     /// With any other number.
     pub fn new(alpha: f64) -> Result<Self, SettingError> {
-        let found = || SettingError { name: "level", found: alpha, needed: "above 0 and below 1" };
+        let needed = "above 0 and below 1";
+        let found = || SettingError::Range { name: "level", found: alpha, needed };
         (alpha > 0.0 && alpha < 1.0).then_some(Self(alpha)).ok_or_else(found)
+    }
+
+    /// Quads without which nothing is ever found at this level, whatever they show: 10 at 5 %.
+    ///
+    /// After n quads evidence is √(ρ/(V + ρ))·exp(S²/(2(V + ρ))), and S² is nV at most. That is largest where V is
+    /// (n − 1)ρ: exp((n − 1)/2)/√n.
+    #[must_use]
+    pub fn quads_min(self) -> u32 {
+        let most_ln = |quads: u32| (f64::from(quads) - 1.0) / 2.0 - f64::from(quads).ln() / 2.0;
+        // The level is 2⁻¹⁰⁷⁴ at least, so fewer than 2,000 suffice.
+        (1..2_000).find(|quads| most_ln(*quads) >= self.threshold_ln()).unwrap_or(2_000)
     }
 
     /// The share.
@@ -48,17 +60,24 @@ impl Scale {
     /// # Errors
     /// With any other number.
     pub fn new(rho: f64) -> Result<Self, SettingError> {
-        let found = || SettingError { name: "scale", found: rho, needed: "positive and finite" };
+        let needed = "positive and finite";
+        let found = || SettingError::Range { name: "scale", found: rho, needed };
         (rho > 0.0 && rho.is_finite()).then_some(Self(rho)).ok_or_else(found)
     }
 
     /// From the effects of quads in which both arms were the same system. These must not be tested with it.
     ///
     /// # Errors
-    /// When there are none, or none differs from zero: then the pilot measured nothing.
+    /// When there are none, one is no finite number, or none differs from zero: then the pilot measured nothing.
     pub fn from_pilot(effects: &[f64]) -> Result<Self, SettingError> {
+        if let Some(found) = effects.iter().find(|effect| !effect.is_finite()) {
+            let (name, found) = ("an effect of the pilot", *found);
+            return Err(SettingError::Range { name, found, needed: "finite" });
+        }
         let squares: f64 = effects.iter().map(|effect| effect * effect).sum();
-        Self::new(Self::PILOT_QUADS * squares / effects.len() as f64)
+        let rho = Self::PILOT_QUADS * squares / effects.len() as f64;
+        let silent = |_| SettingError::Pilot { quads: effects.len() };
+        Self::new(rho).map_err(silent)
     }
 
     /// ρ.
@@ -67,25 +86,6 @@ impl Scale {
         self.0
     }
 }
-
-/// A setting outside of its range.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct SettingError {
-    /// Which.
-    pub name: &'static str,
-    /// What was given.
-    pub found: f64,
-    /// What is needed.
-    pub needed: &'static str,
-}
-
-impl fmt::Display for SettingError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} is {}; a number {} is needed", self.name, self.found, self.needed)
-    }
-}
-
-impl std::error::Error for SettingError {}
 
 /// Sums over effects, as evidence reads them.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
@@ -185,6 +185,26 @@ mod tests {
     }
 
     #[test]
+    fn fewer_quads_than_the_least_find_nothing_whatever_they_show() {
+        for (alpha, quads) in [(0.05, 10), (0.01, 13), (0.5, 4)] {
+            let level = Level::new(alpha).unwrap();
+            assert_eq!(level.quads_min(), quads, "{alpha}");
+            let strongest = |count: u32| {
+                let all = (-60..=60).map(|step| f64::from(step) / 10.0).map(|ln| {
+                    // All effects alike: S² = nV.
+                    let squares = ln.exp();
+                    let sum = (f64::from(count) * squares).sqrt();
+                    Sums { count, sum, squares }.two_sided_ln(Scale(1.0))
+                });
+                all.fold(f64::NEG_INFINITY, f64::max)
+            };
+            assert!(strongest(quads) >= level.threshold_ln());
+            assert!(strongest(quads - 1) < level.threshold_ln());
+        }
+        assert!(Level::new(f64::from_bits(1)).unwrap().quads_min() < 2_000);
+    }
+
+    #[test]
     fn sums_of_shifted_effects_are_those_of_the_shifted() {
         let effects = [0.3, -0.1, 0.25, 0.07];
         let (mut plain, mut shifted) = (Sums::default(), Sums::default());
@@ -199,7 +219,14 @@ mod tests {
     fn settings_out_of_range_are_refused_with_the_range() {
         assert!(Level::new(0.0).unwrap_err().to_string().contains("above 0 and below 1"));
         assert!(Level::new(f64::NAN).is_err());
-        assert!(Scale::from_pilot(&[]).is_err() && Scale::from_pilot(&[0.0, 0.0]).is_err());
+        for (pilot, parts) in [
+            (&[][..], ["pilot has no quad", "A/A quads"]),
+            (&[0.0, 0.0], ["2 quads of the pilot are without any noise", "finer"]),
+            (&[0.1, f64::INFINITY], ["an effect of the pilot is inf", "finite"]),
+        ] {
+            let told = Scale::from_pilot(pilot).unwrap_err().to_string();
+            assert!(parts.iter().all(|part| told.contains(part)), "{told}");
+        }
         assert!((Scale::from_pilot(&[0.1, -0.1]).unwrap().rho() - 0.1).abs() < 1e-12);
     }
 }

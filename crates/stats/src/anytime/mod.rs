@@ -11,6 +11,7 @@
 //! of µSKU, which this crate's tests refute.
 
 mod quad;
+mod error;
 mod mixture;
 mod sequence;
 mod equivalence;
@@ -22,7 +23,8 @@ mod until_significant;
 
 pub use asymptotic::asymptotic_interval;
 pub use equivalence::{Equivalence, Equivalent};
-pub use mixture::{Level, Scale, SettingError};
+pub use error::SettingError;
+pub use mixture::{Level, Scale};
 pub use msprt::Msprt;
 pub use plan::Plan;
 pub use quad::{Arm, Coin, Order, Quad, QuadError};

@@ -1,6 +1,7 @@
 //! The mixture sequential probability ratio test of other tools, for comparison.
 
-use super::mixture::{Level, SettingError};
+use super::error::SettingError;
+use super::mixture::Level;
 
 /// mSPRT for normal effects whose variance is known (Johari et al. 2017; Robbins 1970).
 ///
@@ -24,17 +25,24 @@ impl Msprt {
     pub fn new(level: Level, variance: f64, mixed: f64) -> Result<Self, SettingError> {
         for (name, found) in [("variance", variance), ("variance of the mixture", mixed)] {
             if !(found > 0.0 && found.is_finite()) {
-                return Err(SettingError { name, found, needed: "positive and finite" });
+                return Err(SettingError::Range { name, found, needed: "positive and finite" });
             }
         }
         Ok(Self { level, variance, mixed, count: 0, sum: 0.0, strongest_ln: 0.0 })
     }
 
     /// Takes the next effect.
-    pub fn push(&mut self, effect: f64) {
+    ///
+    /// # Errors
+    /// With an effect that is no finite number; nothing changes.
+    pub fn push(&mut self, effect: f64) -> Result<(), SettingError> {
+        if !effect.is_finite() {
+            return Err(SettingError::Range { name: "effect", found: effect, needed: "finite" });
+        }
         self.count += 1;
         self.sum += effect;
         self.strongest_ln = self.strongest_ln.max(self.ratio_ln());
+        Ok(())
     }
 
     /// ln Λ = ½ ln(σ²/(σ² + nτ²)) + n²τ²x̄²/(2σ²(σ² + nτ²)).
@@ -65,12 +73,20 @@ mod tests {
     fn a_worked_example() {
         // σ² = 1, τ² = 0.5, n = 4, mean 1.5: total 3; Λ = √(1/3)·e^{16·0.5·2.25/(2·3)} = √(1/3)·e³.
         let mut test = Msprt::new(Level::FIVE_PERCENT, 1.0, 0.5).unwrap();
-        [1.0, 1.0, 2.0, 2.0].into_iter().for_each(|effect| test.push(effect));
+        [1.0, 1.0, 2.0, 2.0].into_iter().for_each(|effect| test.push(effect).unwrap());
         let expected = (1.0_f64 / 3.0).sqrt() * 3.0_f64.exp();
         assert!((test.p_value() - 1.0 / expected).abs() < 1e-12, "{}", test.p_value());
         assert!(!test.differs());
-        test.push(2.0);
+        test.push(2.0).unwrap();
         assert!(test.differs());
+    }
+
+    #[test]
+    fn no_number_that_is_none_is_taken() {
+        let mut test = Msprt::new(Level::FIVE_PERCENT, 1.0, 0.5).unwrap();
+        let before = test;
+        assert!(test.push(f64::NAN).is_err() && test.push(f64::INFINITY).is_err());
+        assert_eq!(test, before);
     }
 
     #[test]

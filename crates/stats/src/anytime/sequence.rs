@@ -1,11 +1,18 @@
 //! Whether, and by how much, two systems differ.
 
-use super::mixture::{Level, Scale, SettingError, Sums};
+use super::error::SettingError;
+use super::mixture::{Level, Scale, Sums};
 
 /// Evidence on the effects of quads, valid after each of them.
 ///
-/// The level holds for effects that are symmetric about a number given the past, which randomised quads bring about.
-/// No independence, no normal law and no fixed number of quads is assumed.
+/// That the systems differ ([`Sequence::finding`], [`Sequence::p_value`]) is said at its level whatever the noise: where they
+/// do not differ, the coin makes effects symmetric about zero given the past. No independence, no normal law and no fixed
+/// number of quads is assumed.
+///
+/// By how much ([`Sequence::interval`], and [`Sequence::evidence`] against a shift other than zero) assumes more, which no
+/// coin brings about: that effects are symmetric about the true one given the past. They are where B is A times a factor
+/// in law, so that B's blocks would be A's had they been divided by it. Where one arm alone has a tail, effects lean to one
+/// side, and the level of the interval is not that of their mean. `tests/anytime.rs` has such a case: normal A, log-normal B.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Sequence {
     level: Level,
@@ -50,7 +57,7 @@ impl Sequence {
     /// With an effect that is no finite number; nothing changes.
     pub fn push(&mut self, effect: f64) -> Result<(), SettingError> {
         if !effect.is_finite() {
-            return Err(SettingError { name: "effect", found: effect, needed: "finite" });
+            return Err(SettingError::Range { name: "effect", found: effect, needed: "finite" });
         }
         self.sums.push(effect);
         self.least = self.least.min(effect);

@@ -1,9 +1,13 @@
 /* Ready sets through the C interface. Exits 0 if all holds. */
+#define _POSIX_C_SOURCE 200809L
+#include <errno.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include "tailwater/ready.h"
 
@@ -109,8 +113,29 @@ static void policies(void) {
     tw_ready_free(NULL);
 }
 
+/* Without room for another file descriptor the set says why, and works on. */
+static void errors_have_a_number(void) {
+    struct rlimit before;
+    CHECK(getrlimit(RLIMIT_NOFILE, &before) == 0);
+    /* The lowest number that is free. */
+    int next = dup(0);
+    CHECK(next >= 0 && close(next) == 0);
+    struct rlimit full = {.rlim_cur = (rlim_t)next, .rlim_max = before.rlim_max};
+    CHECK(setrlimit(RLIMIT_NOFILE, &full) == 0);
+    tw_ready *some = tw_ready_new(2, TW_READY_ROUND_ROBIN, NULL);
+    errno = 0;
+    CHECK(tw_ready_fd(some) == -EMFILE);
+    CHECK(tw_ready_arm(some) == -EMFILE);
+    CHECK(errno == 0);
+    CHECK(tw_ready_ring(some, 1) == 0 && tw_ready_take(some) == 1);
+    CHECK(setrlimit(RLIMIT_NOFILE, &before) == 0);
+    CHECK(tw_ready_arm(some) == 1 && tw_ready_fd(some) >= 0);
+    tw_ready_free(some);
+}
+
 int main(void) {
     policies();
+    errors_have_a_number();
     nothing_is_lost(next_by_wait);
     nothing_is_lost(next_by_poll);
     return 0;

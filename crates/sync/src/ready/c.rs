@@ -6,6 +6,7 @@
 #![expect(clippy::missing_safety_doc, reason = "the header says it")]
 
 use super::{Policy, QueueId, ReadySet, Waiter};
+use rustix::io::Errno;
 use std::ffi::c_int;
 use std::io;
 use std::os::fd::AsRawFd;
@@ -102,9 +103,10 @@ pub unsafe extern "C" fn tw_ready_arm(set: *mut CReady) -> c_int {
     answer(unsafe { waiter(set) }.arm().map(c_int::from))
 }
 
-/// The system call that failed was the last one, so errno is its own still.
+/// The error's number, negated: system calls here go past the C library, so its errno knows nothing of them.
 fn answer(result: io::Result<c_int>) -> c_int {
-    result.unwrap_or(-1)
+    let number = |error: io::Error| error.raw_os_error().unwrap_or(Errno::IO.raw_os_error());
+    result.unwrap_or_else(|error| -number(error))
 }
 
 /// # Safety

@@ -17,8 +17,8 @@ impl Doorbell {
         Self { shared, queue: queue as u32 }
     }
 
-    /// Something was pushed into the queue. True if that woke a consumer. Never waits; costs a system call
-    /// where it wakes one that sleeps.
+    /// Something was pushed into the queue. True if that woke a consumer. Does not wait for it; waking costs a mutex,
+    /// held for a few instructions on either side, and a system call.
     #[inline]
     pub fn ring(&self) -> bool {
         self.shared.board.ring(self.queue as usize)

@@ -50,7 +50,8 @@ impl Waiter {
 
     /// Prepares a sleep in an event loop. True if nothing is ready: the loop may sleep, and the file descriptor
     /// ends its sleep. False if a queue is ready: take it first. Call it before each sleep; the next
-    /// [`Waiter::take`] ends what it prepared, whatever woke the loop.
+    /// [`Waiter::take`] ends what it prepared, whatever woke the loop. A loop that does not take again calls
+    /// [`Waiter::disarm`], or the ring that woke it wakes no other consumer.
     ///
     /// ```
     /// # use rustix::event::{PollFd, PollFlags, poll};

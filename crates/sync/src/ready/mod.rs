@@ -55,10 +55,12 @@
 //!
 //! # What it costs
 //!
-//! A ring is a fence and one to three loads where the bell is set already, as a busy queue's is; otherwise one
-//! to three atomic operations, and a wake-up if the consumer sleeps. Levels: one up to 64 queues, two up to
-//! 4,096, three beyond. Memory: 64 bytes for each 64 queues, or 8 with [`Layout::Packed`], and as little again
-//! for each consumer.
+//! A ring is a fence and three to five loads where the bell is set already, as a busy queue's is. Otherwise it is one
+//! to three read-modify-writes and two to four loads, and a wake-up if a consumer sleeps: a short mutex and a system
+//! call. The more levels the more of each: one up to 64 queues, two up to 4,096, three beyond.
+//!
+//! Memory for each 64 queues: 64 bytes, or 8 with [`Layout::Packed`], and 8 for each consumer. [`Policy::Deficit`] has 8
+//! bytes more for each queue of each consumer.
 //!
 //! # Several consumers
 //!
@@ -67,6 +69,9 @@
 //! consumer is at it may be handed to another, so its receiving end must be for several consumers, or behind a
 //! mutex that a visitor *waits* for: a visitor that gave up at a busy mutex would miss the item. For queues of
 //! one consumer each, make a set for each consumer.
+//!
+//! A ring wakes one of those that sleep, and counts on it to look. So a consumer that prepared a sleep by
+//! [`Waiter::arm`] or [`Waiter::poll_ready`] takes again, or says by [`Waiter::disarm`] that it does not.
 //!
 //! `include/tailwater/ready.h` is the same for C and C++.
 

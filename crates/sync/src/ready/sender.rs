@@ -7,6 +7,9 @@ use std::sync::mpsc;
 /// A sender that rings: after each item, and once more when it is dropped, so that the consumer sees that the
 /// channel is closed.
 ///
+/// The channel needs room for one item at least. With a capacity of 0, `send` would wait for a consumer that waits for the
+/// ring, which comes after it: for ever.
+///
 /// ```
 /// use std::sync::mpsc;
 /// use tailwater_sync::ready::{Policy, ReadySet};
@@ -56,16 +59,29 @@ impl<S> Ringing<S> {
     }
 }
 
-/// `send` and `try_send` of a sender, by its own names and with its own errors.
+/// `send` and `try_send` of a sender, by its own names and with its own errors. `capacity` is how it tells its own, where
+/// it does.
 macro_rules! sends {
-    ($sender:ty, $error:ty $(, $try_error:ty)?) => {
+    ($sender:ty, capacity $capacity:expr, $error:ty $(, $try_error:ty)?) => {
         impl<T> Ringing<$sender> {
             /// As the sender's own `send`, then rings.
+            ///
+            /// # Panics
+            /// Where the channel says that its capacity is 0; a [`mpsc::sync_channel`] does not, and waits for ever.
             ///
             /// # Errors
             /// The sender's own.
             pub fn send(&self, item: T) -> Result<(), $error> {
-                self.after(|sender| sender.send(item))
+                self.after(|sender| {
+                    let capacity: fn(&$sender) -> Option<usize> = $capacity;
+                    assert_ne!(
+                        capacity(sender),
+                        Some(0),
+                        "found a channel of capacity 0 for {}; give it 1 or more, since the bell rings after the send",
+                        self.queue()
+                    );
+                    sender.send(item)
+                })
             }
             $(
                 /// As the sender's own `try_send`, then rings.
@@ -80,16 +96,22 @@ macro_rules! sends {
     };
 }
 
-sends!(mpsc::Sender<T>, mpsc::SendError<T>);
-sends!(mpsc::SyncSender<T>, mpsc::SendError<T>, mpsc::TrySendError<T>);
+sends!(mpsc::Sender<T>, capacity | _ | None, mpsc::SendError<T>);
+sends!(mpsc::SyncSender<T>, capacity | _ | None, mpsc::SendError<T>, mpsc::TrySendError<T>);
 #[cfg(feature = "crossbeam-channel")]
 sends!(
     crossbeam_channel::Sender<T>,
+    capacity crossbeam_channel::Sender::capacity,
     crossbeam_channel::SendError<T>,
     crossbeam_channel::TrySendError<T>
 );
 #[cfg(feature = "flume")]
-sends!(flume::Sender<T>, flume::SendError<T>, flume::TrySendError<T>);
+sends!(
+    flume::Sender<T>,
+    capacity flume::Sender::capacity,
+    flume::SendError<T>,
+    flume::TrySendError<T>
+);
 
 #[cfg(feature = "rtrb")]
 impl<T> Ringing<rtrb::Producer<T>> {

@@ -27,7 +27,8 @@ impl Waiter {
         Ready { waiter: self }
     }
 
-    /// [`Waiter::ready`] for hand-written futures and streams: the task is woken once a queue is ready.
+    /// [`Waiter::ready`] for hand-written futures and streams: the task is woken once a queue is ready. One that does not
+    /// poll again calls [`Waiter::disarm`], or the ring that woke it wakes no other consumer.
     pub fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<QueueId> {
         loop {
             if let Some(queue) = self.take() {

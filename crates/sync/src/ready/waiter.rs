@@ -147,6 +147,12 @@ impl Waiter {
         self.local.is_empty() && self.sleeper.lie_down(&self.shared.board, waker)
     }
 
+    /// Ends a sleep that [`Waiter::arm`] or [`Waiter::poll_ready`] prepared, without taking a queue. If a ring woke this
+    /// consumer meanwhile, another one is woken in its place. Dropping the waiter does the same.
+    pub fn disarm(&mut self) {
+        self.get_up();
+    }
+
     /// Ends a sleep without a look. What woke this consumer is passed on to another.
     pub(super) fn get_up(&mut self) {
         if self.sleeper.lies() && self.sleeper.get_up(&self.shared.board) {

@@ -37,6 +37,21 @@ impl Amount {
         }
     }
 
+    /// The smallest and the largest that it may be.
+    #[must_use]
+    pub fn ends(&self) -> (f64, f64) {
+        match self {
+            Self::Exactly(value) => (*value, *value),
+            Self::Between(low, high) => (*low, *high),
+            Self::OneOf(entries) => entries
+                .iter()
+                .filter(|(_, weight)| *weight > 0.0)
+                .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), (value, _)| {
+                    (low.min(*value), high.max(*value))
+                }),
+        }
+    }
+
     /// One draw.
     pub fn draw(&self, rng: &mut Rng) -> f64 {
         match self {
@@ -82,5 +97,6 @@ mod tests {
         assert_eq!(Amount::Between(1.0, 2.0).range(), Some((1.0, 2.0)));
         let rare = Amount::OneOf(vec![(1.0, 0.04), (5.0, 0.92), (9.0, 0.04)]);
         assert_eq!(rare.range(), Some((5.0, 5.0)));
+        assert_eq!(rare.ends(), (1.0, 9.0));
     }
 }

@@ -30,6 +30,9 @@ pub struct Case {
     pub batch: u32,
     /// Hosts that share the accelerator.
     pub hosts: u32,
+    /// Cycles of the host's clock in the unit of time, on one core; needed for a queue and for batches. C cannot stand
+    /// for it: that counts busy cycles, of all cores.
+    pub elapsed: Option<f64>,
     /// What a publication prints for it.
     pub stated: Option<Stated>,
 }
@@ -108,6 +111,8 @@ pub enum NoOutcome {
     Oversized(f64),
     /// An input is not known.
     Lacking(Input),
+    /// A queue or a batch is asked for, and nothing says how long a cycle is.
+    Timeless,
 }
 
 impl fmt::Display for NoOutcome {
@@ -128,6 +133,9 @@ impl fmt::Display for NoOutcome {
             Self::Lacking(input) => {
                 write!(f, "{} is missing; this design's answer depends on it", input.name())
             }
+            Self::Timeless => f.write_str(
+                "clock is missing; a queue and a batch need it, since C says how busy the host is and not how long",
+            ),
         }
     }
 }
@@ -191,27 +199,41 @@ impl Case {
             return self.queued(values, count, kernel * share, None);
         };
         match self.selection {
-            Selection::All => self.of_part(values, kernel, (sizes, sizes.all())),
+            Selection::All => self.of_part(values, kernel, (sizes, sizes.all()), self.weighting),
             Selection::Lucrative => self.lucrative(values, kernel, sizes),
         }
     }
 
-    /// Takes sizes in from the largest down, while the smallest still pays with the queue that all of them make.
+    /// The largest sizes, so many of them that throughput is highest with the queue that they make.
+    ///
+    /// A size that makes up for its own wait may add more to that of the others than it brings. So all such parts are
+    /// tried. For each of them throughput grows with A, and so does the highest.
     fn lucrative(&self, values: &Values, kernel: f64, sizes: &Sizes) -> Result<Offload, NoOutcome> {
-        let mut made = self.of_part(values, kernel, (sizes, sizes.largest(0)))?;
+        let lacking = || NoOutcome::Lacking(Input::Acceleration);
         let cycles = kernel * needed(values, Input::HostCycles)? / sizes.all().work;
+        let (mut best, mut highest) = (0, 1.0);
         for largest in 1..=sizes.len() {
             let part = sizes.largest(largest);
-            let Ok(more) = self.of_part(values, kernel, (sizes, part)) else { break };
-            let threshold =
-                self.point(values, &more)?.break_even_cycles(self.design.of_throughput());
-            let threshold = threshold.ok_or(NoOutcome::Lacking(Input::Acceleration))?;
-            if cycles * part.from_bytes.powf(self.beta) <= threshold {
+            // The thesis weighs what is made by number, and chooses it by size all the same.
+            let made = match self.of_part(values, kernel, (sizes, part), Weighting::Work) {
+                Ok(made) => made,
+                // More offloads keep the accelerator busier still.
+                Err(NoOutcome::Overloaded(_)) => break,
+                Err(why) => return Err(why),
+            };
+            let point = self.point(values, &made)?;
+            let speedup = point.speedup(self.design).ok_or_else(lacking)?;
+            if speedup > highest {
+                (best, highest) = (largest, speedup);
+            }
+            // A smaller one does not pay even without what it does to the others.
+            let alone = Point { queueing: values.get(Input::Queueing).unwrap_or(0.0), ..point };
+            let threshold = alone.break_even_cycles(self.design.of_throughput());
+            if cycles * part.from_bytes.powf(self.beta) <= threshold.ok_or_else(lacking)? {
                 break;
             }
-            made = more;
         }
-        Ok(made)
+        self.of_part(values, kernel, (sizes, sizes.largest(best)), self.weighting)
     }
 
     fn of_part(
@@ -219,9 +241,10 @@ impl Case {
         values: &Values,
         kernel: f64,
         (sizes, part): (&Sizes, Part),
+        weighting: Weighting,
     ) -> Result<Offload, NoOutcome> {
         let all = sizes.all();
-        let share = match self.weighting {
+        let share = match weighting {
             Weighting::Work => part.work / all.work,
             Weighting::Number => part.count / all.count,
         };
@@ -245,15 +268,22 @@ impl Case {
         };
         let Some(queue) = self.queue.filter(|_| count > 0.0) else { return Ok(made) };
         let accelerated = kernel_share / needed(values, Input::Acceleration)?;
-        let utilisation = f64::from(self.hosts) * accelerated / queue.servers();
+        let service = accelerated * needed(values, Input::HostCycles)? / count;
+        let arrivals = f64::from(self.hosts) * count / self.elapsed.ok_or(NoOutcome::Timeless)?;
+        let utilisation = arrivals * service / queue.servers();
         let variation = part.map_or(0.0, Part::variation);
         let wait = queue.wait(utilisation, variation).ok_or(NoOutcome::Overloaded(utilisation))?;
-        let service = accelerated * needed(values, Input::HostCycles)? / count;
         Ok(Offload { queueing: wait * service, utilisation: Some(utilisation), ..made })
     }
 
     fn point(&self, values: &Values, offload: &Offload) -> Result<Point, NoOutcome> {
         let cost = |input| values.get(input).unwrap_or(0.0);
+        let elapsed = match (self.elapsed, self.batch) {
+            (Some(elapsed), _) => elapsed,
+            // Nothing waits.
+            (None, 1) => 0.0,
+            (None, _) => return Err(NoOutcome::Timeless),
+        };
         Ok(Point {
             host: needed(values, Input::HostCycles)?,
             kernel_share: offload.kernel_share,
@@ -265,6 +295,7 @@ impl Case {
             acceleration: values.get(Input::Acceleration),
             batch: f64::from(self.batch),
             hosts: f64::from(self.hosts),
+            elapsed,
         })
     }
 }

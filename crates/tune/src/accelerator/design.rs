@@ -58,6 +58,8 @@ pub struct Terms {
     pub kernel: bool,
     /// L + Q of each offload.
     pub transfer: bool,
+    /// The wait for a batch to fill. The thesis has no batches; a host goes on meanwhile, a request does not.
+    pub filling: bool,
     /// How many o₁ each offload costs.
     pub switches: f64,
 }
@@ -68,34 +70,25 @@ impl Design {
     pub fn of_throughput(self) -> Terms {
         // L + Q is zero for the host when the driver does not wait, or when the accelerator is remote.
         let waits_for_driver = self.acknowledged && self.strategy != Strategy::Remote;
-        match self.threading {
-            Threading::Sync => Terms { kernel: true, transfer: true, switches: 0.0 },
-            Threading::SyncOs => Terms { kernel: false, transfer: waits_for_driver, switches: 2.0 },
-            Threading::AsyncDistinct => {
-                Terms { kernel: false, transfer: waits_for_driver, switches: 1.0 }
-            }
-            Threading::Async | Threading::AsyncNoResponse => {
-                Terms { kernel: false, transfer: true, switches: 0.0 }
-            }
-        }
+        let (kernel, transfer, switches) = match self.threading {
+            Threading::Sync => (true, true, 0.0),
+            Threading::SyncOs => (false, waits_for_driver, 2.0),
+            Threading::AsyncDistinct => (false, waits_for_driver, 1.0),
+            Threading::Async | Threading::AsyncNoResponse => (false, true, 0.0),
+        };
+        Terms { kernel, transfer, filling: false, switches }
     }
 
     /// What a request waits for: of equations 6.1, 6.5 and 6.8.
     #[must_use]
     pub fn of_latency(self) -> Terms {
-        match self.threading {
-            Threading::Sync | Threading::Async => {
-                Terms { kernel: true, transfer: true, switches: 0.0 }
-            }
-            Threading::SyncOs | Threading::AsyncDistinct => {
-                Terms { kernel: true, transfer: true, switches: 1.0 }
-            }
+        let (kernel, switches) = match self.threading {
+            Threading::Sync | Threading::Async => (true, 0.0),
+            Threading::SyncOs | Threading::AsyncDistinct => (true, 1.0),
             // Equation 6.8 off the chip, 6.6 where the accelerator is remote: its time is then another service's.
-            Threading::AsyncNoResponse => {
-                let kernel = self.strategy != Strategy::Remote;
-                Terms { kernel, transfer: true, switches: 0.0 }
-            }
-        }
+            Threading::AsyncNoResponse => (self.strategy != Strategy::Remote, 0.0),
+        };
+        Terms { kernel, transfer: true, filling: true, switches }
     }
 
     /// Whether offloads can be handed over several at a time: a thread that waits has only one.

@@ -26,6 +26,9 @@ pub struct Point {
     pub batch: f64,
     /// Hosts whose offloads fill a batch together; 1 in the thesis.
     pub hosts: f64,
+    /// Cycles of the host's clock in the unit of time, on one core: what batches fill in. C counts busy cycles, of which
+    /// many cores have more and an idle host fewer.
+    pub elapsed: f64,
 }
 
 impl Point {
@@ -39,11 +42,11 @@ impl Point {
 
     /// C/C_L: the factor by which a request's latency shrinks. Equations 6.1, 6.5, 6.6 and 6.8.
     ///
-    /// Latency counts as cycles: time that a request waits for cores or for other services is not in it. Where
-    /// offloads wait for a batch to fill, that wait is added. `None` where it depends on an unknown A.
+    /// Latency counts as cycles: time that a request waits for cores or for other services is not in it. The wait for a
+    /// batch to fill is. `None` where it depends on an unknown A.
     #[must_use]
     pub fn latency_reduction(&self, design: Design) -> Option<f64> {
-        Some(1.0 / (self.remaining(design.of_latency())? + self.filling()))
+        Some(1.0 / self.remaining(design.of_latency())?)
     }
 
     /// Kernel cycles from which on an offload brings more than it costs: C_b·g^β of equations 6.2, 6.4 and 6.7 for
@@ -64,18 +67,22 @@ impl Point {
     /// The share of C that is still spent.
     fn remaining(&self, terms: Terms) -> Option<f64> {
         let kernel = if terms.kernel { self.kernel_share / self.acceleration? } else { 0.0 };
-        let offloading = self.offloads / self.host * self.cost(terms);
+        // Without an offload there is no gap to wait for.
+        let cost = if self.offloads > 0.0 { self.cost(terms) } else { 0.0 };
+        let offloading = self.offloads / self.host * cost;
         Some(1.0 - self.kernel_share + kernel + offloading)
     }
 
     /// Cycles around one offload.
     fn cost(&self, terms: Terms) -> f64 {
         let transfer = if terms.transfer { self.transfer + self.queueing } else { 0.0 };
-        self.setup / self.batch + transfer + terms.switches * self.switch
+        let filling = if terms.filling { self.filling() } else { 0.0 };
+        self.setup / self.batch + transfer + filling + terms.switches * self.switch
     }
 
-    /// The share of C that offloads wait for others of their batch: (b − 1)/2 gaps of C/(n·hosts) for each of n.
+    /// Cycles that an offload waits for others of its batch: (b − 1)/2 gaps between the offloads of all hosts.
     fn filling(&self) -> f64 {
-        if self.offloads > 0.0 { (self.batch - 1.0) / 2.0 / self.hosts } else { 0.0 }
+        let others = (self.batch - 1.0) / 2.0;
+        if others > 0.0 { others * self.elapsed / (self.offloads * self.hosts) } else { 0.0 }
     }
 }

@@ -108,10 +108,27 @@ impl Inputs {
         self.0[input as usize].as_ref()
     }
 
+    /// The smallest or the largest that each which is known may be.
+    pub fn extremes(&self, end: impl Fn(Input) -> End) -> Values {
+        Values(std::array::from_fn(|at| {
+            let (low, high) = self.0[at].as_ref()?.ends();
+            Some(if end(Input::ALL[at]) == End::Low { low } else { high })
+        }))
+    }
+
     /// One number for each that is known.
     pub fn values(&self, mut number: impl FnMut(&Amount) -> f64) -> Values {
         Values(std::array::from_fn(|at| self.0[at].as_ref().map(&mut number)))
     }
+}
+
+/// One end of what an input may be.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum End {
+    /// The smallest.
+    Low,
+    /// The largest.
+    High,
 }
 
 /// A number for each input that is known.

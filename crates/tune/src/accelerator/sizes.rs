@@ -151,6 +151,9 @@ impl Sizes {
 /// than their number says.
 #[must_use]
 pub fn work_share_at_least(of_all: f64, threshold: f64, mean: f64) -> f64 {
+    if of_all >= 1.0 {
+        return 1.0;
+    }
     (1.0 - (1.0 - of_all) * threshold / mean).clamp(of_all, 1.0)
 }
 

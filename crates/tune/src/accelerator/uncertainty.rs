@@ -1,6 +1,6 @@
 //! What uncertain inputs leave open of the answer.
 
-use super::case::Case;
+use super::case::{Case, NoOutcome};
 use super::input::Input;
 use serde::Serialize;
 use tailwater_core::Rng;
@@ -11,7 +11,8 @@ pub const DRAWS: u32 = 10_000;
 /// By how much a bar of the tornado moves an input of which nothing is known but its value.
 const ASSUMED: f64 = 0.1;
 
-/// Percentiles of the factor on throughput, over draws of the uncertain inputs.
+/// Percentiles of the factor on throughput, over draws of the uncertain inputs that have one, and what share of all
+/// draws these are.
 ///
 /// Inputs are drawn independently. Where two are measured together, such as L and A of one device, their errors may
 /// add up or cancel, and the interval is too narrow or too wide.
@@ -23,10 +24,20 @@ pub struct Spread {
     pub p50: f64,
     /// 95th percentile.
     pub p95: f64,
-    /// The share of draws in which throughput falls.
+    /// The share of all draws in which throughput falls.
     pub slower: f64,
-    /// The share of draws without a steady state, which are not in the percentiles.
+    /// The share of all draws in which the accelerator's queue grows without end.
     pub unstable: f64,
+    /// The share of all draws in which the kernel has more cycles than its host. The inputs contradict each other there.
+    pub oversized: f64,
+}
+
+impl Spread {
+    /// The share of all draws that the percentiles are of.
+    #[must_use]
+    pub fn answered(&self) -> f64 {
+        1.0 - self.unstable - self.oversized
+    }
 }
 
 /// What one input does to the factor on throughput, while the others stay where they are.
@@ -67,22 +78,29 @@ pub(super) fn spread(case: &Case, seed: u64) -> Option<Spread> {
         return None;
     }
     let mut rng = Rng::from_seed(seed).split("accelerator");
-    let mut drawn: Vec<f64> = (0..DRAWS)
-        .filter_map(|_| {
-            let values = case.inputs.values(|amount| amount.draw(&mut rng));
-            case.outcome(&values).ok().map(|outcome| outcome.speedup)
-        })
-        .collect();
+    let (mut drawn, mut unstable, mut oversized) = (Vec::new(), 0_u32, 0_u32);
+    for _ in 0..DRAWS {
+        let values = case.inputs.values(|amount| amount.draw(&mut rng));
+        match case.outcome(&values) {
+            Ok(outcome) => drawn.push(outcome.speedup),
+            Err(NoOutcome::Overloaded(_)) => unstable += 1,
+            Err(NoOutcome::Oversized(_)) => oversized += 1,
+            // Of no draw, and then of the middle neither.
+            Err(NoOutcome::Lacking(_) | NoOutcome::Timeless) => return None,
+        }
+    }
     drawn.sort_by(f64::total_cmp);
     let last = drawn.len().checked_sub(1)?;
     let at = |share: f64| drawn[(share * last as f64).round() as usize];
-    let slower = drawn.iter().filter(|speedup| **speedup < 1.0).count();
+    let slower = drawn.partition_point(|speedup| *speedup < 1.0);
+    let of_all = |count: usize| count as f64 / f64::from(DRAWS);
     Some(Spread {
         p5: at(0.05),
         p50: at(0.5),
         p95: at(0.95),
-        slower: slower as f64 / drawn.len() as f64,
-        unstable: 1.0 - drawn.len() as f64 / f64::from(DRAWS),
+        slower: of_all(slower),
+        unstable: of_all(unstable as usize),
+        oversized: of_all(oversized as usize),
     })
 }
 

@@ -1,11 +1,13 @@
 //! `tailwater profile diff`: the functions whose calls take another time in a second trace.
 
+mod chosen;
+mod testable;
 mod verdict;
 mod text;
 
-use super::glob::is_named;
 use super::reading::Trace;
 use crate::failure::{Failure, say};
+use chosen::Chosen;
 use clap::Args;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -22,7 +24,8 @@ pub(crate) struct DiffOptions {
     /// The trace of after.
     #[arg(value_name = "B")]
     after: PathBuf,
-    /// How sure it must be that none of all functions is told of by chance alone, below 100%.
+    /// How sure it must be that none of all functions is told of by chance alone, below 100%. It is that sure where parts
+    /// of either recording could as well be parts of the other: docs/profiling.md says when they are not.
     #[arg(long, value_name = "SHARE", default_value = "99%", value_parser = confidence)]
     confidence: f64,
     /// Changes that are no greater than this share do not count, however sure they are.
@@ -52,8 +55,9 @@ pub(super) fn diff(options: &DiffOptions) -> Result<(), Failure> {
     let (before, after) = (before?, after?);
     let resolution_ns = before.report.quality.look_p999_ns.max(after.report.quality.look_p999_ns);
     let asked = Asked { confidence: options.confidence, within: options.within, resolution_ns };
-    let [a, b] = [&before, &after].map(|first| second(first, resolution_ns, &options.function));
-    let verdict = compare(&a?, &b?, asked);
+    let chosen = Chosen::of([&before.report, &after.report], &options.function);
+    let [a, b] = [&before, &after].map(|first| second(first, resolution_ns, &chosen));
+    let verdict = compare([&a?, &b?], chosen, asked);
     if options.json {
         say(&serde_json::to_string_pretty(&verdict).map_err(Failure::work)?)?;
     } else {
@@ -90,19 +94,17 @@ fn first(path: &Path) -> Result<First, Failure> {
 fn second(
     first: &First,
     resolution_ns: u64,
-    globs: &[String],
+    chosen: &Chosen,
 ) -> Result<BTreeMap<String, FunctionBlocks>, Failure> {
     let trace = Trace::open(&first.path)?;
-    let mut blocks = Blocks::new(trace.header(), &first.report, resolution_ns);
+    let mut blocks = Blocks::new(trace.header(), &first.report, resolution_ns, &chosen.both);
     trace.read(|item| {
         // Damage was counted in the first reading.
         if let Ok(record) = item {
             blocks.add(record);
         }
     });
-    let mut found = blocks.finish();
-    found.retain(|name, _| globs.is_empty() || is_named(globs, name, name));
-    Ok(found)
+    Ok(blocks.finish())
 }
 
 fn share(text: &str) -> Result<f64, String> {

@@ -3,12 +3,17 @@
 use super::verdict::{Change, Verdict};
 use crate::profile::bounds::shown;
 use crate::profile::footer::footer;
+use tailwater_profile::blocks::FUNCTIONS_MAX;
 use tailwater_profile::functions::Report;
 use tailwater_profile::names::clipped_apart;
 use tailwater_report::{count, grid};
 
 /// Characters of a name.
 const NAME_MAX: usize = 56;
+
+/// Below a table with such rows.
+const UNEVEN: &str = "* Parts of one trace have more than twice as many calls as those of the other: \
+                      a 99th percentile of few calls is lower by that alone.\n";
 
 pub(super) fn text(verdict: &Verdict, reports: [&Report; 2], limit: usize) -> String {
     let asked = verdict.asked;
@@ -27,7 +32,8 @@ pub(super) fn text(verdict: &Verdict, reports: [&Report; 2], limit: usize) -> St
         let rows =
             clipped_apart(&names, NAME_MAX).into_iter().zip(listed).flat_map(|(name, one)| {
                 let counts = [count(one.calls_before), count(one.calls_after)];
-                let changes = [("p50", &one.p50), ("p99", &one.p99)];
+                let tail = if one.uneven { "p99 *" } else { "p99" };
+                let changes = [("p50", &one.p50), (tail, &one.p99)];
                 let told =
                     changes.into_iter().filter_map(|(what, change)| Some((what, change.as_ref()?)));
                 let told = told.filter(|(_, change)| change.moved).enumerate();
@@ -47,6 +53,9 @@ pub(super) fn text(verdict: &Verdict, reports: [&Report; 2], limit: usize) -> St
         let rows: Vec<Vec<String>> = rows.collect();
         let heads = ["function", "calls A", "calls B", "of", "A", "B", "B/A", "between"];
         out.push_str(&format!("\n{}\n", grid(&heads, 1, &rows)));
+    }
+    if listed.iter().any(|one| one.uneven && one.p99.is_some_and(|change| change.moved)) {
+        out.push_str(UNEVEN);
     }
     let more = moved.len() - listed.len();
     if more > 0 {
@@ -75,14 +84,40 @@ fn cells_of(what: &str, change: &Change) -> [String; 5] {
 /// What the verdict does not cover.
 fn not_compared(verdict: &Verdict) -> String {
     let number = |names: &[String]| count(names.len() as u64);
+    let chosen = &verdict.chosen;
+    let mut parts = vec![
+        format!(
+            "{} functions with calls in too few parts to be sure of anything ({} more by their median alone)",
+            number(&verdict.too_few),
+            number(&verdict.median_only),
+        ),
+        format!(
+            "{} most of whose calls are shorter than {}",
+            number(&verdict.too_short),
+            shown(verdict.asked.resolution_ns),
+        ),
+    ];
+    if !chosen.beyond.is_empty() {
+        let compared = count(FUNCTIONS_MAX as u64);
+        parts.push(format!(
+            "{} called less often than the {compared} that are read (name some by --function)",
+            number(&chosen.beyond),
+        ));
+    }
+    parts.push(match chosen.unread {
+        0 => format!(
+            "{} with calls in A only, {} in B only",
+            number(&chosen.only_before),
+            number(&chosen.only_after),
+        ),
+        unread => format!(
+            "{} calls and names beyond the bounds of a reading, so which functions are in one trace only is not known",
+            count(unread)
+        ),
+    });
     format!(
-        "Each quantile is compared over twenty parts of either recording. Not compared, and listed by --json: {} functions \
-         with too few calls, {} most of whose calls are shorter than {}, {} with calls in A only, {} in B only.",
-        number(&verdict.too_few),
-        number(&verdict.too_short),
-        shown(verdict.asked.resolution_ns),
-        number(&verdict.only_before),
-        number(&verdict.only_after),
+        "Each quantile is compared over twenty parts of either recording. Not compared, and listed by --json: {}.",
+        parts.join(", ")
     )
 }
 

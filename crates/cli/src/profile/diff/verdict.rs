@@ -1,15 +1,20 @@
 //! Which functions have moved, corrected for how many were looked at.
 
+use super::chosen::Chosen;
+use super::testable::testable;
 use serde::Serialize;
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 use tailwater_profile::blocks::FunctionBlocks;
 use tailwater_stats::shift::{RankSum, Shift, holm};
 
-/// Blocks that must have a quantile, in either trace.
+/// Blocks that must have a quantile, in either trace; more where the corrected confidence asks for more.
 const BLOCKS_MIN: usize = 8;
 /// Where more of the seen calls than this share are shorter than the scanner surely sees, others like them were not seen.
 const SHORT_MAX: f64 = 0.1;
+
+/// Where the blocks of one trace have so many times as many calls as those of the other, 99th percentiles differ by that.
+const UNEVEN: u64 = 2;
 
 /// What is to be found out.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
@@ -27,17 +32,18 @@ pub(super) struct Asked {
 pub(super) struct Verdict {
     #[serde(flatten)]
     pub(super) asked: Asked,
-    /// Comparisons that were corrected for: two for most functions.
+    /// Comparisons that were made, and corrected for: two for most functions.
     pub(super) comparisons: usize,
     /// All functions that were compared: those that moved first, the greatest change first.
     pub(super) functions: Vec<Moved>,
-    /// Functions of both traces with too few calls, or in too few of twenty parts of the time.
+    /// Functions of both traces with calls in too few of twenty parts of the time: no difference could be sure enough.
     pub(super) too_few: Vec<String>,
+    /// Functions of which for that reason the median alone is compared.
+    pub(super) median_only: Vec<String>,
     /// Functions of both traces most calls of which are shorter than the resolution.
     pub(super) too_short: Vec<String>,
-    /// Functions with a call in one trace only.
-    pub(super) only_before: Vec<String>,
-    pub(super) only_after: Vec<String>,
+    #[serde(flatten)]
+    pub(super) chosen: Chosen,
 }
 
 /// A function, and how its calls have changed.
@@ -50,6 +56,8 @@ pub(super) struct Moved {
     pub(super) moved: bool,
     pub(super) p50: Option<Change>,
     pub(super) p99: Option<Change>,
+    /// Parts of one trace have more than twice as many calls as those of the other: 99th percentiles differ by that alone.
+    pub(super) uneven: bool,
 }
 
 /// How a quantile has changed.
@@ -79,37 +87,44 @@ struct Pair<'a> {
 struct Laws(HashMap<(usize, usize), RankSum>);
 
 pub(super) fn compare(
-    before: &BTreeMap<String, FunctionBlocks>,
-    after: &BTreeMap<String, FunctionBlocks>,
+    [before, after]: [&BTreeMap<String, FunctionBlocks>; 2],
+    chosen: Chosen,
     asked: Asked,
 ) -> Verdict {
-    let only = |one: &BTreeMap<String, FunctionBlocks>,
-                other: &BTreeMap<String, FunctionBlocks>| {
-        one.keys().filter(|name| !other.contains_key(*name)).cloned().collect()
-    };
     let (mut pairs, mut too_few, mut too_short) = (vec![], vec![], vec![]);
-    for (name, a) in before {
-        let Some(b) = after.get(name) else { continue };
+    for name in &chosen.both {
+        let (Some(a), Some(b)) = (before.get(name), after.get(name)) else { continue };
         if [a, b].iter().any(|one| one.short as f64 > one.calls as f64 * SHORT_MAX) {
             too_short.push(name.clone());
-        } else if [a, b].iter().any(|one| one.p50_ns.len() < BLOCKS_MIN) {
-            too_few.push(name.clone());
         } else {
             pairs.push(Pair { name, blocks: [a, b] });
         }
     }
     let mut laws = Laws::default();
+    let alpha = 1.0 - asked.confidence;
+    let least: Vec<[Option<f64>; 2]> = pairs.iter().map(|pair| pair.least(&mut laws)).collect();
+    let all: Vec<f64> = least.iter().flatten().flatten().copied().collect();
+    let number = testable(&all, alpha);
+    let can_pass = |least: Option<f64>| least.is_some_and(|least| least * (number as f64) < alpha);
+    let comparisons = all.iter().filter(|least| can_pass(Some(**least))).count();
     // How wide the intervals must be hangs on how many comparisons there are.
-    let comparisons = pairs.iter().map(|pair| 1 + usize::from(pair.has_tail())).sum::<usize>();
-    let each = 1.0 - (1.0 - asked.confidence) / comparisons.max(1) as f64;
-    let mut functions: Vec<Moved> = pairs.iter().map(|pair| pair.moved(&mut laws, each)).collect();
+    let each = 1.0 - alpha / comparisons.max(1) as f64;
+    let (mut functions, mut median_only) = (vec![], vec![]);
+    for (pair, [median, tail]) in pairs.iter().zip(least) {
+        let (median, tail) = (can_pass(median), can_pass(tail));
+        match (median, tail) {
+            (false, false) => too_few.push(pair.name.to_owned()),
+            (true, false) => median_only.push(pair.name.to_owned()),
+            _ => {}
+        }
+        functions.extend((median || tail).then(|| pair.moved(&mut laws, each, (median, tail))));
+    }
     correct(&mut functions, asked);
     functions.sort_by(|a, b| {
         let key = |one: &Moved| (!one.moved, -one.greatest());
         key(a).partial_cmp(&key(b)).unwrap_or(std::cmp::Ordering::Equal)
     });
-    let (only_before, only_after) = (only(before, after), only(after, before));
-    Verdict { asked, comparisons, functions, too_few, too_short, only_before, only_after }
+    Verdict { asked, comparisons, functions, too_few, median_only, too_short, chosen }
 }
 
 /// Corrects all chances together, and judges by them.
@@ -129,30 +144,44 @@ fn correct(functions: &mut [Moved], asked: Asked) {
 }
 
 impl Pair<'_> {
-    fn has_tail(&self) -> bool {
-        self.blocks.iter().all(|one| one.p99_ns.len() >= BLOCKS_MIN)
+    /// The smallest chance that the comparison of medians, and that of 99th percentiles, can have; `None` where there are
+    /// too few blocks for one.
+    fn least(&self, laws: &mut Laws) -> [Option<f64>; 2] {
+        let [a, b] = self.blocks;
+        [(&a.p50_ns, &b.p50_ns), (&a.p99_ns, &b.p99_ns)].map(|(a, b)| {
+            let is_enough = a.len().min(b.len()) >= BLOCKS_MIN;
+            is_enough.then(|| laws.law((a.len(), b.len()))).flatten().map(RankSum::least)
+        })
     }
 
-    fn moved(&self, laws: &mut Laws, confidence: f64) -> Moved {
+    fn moved(&self, laws: &mut Laws, confidence: f64, (median, tail): (bool, bool)) -> Moved {
         let [a, b] = self.blocks;
+        let mut change = |is_made: bool, a: &[f64], b: &[f64]| {
+            is_made.then(|| laws.change(a, b, confidence)).flatten()
+        };
+        let (few, many) = (a.p99_calls.min(b.p99_calls), a.p99_calls.max(b.p99_calls));
         Moved {
             name: self.name.to_owned(),
             calls_before: a.calls,
             calls_after: b.calls,
             moved: false,
-            p50: laws.change(&a.p50_ns, &b.p50_ns, confidence),
-            p99: if self.has_tail() { laws.change(&a.p99_ns, &b.p99_ns, confidence) } else { None },
+            p50: change(median, &a.p50_ns, &b.p50_ns),
+            p99: change(tail, &a.p99_ns, &b.p99_ns),
+            uneven: tail && many > few * UNEVEN,
         }
     }
 }
 
 impl Laws {
-    fn change(&mut self, before: &[f64], after: &[f64], confidence: f64) -> Option<Change> {
-        let sizes = (before.len(), after.len());
-        let law = match self.0.entry(sizes) {
+    fn law(&mut self, sizes: (usize, usize)) -> Option<&RankSum> {
+        Some(match self.0.entry(sizes) {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(place) => place.insert(RankSum::of(sizes.0, sizes.1)?),
-        };
+        })
+    }
+
+    fn change(&mut self, before: &[f64], after: &[f64], confidence: f64) -> Option<Change> {
+        let law = self.law((before.len(), after.len()))?;
         // A call of no ticks is one of a tick at most.
         let logs = |values: &[f64]| values.iter().map(|ns| ns.max(0.1).ln()).collect::<Vec<f64>>();
         let found = law.shift(&logs(before), &logs(after), confidence)?;
@@ -208,9 +237,20 @@ mod tests {
         let function = |n: u32| {
             let base = 1_000.0 * f64::from(n + 1) * if n == 7 { slower } else { 1.0 };
             let (p50_ns, p99_ns) = (scatter(base, 0.02), scatter(base * 8.0, 0.1));
-            (format!("f{n}"), FunctionBlocks { calls: 10_000, short: 0, p50_ns, p99_ns })
+            let blocks = FunctionBlocks { calls: 10_000, short: 0, p50_ns, p99_ns, p99_calls: 500 };
+            (format!("f{n}"), blocks)
         };
         (0..FUNCTIONS).map(function).collect()
+    }
+
+    /// All functions of both.
+    fn compare(
+        before: &BTreeMap<String, FunctionBlocks>,
+        after: &BTreeMap<String, FunctionBlocks>,
+        asked: Asked,
+    ) -> Verdict {
+        let both = before.keys().filter(|name| after.contains_key(*name)).cloned().collect();
+        super::compare([before, after], Chosen { both, ..Chosen::default() }, asked)
     }
 
     fn moved(verdict: &Verdict) -> Vec<&str> {
@@ -264,23 +304,48 @@ mod tests {
     #[test]
     fn what_cannot_be_compared_is_named() {
         let (mut before, mut after) = (recording(1, 1.0), recording(2, 1.0));
-        before.get_mut("f1").expect("a function").p50_ns.truncate(7);
+        let rare = before.get_mut("f1").expect("a function");
+        rare.p50_ns.truncate(7);
+        rare.p99_ns.truncate(7);
         after.get_mut("f2").expect("a function").short = 1_001;
         after.get_mut("f3").expect("a function").p99_ns.truncate(7);
-        before.remove("f4");
-        after.remove("f5");
         let verdict = compare(&before, &after, ASKED);
         assert_eq!(
             (&verdict.too_few[..], &verdict.too_short[..]),
             (&["f1".to_owned()][..], &["f2".to_owned()][..])
         );
-        assert_eq!(
-            (&verdict.only_before[..], &verdict.only_after[..]),
-            (&["f5".to_owned()][..], &["f4".to_owned()][..])
-        );
+        assert_eq!(verdict.median_only, ["f3"]);
         let without_tail =
             verdict.functions.iter().find(|one| one.name == "f3").expect("its median is");
         assert!(without_tail.p50.is_some() && without_tail.p99.is_none());
-        assert_eq!(verdict.comparisons, 2 * 36 - 1);
+        assert_eq!(verdict.comparisons, 2 * 38 - 1);
+    }
+
+    /// 80 comparisons at 1 % ask for a chance of 1.25e-4; eight parts against eight have 1.55e-4 at least.
+    #[test]
+    fn what_could_never_be_found_is_named_and_makes_nothing_stricter() {
+        let (mut before, mut after) = (recording(1, 1.0), recording(2, 1.0));
+        for name in ["f1", "f2"] {
+            for trace in [&mut before, &mut after] {
+                let blocks = trace.get_mut(name).expect("a function");
+                blocks.p50_ns.truncate(8);
+                blocks.p99_ns.truncate(8);
+            }
+        }
+        let verdict = compare(&before, &after, ASKED);
+        assert_eq!(verdict.too_few, ["f1", "f2"]);
+        assert_eq!((verdict.functions.len(), verdict.comparisons), (38, 76));
+        let lax = compare(&before, &after, Asked { confidence: 0.9, ..ASKED });
+        assert_eq!((lax.too_few.len(), lax.comparisons), (0, 80));
+    }
+
+    #[test]
+    fn tails_of_parts_of_other_sizes_are_marked() {
+        let (before, mut after) = (recording(1, 1.0), recording(2, 1.0));
+        after.get_mut("f1").expect("a function").p99_calls = 1_001;
+        after.get_mut("f2").expect("a function").p99_calls = 1_000;
+        let verdict = compare(&before, &after, ASKED);
+        let uneven = verdict.functions.iter().filter(|one| one.uneven);
+        assert_eq!(uneven.map(|one| one.name.as_str()).collect::<Vec<_>>(), ["f1"]);
     }
 }

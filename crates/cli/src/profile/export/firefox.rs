@@ -12,6 +12,8 @@ use tailwater_profile::trace::Header;
 
 /// A sample stands for so long: the format counts in whole ones.
 const SAMPLE_NS: u64 = 1_000;
+/// Samples of one entry at most, 35.8 min: its weight has 32 bits. A stack of more has several entries.
+const ENTRY_MAX: u64 = i32::MAX as u64;
 
 pub(super) fn write(report: &Report, header: &Header, to: &mut impl Write) -> io::Result<()> {
     let program = near(&header.program);
@@ -30,7 +32,7 @@ pub(super) fn write(report: &Report, header: &Header, to: &mut impl Write) -> io
     let (mut told, mut left) = (0_u64, 0_u64);
     for stack in &report.stacks {
         left = stack.ns.saturating_add(left);
-        let samples = left / SAMPLE_NS;
+        let mut samples = left / SAMPLE_NS;
         left %= SAMPLE_NS;
         if samples == 0 {
             continue;
@@ -41,15 +43,14 @@ pub(super) fn write(report: &Report, header: &Header, to: &mut impl Write) -> io
             flags: FrameFlags::empty(),
         });
         let handle = profile.intern_stack_frames(thread, frames);
-        let at = Timestamp::from_nanos_since_reference(told);
-        profile.add_sample(
-            thread,
-            at,
-            handle,
-            CpuDelta::ZERO,
-            i32::try_from(samples).unwrap_or(i32::MAX),
-        );
-        told = samples.saturating_mul(SAMPLE_NS).saturating_add(told);
+        // All stacks together are of less than 2⁶⁴ ns, so some millions of entries at most are beyond one for each.
+        while samples > 0 {
+            let entry = samples.min(ENTRY_MAX);
+            let at = Timestamp::from_nanos_since_reference(told);
+            profile.add_sample(thread, at, handle, CpuDelta::ZERO, entry as i32);
+            told = (entry * SAMPLE_NS).saturating_add(told);
+            samples -= entry;
+        }
     }
     serde_json::to_writer(&mut *to, &profile)?;
     writeln!(to)

@@ -1,5 +1,6 @@
 //! `tailwater profile export`: a trace in other tools' formats.
 
+mod output;
 mod folded;
 mod speedscope;
 mod firefox;
@@ -11,9 +12,9 @@ use super::glob::is_named;
 use super::reading::{Trace, near};
 use crate::failure::Failure;
 use clap::{Args, ValueEnum};
-use std::fs::File;
-use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
+use output::Output;
+use std::io::{self, Write};
+use std::path::PathBuf;
 use tailwater_profile::clock::Rate;
 use tailwater_profile::history::History;
 use tailwater_profile::names::demangled;
@@ -64,20 +65,20 @@ pub(super) fn export(options: &ExportOptions) -> Result<(), Failure> {
              leave them out, or take --to speedscope",
         ));
     }
-    // Found out before the trace is read for some seconds.
-    let mut to = open(options.output.as_deref())?;
+    // Both are found out before the trace is read for some seconds.
+    let trace = Trace::open(&options.trace)?;
+    let mut to = Output::open(options.output.as_deref(), &options.trace)?;
     let missing = match options.to {
-        Format::Perfetto => timeline(options, &mut to)?,
-        _ => stacks(options, &mut to)?,
+        Format::Perfetto => timeline(trace, options, &mut to)?,
+        _ => stacks(trace, options, &mut to)?,
     };
-    to.flush().map_err(|error| trouble(options, &error))?;
+    to.finish().map_err(|error| trouble(options, &error))?;
     tell(&missing);
     Ok(())
 }
 
-fn stacks(options: &ExportOptions, to: &mut impl Write) -> Result<String, Failure> {
-    let choice = choice(options)?;
-    let trace = Trace::open(&options.trace)?;
+fn stacks(trace: Trace, options: &ExportOptions, to: &mut impl Write) -> Result<String, Failure> {
+    let (choice, among) = choice(options)?;
     let header = trace.header().clone();
     let mut stacks = Stacks::new(&header, choice);
     let ending = trace.read(|item| match item {
@@ -85,6 +86,9 @@ fn stacks(options: &ExportOptions, to: &mut impl Write) -> Result<String, Failur
         Err(error) => stacks.damaged(error),
     });
     let report = stacks.finish(&ending);
+    if report.calls == 0 {
+        return Err(Failure::usage(none_chosen(options, among)));
+    }
     let done = match options.to {
         Format::Folded => folded::write(&report, to),
         Format::Speedscope => speedscope::write(&report, near(&header.program), to),
@@ -96,10 +100,10 @@ fn stacks(options: &ExportOptions, to: &mut impl Write) -> Result<String, Failur
     Ok(told(&report))
 }
 
-/// Of the functions that are asked for, in a reading of its own.
-fn choice(options: &ExportOptions) -> Result<Choice, Failure> {
+/// Of the functions that are asked for, in a reading of its own, and how many calls these have.
+fn choice(options: &ExportOptions) -> Result<(Choice, u64), Failure> {
     if options.function.is_empty() {
-        return Ok(Choice::All);
+        return Ok((Choice::All, 0));
     }
     let globs = options.function.clone();
     let includes =
@@ -117,11 +121,39 @@ fn choice(options: &ExportOptions) -> Result<Choice, Failure> {
             options.function.join(" or ")
         )));
     }
-    Ok(tail.finish())
+    let calls = tail.calls();
+    Ok((tail.finish(), calls))
 }
 
-fn timeline(options: &ExportOptions, to: &mut impl Write) -> Result<String, Failure> {
-    let trace = Trace::open(&options.trace)?;
+/// Why no call was chosen of so many.
+fn none_chosen(options: &ExportOptions, among: u64) -> String {
+    let functions = options.function.join(" or ");
+    match options.above {
+        Some(quantile) => {
+            let percentile = percentile_name(quantile);
+            // Of fewer, the call at the percentile is the longest.
+            let least = (1.0 / (1.0 - quantile) - 1e-6).ceil().max(1.0) as u64;
+            format!(
+                "no call of {functions} was surely longer than {percentile} of its function: {} calls; {percentile} needs \
+                 {} or more of one function, so record for longer or take a lower percentile",
+                count(among),
+                count(least),
+            )
+        }
+        None if options.function.is_empty() => {
+            "the trace has no calls; see docs/profiling.md, \"What is lost\"".to_owned()
+        }
+        None => format!("the trace has no call of {functions}; record for longer"),
+    }
+}
+
+/// As it is asked for: `p99.9`.
+fn percentile_name(quantile: f64) -> String {
+    // Of 0.99 and its like no digit is a rounding's.
+    format!("p{}", (quantile * 1e8).round() / 1e6)
+}
+
+fn timeline(trace: Trace, options: &ExportOptions, to: &mut impl Write) -> Result<String, Failure> {
     let header = trace.header().clone();
     let mut history = History::new(&header);
     let ending = trace.read(|item| match item {
@@ -155,13 +187,6 @@ fn told(report: &Report) -> String {
         count(report.stacks.len() as u64),
         footer(report.records, rate, &report.quality)
     )
-}
-
-fn open(path: Option<&Path>) -> Result<BufWriter<Box<dyn Write>>, Failure> {
-    let Some(path) = path else { return Ok(BufWriter::new(Box::new(io::stdout()))) };
-    let file = File::create(path)
-        .map_err(|error| Failure::usage(format!("{}: {error}", path.display())))?;
-    Ok(BufWriter::new(Box::new(file)))
 }
 
 /// A reader that has gone away (`| head`) ends the program quietly.

@@ -5,6 +5,7 @@
 use crate::profile::reading::near;
 use serde::Serialize;
 use serde_json::{Value, json};
+use std::collections::HashMap;
 use std::io::{self, Write};
 use tailwater_profile::history::{CallSpan, MarkPoint, Report, WaitSpan};
 use tailwater_profile::record::ThreadId;
@@ -44,8 +45,11 @@ pub(super) fn write(report: &Report, header: &Header, to: &mut impl Write) -> io
         events.name("thread_name", tid(*id), name)?;
     }
     report.calls.iter().try_for_each(|call| events.call(call))?;
+    let names: HashMap<ThreadId, &str> =
+        report.threads.iter().map(|(id, name)| (*id, name.as_str())).collect();
     for (nth, wait) in report.waits.iter().enumerate() {
-        events.wait(wait, nth)?;
+        let thread = names.get(&wait.thread).copied().unwrap_or_default();
+        events.wait(wait, nth, thread)?;
     }
     report.marks.iter().try_for_each(|mark| events.mark(mark))?;
     writeln!(to, "\n]}}")
@@ -82,10 +86,10 @@ impl<W: Write> Events<'_, W> {
     }
 
     /// On a line of its own: calls are known by when the scanner looked, so a wait may seem to go beyond the one that it
-    /// lay in, and what overlaps on a line is not shown.
-    fn wait(&mut self, wait: &WaitSpan, nth: usize) -> io::Result<()> {
-        let name = format!("wait for {} {:#x}", wait.kind, wait.object);
-        let args = json!({ "holder": wait.holder, "held in": wait.held_in });
+    /// lay in, and what overlaps on a line is not shown. Such lines belong to the process, so the name says the thread.
+    fn wait(&mut self, wait: &WaitSpan, nth: usize, thread: &str) -> io::Result<()> {
+        let name = format!("{thread} waits for {} {:#x}", wait.kind, wait.object);
+        let args = json!({ "thread": thread, "holder": wait.holder, "held in": wait.held_in });
         let (name, cat, id, tid) = (&*name, "wait", Some(nth), tid(wait.thread));
         self.put(Event { name, cat, id, args, ..self.at("b", tid, wait.start_ns) })?;
         let end = self.at("e", tid, wait.start_ns + wait.ns);

@@ -17,7 +17,8 @@ const FILE_MAX: u64 = 4 << 30;
 /// Looks addresses up; each file is read once, when first asked about.
 pub(super) struct Symbols<'a> {
     names: &'a Names,
-    files: BTreeMap<&'a str, Option<Program>>,
+    /// By path and build id: the recorded process may have mapped two builds of one path, one after the other.
+    files: BTreeMap<(&'a str, &'a [u8]), Option<Program>>,
     changed: Vec<String>,
 }
 
@@ -83,11 +84,12 @@ impl<'a> Symbols<'a> {
 
     fn program(&mut self, address: u64) -> Option<(&Program, u64)> {
         let module = self.names.module_at(address)?;
-        if !self.files.contains_key(module.path.as_str()) {
+        let key = (module.path.as_str(), module.build_id.as_slice());
+        if !self.files.contains_key(&key) {
             let program = self.load(module);
-            self.files.insert(&module.path, program);
+            self.files.insert(key, program);
         }
-        let program = self.files.get(module.path.as_str())?.as_ref()?;
+        let program = self.files.get(&key)?.as_ref()?;
         Some((program, module.bias))
     }
 
@@ -192,6 +194,33 @@ mod tests {
         assert!(place.contains("symbols/mod.rs:"), "{place}");
         assert!(inlined.contains("tailwater_test_inlined at line "), "{inlined}");
         assert!(lines.iter().any(|line| !line.contains("inlined ")), "{lines:?}");
+    }
+
+    /// The file as it is now is the second build; lines of it are no lines of the first.
+    #[test]
+    fn of_two_builds_of_one_path_only_that_of_the_file_has_lines() {
+        let path = std::env::current_exe().expect("a test has a file").display().to_string();
+        let bytes = std::fs::read(&path).expect("readable");
+        let file = object::File::parse(&*bytes).expect("a program");
+        let named = |name: &str| name.contains("TAILWATER_TEST_VARIABLE");
+        let symbol = file.symbols().find(|one| one.name().is_ok_and(named));
+        let address = symbol.expect("it is in the program").address();
+        let now = file.build_id().ok().flatten().unwrap_or_default().to_vec();
+        let apart = 1 << 40;
+        for builds in [[vec![9; 20], now.clone()], [now.clone(), vec![9; 20]]] {
+            let is_now = |build: &Vec<u8>| *build == now;
+            let mut names = Names::default();
+            for (nth, build_id) in (0..).zip(&builds) {
+                let (start, end) = (nth * apart, (nth + 1) * apart);
+                let (path, build_id) = (path.clone(), build_id.clone());
+                names.add(&Record::Module(Module { start, end, bias: start, path, build_id }));
+            }
+            let mut symbols = Symbols::new(&names);
+            for (nth, build) in (0..).zip(&builds) {
+                let found = symbols.variable(nth * apart + address);
+                assert_eq!(found.is_some(), is_now(build), "{nth}: {found:?}");
+            }
+        }
     }
 
     #[test]

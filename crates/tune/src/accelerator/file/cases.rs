@@ -5,6 +5,7 @@ use super::item::{Item, Said};
 use super::keys::{QUEUE_KEYS, STATED, STATED_KEYS};
 use super::units;
 use crate::accelerator::design::{STRATEGIES, THREADINGS};
+use crate::accelerator::input::End;
 use crate::accelerator::queue::{QUEUES, SERVERS_MAX};
 use crate::accelerator::sizes::{SIZES_MAX, work_share_at_least};
 use crate::accelerator::{
@@ -16,6 +17,8 @@ use toml::de::DeValue;
 const SHARING_MAX: u32 = 1_000_000;
 /// β.
 const BETA: (f64, f64) = (0.1, 4.0);
+/// The unit of time: a millisecond to a week.
+const UNIT_NS: (f64, f64) = (1e6, 604_800e9);
 /// Percentages of a publication.
 const PERCENT: (f64, f64) = (-100.0, 1e6);
 
@@ -24,7 +27,9 @@ pub(super) fn read(name: &str, said: &Said<'_>, file: ReadFile<'_>) -> Option<Ca
     let design = design(said);
     let beta = said.item("beta").and_then(|item| item.number(BETA)).unwrap_or(1.0);
     let sizes = said.item("g").and_then(|item| sizes(&item, beta, file));
-    let inputs = inputs(said);
+    let clock = clock(said);
+    let elapsed = elapsed(said, clock);
+    let inputs = inputs(said, clock, elapsed);
     is_complete(said);
     let design = design?;
     let case = Case {
@@ -38,6 +43,7 @@ pub(super) fn read(name: &str, said: &Said<'_>, file: ReadFile<'_>) -> Option<Ca
         beta,
         batch: whole(said, "batch"),
         hosts: whole(said, "hosts"),
+        elapsed,
         stated: said.item(STATED).and_then(|item| stated(&item)),
     };
     fits_together(said, &case);
@@ -74,12 +80,24 @@ fn design(said: &Said<'_>) -> Option<Design> {
     Some(Design { threading: threading?, strategy: strategy?, acknowledged })
 }
 
-/// Every input that is said, and a second of the clock for C where that is not.
-fn inputs(said: &Said<'_>) -> Inputs {
-    let clock = said.item("clock").and_then(|item| {
-        let text = item.text()?;
-        units::ghz(&text).map_err(|why| item.problem(why)).ok()
-    });
+/// GHz.
+fn clock(said: &Said<'_>) -> Option<f64> {
+    let item = said.item("clock")?;
+    let text = item.text()?;
+    units::ghz(&text).map_err(|why| item.problem(why)).ok()
+}
+
+/// Cycles of the clock in the unit of time.
+fn elapsed(said: &Said<'_>, clock_ghz: Option<f64>) -> Option<f64> {
+    let unit_ns = match said.item("unit") {
+        Some(item) => item.time_ns(UNIT_NS)?,
+        None => 1e9,
+    };
+    clock_ghz.map(|ghz| ghz * unit_ns)
+}
+
+/// Every input that is said, and a unit of the clock for C where that is not.
+fn inputs(said: &Said<'_>, clock: Option<f64>, elapsed: Option<f64>) -> Inputs {
     let mut inputs = Inputs::default();
     for input in Input::ALL {
         let Some(item) = said.item(input.name()) else { continue };
@@ -95,8 +113,8 @@ fn inputs(said: &Said<'_>) -> Inputs {
             inputs.set(input, amount);
         }
     }
-    if let (None, Some(ghz)) = (said.item(Input::HostCycles.name()), clock) {
-        inputs.set(Input::HostCycles, Amount::Exactly(ghz * 1e9));
+    if let (None, Some(cycles)) = (said.item(Input::HostCycles.name()), elapsed) {
+        inputs.set(Input::HostCycles, Amount::Exactly(cycles));
     }
     inputs
 }
@@ -209,6 +227,13 @@ fn fits_together(said: &Said<'_>, case: &Case) {
     if case.queue == Some(Queue::MG1(None)) && case.sizes.is_none() {
         said.problem("Q with M/G/1 needs a variation, or sizes in g".into());
     }
+    if case.elapsed.is_none() && (case.queue.is_some() || case.batch > 1) {
+        said.problem(
+            "clock is missing; a queue and a batch need it, for example clock = \"2.3GHz\": C says how busy the host is, \
+             on all its cores, and not how long"
+                .into(),
+        );
+    }
     let waits = case.design.threading == Threading::Sync || case.queue.is_some();
     if waits && said.item("A").is_none() {
         said.problem("A is missing; it is needed where threads wait or a queue is modelled".into());
@@ -218,11 +243,12 @@ fn fits_together(said: &Said<'_>, case: &Case) {
 /// With what is known of the work that n of n_all offloads carry.
 fn with_share(said: &Said<'_>, case: Case) -> Option<Case> {
     let Some(item) = said.item("n_all") else { return Some(case) };
-    let made = case.central().get(Input::Offloads)?;
-    let of_all = made / item.number((made.max(1.0), Input::Offloads.limits().1))?;
+    let made = case.inputs.get(Input::Offloads)?;
+    let (fewest, most) = made.ends();
+    let all = item.number((most.max(1.0), Input::Offloads.limits().1))?;
     let share = match case.weighting {
-        Weighting::Number => Amount::Exactly(of_all),
-        Weighting::Work => by_work(&case, made / of_all, of_all),
+        Weighting::Number => Amount::Exactly(made.central() / all),
+        Weighting::Work => by_work(&case, all, fewest / all),
     };
     let mut case = case;
     case.inputs.set(Input::Share, share);
@@ -230,11 +256,18 @@ fn with_share(said: &Said<'_>, case: Case) -> Option<Case> {
 }
 
 /// Between the least that the larger offloads can carry, and all.
+///
+/// Whatever the truth is, the offloads left out are below the highest break-even that the inputs leave open: that of the
+/// dearest and slowest accelerator with the longest queue. The mean that they are held against is the smallest.
 fn by_work(case: &Case, all: f64, of_all: f64) -> Amount {
-    let values = case.central();
-    let cycles = values.get(Input::KernelShare).zip(values.get(Input::HostCycles));
+    let dearest = case.inputs.extremes(|input| {
+        if matches!(input, Input::Offloads | Input::Acceleration) { End::Low } else { End::High }
+    });
+    let smallest = case.inputs.extremes(|_| End::Low);
+    let cycles = smallest.get(Input::KernelShare).zip(smallest.get(Input::HostCycles));
     let mean = cycles.map_or(0.0, |(alpha, host)| alpha * host / all);
-    let threshold = case.outcome(&values).map_or(0.0, |outcome| outcome.break_even_cycles);
-    let least = work_share_at_least(of_all, threshold, mean);
+    let threshold = case.outcome(&dearest).map(|outcome| outcome.break_even_cycles);
+    // Without a steady state nothing bounds what is left out.
+    let least = threshold.map_or(of_all, |threshold| work_share_at_least(of_all, threshold, mean));
     if least < 1.0 { Amount::Between(least, 1.0) } else { Amount::Exactly(1.0) }
 }

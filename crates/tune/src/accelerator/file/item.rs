@@ -6,6 +6,8 @@ use super::units;
 use crate::accelerator::Amount;
 use crate::accelerator::amount::ENTRIES_MAX;
 use std::fmt::Display;
+use tailwater_core::Nanos as _;
+use tailwater_core::duration::parse_duration;
 use tailwater_core::words::{clip, suggestion};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -175,10 +177,23 @@ impl<'a> Item<'a> {
         }
     }
 
+    /// A time in nanoseconds within limits.
+    pub(super) fn time_ns(&self, (low, high): (f64, f64)) -> Option<f64> {
+        let DeValue::String(text) = self.value else { return self.wrong(units::TIME) };
+        let found = parse_duration(text).map(|time| time.nanos() as f64).ok();
+        found.filter(|ns| (low..=high).contains(ns)).or_else(|| self.wrong(units::TIME))
+    }
+
     /// What is known of a number that `read` reads: itself, an interval, or a histogram.
     pub(super) fn amount(&self, read: impl Fn(&Self) -> Option<f64>) -> Option<Amount> {
         let DeValue::Table(table) = self.value else { return read(self).map(Amount::Exactly) };
         check_keys(self.report, table, &UNCERTAIN_KEYS, &format!("{}.", self.name));
+        // A mean with an infinite number in it is none.
+        let read = |item: &Self| {
+            let needed = "a finite number; \"infinite\" can stand alone only";
+            read(item)
+                .and_then(|found| if found.is_finite() { Some(found) } else { item.wrong(needed) })
+        };
         let part = |key: &str| {
             let value = table.get(key)?;
             Some(Item::new(self.report, &format!("{}.{key}", self.name), value))
@@ -193,7 +208,7 @@ impl<'a> Item<'a> {
                 }
             }
             (None, None, Some(values), Some(weights)) => {
-                histogram(values.list(&read)?, weights.list(|of| of.number((0.0, 1e15)))?)
+                histogram(values.list(read)?, weights.list(|of| of.number((0.0, 1e15)))?)
                     .or_else(|| weights.wrong("as many weights as values, of a sum above 0,"))
             }
             _ => self.wrong("from and to, or values and weights"),

@@ -29,7 +29,7 @@ const fn key(
 pub const TOP: [Key; 1] = [key("title", "\"Feed1\"", "none", "a line for people")];
 
 /// Keys of a case, or of the file for all cases.
-pub const KEYS: [Key; 22] = [
+pub const KEYS: [Key; 23] = [
     key("name", "\"off-chip\"", "needed in [[case]]", "how reports call the case"),
     key(
         "design",
@@ -49,12 +49,18 @@ pub const KEYS: [Key; 22] = [
         "true",
         "whether the driver waits until the accelerator has the data (`sync-os`, `async-distinct`)",
     ),
-    key("clock", "\"2.3GHz\"", "none", "the host's clock rate; needed where a cost is a time"),
+    key(
+        "clock",
+        "\"2.3GHz\"",
+        "none",
+        "the host's clock rate; needed where a cost is a time, for a queue and for batches",
+    ),
+    key("unit", "\"10s\"", "\"1s\"", "the unit of time of `C`, `n`, `n_all` and `g`"),
     key(
         "C",
         "\"2.3e9 cycles\"",
-        "a second of `clock`",
-        "host cycles on all logic in a unit of time",
+        "a unit of `clock`",
+        "busy cycles of all the host's cores in the unit of time",
     ),
     key(
         "alpha",

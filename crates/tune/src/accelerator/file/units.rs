@@ -7,6 +7,9 @@ use tailwater_core::words::clip;
 /// What a cost looks like, for errors.
 pub(super) const COST: &str = "a cost such as \"2300 cycles\", or \"1us\" with a clock";
 
+/// What the unit of time looks like, for errors.
+pub(super) const TIME: &str = "a time from 1ms to 10080min such as \"1s\"";
+
 /// Cycles of a text such as `2300 cycles`, `2.3e9 cycles`, or, with a clock rate in GHz, `1us`.
 pub(super) fn cycles(text: &str, clock_ghz: Option<f64>) -> Result<f64, String> {
     let found = || format!("is \"{}\"", clip(text));
@@ -38,17 +41,26 @@ pub(super) fn ghz(text: &str) -> Result<f64, String> {
     })
 }
 
-/// Rows of a file: bytes and offloads, with a comma between. The first line may be a heading.
+/// Rows of a file: bytes and offloads, with a comma between. A heading of two words may come before them.
 pub(super) fn rows(text: &str) -> Result<Vec<(f64, f64)>, String> {
     let row = |line: &str| {
         let (bytes, count) = line.split_once(',')?;
         Some((bytes.trim().parse().ok()?, count.trim().parse().ok()?))
     };
+    // What begins with a digit, a sign or a dot is meant as a number.
+    let is_word = |field: &str| field.trim().starts_with(|first: char| first.is_alphabetic());
+    let is_heading = |line: &str| line.contains(',') && line.split(',').all(is_word);
     let mut rows = Vec::new();
+    let mut is_first = true;
+    // Spreadsheets begin a file with a byte order mark.
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     for (number, line) in text.lines().map(str::trim).enumerate() {
+        if line.is_empty() || line.starts_with('#') {
+            continue;
+        }
         match row(line) {
             Some(found) => rows.push(found),
-            None if number == 0 || line.is_empty() || line.starts_with('#') => {}
+            None if is_first && is_heading(line) => {}
             None => {
                 return Err(format!(
                     "line {} is \"{}\"; bytes and offloads are needed, such as 512,1200",
@@ -57,6 +69,7 @@ pub(super) fn rows(text: &str) -> Result<Vec<(f64, f64)>, String> {
                 ));
             }
         }
+        is_first = false;
     }
     Ok(rows)
 }
@@ -87,6 +100,18 @@ mod tests {
     fn rows_may_have_a_heading_and_remarks() {
         let text = "bytes,offloads\n# small ones\n64, 10\n\n128,5.5\n";
         assert_eq!(rows(text), Ok(vec![(64.0, 10.0), (128.0, 5.5)]));
+        assert_eq!(rows("# of March\n\nsize in B, per second\n64,10"), Ok(vec![(64.0, 10.0)]));
         assert!(rows("64,1\n128\n").unwrap_err().contains("line 2 is \"128\""));
+        assert!(rows("64,1\nbytes,offloads\n").unwrap_err().contains("line 2"));
+    }
+
+    #[test]
+    fn a_first_row_that_cannot_be_read_is_no_heading() {
+        for line in ["64;10", "64,1O", "6 4,10", "-,10", "64", "bytes", "+,x"] {
+            let told = rows(&format!("{line}\n128,5\n")).unwrap_err();
+            assert!(told.contains("line 1"), "{line}: {told}");
+        }
+        assert_eq!(rows("\u{feff}64,10\n128,5\n"), Ok(vec![(64.0, 10.0), (128.0, 5.0)]));
+        assert_eq!(rows("\u{feff}bytes,offloads\n128,5\n"), Ok(vec![(128.0, 5.0)]));
     }
 }

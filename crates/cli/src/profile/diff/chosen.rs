@@ -1,0 +1,86 @@
+//! Which functions of two traces are compared, and which are only named: known from the first reading of both.
+
+use crate::profile::glob::is_named;
+use serde::Serialize;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+use tailwater_profile::blocks::FUNCTIONS_MAX;
+use tailwater_profile::functions::Report;
+
+/// The functions of two traces, by name.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
+pub(super) struct Chosen {
+    /// Functions of both traces.
+    #[serde(skip)]
+    pub(super) both: BTreeSet<String>,
+    /// Functions of both traces that are not compared, since so many others have more calls.
+    pub(super) beyond: Vec<String>,
+    /// Functions with a call in one trace only. Empty where either reading met its bounds: the call may be beyond them.
+    pub(super) only_before: Vec<String>,
+    pub(super) only_after: Vec<String>,
+    /// Calls and names beyond the bounds of either reading.
+    pub(super) unread: u64,
+}
+
+impl Chosen {
+    /// Of functions that match a glob, if there is one. Where there are too many, those with the most calls.
+    pub(super) fn of([before, after]: [&Report; 2], globs: &[String]) -> Self {
+        let unread = before.quality.beyond_bounds.saturating_add(after.quality.beyond_bounds);
+        Self::among([calls(before, globs), calls(after, globs)], unread, FUNCTIONS_MAX)
+    }
+
+    fn among([a, b]: [BTreeMap<&str, u64>; 2], unread: u64, most: usize) -> Self {
+        let only = |one: &BTreeMap<&str, u64>, other: &BTreeMap<&str, u64>| -> Vec<String> {
+            let missing = one.keys().filter(|name| unread == 0 && !other.contains_key(*name));
+            missing.map(|name| (*name).to_owned()).collect()
+        };
+        let (only_before, only_after) = (only(&a, &b), only(&b, &a));
+        let fewer = a.iter().filter_map(|(name, calls)| Some((calls.min(b.get(name)?), *name)));
+        let mut both: Vec<(&u64, &str)> = fewer.collect();
+        both.sort_by_key(|(calls, name)| (Reverse(*calls), *name));
+        let mut names = both.into_iter().map(|(_, name)| name.to_owned());
+        let chosen = names.by_ref().take(most).collect();
+        Self { both: chosen, beyond: names.collect(), only_before, only_after, unread }
+    }
+}
+
+/// Calls of each name, those of unknown length included.
+fn calls<'a>(report: &'a Report, globs: &[String]) -> BTreeMap<&'a str, u64> {
+    let mut calls = BTreeMap::new();
+    for row in &report.functions {
+        if globs.is_empty() || is_named(globs, &row.name, &row.name) {
+            *calls.entry(row.name.as_str()).or_insert(0) += row.calls.count + row.calls.left_out;
+        }
+    }
+    calls
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn trace(functions: &[(&'static str, u64)]) -> BTreeMap<&'static str, u64> {
+        functions.iter().copied().collect()
+    }
+
+    /// Before, the first to end a call had the places, whatever came after them.
+    #[test]
+    fn beyond_the_bound_the_most_called_are_compared_and_the_others_named() {
+        let before = trace(&[("init", 1), ("rare", 5), ("hot", 900), ("old", 70)]);
+        let after = trace(&[("hot", 800), ("init", 1), ("new", 70), ("rare", 4)]);
+        let found = Chosen::among([before, after], 0, 2);
+        assert_eq!(found.both, BTreeSet::from(["hot".to_owned(), "rare".to_owned()]));
+        assert_eq!(found.beyond, ["init"]);
+        assert_eq!(
+            (&found.only_before[..], &found.only_after[..]),
+            (&["old".to_owned()][..], &["new".to_owned()][..])
+        );
+    }
+
+    #[test]
+    fn nothing_is_said_to_be_in_one_trace_only_where_a_reading_met_its_bounds() {
+        let found = Chosen::among([trace(&[("a", 1)]), trace(&[("b", 1)])], 7, 2);
+        assert!(found.only_before.is_empty() && found.only_after.is_empty(), "{found:?}");
+        assert_eq!(found.unread, 7);
+    }
+}

@@ -9,22 +9,28 @@ pub(super) const POOL_BYTES: usize = 64 << 20;
 
 /// The pool: bytes that connections borrow when a command or its answer exceeds their own share.
 #[derive(Debug)]
-pub(super) struct Pool {
+pub struct Pool {
     bytes: usize,
     // A count that nothing else depends on: Relaxed everywhere.
     lent: AtomicUsize,
 }
 
 impl Pool {
-    pub(super) const fn new(bytes: usize) -> Self {
+    /// Of so many bytes.
+    #[must_use]
+    pub const fn new(bytes: usize) -> Self {
         Self { bytes, lent: AtomicUsize::new(0) }
     }
 
-    pub(super) const fn bytes(&self) -> usize {
+    /// All of it.
+    #[must_use]
+    pub const fn bytes(&self) -> usize {
         self.bytes
     }
 
-    pub(super) fn lent(&self) -> usize {
+    /// What connections have borrowed.
+    #[must_use]
+    pub fn lent(&self) -> usize {
         self.lent.load(Relaxed)
     }
 
@@ -40,20 +46,23 @@ impl Pool {
 
 /// The pool has lent out what it has.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct NoRoom;
+pub struct NoRoom;
 
 /// Bytes of one connection. What its capacity exceeds the connection's own share by is borrowed from the
 /// pool, and goes back with [`Buffer::trim`] or when this is dropped.
 #[derive(Debug)]
-pub(super) struct Buffer {
-    pub(super) bytes: Vec<u8>,
+pub struct Buffer {
+    /// What is held. [`Buffer::reserve`] comes before whatever makes it longer.
+    pub bytes: Vec<u8>,
     own: usize,
     borrowed: usize,
     pool: Arc<Pool>,
 }
 
 impl Buffer {
-    pub(super) const fn new(own: usize, pool: Arc<Pool>) -> Self {
+    /// Empty, with so many bytes that are not borrowed.
+    #[must_use]
+    pub const fn new(own: usize, pool: Arc<Pool>) -> Self {
         Self { bytes: Vec::new(), own, borrowed: 0, pool }
     }
 
@@ -61,7 +70,7 @@ impl Buffer {
     ///
     /// # Errors
     /// When that needs more than the pool has left; nothing has changed then.
-    pub(super) fn reserve(&mut self, more: usize) -> Result<(), NoRoom> {
+    pub fn reserve(&mut self, more: usize) -> Result<(), NoRoom> {
         let (needed, capacity) = (self.bytes.len().saturating_add(more), self.bytes.capacity());
         if needed <= capacity {
             return Ok(());
@@ -86,7 +95,7 @@ impl Buffer {
     }
 
     /// Gives back what is borrowed, if what is held fits the connection's own share.
-    pub(super) fn trim(&mut self) {
+    pub fn trim(&mut self) {
         if self.borrowed > 0 && self.bytes.len() <= self.own {
             self.bytes.shrink_to(self.own);
             self.pool.take_back(std::mem::take(&mut self.borrowed));

@@ -1,28 +1,40 @@
 //! Bytes to commands of memcached's text protocol. Borrows from the input; never panics, never copies.
 
 /// Longest command line: some thousands of the longest keys in one `get`.
-pub(super) const LINE_MAX: usize = 1 << 20;
+pub const LINE_MAX: usize = 1 << 20;
 
 use crate::store::{KEY_MAX, VALUE_MAX};
 
-/// One command.
+/// One command. Its words are those of memcached's `protocol.txt`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Command<'a> {
+#[expect(missing_docs, reason = "the protocol's own words")]
+pub enum Command<'a> {
+    /// get, gets
     Get { keys: Words<'a>, with_cas: bool },
+    /// set, add, replace, append, prepend, cas
     Store { how: How, key: &'a [u8], flags: u32, exptime: i64, value: &'a [u8], noreply: bool },
+    /// delete
     Delete { key: &'a [u8], noreply: bool },
+    /// incr, decr
     Add { key: &'a [u8], delta: u64, up: bool, noreply: bool },
+    /// touch
     Touch { key: &'a [u8], exptime: i64, noreply: bool },
+    /// stats
     Stats { topic: &'a [u8] },
+    /// flush_all
     FlushAll { delay: i64, noreply: bool },
+    /// verbosity
     Verbosity { noreply: bool },
+    /// version
     Version,
+    /// quit
     Quit,
 }
 
 /// The storage commands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum How {
+#[expect(missing_docs, reason = "the protocol's own words")]
+pub enum How {
     Set,
     Add,
     Replace,
@@ -33,7 +45,7 @@ pub(super) enum How {
 
 /// What stands at the start of the input.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Parsed<'a> {
+pub enum Parsed<'a> {
     /// The beginning of a command.
     Incomplete(Wait),
     /// A command of so many bytes.
@@ -45,9 +57,12 @@ pub(super) enum Parsed<'a> {
 /// What the beginning of a command waits for. With it no read makes the parser look again at what came
 /// before: a peer that sends single bytes would otherwise cost a walk over a mebibyte for each.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Wait {
-    /// The line's end, which is not among so many first bytes.
-    Line { scanned: usize },
+pub enum Wait {
+    /// The line's end.
+    Line {
+        /// Among so many first bytes it is not.
+        scanned: usize,
+    },
     /// So many bytes altogether: the line, its value and the value's end.
     Bytes(usize),
 }
@@ -60,17 +75,17 @@ impl Default for Wait {
 
 /// What to do about bytes that are no command.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Bad<'a> {
+pub struct Bad<'a> {
     /// What to answer, without the line's end; empty for nothing.
-    pub(super) answer: &'static str,
+    pub answer: &'static str,
     /// Bytes to skip, of which some may be still to come: the line, and a value's.
-    pub(super) skip: usize,
+    pub skip: usize,
     /// Skip the rest of the line after these, too.
-    pub(super) skip_line: bool,
+    pub skip_line: bool,
     /// A stored value that is out of date since a `set` of this key failed.
-    pub(super) stale: Option<&'a [u8]>,
+    pub stale: Option<&'a [u8]>,
     /// The connection cannot go on.
-    pub(super) fatal: bool,
+    pub fatal: bool,
 }
 
 pub(super) const BAD_LINE: &str = "CLIENT_ERROR bad command line format";
@@ -81,7 +96,7 @@ const BAD_EXPTIME: &str = "CLIENT_ERROR invalid exptime argument";
 
 /// Words of a line, of which there may be many.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Words<'a>(&'a [u8]);
+pub struct Words<'a>(&'a [u8]);
 
 impl<'a> Iterator for Words<'a> {
     type Item = &'a [u8];
@@ -97,7 +112,7 @@ impl<'a> Iterator for Words<'a> {
 
 impl<'a> Words<'a> {
     /// The words of `line`, which is without its end.
-    pub(super) const fn of(line: &'a [u8]) -> Self {
+    pub const fn of(line: &'a [u8]) -> Self {
         Self(line)
     }
 
@@ -108,7 +123,7 @@ impl<'a> Words<'a> {
 }
 
 /// The first command of `input`, of which the `scanned` first bytes are known to hold no line's end.
-pub(super) fn parse(input: &[u8], scanned: usize) -> Parsed<'_> {
+pub fn parse(input: &[u8], scanned: usize) -> Parsed<'_> {
     let window = &input[..input.len().min(LINE_MAX)];
     let Some(end) = line_end(window, scanned) else {
         if input.len() < LINE_MAX {

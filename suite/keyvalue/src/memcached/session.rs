@@ -2,14 +2,14 @@
 
 use super::answer::{FLUSH_AT, Front, Rest, line};
 use super::buffers::Buffer;
-use super::parse::{Bad, Command, Parsed, Wait, Words, parse};
+use super::input::{Input, Next};
+use super::parse::{Bad, Command, Words};
 use crate::locks::Blocking;
 use std::ops::Range;
 use tailwater_sync::budget::Budget;
 
-/// Input that a connection may hold without borrowing from the pool.
-const INPUT_OWN: usize = 32 << 10;
-/// Output likewise: what is handed out at, and as much again for the value that exceeded it.
+/// Output that a connection may hold without borrowing from the pool: what is handed out at, and as much again
+/// for the value that exceeded it.
 const OUTPUT_OWN: usize = 2 * FLUSH_AT;
 
 /// Bytes that came and are not yet answered, and answers that are not yet sent. Holds at most one command
@@ -17,13 +17,9 @@ const OUTPUT_OWN: usize = 2 * FLUSH_AT;
 /// one value. What exceeds 32 and 128 KiB of these is borrowed from the front's pool.
 #[derive(Debug)]
 pub struct Session {
-    input: Buffer,
+    input: Input,
     output: Buffer,
-    wait: Wait,
-    skip: usize,
-    skip_line: bool,
     paused: Option<Paused>,
-    no_room: bool,
     finished: u64,
 }
 
@@ -60,13 +56,9 @@ enum Step {
 impl Session {
     pub(super) fn new<L: Blocking>(front: &Front<L>) -> Self {
         Self {
-            input: Buffer::new(INPUT_OWN, front.pool.clone()),
+            input: Input::new(front.pool.clone()),
             output: Buffer::new(OUTPUT_OWN, front.pool.clone()),
-            wait: Wait::default(),
-            skip: 0,
-            skip_line: false,
             paused: None,
-            no_room: false,
             finished: 0,
         }
     }
@@ -75,18 +67,14 @@ impl Session {
     /// the next call: that bounds what is held here. When the pool has no room for it, the next
     /// [`Session::proceed`] says so to the peer and closes.
     pub fn receive(&mut self, bytes: &[u8]) {
-        let bytes = &bytes[self.skip_in(bytes)..];
-        match self.input.reserve(bytes.len()) {
-            Ok(()) => self.input.bytes.extend_from_slice(bytes),
-            Err(_) => self.no_room = true,
-        }
+        self.input.receive(bytes);
     }
 
     /// Carries out the commands that are there. Their answers are [`Session::output`]'s, until
     /// [`Session::sent`].
     pub fn proceed<L: Blocking>(&mut self, front: &Front<L>) -> Flow {
         // Taken out, because commands borrow from it.
-        let mut input = std::mem::take(&mut self.input.bytes);
+        let input = self.input.take();
         let mut at = 0;
         let flow = loop {
             if self.output.bytes.len() >= FLUSH_AT {
@@ -97,9 +85,7 @@ impl Session {
                 Step::Ends(flow) => break flow,
             }
         };
-        input.drain(..at);
-        self.input.bytes = input;
-        self.input.trim();
+        self.input.put_back(input, at);
         flow
     }
 
@@ -118,8 +104,7 @@ impl Session {
     /// Whether nothing is begun: the peer owes no byte, and is owed none.
     #[must_use]
     pub fn is_between_commands(&self) -> bool {
-        let held = self.input.bytes.len() + self.output.bytes.len() + self.skip;
-        held == 0 && !self.skip_line
+        self.input.is_empty() && self.output.bytes.is_empty()
     }
 
     /// Commands that were carried out or refused.
@@ -129,27 +114,19 @@ impl Session {
     }
 
     fn step<L: Blocking>(&mut self, front: &Front<L>, input: &[u8]) -> Step {
-        if self.no_room {
-            line(&mut self.output.bytes, "SERVER_ERROR out of memory reading request");
-            return Step::Ends(Flow::Close);
-        }
         if let Some(Paused { keys, used, with_cas, budget }) = self.paused.take() {
             let rest = Command::Get { keys: Words::of(&input[keys]), with_cas };
             return self.answer(front, rest, &input[..used], budget);
         }
-        let scanned = match self.wait {
-            Wait::Bytes(bytes) if input.len() < bytes => return Step::Ends(Flow::Receive),
-            Wait::Bytes(_) => 0,
-            Wait::Line { scanned } => scanned,
-        };
-        match parse(input, scanned) {
-            Parsed::Incomplete(wait) => {
-                self.wait = wait;
-                Step::Ends(Flow::Receive)
+        match self.input.next(input) {
+            Next::More => Step::Ends(Flow::Receive),
+            Next::Command(Command::Quit, _) => Step::Ends(Flow::Close),
+            Next::Command(command, used) => self.answer(front, command, &input[..used], None),
+            Next::Bad(bad) => self.refuse(front, &bad, input),
+            Next::NoRoom => {
+                line(&mut self.output.bytes, "SERVER_ERROR out of memory reading request");
+                Step::Ends(Flow::Close)
             }
-            Parsed::Command(Command::Quit, _) => Step::Ends(Flow::Close),
-            Parsed::Command(command, used) => self.answer(front, command, &input[..used], None),
-            Parsed::Bad(bad) => self.refuse(front, &bad, input),
         }
     }
 
@@ -161,7 +138,6 @@ impl Session {
         text: &[u8],
         left: Option<Budget>,
     ) -> Step {
-        self.wait = Wait::default();
         if let Some(Rest { with_cas, len, budget }) = front.answer(command, &mut self.output, left)
         {
             let end = text.len() - if text.ends_with(b"\r\n") { 2 } else { 1 };
@@ -174,32 +150,18 @@ impl Session {
     }
 
     fn refuse<L: Blocking>(&mut self, front: &Front<L>, bad: &Bad<'_>, input: &[u8]) -> Step {
-        self.wait = Wait::default();
         self.finished += 1;
         front.reject(bad, &mut self.output.bytes);
         if bad.fatal {
             return Step::Ends(Flow::Close);
         }
-        // What is to be skipped may lie partly here, partly ahead.
-        (self.skip, self.skip_line) = (bad.skip, bad.skip_line);
-        Step::Used(self.skip_in(input))
-    }
-
-    /// How many of these bytes belong to what is to be skipped.
-    fn skip_in(&mut self, bytes: &[u8]) -> usize {
-        let mut skipped = bytes.len().min(self.skip);
-        self.skip -= skipped;
-        if self.skip_line && self.skip == 0 {
-            let end = bytes[skipped..].iter().position(|byte| *byte == b'\n');
-            self.skip_line = end.is_none();
-            skipped = end.map_or(bytes.len(), |end| skipped + end + 1);
-        }
-        skipped
+        Step::Used(self.input.skip(bad, input))
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::input::INPUT_OWN;
     use super::*;
     use crate::locks::Threads;
     use crate::store::{Config, Store};
@@ -230,13 +192,13 @@ mod tests {
     fn drip(session: &mut Session, front: &Front<Threads>, more: &[u8]) -> usize {
         let mut planted = 0;
         for byte in more {
-            let kept = session.input.bytes.clone();
-            session.input.bytes.fill(b'\n');
+            let kept = session.input.buffer.bytes.clone();
+            session.input.buffer.bytes.fill(b'\n');
             planted += kept.len();
             session.receive(&[*byte]);
             assert_eq!(session.proceed(front), Flow::Receive);
             assert_eq!(String::from_utf8_lossy(session.output()), "", "after {} bytes", kept.len());
-            session.input.bytes[..kept.len()].copy_from_slice(&kept);
+            session.input.buffer.bytes[..kept.len()].copy_from_slice(&kept);
         }
         planted
     }

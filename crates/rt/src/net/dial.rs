@@ -23,6 +23,19 @@ pub struct Dialing {
     pub tls: Option<super::tls::TlsClient>,
 }
 
+impl Dialing {
+    /// To this server, without TLS; a TCP server whose host is gone is noticed after some 30 s.
+    #[must_use]
+    pub const fn to(address: Address) -> Self {
+        Self {
+            address,
+            keep_alive: Some(KeepAlive::DEFAULT),
+            #[cfg(feature = "tls")]
+            tls: None,
+        }
+    }
+}
+
 /// An attempt that is under way. Dropping it ends it.
 #[derive(Debug)]
 pub struct Dial {

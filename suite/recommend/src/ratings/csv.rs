@@ -1,0 +1,275 @@
+//! Ratings from a file: `user,item,rating` in each line, further columns ignored.
+//!
+//! Users and items may be numbers or words. Commas, tabs, semicolons and `::` separate, by what the first line
+//! has; a first line whose rating is no number is a heading. MovieLens' `ratings.csv`, `u.data` and
+//! `ratings.dat` are such files.
+
+use super::{RATINGS_MAX, Rating, Ratings};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::io::{self, BufRead};
+
+/// Ratings with the words that the file has for users and items.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Named {
+    /// By numbers.
+    pub ratings: Ratings,
+    /// The user of each number, in the order of the file.
+    pub users: Vec<String>,
+    /// The item of each number, likewise.
+    pub items: Vec<String>,
+}
+
+/// Why a file of ratings cannot be used: the line, what was found there and what is needed.
+#[derive(Debug)]
+pub enum CsvError {
+    /// It cannot be read.
+    Io(io::Error),
+    /// One of its lines is wrong.
+    Line {
+        /// Counted from one.
+        line: u64,
+        /// What was found and what is needed.
+        message: String,
+    },
+    /// It has no ratings.
+    Empty,
+}
+
+impl fmt::Display for CsvError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Io(error) => error.fmt(f),
+            Self::Line { line, message } => write!(f, "line {line}: {message}"),
+            Self::Empty => f.write_str("found no rating; lines of user,item,rating are needed"),
+        }
+    }
+}
+
+impl std::error::Error for CsvError {}
+
+/// Longest word for a user or an item, and for a line's other columns together.
+const WORD_BYTES_MAX: usize = 256;
+
+/// Reads ratings. `told` hears now and then how many bytes were read.
+///
+/// # Errors
+/// As [`CsvError`] says; two ratings of one cell are an error of the later line.
+pub fn read_csv(input: impl BufRead, mut told: impl FnMut(u64)) -> Result<Named, CsvError> {
+    let mut lines = Lines::new(input).map_err(CsvError::Io)?;
+    let (mut users, mut items) = (Numbers::default(), Numbers::default());
+    let mut all: Vec<(Rating, u64)> = Vec::new();
+    while let Some((line, fields)) = lines.next_line()? {
+        let wrong = |message: String| CsvError::Line { line, message };
+        if line % 65_536 == 0 {
+            told(lines.bytes());
+        }
+        let [user, item, value] = &fields;
+        let Some(value) = value else {
+            let found = fields.iter().flatten().count();
+            return Err(wrong(format!("found {found} columns; user, item and rating are needed")));
+        };
+        let number: Option<f32> = value.parse().ok();
+        let value = match number.filter(|number| number.is_finite() && *number >= 0.0) {
+            Some(value) => value,
+            // A heading says what the columns are.
+            None if all.is_empty() && line == 1 && number.is_none() => continue,
+            None => {
+                let needed = "a number from 0 on is needed";
+                return Err(wrong(format!("the rating is \"{}\"; {needed}", shortened(value))));
+            }
+        };
+        if all.len() == RATINGS_MAX {
+            return Err(wrong(format!("found more than {RATINGS_MAX} ratings, which is the most")));
+        }
+        let number = |numbers: &mut Numbers, what: &str, word: &Option<String>| {
+            let word = word.as_deref().unwrap_or_default();
+            if word.is_empty() || word.len() > WORD_BYTES_MAX {
+                let found = format!("the {what} has {} bytes", word.len());
+                return Err(wrong(format!("{found}; 1 to {WORD_BYTES_MAX} are needed")));
+            }
+            Ok(numbers.of(word))
+        };
+        let user = number(&mut users, "user", user)?;
+        let item = number(&mut items, "item", item)?;
+        all.push((Rating { user, item, value }, line));
+    }
+    let (users, items) = (users.words, items.words);
+    no_cell_twice(&mut all, &users, &items)?;
+    if all.is_empty() {
+        return Err(CsvError::Empty);
+    }
+    let all = all.into_iter().map(|(rating, _)| rating).collect();
+    Ok(Named { ratings: Ratings::new(users.len(), items.len(), all), users, items })
+}
+
+fn no_cell_twice(
+    all: &mut [(Rating, u64)],
+    users: &[String],
+    items: &[String],
+) -> Result<(), CsvError> {
+    all.sort_unstable_by_key(|(rating, line)| (rating.user, rating.item, *line));
+    let cell = |(rating, _): &(Rating, u64)| (rating.user, rating.item);
+    let twice = all.windows(2).filter(|two| cell(&two[0]) == cell(&two[1]));
+    let Some([first, second]) = twice.min_by_key(|two| two[1].1).map(|two| [two[0], two[1]]) else {
+        return Ok(());
+    };
+    let (user, item) = (&users[first.0.user as usize], &items[first.0.item as usize]);
+    let message = format!(
+        "user {user} has rated item {item} before, in line {}; one rating each is needed",
+        first.1
+    );
+    Err(CsvError::Line { line: second.1, message })
+}
+
+/// Words, numbered as they come.
+#[derive(Default)]
+struct Numbers {
+    of: BTreeMap<String, u32>,
+    words: Vec<String>,
+}
+
+impl Numbers {
+    fn of(&mut self, word: &str) -> u32 {
+        if let Some(number) = self.of.get(word) {
+            return *number;
+        }
+        // There are no more words than ratings.
+        let number = self.words.len() as u32;
+        self.of.insert(word.to_owned(), number);
+        self.words.push(word.to_owned());
+        number
+    }
+}
+
+/// A line's number and its first three columns.
+type Line = (u64, [Option<String>; 3]);
+
+/// The lines that are not empty.
+struct Lines<R> {
+    reader: csv::Reader<R>,
+    record: csv::StringRecord,
+    /// Between two separators lies an empty column.
+    doubled: bool,
+}
+
+impl<R: BufRead> Lines<R> {
+    fn new(mut input: R) -> io::Result<Self> {
+        let first = input.fill_buf()?;
+        let line = first.split(|byte| *byte == b'\n').next().unwrap_or_default();
+        let counted = |byte: u8| line.iter().filter(|found| **found == byte).count();
+        let doubled = line.windows(2).any(|two| two == b"::");
+        let delimiter = if doubled {
+            b':'
+        } else {
+            b",\t;"
+                .iter()
+                .copied()
+                .max_by_key(|&byte| (counted(byte), byte == b','))
+                .unwrap_or(b',')
+        };
+        let mut reader = csv::ReaderBuilder::new();
+        reader.has_headers(false).flexible(true).delimiter(delimiter).trim(csv::Trim::All);
+        Ok(Self { reader: reader.from_reader(input), record: csv::StringRecord::new(), doubled })
+    }
+
+    fn bytes(&self) -> u64 {
+        self.reader.position().byte()
+    }
+
+    fn next_line(&mut self) -> Result<Option<Line>, CsvError> {
+        let read = self.reader.read_record(&mut self.record).map_err(of_reader)?;
+        if !read {
+            return Ok(None);
+        }
+        let line = self.record.position().map_or(0, csv::Position::line);
+        let step = if self.doubled { 2 } else { 1 };
+        let field = |index: usize| self.record.get(index * step).map(str::to_owned);
+        Ok(Some((line, [field(0), field(1), field(2)])))
+    }
+}
+
+fn of_reader(error: csv::Error) -> CsvError {
+    let line = error.position().map_or(0, csv::Position::line);
+    match error.into_kind() {
+        csv::ErrorKind::Io(error) => CsvError::Io(error),
+        csv::ErrorKind::Utf8 { .. } => {
+            CsvError::Line { line, message: "found bytes that are no UTF-8 text".into() }
+        }
+        other => CsvError::Line { line, message: format!("{other:?}") },
+    }
+}
+
+fn shortened(text: &str) -> String {
+    text.chars().take(40).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn read(text: &str) -> Result<Named, CsvError> {
+        read_csv(text.as_bytes(), |_| ())
+    }
+
+    #[test]
+    fn the_usual_files_are_read_alike() {
+        let files = [
+            "userId,movieId,rating,timestamp\n7,31,2.5,1260759144\n9,31,3.0,1\n7,1029,3,2\n",
+            "7\t31\t2.5\t881250949\n9\t31\t3\t1\n7\t1029\t3\t2\n",
+            "7::31::2.5::978300760\n9::31::3::1\n7::1029::3::2\n",
+            "7;31;2.5\r\n\r\n9;31;3\r\n7;1029;3",
+            "\"7\",\"31\", 2.5\n9,31,3\n7,1029,3\n",
+        ];
+        for file in files {
+            let named = read(file).expect(file);
+            assert_eq!(
+                (&named.users[..], &named.items[..]),
+                (&["7", "9"].map(String::from)[..], &["31", "1029"].map(String::from)[..]),
+                "{file}"
+            );
+            let cells: Vec<_> =
+                named.ratings.all().iter().map(|it| (it.user, it.item, it.value)).collect();
+            assert_eq!(cells, [(0, 0, 2.5), (0, 1, 3.0), (1, 0, 3.0)], "{file}");
+        }
+    }
+
+    #[test]
+    fn errors_name_the_line_what_was_found_and_what_is_needed() {
+        let wrong = [
+            ("1,2,3\n1,3\n", "line 2: found 2 columns; user, item and rating are needed"),
+            ("u,i,r\n1,3,good\n", "line 2: the rating is \"good\"; a number from 0 on is needed"),
+            ("1,3,-1\n", "line 1: the rating is \"-1\"; a number from 0 on is needed"),
+            ("1,3,inf\n", "line 1: the rating is \"inf\"; a number from 0 on is needed"),
+            (",3,1\n", "line 1: the user has 0 bytes; 1 to 256 are needed"),
+            (
+                "1,2,3\n4,2,3\n1,2,5\n",
+                "line 3: user 1 has rated item 2 before, in line 1; one rating each is needed",
+            ),
+            ("u,i,r\n", "found no rating; lines of user,item,rating are needed"),
+        ];
+        for (text, error) in wrong {
+            assert_eq!(read(text).expect_err(text).to_string(), error);
+        }
+        let bytes = read_csv(&b"1,2,3\n\xff,2,3\n"[..], |_| ()).expect_err("no text");
+        assert_eq!(bytes.to_string(), "line 2: found bytes that are no UTF-8 text");
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_are_beyond_it(input in prop::collection::vec(any::<u8>(), 0..300)) {
+            let _ = read_csv(&input[..], |_| ());
+        }
+
+        #[test]
+        fn no_fields_are_beyond_it(fields in prop::collection::vec(
+            prop::sample::select(vec!["1", "2", "-1", "nan", "a", "\"", ",", "\n", "::", "\t", " "]),
+            0..40,
+        )) {
+            if let Ok(named) = read(&fields.concat()) {
+                prop_assert!(!named.ratings.all().is_empty());
+            }
+        }
+    }
+}

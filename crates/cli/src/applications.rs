@@ -1,8 +1,11 @@
 //! What scenarios can serve: the one list of applications.
 
+use crate::failure::Failure;
+use std::path::Path;
 use std::sync::Arc;
-use tailwater_load::application::Kind;
+use tailwater_load::application::{Kind, Tell};
 use tailwater_load::{Application, paths, work};
+use tailwater_stats::result::DataUsed;
 use tailwater_workload::Scenario;
 use tailwater_workload::scenario::{Place, ScenarioError, Tier};
 
@@ -12,17 +15,18 @@ pub(crate) const KINDS: &[Kind] = &[
     paths::KIND,
     tailwater_keyvalue::application::KIND,
     tailwater_search::application::KIND,
+    tailwater_setalgebra::application::KIND,
 ];
 
-/// The application of a scenario.
+/// The application of a scenario, whose data lie in this folder.
 ///
 /// # Errors
 /// When it names one that is not there, or settings that do not fit; the error says where.
-pub(crate) fn of(scenario: &Scenario) -> Result<Arc<dyn Application>, ScenarioError> {
+pub(crate) fn of(scenario: &Scenario, data: &Path) -> Result<Arc<dyn Application>, ScenarioError> {
     let server = &scenario.server;
     let Some(said) = &server.application else {
         let kind = if server.paths.is_empty() { &work::KIND } else { &paths::KIND };
-        return make(scenario, kind, &[], |_| Place::START);
+        return make(scenario, kind, &[], |_| Place::START, data);
     };
     let Some(kind) = KINDS.iter().find(|kind| kind.name == said.name) else {
         let names: Vec<_> = KINDS.iter().map(|kind| kind.name).collect();
@@ -32,10 +36,20 @@ pub(crate) fn of(scenario: &Scenario) -> Result<Arc<dyn Application>, ScenarioEr
     };
     let settings: Vec<_> =
         said.settings.iter().map(|setting| (setting.key.clone(), setting.value.clone())).collect();
-    make(scenario, kind, &settings, |key| said.place_of(key))
+    make(scenario, kind, &settings, |key| said.place_of(key), data)
 }
 
-/// What a tier of a scenario serves.
+/// Prepares the data of a scenario's application, where it has some, and says what a result must tell of them.
+pub(crate) fn prepare(
+    scenario: &Scenario,
+    data: &Path,
+    tell: Tell<'_>,
+) -> Result<Vec<DataUsed>, Failure> {
+    let application = of(scenario, data).map_err(Failure::usage)?;
+    application.prepare(tell).map_err(Failure::work)
+}
+
+/// What a tier of a scenario serves whose paths say what requests do.
 ///
 /// # Errors
 /// As [`of`].
@@ -45,7 +59,8 @@ pub(crate) fn of_tier(
 ) -> Result<Arc<dyn Application>, ScenarioError> {
     let server = &scenario.server;
     let paths = (&tier.paths[..], &scenario.tiers[..]);
-    let made = paths::KIND.make(&[], server.service.clone(), (server.work, false), paths);
+    let (work, none) = ((server.work, false), Path::new(""));
+    let made = paths::KIND.make(&[], server.service.clone(), work, paths, none);
     made.map_err(|error| scenario.error_at(Place::START, format!("tier {}: {error}", tier.name)))
 }
 
@@ -54,11 +69,12 @@ fn make(
     kind: &Kind,
     settings: &[(String, String)],
     place_of: impl Fn(&str) -> Place,
+    data: &Path,
 ) -> Result<Arc<dyn Application>, ScenarioError> {
     let server = &scenario.server;
     let work = (server.work, server.classes);
     let paths = (&server.paths[..], &scenario.tiers[..]);
-    kind.make(settings, server.service.clone(), work, paths).map_err(|error| {
+    kind.make(settings, server.service.clone(), work, paths, data).map_err(|error| {
         let message = format!("server.settings of {}: {error}", kind.name);
         scenario.error_at(place_of(&error.key), message)
     })

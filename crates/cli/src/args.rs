@@ -1,8 +1,10 @@
 //! Verbs and flags: the one table behind parsing, `--help` and completions.
 
 use crate::accelerate::AccelerateVerb;
+use crate::data::{DataFolder, DataVerb};
 use crate::failure::Failure;
 use crate::profile::ProfileVerb;
+use crate::suite::SuiteVerb;
 use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -33,6 +35,16 @@ pub(crate) enum Verb {
     Demo(DemoOptions),
     /// Run a scenario file, on this machine's loopback or in simulation.
     Run(RunOptions),
+    /// Run a service of the suite: three tiers on real data, every answer checked.
+    Suite {
+        #[command(subcommand)]
+        verb: SuiteVerb,
+    },
+    /// List, make and check the data that the suite's services work on.
+    Data {
+        #[command(subcommand)]
+        verb: DataVerb,
+    },
     /// Write a scenario file to begin with, every choice explained.
     New(NewOptions),
     /// Read scenario files as run would, and say what they would run, or everything that is wrong in them.
@@ -175,7 +187,28 @@ pub(crate) struct RunOptions {
     #[arg(long, value_name = "I/N")]
     pub(crate) shard: Option<Shard>,
     #[command(flatten)]
+    pub(crate) data: DataFolder,
+    #[command(flatten)]
     pub(crate) pictures: PictureOptions,
+}
+
+impl RunOptions {
+    /// A file over sockets, and all else as it is when no flag says otherwise.
+    pub(crate) fn on_loopback(file: PathBuf) -> Self {
+        Self {
+            file,
+            on: Driver::Loopback,
+            seed: None,
+            json: false,
+            out: None,
+            short: false,
+            repetitions: None,
+            threads: None,
+            shard: None,
+            data: DataFolder::default(),
+            pictures: PictureOptions::default(),
+        }
+    }
 }
 
 /// How pictures are drawn.
@@ -340,6 +373,8 @@ pub(crate) struct ServeOptions {
     /// timed:50us, asqm, asqm:paper or asqm:artifact.
     #[arg(long, value_name = "POLICY", requires = "described")]
     pub(crate) locks: Option<LockPolicy>,
+    #[command(flatten)]
+    pub(crate) data: DataFolder,
     /// End at once when nothing reads standard output any more: for programs that start servers, whose
     /// servers then end with them, however they end.
     #[arg(long)]
@@ -441,6 +476,8 @@ pub(crate) struct LoadOptions {
     /// Ask for what the clients of this scenario ask for, instead of service times.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["mean", "distribution", "sleep"])]
     pub(crate) scenario: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) data: DataFolder,
     /// Mean service time.
     #[arg(long, default_value = "10us", value_parser = duration)]
     pub(crate) mean: Duration,
@@ -497,7 +534,7 @@ fn seconds(text: &str) -> Result<f64, String> {
     number.ok_or_else(|| format!("'{text}' found, a number from 0.01 to 3600 is needed"))
 }
 
-fn key_value(text: &str) -> Result<(String, String), String> {
+pub(crate) fn key_value(text: &str) -> Result<(String, String), String> {
     let (key, value) =
         text.split_once('=').ok_or_else(|| format!("'{text}' found, KEY=VALUE is needed"))?;
     Ok((key.into(), value.into()))

@@ -1,6 +1,7 @@
 //! `tailwater check`: scenario files read as `run` reads them, and nothing run.
 
 use crate::args::{CheckOptions, Driver};
+use crate::data::DataFolder;
 use crate::failure::{Failure, say};
 use crate::{applications, scenarios};
 use serde::Serialize;
@@ -112,7 +113,7 @@ fn one(file: &Path, on: Option<Driver>) -> Result<Plan, ScenarioError> {
         _ => {}
     }
     if elsewhere.0.is_none() {
-        applications::of(&scenario)?;
+        applications::of(&scenario, &DataFolder::default().path())?;
     }
     Ok(plan(&scenario, elsewhere))
 }

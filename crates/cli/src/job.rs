@@ -146,7 +146,9 @@ impl Asks {
             Self::Service(service) => Ok((Arc::new(service.application()), service.service()?)),
             Self::Scenario(said) => {
                 let scenario = said.parse().map_err(Failure::usage)?;
-                let application = applications::of(&scenario).map_err(Failure::usage)?;
+                let application =
+                    applications::of(&scenario, said.data()).map_err(Failure::usage)?;
+                application.load_questions().map_err(Failure::work)?;
                 Ok((application, scenario.server.service))
             }
         }

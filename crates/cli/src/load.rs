@@ -1,5 +1,6 @@
 //! `tailwater load`: load on any server, from flags.
 
+use crate::applications;
 use crate::args::LoadOptions;
 use crate::failure::{Failure, say};
 use crate::job::{Asks, Job, Kind, OpenJob, OpenOutcome, Outcome, ServiceJob};
@@ -84,7 +85,9 @@ fn asks(options: &LoadOptions) -> Result<Asks, Failure> {
             sleeps: options.sleep,
         }));
     };
-    Ok(Asks::Scenario(Said::of(&scenarios::parse(file, &scenarios::read(file)?)?)))
+    let (scenario, data) = (scenarios::parse(file, &scenarios::read(file)?)?, options.data.path());
+    applications::prepare(&scenario, &data, &|_| Ok(()))?;
+    Ok(Asks::Scenario(Said::of(&scenario, &data)))
 }
 
 /// How `run` would sweep: as the scenario says, where there is one.

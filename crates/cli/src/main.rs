@@ -18,9 +18,12 @@ mod load;
 mod locks;
 mod probe;
 mod run;
+mod two_cores;
 mod new;
 mod check;
 mod demo;
+mod data;
+mod suite;
 mod draw;
 mod merge;
 mod compare;
@@ -48,6 +51,8 @@ fn main() -> ExitCode {
         Verb::New(options) => new::new(&options),
         Verb::Check(options) => check::check(&options),
         Verb::Demo(options) => demo::demo(&options),
+        Verb::Suite { verb } => suite::suite(&verb),
+        Verb::Data { verb } => data::data(&verb),
         Verb::Draw(options) => draw::draw(&options),
         Verb::Merge(options) => merge::merge(&options),
         Verb::Compare(options) => compare::compare(&options),

@@ -4,7 +4,7 @@ use crate::failure::Failure;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::Read as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use tailwater_workload::Scenario;
 use tailwater_workload::scenario::{ScenarioError, limits};
 
@@ -15,12 +15,19 @@ pub(crate) struct Said {
     text: String,
     /// Names and texts.
     files: Vec<(String, String)>,
+    /// The folder of prepared data.
+    data: PathBuf,
 }
 
 impl Said {
-    pub(crate) fn of(scenario: &Scenario) -> Self {
+    /// With the folder in which its application's data lie.
+    pub(crate) fn of(scenario: &Scenario, data: &Path) -> Self {
         let Scenario { file, text, files, .. } = scenario.clone();
-        Self { file, text, files }
+        Self { file, text, files, data: data.to_owned() }
+    }
+
+    pub(crate) fn data(&self) -> &Path {
+        &self.data
     }
 
     /// What was parsed before.

@@ -12,6 +12,7 @@ use crate::scenarios::{self, Said};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::io::{ErrorKind, Write as _};
+use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::Duration;
 use tailwater_control::Site;
@@ -28,9 +29,9 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 pub(crate) fn serve(options: &ServeOptions) -> Result<(), Failure> {
     allow_many_descriptors();
     let end = ends(options.while_read)?;
-    let servers = match (scenario(options)?, &options.tier) {
-        (Some(scenario), Some(tier)) => tiers::farm(options, &scenario, tier)?,
-        (scenario, _) => vec![front(options, scenario.as_ref())?],
+    let servers = match (described(options)?, &options.tier) {
+        (Some(described), Some(tier)) => tiers::farm(options, &described, tier)?,
+        (described, _) => vec![front(options, described.as_ref())?],
     };
     let addresses: Vec<_> = servers.iter().map(|server| server.address().to_string()).collect();
     let greeting = serde_json::json!({
@@ -133,31 +134,46 @@ fn spinner(options: &ServeOptions) -> Result<Spinner, Failure> {
     }
 }
 
-fn scenario(options: &ServeOptions) -> Result<Option<Scenario>, Failure> {
-    let scenario = match &options.scenario {
-        Some(file) => scenarios::parse(file, &scenarios::read(file)?)?,
+/// What is served, where a scenario says it.
+struct Described {
+    scenario: Scenario,
+    /// The folder of prepared data.
+    data: PathBuf,
+}
+
+fn described(options: &ServeOptions) -> Result<Option<Described>, Failure> {
+    let described = match &options.scenario {
+        Some(file) => {
+            let scenario = scenarios::parse(file, &scenarios::read(file)?)?;
+            let data = options.data.path();
+            // By `run` they were prepared before it started this process.
+            applications::prepare(&scenario, &data, &|_| Ok(()))?;
+            Described { scenario, data }
+        }
         None if options.said => {
             let said: Said = serde_json::from_reader(std::io::stdin()).map_err(|error| {
                 Failure::usage(format!("the scenario on standard input: {error}"))
             })?;
-            said.parse().map_err(Failure::usage)?
+            let scenario = said.parse().map_err(Failure::usage)?;
+            Described { scenario, data: said.data().to_owned() }
         }
         None => return Ok(None),
     };
-    scenario.needs_simulator().map_or(Ok(Some(scenario)), |why| Err(Failure::usage(why)))
+    let simulated = described.scenario.needs_simulator();
+    simulated.map_or(Ok(Some(described)), |why| Err(Failure::usage(why)))
 }
 
 /// What clients ask: the server section of a scenario, or the synthetic service.
-fn front(options: &ServeOptions, scenario: Option<&Scenario>) -> Result<Server, Failure> {
+fn front(options: &ServeOptions, described: Option<&Described>) -> Result<Server, Failure> {
     let built = options.controller.spec().build(&site(options)).map_err(Failure::usage)?;
     let (config, admission) = (config(options), built.admission);
-    let started = match (scenario, options.service) {
-        (Some(scenario), _) => {
-            let server = &scenario.server;
+    let started = match (described, options.service) {
+        (Some(described), _) => {
+            let server = &described.scenario.server;
             let takes_locks = server.application.is_some() || !server.paths.is_empty();
             let locks = rules(options, &server.locks, takes_locks, options.controller.slo);
-            let router = router(options, scenario, locks)?;
-            let tiers = tiers::called(options, scenario, &server.paths)?;
+            let router = router(options, described, locks)?;
+            let tiers = tiers::called_by_front(options, &described.scenario)?;
             Server::start(ServerConfig { locks, tiers, ..config }, admission, router)
         }
         (None, Offered::All) => Server::start(config, admission, work::service(spinner(options)?)),
@@ -183,12 +199,12 @@ fn rules(
 
 fn router(
     options: &ServeOptions,
-    scenario: &Scenario,
+    Described { scenario, data }: &Described,
     locks: Option<LockRules>,
 ) -> Result<Router, Failure> {
     let (loops, workers) = (options.loops, options.threads.model().workers());
     let spinner = spinner(options)?;
     let place = Place { loops, workers, locks, spinner };
-    let application = applications::of(scenario).map_err(Failure::usage)?;
+    let application = applications::of(scenario, data).map_err(Failure::usage)?;
     application.router(&place).map_err(Failure::usage)
 }

@@ -3,15 +3,14 @@
 //! A request carries the seed of its draws, so that it takes the same path, the same locks and the same
 //! times as in the simulator.
 
-use crate::application::{Application, Ask, Kind, Order, Place};
+use crate::application::{Application, Ask, Kind, Order, Place, Unanswered};
 use crate::work::Spinner;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
-use tailwater_control::Reason;
 use tailwater_core::{MethodId, Rng};
-use tailwater_rt::client::{Answer, CallError, Fault};
+use tailwater_rt::client::{Answer, CallError};
 use tailwater_rt::time::sleep;
 use tailwater_rt::{Reply, Request, Router, downstream};
 use tailwater_sync::Refused;
@@ -130,13 +129,8 @@ impl Walker {
             fan = fan.call((node * connections + turn) as usize, WALK.0, payload);
         }
         let tag = request.payload.get(8..);
-        let each: Vec<Unanswered> =
-            fan.await.into_iter().filter_map(|outcome| unanswered(outcome, tag)).collect();
-        // What is wrong is told, whatever else was refused.
-        match each.iter().find(|each| **each == Unanswered::Wrong).or(each.first()) {
-            Some(&why) => Err(why),
-            None => Ok(()),
-        }
+        let each = fan.await.into_iter().filter_map(|outcome| unanswered(outcome, tag));
+        Unanswered::worst(each).map_or(Ok(()), Err)
     }
 
     /// What was done under locks that were released since, the latest first; it may not be refused.
@@ -148,36 +142,15 @@ impl Walker {
     }
 }
 
-/// Why a call to a tier has no answer.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Unanswered {
-    /// It was refused, which is what overload does.
-    Refused(Reason),
-    /// The tier is broken: it answered something else, or not as one that knows the method.
-    Wrong,
-}
-
-/// Of a call whose answer must repeat the tag.
+/// Why a call whose answer must repeat the tag was not answered rightly; `None` where it was, or is not awaited.
 fn unanswered(outcome: Result<Answer, CallError>, tag: Option<&[u8]>) -> Option<Unanswered> {
-    let reason = match outcome {
+    match outcome {
         Ok(answer) => {
             let right = answer.status == 0 && answer.payload.get(8..) == tag;
-            return (!right).then_some(Unanswered::Wrong);
+            (!right).then_some(Unanswered::Wrong)
         }
-        // The other call that was refused says why.
-        Err(CallError::NotAwaited) => return None,
-        Err(CallError::TooLong { .. }) => return Some(Unanswered::Wrong),
-        // The tier's own limit is part of what it does under load.
-        Err(CallError::Runtime(fault)) if fault != Fault::HandlerTimeout => {
-            return Some(Unanswered::Wrong);
-        }
-        Err(CallError::Shed(reason)) => reason,
-        Err(CallError::QueueFull) => Reason::QueueFull,
-        Err(CallError::Expired | CallError::TimedOut | CallError::Runtime(_)) => Reason::Deadline,
-        // The connection was lost, or this version knows no more of it.
-        Err(_) => Reason::Draining,
-    };
-    Some(Unanswered::Refused(reason))
+        Err(error) => Unanswered::because_of(&error),
+    }
 }
 
 async fn walk(walker: Arc<Walker>, request: Request) -> Reply {
@@ -207,10 +180,7 @@ async fn walk(walker: Arc<Walker>, request: Request) -> Reply {
                 if let Err(why) = walker.call((tier, fan_out), seed, &request).await {
                     release(&mut held);
                     walker.undo(done, &mut rng).await;
-                    return match why {
-                        Unanswered::Refused(reason) => Reply::Shed(reason),
-                        Unanswered::Wrong => Reply::failure(502, "the answer of a tier was wrong"),
-                    };
+                    return why.into();
                 }
             }
             Op::Release { undo } => {
@@ -239,10 +209,10 @@ fn release(held: &mut Vec<(u32, MutexGuard<'_, ()>)>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tailwater_control::Site;
     use tailwater_control::asqm::{Asqm, Policy};
     use tailwater_control::catalog::Spec;
-    use tailwater_rt::client::{CallError, ChannelConfig, Client};
+    use tailwater_control::{Reason, Site};
+    use tailwater_rt::client::{ChannelConfig, Client, Fault};
     use tailwater_rt::{LockRules, Placement, Server, ServerConfig};
     use tailwater_workload::Scenario;
 
@@ -269,7 +239,8 @@ steps = [{ lock = "A", steps = [{ lock = "B", steps = [{ wait = "20ms" }] }] },
         let scenario = Scenario::parse("x.toml", TEXT).unwrap();
         let server = &scenario.server;
         let paths = (&server.paths[..], &scenario.tiers[..]);
-        KIND.make(&[], server.service.clone(), (server.work, false), paths).unwrap()
+        let data = std::path::Path::new("");
+        KIND.make(&[], server.service.clone(), (server.work, false), paths, data).unwrap()
     }
 
     /// Twenty requests at once, then one alone: served, and refused for a lock.

@@ -176,6 +176,7 @@ fn validity(experiment: &Experiment) -> String {
     }
     let sentences = [notes::advice(experiment), notes::caution(experiment)];
     out.extend(sentences.into_iter().flatten().map(|text| format!("<p>{}</p>\n", escape(text))));
+    out.extend(notes::data(experiment).iter().map(|text| format!("<p>{}</p>\n", escape(text))));
     out.push_str("</section>\n");
     out
 }

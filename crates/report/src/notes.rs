@@ -2,7 +2,7 @@
 
 use crate::format;
 use crate::model::{Group, label};
-use tailwater_stats::result::{Experiment, Run};
+use tailwater_stats::result::{DataUsed, Experiment, Run};
 use tailwater_stats::{CapacityFrom, doubt};
 
 /// A remark on runs that do not count.
@@ -60,6 +60,19 @@ pub(crate) fn caution(experiment: &Experiment) -> Option<&'static str> {
          time of sending. They hide the tail that the arrivals poisson show.",
     )
 }
+
+/// What the server's application worked on, a sentence for each set of data.
+pub(crate) fn data(experiment: &Experiment) -> Vec<String> {
+    let sentence = |used: &DataUsed| {
+        let DataUsed { about, source, licence, sha256, .. } = used;
+        let digits: String = sha256.chars().take(DIGITS).collect();
+        format!("Data: {about}. Source: {source}; licence: {licence}; SHA-256 {digits}….")
+    };
+    experiment.data.iter().map(sentence).collect()
+}
+
+/// As many digits of a hash as tell files apart; the JSON has all.
+const DIGITS: usize = 16;
 
 /// See [`advice`].
 const BOTTLENECK: &str = "The load generator was the bottleneck: give it cores of its own by clients.cores, \

@@ -174,6 +174,10 @@ fn remarks(experiment: &Experiment, style: TableStyle) -> String {
         out.push_str(&within(sentence, style));
         out.push('\n');
     }
+    for sentence in notes::data(experiment) {
+        out.push_str(&within(&printable(&sentence), style));
+        out.push('\n');
+    }
     if out.is_empty() { out } else { format!("\n{out}") }
 }
 

@@ -49,6 +49,9 @@ pub struct Experiment {
     /// Which part of an experiment it is, where machines shared it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shard: Option<ShardMark>,
+    /// What the server's application worked on, where it works on data.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub data: Vec<DataUsed>,
     /// Runs that a rule on noise set aside, with the rule's reading.
     pub discarded: Vec<Discard>,
     /// Where, when and with what it was run.
@@ -64,6 +67,23 @@ pub struct ShardMark {
     pub of: u32,
     /// Of the scenario and the flags that change it: the same in all shards.
     pub digest: String,
+}
+
+/// Data that an application works on, prepared before the runs.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct DataUsed {
+    /// The name of its file in the folder of prepared data, without the ending.
+    pub name: String,
+    /// For people: which set, how many, and what was done to it.
+    pub about: String,
+    /// Where it was taken from: files, a package, or a generator with its seed.
+    pub source: String,
+    /// Under which terms the source may be used.
+    pub licence: String,
+    /// Of all its contents, in hexadecimal digits.
+    pub sha256: String,
+    /// Their length.
+    pub bytes: u64,
 }
 
 /// Server CPU per request of a controller against `none`, in pairs of the same repetition.

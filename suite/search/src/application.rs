@@ -1,6 +1,5 @@
 //! The server and its clients as the application "search" of scenario files.
 
-use crate::corpus::{Corpus, Source};
 use crate::index::{Index, SEGMENTS_MAX};
 use crate::query::{HITS_MAX, Mode, TERMS_MAX};
 use crate::service::{self, Disk};
@@ -8,6 +7,7 @@ use crate::wire;
 use crate::workload::{Questions, Workload};
 use std::sync::Arc;
 use std::time::Duration;
+use tailwater_data::text::{Corpus, Source};
 use tailwater_load::Application;
 use tailwater_load::application::{Ask, BadSetting, Given, Kind, Order, Place, Setting, Settings};
 use tailwater_rt::Router;

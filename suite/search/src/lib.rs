@@ -2,14 +2,13 @@
 //! al., NSDI '23, §5.2): an inverted index in segments, each under its own lock, and for each term the
 //! scores of the documents that hold it, under a lock of theirs.
 //!
-//! The kernel: [`tokens`] makes terms of text, [`Index::build`] an index, and [`Index::search`] finds
-//! the best documents for a [`Query`] by [`bm25`]. [`corpus`] has texts: WordNet's glosses, your own, or
+//! The kernel: [`tokens`](tailwater_data::text::tokens) makes terms of text, [`Index::build`] an index, and [`Index::search`] finds
+//! the best documents for a [`Query`] by [`bm25`]. [`text`](tailwater_data::text) has texts: WordNet's glosses, your own, or
 //! generated ones. Around it: [`wire`] is the method's bytes, [`service`] the handler, [`workload`]
 //! the queries with the answers that they must get, [`application`] all of it for scenario files. `docs/search.md` shows what the locks change.
 
 #![forbid(unsafe_code)]
 
-pub mod tokens;
 pub mod query;
 pub mod bm25;
 mod top;
@@ -18,13 +17,11 @@ mod segment;
 mod scores;
 mod index;
 
-pub mod corpus;
 pub mod workload;
 pub mod wire;
 pub mod service;
 pub mod application;
 
-pub use corpus::{Corpus, CorpusError, Source};
 pub use index::{Index, Memory, SEGMENTS_MAX, Store};
 pub use query::{Mode, Query, QueryError};
 pub use top::Hit;

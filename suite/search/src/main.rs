@@ -6,7 +6,8 @@ use clap::Parser;
 use std::io::{BufRead as _, IsTerminal as _, Write as _};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
-use tailwater_search::{Corpus, Hit, Index, Mode, Query, Source};
+use tailwater_data::text::{Corpus, Source};
+use tailwater_search::{Hit, Index, Mode, Query};
 
 /// Searches a text: best documents first, by BM25.
 ///

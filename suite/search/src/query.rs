@@ -1,8 +1,8 @@
 //! What is asked.
 
-use crate::tokens::tokens;
 use std::borrow::Cow;
 use std::fmt;
+use tailwater_data::text::tokens::tokens;
 
 /// More terms than this are refused: each costs a list of documents.
 pub const TERMS_MAX: usize = 16;

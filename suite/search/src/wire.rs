@@ -7,13 +7,13 @@
 //! | mode | 1 byte: 0 any, 1 all | of each hit: document | 4 bytes |
 //! | terms | 1 byte, 1 to [`TERMS_MAX`] | and score | 4 bytes, IEEE 754 |
 //! | of each term: bytes | 1 byte, 1 to [`TERM_BYTES_MAX`] | | |
-//! | and the term | UTF-8, as [`crate::tokens`] makes it | | |
+//! | and the term | UTF-8, as [`tailwater_data::text::tokens`] makes it | | |
 
 use crate::query::{HITS_MAX, Mode, Query, QueryError, TERMS_MAX};
-use crate::tokens::TERM_BYTES_MAX;
 use crate::top::Hit;
 use std::fmt;
 use tailwater_core::MethodId;
+use tailwater_data::text::tokens::TERM_BYTES_MAX;
 
 /// The method's number.
 pub const SEARCH: MethodId = MethodId(1);

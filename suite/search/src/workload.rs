@@ -6,15 +6,15 @@
 //! be drawn the paper does not say, for it has none; here the others are words of the same document,
 //! so that some document has them all.
 
-use crate::corpus::Corpus;
 use crate::index::Index;
 use crate::query::{HITS_MAX, Mode, Query, TERMS_MAX};
-use crate::tokens::{is_stop_word, tokens};
 use crate::wire;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 use tailwater_core::Rng;
+use tailwater_data::text::Corpus;
+use tailwater_data::text::tokens::{is_stop_word, tokens};
 
 /// What is asked.
 #[derive(Clone, Copy, Debug)]
@@ -185,7 +185,7 @@ impl std::error::Error for WorkloadError {}
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::corpus::generate::Text;
+    use tailwater_data::text::generate::Text;
 
     fn small() -> (Corpus, Index) {
         let text = Text { documents: 2_000, vocabulary: 5_000, ..Text::default() };

@@ -7,11 +7,12 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
+use tailwater_data::text::Corpus;
+use tailwater_data::text::generate::Text;
+use tailwater_data::text::tokens::tokens;
 use tailwater_search::bm25::{B, K1};
-use tailwater_search::corpus::generate::Text;
-use tailwater_search::tokens::tokens;
 use tailwater_search::workload::{Questions, Workload};
-use tailwater_search::{Corpus, Hit, Index, Memory, Mode, Query, wire};
+use tailwater_search::{Hit, Index, Memory, Mode, Query, wire};
 
 /// Every document counted anew; scores by the formula, in the order of operations that the index uses,
 /// so that roundings agree too.

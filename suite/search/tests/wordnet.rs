@@ -2,9 +2,9 @@
 
 use std::io::Write as _;
 use std::path::Path;
-use tailwater_search::corpus::WORDNET;
+use tailwater_data::text::{Corpus, Source, WORDNET};
 use tailwater_search::workload::{Questions, Workload};
-use tailwater_search::{Corpus, Index, Mode, Query, Source};
+use tailwater_search::{Index, Mode, Query};
 
 #[test]
 fn a_sailing_boat_is_found_among_the_glosses() {

@@ -30,9 +30,9 @@ pub(super) struct Loopback<'a> {
 }
 
 impl<'a> Loopback<'a> {
-    pub(super) fn new(scenario: &'a Scenario, interrupt: &'a Interrupt) -> Self {
+    pub(super) fn new(scenario: &'a Scenario, said: Said, interrupt: &'a Interrupt) -> Self {
         let calibration = Spinner::calibrate().speed();
-        Self { scenario, said: Said::of(scenario), interrupt, calibration, servers: 0 }
+        Self { scenario, said, interrupt, calibration, servers: 0 }
     }
 
     fn start_server(

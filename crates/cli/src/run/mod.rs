@@ -5,7 +5,7 @@ mod cores;
 mod deployment;
 mod flags;
 pub(crate) mod folder;
-mod interrupt;
+pub(crate) mod interrupt;
 mod loopback;
 mod machine;
 mod others;
@@ -17,6 +17,7 @@ mod watch;
 
 use crate::args::{Driver, RunOptions};
 use crate::failure::Failure;
+use crate::scenarios::Said;
 use crate::{applications, scenarios};
 use busiest::Busiest;
 use folder::Folder;
@@ -26,15 +27,20 @@ use progress::Progress;
 use simulation::Simulation;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io::Write as _;
+use std::path::Path;
 use tailwater_experiment::{Shard, Unfinished, check, pieces};
 use tailwater_sim::{Failure as Trouble, Simulator};
-use tailwater_stats::result::Experiment;
-use tailwater_stats::result::ShardMark;
+use tailwater_stats::result::{DataUsed, Experiment, ShardMark};
 use tailwater_workload::Scenario;
 use watch::Watcher;
 
 pub(crate) fn run(options: &RunOptions) -> Result<(), Failure> {
     let scenario = scenarios::parse(&options.file, &scenarios::read(&options.file)?)?;
+    concluded(options, scenario)
+}
+
+/// Runs a scenario and tells everything; without a run that counts it has failed.
+pub(crate) fn concluded(options: &RunOptions, scenario: Scenario) -> Result<(), Failure> {
     let counts = play(options, scenario, &output::for_people)?;
     // A short version proves that the scenario works, which it did.
     if counts || is_short(options.short) {
@@ -67,10 +73,16 @@ pub(crate) fn play(
     // Before the work: a result that cannot be written would be lost.
     let out = options.out.as_deref().map(Folder::prepare_for_result).transpose()?;
     let interrupt = Interrupt::watch()?;
+    let data = options.data.path();
+    let used = match options.on {
+        Driver::Loopback => prepared(&scenario, &data, &interrupt)?,
+        Driver::Sim => Vec::new(),
+    };
     let Made { mut experiment, failure, blame } = match options.on {
-        Driver::Loopback => on_sockets(&scenario, &interrupt),
+        Driver::Loopback => on_sockets(&scenario, &data, &interrupt),
         Driver::Sim => simulate(&scenario, options, &interrupt),
     };
+    experiment.data = used;
     experiment.shard = options.shard.map(|shard| mark(shard, &scenario));
     let ended = interrupt.signal().map(Failure::signal).or(failure);
     if let Some(ended) = &ended {
@@ -95,7 +107,7 @@ fn refuse(options: &RunOptions, scenario: &Scenario) -> Result<(), Failure> {
     match options.on {
         Driver::Loopback => {
             scenario.needs_simulator().map_or(Ok(()), Err).map_err(Failure::usage)?;
-            applications::of(scenario).map_err(Failure::usage)?;
+            applications::of(scenario, &options.data.path()).map_err(Failure::usage)?;
             cores::check(scenario)?;
             if options.threads.is_some() {
                 let why = "--threads is given, but runs over sockets would disturb each other";
@@ -137,15 +149,33 @@ struct Made {
     blame: Option<String>,
 }
 
-fn on_sockets(scenario: &Scenario, interrupt: &Interrupt) -> Made {
+fn on_sockets(scenario: &Scenario, data: &Path, interrupt: &Interrupt) -> Made {
     others::tell();
     let busiest = Busiest::begin();
     let progress = Progress::new(pieces(scenario, Shard::WHOLE, true));
-    let mut driver = Loopback::new(scenario, interrupt);
+    let mut driver = Loopback::new(scenario, Said::of(scenario, data), interrupt);
     let mut watcher = Watcher::new(&progress, interrupt);
     let played = tailwater_experiment::run(scenario, &mut driver, &mut watcher);
     let made = Made::of(played, |failure| failure);
     Made { blame: busiest.blame(&made.experiment), ..made }
+}
+
+/// Prepares the data of the application, once for all processes. A signal ends it.
+pub(crate) fn prepared(
+    scenario: &Scenario,
+    data: &Path,
+    interrupt: &Interrupt,
+) -> Result<Vec<DataUsed>, Failure> {
+    let progress = Progress::new(1);
+    let tell = |what: &str| {
+        progress.say(what);
+        interrupt.signal().map_or(Ok(()), |signal| Err(Failure::signal(signal).to_string()))
+    };
+    let prepared = applications::prepare(scenario, data, &tell);
+    match interrupt.signal() {
+        Some(signal) => Err(Failure::signal(signal).and("its data were not prepared")),
+        None => prepared,
+    }
 }
 
 /// Simulated runs that are under way when a signal comes are done first.

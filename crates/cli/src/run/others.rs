@@ -6,7 +6,7 @@ use std::io::Write as _;
 use std::path::Path;
 
 /// The verbs that keep cores busy, and may have been started long ago.
-const BUSY: [&str; 6] = ["serve", "job", "load", "run", "demo", "figures"];
+const BUSY: [&str; 7] = ["serve", "job", "load", "run", "suite", "demo", "figures"];
 
 /// So many are named at most.
 const NAMED_MAX: usize = 8;

@@ -1,6 +1,6 @@
 //! Tiers of a scenario: the nodes of one in this process, and those that its requests call.
 
-use super::{config, rules, spinner};
+use super::{Described, config, rules, spinner};
 use crate::applications;
 use crate::args::{Nodes, ServeOptions};
 use crate::failure::Failure;
@@ -8,7 +8,7 @@ use std::time::Duration;
 use tailwater_control::Site;
 use tailwater_control::catalog::Controller;
 use tailwater_experiment::label;
-use tailwater_load::application::Place;
+use tailwater_load::application::{Node, Place};
 use tailwater_rt::client::ChannelConfig;
 use tailwater_rt::downstream::TierConfig;
 use tailwater_rt::{Address, Placement, Server, ServerConfig};
@@ -19,19 +19,28 @@ use tailwater_workload::ways::Ways;
 /// One server for each node of the tier that is called so, each on a free port and with one loop.
 pub(super) fn farm(
     options: &ServeOptions,
-    scenario: &Scenario,
+    Described { scenario, data }: &Described,
     name: &str,
 ) -> Result<Vec<Server>, Failure> {
     let tier = named(scenario, name)?;
-    let application = applications::of_tier(scenario, tier).map_err(Failure::usage)?;
+    let application = match tier.application {
+        true => applications::of(scenario, data),
+        false => applications::of_tier(scenario, tier),
+    };
+    let application = application.map_err(Failure::usage)?;
     let listen: Address = "127.0.0.1:0".parse().map_err(Failure::usage)?;
     let slo = slo_of(options, scenario, tier);
-    let locks = rules(options, &tier.locks, !tier.paths.is_empty(), slo);
+    let takes_locks = tier.application || !tier.paths.is_empty();
+    let locks = rules(options, &tier.locks, takes_locks, slo);
     // One for all nodes: measured apart they would differ by some per cent.
     let place = Place { loops: 1, workers: 0, locks, spinner: spinner(options)? };
     let start = |node| {
         let controller = controller_of(options, scenario, tier, node)?;
-        let router = application.router(&place).map_err(Failure::usage)?;
+        let router = match tier.application {
+            true => application.node(Node { tier: name, number: node }, &place),
+            false => application.router(&place),
+        };
+        let router = router.map_err(Failure::usage)?;
         let config = ServerConfig {
             listen: listen.clone(),
             loops: 1,
@@ -54,17 +63,36 @@ fn core_of(options: &ServeOptions, node: u32) -> Option<usize> {
     options.cores.get((node as usize).checked_rem(count)?).copied()
 }
 
+/// The tiers that the server calls, where the options say that they are: those of its application, or of its paths.
+pub(super) fn called_by_front(
+    options: &ServeOptions,
+    scenario: &Scenario,
+) -> Result<Vec<TierConfig>, Failure> {
+    match scenario.server.application {
+        Some(_) => reached_of(options, scenario, |_, tier| tier.application),
+        None => called(options, scenario, &scenario.server.paths),
+    }
+}
+
 /// The tiers that these paths call, where the options say that they are.
-pub(super) fn called(
+fn called(
     options: &ServeOptions,
     scenario: &Scenario,
     paths: &[Path],
 ) -> Result<Vec<TierConfig>, Failure> {
+    let ways = Ways::new(paths);
+    reached_of(options, scenario, |index, _| ways.calls(index))
+}
+
+fn reached_of(
+    options: &ServeOptions,
+    scenario: &Scenario,
+    is_called: impl Fn(usize, &Tier) -> bool,
+) -> Result<Vec<TierConfig>, Failure> {
     for Nodes { tier, .. } in &options.downstream {
         named(scenario, tier)?;
     }
-    let ways = Ways::new(paths);
-    let called = scenario.tiers.iter().enumerate().filter(|(index, _)| ways.calls(*index));
+    let called = scenario.tiers.iter().enumerate().filter(|(index, tier)| is_called(*index, tier));
     called.map(|(_, tier)| reached(options, scenario, tier)).collect()
 }
 

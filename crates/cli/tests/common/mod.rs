@@ -40,6 +40,8 @@ impl Drop for Folder {
 pub struct Serving {
     pub child: Child,
     pub address: String,
+    /// Of a tier: the addresses of its nodes.
+    pub nodes: Vec<String>,
 }
 
 impl Serving {
@@ -79,7 +81,9 @@ impl Serving {
         let greeting: serde_json::Value = serde_json::from_str(&line)
             .unwrap_or_else(|error| panic!("a greeting was due, {line:?} came: {error}"));
         let address = greeting["listening"].as_str().expect("an address").into();
-        Self { child, address }
+        let nodes = greeting["nodes"].as_array().expect("a list");
+        let nodes = nodes.iter().filter_map(|node| node.as_str().map(str::to_owned)).collect();
+        Self { child, address, nodes }
     }
 
     pub fn terminate(&self) {

@@ -1,28 +1,58 @@
 //! What a scenario's server serves and what its clients ask for: the hook for services of all kinds.
 //!
-//! An [`Application`] is both ends of one service. A [`Kind`] names it, lists its settings and makes it
-//! from what a scenario says; programs keep a list of kinds. Server and load generator make the same
-//! application from the same scenario, each in a process of its own.
+//! An [`Application`] is both ends of one service, and the tiers behind it. A [`Kind`] names it, lists its settings
+//! and makes it from what a scenario says; programs keep a list of kinds. The orchestrator, server, tiers and load
+//! generator make the same application from the same scenario, each in a process of its own. So making one is
+//! cheap, and reads no data: [`Application::prepare`] prepares these once for all, and each process opens its part.
 
 mod settings;
+mod unanswered;
 
 pub use settings::{BadSetting, Setting, Settings};
+pub use unanswered::Unanswered;
 
 use crate::work::Spinner;
+use std::path::Path as File;
 use std::sync::Arc;
 use std::time::Duration;
 use tailwater_core::{MethodId, Rng};
 use tailwater_rt::{LockRules, Router};
+use tailwater_stats::result::DataUsed;
 use tailwater_workload::scenario::{Path, Tier};
 use tailwater_workload::{Distribution, Service, Work};
 
 /// Both ends of a service: what is served, what is asked, and whether an answer answers it.
 pub trait Application: Send + Sync {
-    /// The server's methods, with everything that they need loaded. Called once in a process.
+    /// Prepares the data that its processes open, unless they are there. Called once, before any of them starts.
+    /// Says what a result must tell of them.
+    ///
+    /// # Errors
+    /// A sentence for the operator when they cannot be made; what `tell` returns.
+    fn prepare(&self, _tell: Tell<'_>) -> Result<Vec<DataUsed>, String> {
+        Ok(Vec::new())
+    }
+
+    /// The methods of the server that clients ask, with everything that they need loaded. Called once in a process.
     ///
     /// # Errors
     /// A sentence for the operator when it cannot serve here, such as too little memory.
     fn router(&self, place: &Place) -> Result<Router, String>;
+
+    /// The methods of a node of one of its tiers, with everything that this node needs loaded.
+    ///
+    /// # Errors
+    /// As above, and when it has no such tier.
+    fn node(&self, at: Node<'_>, _place: &Place) -> Result<Router, String> {
+        Err(format!("this application has no tier {}; leave application out there", at.tier))
+    }
+
+    /// Loads the requests and the answers that they must get. Called once by a generator, before the first [`ask`](Self::ask).
+    ///
+    /// # Errors
+    /// A sentence for the operator when they are not there.
+    fn load_questions(&self) -> Result<(), String> {
+        Ok(())
+    }
 
     /// A request. Everything about it is decided by `order`, so that all controllers are offered the
     /// same ones. Called by the generator between two sends: take well under a microsecond.
@@ -36,6 +66,18 @@ pub trait Application: Send + Sync {
     /// Whether this answers the request with this tag. Statuses other than zero are the application's
     /// own; a run with one wrong answer counts for nothing.
     fn is_answer(&self, status: u16, payload: &[u8], tag: u32) -> bool;
+}
+
+/// Hears what a preparation is about, every tenth of a second of work or more often. Its error ends the preparation.
+pub type Tell<'a> = &'a dyn Fn(&str) -> Result<(), String>;
+
+/// A node of a tier of an application.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Node<'a> {
+    /// The tier's name.
+    pub tier: &'a str,
+    /// Which of its nodes, from 0. How many there are says [`Given::tiers`].
+    pub number: u32,
 }
 
 /// Where an application is to serve.
@@ -106,8 +148,19 @@ pub struct Given<'a> {
     pub classes: bool,
     /// `server.path`, for the application that walks them.
     pub paths: &'a [Path],
-    /// `tier`, which those paths call.
+    /// `tier`: those that these paths call, or in which the application serves.
     pub tiers: &'a [Tier],
+    /// The folder of prepared data.
+    pub data: &'a File,
+}
+
+impl Given<'_> {
+    /// The nodes of a tier in which the application serves; `None` where the scenario has no such tier.
+    #[must_use]
+    pub fn nodes(&self, tier: &str) -> Option<u32> {
+        let found = self.tiers.iter().find(|found| found.application && found.name == tier);
+        found.map(|found| found.nodes)
+    }
 }
 
 impl Kind {
@@ -121,9 +174,10 @@ impl Kind {
         service: Service,
         (work, classes): (Work, bool),
         (paths, tiers): (&[Path], &[Tier]),
+        data: &File,
     ) -> Result<Arc<dyn Application>, BadSetting> {
         let settings = Settings::new(self.settings, said)?;
-        (self.build)(&Given { settings, service, work, classes, paths, tiers })
+        (self.build)(&Given { settings, service, work, classes, paths, tiers, data })
     }
 
     /// Makes one without a scenario, from settings alone: it is told no service time and no path.
@@ -134,6 +188,6 @@ impl Kind {
         let said: Vec<_> =
             said.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
         let service = Service { distribution: Distribution::Constant, mean: Duration::ZERO };
-        self.make(&said, service, (Work::Spin, false), (&[], &[]))
+        self.make(&said, service, (Work::Spin, false), (&[], &[]), File::new(""))
     }
 }

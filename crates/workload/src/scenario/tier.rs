@@ -28,7 +28,9 @@ pub struct Tier {
     /// What its controllers are built for. Default: the run's objective. Its callers' own time is not
     /// in it, so a tighter one leaves them room.
     pub slo: Option<Duration>,
-    /// What requests do there.
+    /// Its nodes serve the server's application. Default false.
+    pub application: bool,
+    /// What requests do there; nothing where the application decides.
     pub paths: Vec<Path>,
     /// As for the server.
     pub locks: Locks,
@@ -100,19 +102,35 @@ pub(super) fn read(
         items.push(item);
     }
     for (index, item) in items.iter().enumerate() {
-        let callers = tiers.iter().map(|tier| &tier.paths).chain([&server.paths]);
-        if !callers.flatten().any(|path| path.calls(index)) {
-            item.problem(format!(
-                "nothing calls tier {}; a step such as {{ call = \"{0}\" }} is needed, or leave it out",
-                tiers[index].name
-            ));
-        }
+        refuse_uncalled(&tiers, index, item, server);
     }
     tiers
 }
 
+/// Refuses a tier that nothing calls.
+fn refuse_uncalled(tiers: &[Tier], index: usize, item: &Item<'_>, server: &Server) {
+    let Tier { name, application, .. } = &tiers[index];
+    let mut callers = tiers.iter().map(|tier| &tier.paths).chain([&server.paths]);
+    match (&server.application, application) {
+        (Some(_), true) => {}
+        (None, true) => item.problem(format!(
+            "tier {name} serves an application, and server.application is missing; it is needed, for example \
+             application = \"setalgebra\""
+        )),
+        (Some(_), false) => item.problem(format!(
+            "nothing calls tier {name}, as requests go to server.application; application = true is needed, or \
+             leave the tier out"
+        )),
+        (None, false) if callers.any(|paths| paths.iter().any(|path| path.calls(index))) => {}
+        (None, false) => item.problem(format!(
+            "nothing calls tier {name}; a step such as {{ call = \"{name}\" }} is needed, or leave it out"
+        )),
+    }
+}
+
 fn tier(section: &Section<'_>, context: &Context<'_>) -> Tier {
     let name = section.needed("name", |item| item.text().map(ToOwned::to_owned));
+    let application = section.truth("application").unwrap_or(false);
     let controller = section.item("controller").and_then(|item| controller::one(&item));
     Tier {
         name: name.unwrap_or_default(),
@@ -121,7 +139,8 @@ fn tier(section: &Section<'_>, context: &Context<'_>) -> Tier {
         pin: pin(section),
         connections: section.whole("connections").unwrap_or(1),
         slo: section.duration("slo"),
-        paths: paths(section, context),
+        application,
+        paths: if application { refuse_paths(section) } else { paths(section, context) },
         locks: Locks::read(&section_of(section, "locks")),
         validity: TierValidity::read(&section_of(section, "validity")),
         controller,
@@ -158,6 +177,17 @@ fn refuse_spinners(section: &Section<'_>, tier: &Tier, spinners: &[Spinner<'_>])
             ));
         }
     }
+}
+
+/// The application says what requests do.
+fn refuse_paths(section: &Section<'_>) -> Vec<Path> {
+    for item in ["service", "path"].into_iter().filter_map(|key| section.item(key)) {
+        item.problem(format!(
+            "{} is given beside application, which says what requests do; leave one out",
+            item.name
+        ));
+    }
+    Vec::new()
 }
 
 /// Paths, or a service, which is a path of one step.

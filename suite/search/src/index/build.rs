@@ -4,9 +4,9 @@ use super::{Index, divided};
 use crate::bm25::Lengths;
 use crate::scores::TermScores;
 use crate::segment::Segment;
-use crate::tokens::tokens;
 use std::borrow::Cow;
 use std::collections::HashMap;
+use tailwater_data::text::tokens::tokens;
 use tailwater_sync::task::Mutex;
 
 /// A document that holds a term, and how often.

@@ -1,7 +1,7 @@
 //! `[[tier]]`.
 
 use super::Absent::{Is, Means, Needed};
-use super::Kind::{OneOrMore, Table as One, Tables, Text, Time, Whole};
+use super::Kind::{OneOrMore, Table as One, Tables, Text, Time, Truth, Whole};
 use super::{Table, controller, key, server, table, times, validity};
 use crate::scenario::limits;
 
@@ -45,7 +45,7 @@ pub(super) static TIER: Table = table(
             times::TIME_OR,
             Needed,
             "\"5us\"",
-            "How long a request takes there; or say path.",
+            "How long a request takes there; or say path, or application.",
         ),
         key(
             "path",
@@ -53,6 +53,13 @@ pub(super) static TIER: Table = table(
             Needed,
             "{ probability = 1.0, steps = [{ compute = \"5us\" }] }",
             "What requests do there, as of the server.",
+        ),
+        key(
+            "application",
+            Truth,
+            Is("false"),
+            "true",
+            "Its nodes serve the server's application, in the tier that this calls so. Sockets only.",
         ),
         key(
             "locks",

@@ -7,8 +7,17 @@ use std::path::Path;
 const FILES: [&str; 4] = ["data.noun", "data.verb", "data.adj", "data.adv"];
 
 /// Whether a folder has WordNet's files.
-pub(super) fn is_in(folder: &Path) -> bool {
+#[must_use]
+pub fn is_in(folder: &Path) -> bool {
     FILES.iter().all(|file| folder.join(file).is_file())
+}
+
+/// Sizes and times of the files.
+pub(super) fn stamp(folder: &Path) -> Result<String, CorpusError> {
+    if !is_in(folder) {
+        return Err(CorpusError::NotInstalled(folder.into()));
+    }
+    files::stamp_of(&FILES.map(|file| folder.join(file)))
 }
 
 pub(super) fn load(folder: &Path, documents: usize) -> Result<Vec<String>, CorpusError> {

@@ -4,10 +4,10 @@
 //! structure of language", 1953): the word of rank r with weight (r + q)^−s. Half of a document's words
 //! come from its topic, which has every n-th word of the vocabulary to itself, so that words occur
 //! together; words that know nothing of each other would make intersections empty. Lengths are
-//! log-normal. The commonest words are English stop words, the others are made of syllables. Pure: the
-//! seed decides everything.
+//! log-normal. The commonest words are English stop words, the others are made of syllables. Pure: a document
+//! is a function of the seed and its number.
 
-use crate::tokens::STOP_WORDS;
+use super::tokens::STOP_WORDS;
 use tailwater_core::Rng;
 
 /// What to generate.
@@ -51,35 +51,70 @@ impl Default for Text {
 const WORDS_MAX: f64 = 1_000.0;
 
 impl Text {
-    /// The documents: the same for the same seed.
+    /// All documents: the same for the same seed.
+    ///
+    /// # Panics
+    /// As [`Generator::new`].
+    #[must_use]
+    pub fn generate(&self, seed: u64) -> Vec<String> {
+        let generator = Generator::new(*self, seed);
+        (0..self.documents).map(|number| generator.document(number)).collect()
+    }
+}
+
+/// Makes any document of a text, without those before it.
+#[derive(Debug)]
+pub struct Generator {
+    text: Text,
+    seed: u64,
+    all: Ranks,
+    topical: Ranks,
+}
+
+impl Generator {
+    /// Of a text; `seed` decides everything.
     ///
     /// # Panics
     /// Without topics, or with fewer words than stop words and topics together.
     #[must_use]
-    pub fn generate(&self, seed: u64) -> Vec<String> {
-        let needed = STOP_WORDS.len() + self.topics;
-        assert!(self.topics > 0 && self.vocabulary >= needed, "at least {needed} words are needed");
-        let words: Vec<String> = (0..self.vocabulary).map(word).collect();
-        let of_topic = (self.vocabulary - STOP_WORDS.len()) / self.topics;
-        let (all, topical) = (self.ranks(self.vocabulary), self.ranks(of_topic));
-        let mut rng = Rng::from_seed(seed).split("text");
-        let one = |_| {
-            let topic = rng.below(self.topics as u32) as usize;
-            let mut text = String::new();
-            for number in 0..self.length(&mut rng) {
-                let rank = if rng.chance(self.topical) {
-                    STOP_WORDS.len() + topical.draw(&mut rng) * self.topics + topic
-                } else {
-                    all.draw(&mut rng)
-                };
-                text.push_str(if number == 0 { "" } else { " " });
-                text.push_str(&words[rank]);
-            }
-            text
-        };
-        (0..self.documents).map(one).collect()
+    pub fn new(text: Text, seed: u64) -> Self {
+        let needed = STOP_WORDS.len() + text.topics;
+        assert!(text.topics > 0 && text.vocabulary >= needed, "at least {needed} words are needed");
+        let of_topic = (text.vocabulary - STOP_WORDS.len()) / text.topics;
+        let (all, topical) = (text.ranks(text.vocabulary), text.ranks(of_topic));
+        let seed = Rng::from_seed(seed).split("text").seed();
+        Self { text, seed, all, topical }
     }
 
+    /// The words of a document by rank, in their order.
+    pub fn ranks(&self, number: usize) -> impl Iterator<Item = usize> {
+        // An odd factor keeps seeds of different documents different.
+        let own = self.seed ^ (number as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let mut rng = Rng::from_seed(own);
+        let topic = rng.below(self.text.topics as u32) as usize;
+        let length = self.text.length(&mut rng);
+        (0..length).map(move |_| {
+            if rng.chance(self.text.topical) {
+                STOP_WORDS.len() + self.topical.draw(&mut rng) * self.text.topics + topic
+            } else {
+                self.all.draw(&mut rng)
+            }
+        })
+    }
+
+    /// A document as text.
+    #[must_use]
+    pub fn document(&self, number: usize) -> String {
+        let mut text = String::new();
+        for rank in self.ranks(number) {
+            text.push_str(if text.is_empty() { "" } else { " " });
+            text.push_str(&word(rank));
+        }
+        text
+    }
+}
+
+impl Text {
     fn ranks(&self, count: usize) -> Ranks {
         let mut sum = 0.0;
         let sums = (1..=count).map(|rank| {
@@ -99,6 +134,7 @@ impl Text {
 }
 
 /// The sums of the weights up to each rank.
+#[derive(Debug)]
 struct Ranks(Vec<f64>);
 
 impl Ranks {
@@ -110,7 +146,8 @@ impl Ranks {
 }
 
 /// The word of a rank: a stop word, or two syllables and more, each a consonant and a vowel.
-fn word(rank: usize) -> String {
+#[must_use]
+pub fn word(rank: usize) -> String {
     const CONSONANTS: &[u8; 20] = b"bcdfghjklmnpqrstvwxz";
     const VOWELS: &[u8; 5] = b"aeiou";
     let Some(mut rest) = rank.checked_sub(STOP_WORDS.len()) else {
@@ -128,7 +165,7 @@ fn word(rank: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tokens::{is_stop_word, tokens};
+    use crate::text::tokens::{is_stop_word, tokens};
     use std::collections::{BTreeMap, BTreeSet};
 
     fn small() -> Text {
@@ -140,6 +177,15 @@ mod tests {
         let words: BTreeSet<String> = (0..60_000).map(word).collect();
         assert_eq!(words.len(), 60_000);
         assert!(words.iter().all(|word| tokens(word).eq([word.as_str()])));
+    }
+
+    #[test]
+    fn a_document_needs_none_before_it() {
+        let generator = Generator::new(small(), 7);
+        let documents = small().generate(7);
+        for number in [1_999, 3, 0] {
+            assert_eq!(generator.document(number), documents[number]);
+        }
     }
 
     #[test]

@@ -1,7 +1,28 @@
 //! Text files of one's own.
 
 use super::{BYTES_MAX, CorpusError};
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
+
+/// Sizes and times of the files that would be read.
+pub(super) fn stamp(path: &Path) -> Result<String, CorpusError> {
+    let files = if path.is_dir() { list(path)? } else { vec![path.into()] };
+    stamp_of(&files)
+}
+
+/// Sizes and times of these files.
+pub(super) fn stamp_of(files: &[PathBuf]) -> Result<String, CorpusError> {
+    let mut stamp = String::new();
+    for file in files {
+        let unreadable = |error| CorpusError::Unreadable(file.clone(), error);
+        let metadata = file.metadata().map_err(unreadable)?;
+        let changed = metadata.modified().map_err(unreadable)?;
+        let since = changed.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
+        let _ = write!(stamp, "{} {} {since}; ", file.display(), metadata.len());
+    }
+    Ok(stamp)
+}
 
 /// Each paragraph of a file, or each file of a folder, in the order of their names.
 pub(super) fn load(path: &Path, documents: usize) -> Result<Vec<String>, CorpusError> {
@@ -23,13 +44,19 @@ fn file(path: &Path, documents: usize) -> Result<Vec<String>, CorpusError> {
     Ok(paragraphs(&text(path)?).take(documents).collect())
 }
 
-fn folder(path: &Path, documents: usize) -> Result<Vec<String>, CorpusError> {
+/// The files of a folder, by name.
+fn list(path: &Path) -> Result<Vec<PathBuf>, CorpusError> {
     let unreadable = |error| CorpusError::Unreadable(path.into(), error);
     let entries = std::fs::read_dir(path).map_err(unreadable)?;
     let files = entries.map(|entry| Ok(entry?.path())).collect::<Result<Vec<PathBuf>, _>>();
     let mut files = files.map_err(unreadable)?;
     files.retain(|file| file.is_file());
     files.sort_unstable();
+    Ok(files)
+}
+
+fn folder(path: &Path, documents: usize) -> Result<Vec<String>, CorpusError> {
+    let files = list(path)?;
     let mut bytes_left = BYTES_MAX;
     let mut loaded = Vec::new();
     for file in files.into_iter().take(documents) {
@@ -64,9 +91,9 @@ mod tests {
 
     #[test]
     fn this_folder_is_a_corpus_and_each_file_a_document() {
-        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/corpus");
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/text");
         let documents = load(folder.as_ref(), usize::MAX).expect("it is there");
-        assert_eq!(documents.len(), 3);
+        assert_eq!(documents.len(), 5);
         assert!(documents[0].starts_with("//! Text files of one's own."));
         assert_eq!(load(folder.as_ref(), 2).expect("it is there").len(), 2);
     }

@@ -3,16 +3,12 @@
 use crate::failure::Failure;
 use rustix::thread::{CpuSet, sched_getaffinity};
 
-/// One for the server and one for the load.
-pub(super) fn two() -> Result<(u32, u32), Failure> {
+/// One for the server and one for the load; `None` where this process may use no two.
+pub(crate) fn two() -> Result<Option<(u32, u32)>, Failure> {
     let allowed = sched_getaffinity(None).map_err(Failure::work)?;
     let numbers = (0..CpuSet::MAX_CPU).filter(|&core| allowed.is_set(core));
     let cores: Vec<(u32, String)> = numbers.map(|core| (core as u32, siblings(core))).collect();
-    choose(&cores).ok_or_else(|| {
-        Failure::usage(
-            "the demo needs two cores, and this process may use one; type: tailwater run scenarios/demo.toml --on sim",
-        )
-    })
+    Ok(choose(&cores))
 }
 
 /// The threads of its physical core as the kernel lists them; its own number where that is unknown.

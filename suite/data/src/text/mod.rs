@@ -1,8 +1,11 @@
-//! Where documents come from.
+//! Texts: WordNet's glosses, files, or generated ones, and the terms in them.
 
+pub mod tokens;
 mod wordnet;
 mod files;
 pub mod generate;
+
+pub use wordnet::is_in as is_wordnet_in;
 
 use std::fmt;
 use std::path::PathBuf;
@@ -71,6 +74,42 @@ impl Corpus {
     }
 }
 
+impl Source {
+    /// What it is now, so that data made of it can be told from data of an earlier state: sizes and times of its
+    /// files; of generated text the seed.
+    ///
+    /// # Errors
+    /// When its files are not there.
+    pub fn stamp(&self) -> Result<String, CorpusError> {
+        match self {
+            Self::WordNet(folder) => wordnet::stamp(folder),
+            Self::Files(path) => files::stamp(path),
+            Self::Generated(seed) => Ok(format!("seed {seed}")),
+        }
+    }
+
+    /// Under which terms its text may be used, for results.
+    #[must_use]
+    pub const fn licence(&self) -> &'static str {
+        match self {
+            Self::WordNet(_) => "WordNet 3.0 licence (Princeton University)",
+            Self::Files(_) => "the files' own, which tailwater does not know",
+            Self::Generated(_) => "none needed",
+        }
+    }
+}
+
+/// For results: where the text is from.
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::WordNet(folder) => write!(f, "WordNet 3.0 in {}", folder.display()),
+            Self::Files(path) => write!(f, "{}", path.display()),
+            Self::Generated(seed) => write!(f, "generated from seed {seed}"),
+        }
+    }
+}
+
 impl FromStr for Source {
     type Err = std::convert::Infallible;
 
@@ -125,6 +164,19 @@ mod tests {
     fn a_missing_wordnet_names_its_package() {
         let error = Corpus::load(&Source::WordNet("/nowhere".into()), None).expect_err("not there");
         assert!(error.to_string().contains("apt-get install wordnet-base"), "{error}");
+    }
+
+    #[test]
+    fn a_stamp_changes_with_the_files() {
+        let path = std::env::temp_dir().join(format!("tailwater-stamp-{}", std::process::id()));
+        let stamp = || Source::Files(path.clone()).stamp();
+        assert!(stamp().is_err(), "not there");
+        std::fs::write(&path, "one").expect("written");
+        let first = stamp().expect("there");
+        assert_eq!(stamp().expect("there"), first);
+        std::fs::write(&path, "one two").expect("written");
+        assert_ne!(stamp().expect("there"), first);
+        std::fs::remove_file(path).expect("removed");
     }
 
     #[test]

@@ -1,0 +1,171 @@
+//! `tailwater data`: the data that the suite's services work on, prepared once and opened by every process.
+
+mod folder;
+
+pub(crate) use folder::DataFolder;
+
+use crate::args::key_value;
+use crate::failure::{Failure, say};
+use crate::run::interrupt::Interrupt;
+use crate::run::prepared;
+use crate::suite::Choice;
+use clap::{Args, Subcommand};
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+use tailwater_data::{Checked, Folder, Header};
+use tailwater_report::wrap_indented;
+use tailwater_stats::result::DataUsed;
+
+/// What can be done.
+#[derive(Subcommand, Debug)]
+pub(crate) enum DataVerb {
+    /// List what was prepared: what it is, its source, licence, size and hash; and what can be made.
+    List(ListOptions),
+    /// Prepare the data of a service, as suite run does before its runs: index, queries, and the answers that these must
+    /// get. What is there already is checked, and made anew where it or its source has changed.
+    Make(MakeOptions),
+    /// Read everything that was prepared, and compare it with its hash.
+    Check(ListOptions),
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct ListOptions {
+    /// Print it as one JSON list.
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    data: DataFolder,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct MakeOptions {
+    /// The service; tailwater suite list names them.
+    service: String,
+    /// Changes a setting of the service; may be repeated. Settings are part of the data's names.
+    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = key_value)]
+    set: Vec<(String, String)>,
+    /// Instead of the scenario's number of leaves.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
+    leaves: Option<u32>,
+    /// Print what was made as one JSON list.
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    data: DataFolder,
+}
+
+pub(crate) fn data(verb: &DataVerb) -> Result<(), Failure> {
+    match verb {
+        DataVerb::List(options) => list(options),
+        DataVerb::Make(options) => make(options),
+        DataVerb::Check(options) => check(options),
+    }
+}
+
+/// A file of prepared data.
+#[derive(Serialize)]
+struct Entry {
+    file: PathBuf,
+    #[serde(flatten)]
+    used: Option<DataUsed>,
+    /// Why it cannot be used, where it cannot.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    problem: Option<String>,
+}
+
+fn list(options: &ListOptions) -> Result<(), Failure> {
+    let folder = Folder::new(options.data.path());
+    let found = folder.list().map_err(Failure::work)?;
+    let entries = entries(&folder, found);
+    if options.json {
+        return say(&serde_json::to_string_pretty(&entries).map_err(Failure::work)?);
+    }
+    for entry in &entries {
+        say(&shown(entry))?;
+    }
+    let path = folder.path().display();
+    say(&match entries.len() {
+        0 => format!("Nothing is prepared in {path}."),
+        1 => format!("1 file in {path}."),
+        count => format!("{count} files in {path}."),
+    })?;
+    let names: Vec<&str> = crate::suite::SERVICES.iter().map(|it| it.kind.name).collect();
+    say(&format!("Can be made: {}; type tailwater data make NAME", names.join(", ")))
+}
+
+fn check(options: &ListOptions) -> Result<(), Failure> {
+    let folder = Folder::new(options.data.path());
+    let found = folder.check().map_err(Failure::work)?;
+    let entries = entries(&folder, found);
+    if options.json {
+        say(&serde_json::to_string_pretty(&entries).map_err(Failure::work)?)?;
+    } else {
+        for entry in &entries {
+            let sound = if entry.problem.is_none() { "sound" } else { "unsound" };
+            say(&format!("{sound}: {}", entry.file.display()))?;
+        }
+    }
+    let problems: Vec<&String> = entries.iter().filter_map(|it| it.problem.as_ref()).collect();
+    match problems[..] {
+        [] if entries.is_empty() && !options.json => {
+            say(&format!("Nothing is prepared in {}.", folder.path().display()))
+        }
+        [] => Ok(()),
+        [one] => Err(Failure::work(one)),
+        [one, ..] => Err(Failure::work(format!("{one}; and {} more files", problems.len() - 1))),
+    }
+}
+
+fn make(options: &MakeOptions) -> Result<(), Failure> {
+    let choice = Choice { service: &options.service, set: &options.set, leaves: options.leaves };
+    let scenario = choice.scenario()?;
+    let folder = options.data.path();
+    let used = prepared(&scenario, &folder, &Interrupt::watch()?)?;
+    if options.json {
+        return say(&serde_json::to_string_pretty(&used).map_err(Failure::work)?);
+    }
+    let folder = Folder::new(folder);
+    for used in used {
+        let file = folder.file(&used.name);
+        say(&shown(&Entry { file, used: Some(used), problem: None }))?;
+    }
+    Ok(())
+}
+
+fn entries(folder: &Folder, found: Vec<(PathBuf, Checked)>) -> Vec<Entry> {
+    let entry = |(file, checked): (PathBuf, Checked)| match checked {
+        Checked::Sound(header) => {
+            let used = Some(of_header(folder, &file, header));
+            Entry { file, used, problem: None }
+        }
+        Checked::Unsound(why) => Entry { file, used: None, problem: Some(why) },
+    };
+    found.into_iter().map(entry).collect()
+}
+
+fn of_header(folder: &Folder, file: &Path, header: Header) -> DataUsed {
+    let within = file.strip_prefix(folder.path()).unwrap_or(file);
+    let (bytes, origin) = (header.bytes(), header.origin);
+    DataUsed {
+        name: within.with_extension("").display().to_string(),
+        about: origin.about,
+        source: origin.source,
+        licence: origin.licence,
+        sha256: header.sha256,
+        bytes,
+    }
+}
+
+fn shown(entry: &Entry) -> String {
+    const WIDTH: usize = 100;
+    let Some(used) = &entry.used else {
+        return entry.problem.clone().unwrap_or_default();
+    };
+    let lines = [
+        used.about.clone(),
+        format!("source: {}; licence: {}", used.source, used.licence),
+        format!("{:.1} MiB, SHA-256 {}", used.bytes as f64 / f64::from(1 << 20), used.sha256),
+    ];
+    let lines: Vec<String> = lines.iter().map(|line| wrap_indented(line, WIDTH, "  ")).collect();
+    format!("{}\n{}", used.name, lines.join("\n"))
+}

@@ -1,0 +1,127 @@
+//! A service with settings of the user's: as the text of a scenario, which every process reads.
+
+use super::{SERVICES, Service};
+use crate::failure::Failure;
+use crate::{applications, scenarios};
+use std::path::{Path, PathBuf};
+use tailwater_workload::Scenario;
+use toml::{Table, Value};
+
+/// What was asked for.
+pub(crate) struct Choice<'a> {
+    pub(crate) service: &'a str,
+    /// Settings that replace the scenario's.
+    pub(crate) set: &'a [(String, String)],
+    /// Nodes of each tier in which the service serves, instead of the scenario's.
+    pub(crate) leaves: Option<u32>,
+}
+
+impl Choice<'_> {
+    /// As messages call it.
+    pub(crate) fn file(&self) -> PathBuf {
+        PathBuf::from(format!("scenarios/{}.toml", self.service))
+    }
+
+    /// The scenario, whose settings the application takes.
+    pub(crate) fn scenario(&self) -> Result<Scenario, Failure> {
+        let text = self.text(find(self.service)?.scenario)?;
+        let scenario = scenarios::parse(&self.file(), &text)?;
+        // Flags have no line in a file.
+        let message = |problem: &tailwater_workload::scenario::Problem| problem.message.clone();
+        applications::of(&scenario, Path::new("")).map_err(|error| {
+            let messages: Vec<String> = error.problems.iter().map(message).collect();
+            Failure::usage(messages.join("; "))
+        })?;
+        Ok(scenario)
+    }
+
+    fn text(&self, of: &str) -> Result<String, Failure> {
+        if self.set.is_empty() && self.leaves.is_none() {
+            return Ok(of.to_owned());
+        }
+        let mut table: Table = of.parse().map_err(Failure::work)?;
+        for (key, value) in self.set {
+            let settings = inner(&mut table, "server").and_then(|server| inner(server, "settings"));
+            let settings =
+                settings.ok_or_else(|| Failure::work("[server.settings] is no table"))?;
+            settings.insert(key.clone(), Value::String(value.clone()));
+        }
+        if let (Some(leaves), Some(Value::Array(tiers))) = (self.leaves, table.get_mut("tier")) {
+            let served = |tier: &&mut Table| {
+                tier.get("application").is_some_and(|it| it.as_bool() == Some(true))
+            };
+            for tier in tiers.iter_mut().filter_map(Value::as_table_mut).filter(served) {
+                tier.insert("nodes".into(), Value::Integer(leaves.into()));
+            }
+        }
+        Ok(table.to_string())
+    }
+}
+
+/// The table under a key, which is made where it is missing.
+fn inner<'a>(table: &'a mut Table, key: &str) -> Option<&'a mut Table> {
+    table.entry(key).or_insert_with(|| Value::Table(Table::new())).as_table_mut()
+}
+
+/// The service of this name.
+fn find(name: &str) -> Result<&'static Service, Failure> {
+    SERVICES.iter().find(|service| service.kind.name == name).ok_or_else(|| {
+        let known: Vec<&str> = SERVICES.iter().map(|service| service.kind.name).collect();
+        let known = known.join(", ");
+        Failure::usage(format!(
+            "found no service {name}; one of {known} is needed (tailwater suite list)"
+        ))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tailwater_workload::scenario::ApplicationSetting;
+
+    fn pair(key: &str, value: &str) -> (String, String) {
+        (key.to_owned(), value.to_owned())
+    }
+
+    #[test]
+    fn every_service_has_a_sound_scenario() {
+        for service in SERVICES {
+            let name = service.kind.name;
+            let choice = Choice { service: name, set: &[], leaves: None };
+            let scenario = choice.scenario().unwrap_or_else(|why| panic!("{name}: {why}"));
+            let application = scenario.server.application.as_ref();
+            assert_eq!(application.map(|it| it.name.as_str()), Some(name));
+            assert!(scenario.tiers.iter().any(|tier| tier.application), "{name} has tiers");
+            assert!(applications::KINDS.iter().any(|kind| kind.name == name), "{name} is known");
+        }
+    }
+
+    #[test]
+    fn settings_and_leaves_replace_those_of_the_scenario() {
+        let set = [pair("documents", "300"), pair("text", "generated")];
+        let choice = Choice { service: "setalgebra", set: &set, leaves: Some(2) };
+        let scenario = choice.scenario().expect("sound");
+        assert_eq!(scenario.tiers[0].nodes, 2);
+        let settings = scenario.server.application.expect("an application").settings;
+        let value = |key: &str| -> Option<String> {
+            let is = |it: &&ApplicationSetting| it.key == key;
+            settings.iter().find(is).map(|setting| setting.value.clone())
+        };
+        assert_eq!(value("documents").as_deref(), Some("300"));
+        assert_eq!(value("text").as_deref(), Some("generated"));
+    }
+
+    #[test]
+    fn what_is_not_there_is_named_without_a_line() {
+        let why = |service, set: &[(String, String)]| {
+            let choice = Choice { service, set, leaves: None };
+            choice.scenario().map(drop).expect_err("refused").to_string()
+        };
+        assert_eq!(
+            why("setalgerba", &[]),
+            "found no service setalgerba; one of setalgebra is needed (tailwater suite list)"
+        );
+        let said = why("setalgebra", &[pair("hits", "0")]);
+        assert!(said.starts_with("server.settings of setalgebra: hits is \"0\""), "{said}");
+    }
+}

@@ -1,0 +1,100 @@
+//! `tailwater suite`: the services of µSuite, each in three tiers, on data that are prepared once.
+
+mod catalogue;
+mod choice;
+mod list;
+
+pub(crate) use catalogue::{SERVICES, Service};
+pub(crate) use choice::Choice;
+
+use crate::args::{RunOptions, key_value};
+use crate::data::DataFolder;
+use crate::failure::Failure;
+use crate::{run, two_cores};
+use clap::{Args, Subcommand};
+use std::path::PathBuf;
+use tailwater_workload::Scenario;
+use tailwater_workload::scenario::limits::REPETITIONS_MAX;
+
+/// What can be done.
+#[derive(Subcommand, Debug)]
+pub(crate) enum SuiteVerb {
+    /// List the services and their settings.
+    List(list::ListOptions),
+    /// Prepare a service's data, start its tiers, ask it at several loads, check every answer, and report.
+    #[command(after_help = RUN_HELP)]
+    Run(SuiteRunOptions),
+}
+
+const RUN_HELP: &str = "Examples:
+  tailwater suite run setalgebra
+  tailwater suite run setalgebra --set text=generated --set documents=1000000 --leaves 8
+  tailwater suite run setalgebra --set intersect=merge --json > merge.json
+
+One wrong answer voids its run, and the result says so; where no run is valid the exit code is 1. The scenario is \
+scenarios/NAME.toml of tailwater's sources; tailwater run plays it with changes of your own.";
+
+#[derive(Args, Debug)]
+pub(crate) struct SuiteRunOptions {
+    /// The service; tailwater suite list names them.
+    service: String,
+    /// Changes a setting of the service; may be repeated.
+    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = key_value)]
+    set: Vec<(String, String)>,
+    /// Instead of the scenario's number of leaves.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
+    leaves: Option<u32>,
+    /// Instead of the scenario's seed: decides which queries are asked when.
+    #[arg(long)]
+    seed: Option<u64>,
+    /// Print the result as one JSON object.
+    #[arg(long)]
+    json: bool,
+    /// Write JSON, CSV, plots and an HTML page here.
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// A short version: one repetition, lowest and highest demand. Its numbers prove that it works, and nothing else.
+    /// Also by TAILWATER_SHORT=1.
+    #[arg(long)]
+    short: bool,
+    /// Instead of the scenario's number of repetitions.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=REPETITIONS_MAX as i64))]
+    repetitions: Option<u32>,
+    #[command(flatten)]
+    data: DataFolder,
+}
+
+pub(crate) fn suite(verb: &SuiteVerb) -> Result<(), Failure> {
+    match verb {
+        SuiteVerb::List(options) => list::list(options),
+        SuiteVerb::Run(options) => run(options),
+    }
+}
+
+fn run(options: &SuiteRunOptions) -> Result<(), Failure> {
+    let choice = Choice { service: &options.service, set: &options.set, leaves: options.leaves };
+    let mut scenario = choice.scenario()?;
+    place(&mut scenario)?;
+    let options = RunOptions {
+        seed: options.seed,
+        json: options.json,
+        out: options.out.clone(),
+        short: options.short,
+        repetitions: options.repetitions,
+        data: options.data.clone(),
+        ..RunOptions::on_loopback(choice.file())
+    };
+    run::concluded(&options, scenario)
+}
+
+/// The front on a core of its own, leaves and clients on another; nowhere in particular where there is one core.
+fn place(scenario: &mut Scenario) -> Result<(), Failure> {
+    let (front, others) = match two_cores::two()? {
+        Some((front, other)) => (vec![front], vec![other]),
+        None => (Vec::new(), Vec::new()),
+    };
+    scenario.server.cores = front;
+    scenario.clients.cores.clone_from(&others);
+    scenario.tiers.iter_mut().for_each(|tier| tier.pin.clone_from(&others));
+    Ok(())
+}

@@ -1,0 +1,174 @@
+//! `tailwater suite` and `tailwater data`: real processes on generated documents.
+
+mod common;
+
+use common::{Folder, TAILWATER};
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// Few documents, so that preparing takes a moment in a build for tests.
+const SMALL: [&str; 8] =
+    ["--set", "text=generated", "--set", "documents=2000", "--set", "queries=300", "--leaves", "3"];
+
+fn tailwater(data: &Path, arguments: &[&str]) -> Output {
+    let mut command = Command::new(TAILWATER);
+    command.args(arguments).env("TAILWATER_DATA", data).env_remove("TAILWATER_SHORT");
+    command.output().expect("the program starts")
+}
+
+fn json(output: &Output) -> Value {
+    let said = String::from_utf8_lossy(&output.stderr);
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {said}"))
+}
+
+#[test]
+fn a_service_runs_in_three_tiers_and_every_answer_is_right() {
+    let folder = Folder::new("suite-run");
+    let run = ["suite", "run", "setalgebra", "--short", "--json"];
+    let output = tailwater(&folder.0, &[&run[..], &SMALL].concat());
+    let result = json(&output);
+    let runs = result["runs"].as_array().expect("runs");
+    assert!(!runs.is_empty());
+    for run in runs {
+        // Late or refused on a busy machine, but never wrong: that would be no result.
+        let answered =
+            run["fates"]["ok"].as_u64().unwrap_or(0) + run["fates"]["late"].as_u64().unwrap_or(0);
+        assert!(answered > 0, "{}", run["fates"]);
+        let tiers = run["tiers"].as_array().expect("tiers");
+        let names: Vec<_> = tiers.iter().map(|tier| (&tier["tier"], &tier["nodes"])).collect();
+        assert_eq!(names, [(&"".into(), &1.into()), (&"leaf".into(), &3.into())]);
+        let received = |tier: usize| tiers[tier]["received_rps"].as_f64().unwrap_or(0.0);
+        // Each query that the front does not refuse goes to all leaves.
+        assert!(received(1) > received(0), "{tiers:?}");
+    }
+    let data = result["data"].as_array().expect("data");
+    assert_eq!(data.len(), 2);
+    for used in data {
+        let about = used["about"].as_str().expect("text");
+        assert!(about.contains("2000 generated documents"), "{about}");
+        assert_eq!(used["sha256"].as_str().map(str::len), Some(64));
+        assert_eq!(used["source"], "generated from seed 1");
+    }
+}
+
+#[test]
+fn data_are_made_once_listed_checked_and_mended() {
+    let folder = Folder::new("suite-data");
+    let make = ["data", "make", "setalgebra", "--json"];
+    let made = json(&tailwater(&folder.0, &[&make[..], &SMALL].concat()));
+    let names: Vec<&str> =
+        made.as_array().expect("a list").iter().filter_map(|it| it["name"].as_str()).collect();
+    assert_eq!(names.len(), 2);
+    let listed = json(&tailwater(&folder.0, &["data", "list", "--json"]));
+    let listed: Vec<&str> =
+        listed.as_array().expect("a list").iter().filter_map(|it| it["name"].as_str()).collect();
+    assert!(names.iter().all(|name| listed.contains(name)), "{names:?} in {listed:?}");
+    assert!(tailwater(&folder.0, &["data", "check"]).status.success());
+
+    let file = folder.0.join(format!("{}.data", names[0]));
+    let whole = fs::read(&file).expect("it is there");
+    let mut changed = whole.clone();
+    *changed.last_mut().expect("some") ^= 1;
+    fs::write(&file, changed).expect("written");
+    let checked = tailwater(&folder.0, &["data", "check"]);
+    let said = String::from_utf8_lossy(&checked.stderr).into_owned();
+    assert_eq!(checked.status.code(), Some(1), "{said}");
+    assert!(said.contains("damaged") && said.contains("made anew"), "{said}");
+    // What is damaged is made anew, to the same bytes.
+    assert!(tailwater(&folder.0, &[&make[..], &SMALL].concat()).status.success());
+    assert_eq!(fs::read(&file).expect("it is there"), whole);
+}
+
+#[test]
+fn what_cannot_be_run_names_the_mend() {
+    let folder = Folder::new("suite-usage");
+    let said = |arguments: &[&str]| {
+        let output = tailwater(&folder.0, arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    assert!(said(&["suite", "run", "setalgerba"]).contains("one of setalgebra is needed"));
+    let error = said(&["suite", "run", "setalgebra", "--set", "hits=0"]);
+    assert!(error.contains("hits is \"0\"; a number from 1 to 250000 is needed"), "{error}");
+    assert!(
+        said(&["suite", "run", "setalgebra", "--set", "speed=3"]).contains("unknown setting speed")
+    );
+}
+
+/// Mid-tier and leaves by hand, as `run` starts them, on so many documents.
+struct ByHand {
+    folder: Folder,
+    documents: u32,
+}
+
+impl ByHand {
+    /// The flags that say what is served or asked.
+    fn flags(&self) -> Vec<String> {
+        let text = SCENARIO.replace("DOCUMENTS", &self.documents.to_string());
+        let file = self.folder.write(&format!("{}.toml", self.documents), &text);
+        let data = self.folder.0.join("data");
+        let flags = ["--scenario", path(&file), "--controller", "none", "--data", path(&data)];
+        flags.map(str::to_owned).to_vec()
+    }
+
+    fn serve(&self, more: &[&str]) -> common::Serving {
+        let flags = self.flags();
+        let flags: Vec<&str> =
+            flags.iter().map(String::as_str).chain(more.iter().copied()).collect();
+        common::Serving::start(&flags)
+    }
+
+    /// Leaves and the front before them.
+    fn start(&self) -> (common::Serving, common::Serving) {
+        let leaves = self.serve(&["--tier", "leaf"]);
+        let front = self.serve(&["--downstream", &format!("leaf={}", leaves.nodes.join(","))]);
+        (leaves, front)
+    }
+
+    /// Asks the server at this address.
+    fn ask(&self, address: &str) -> Output {
+        let load = ["load", "--connect", address, "--rate", "200", "--duration", "300ms"];
+        let flags = self.flags();
+        let flags = flags.iter().map(String::as_str).chain(["--slo", "60s", "--json"]);
+        tailwater(&self.folder.0, &load.into_iter().chain(flags).collect::<Vec<_>>())
+    }
+}
+
+fn path(path: &Path) -> &str {
+    path.to_str().expect("text")
+}
+
+const SCENARIO: &str = r#"
+slo = "1s"
+clients.count = 4
+demand.requests_per_second = 100
+controller = { name = "none" }
+tier = [{ name = "leaf", nodes = 2, application = true }]
+server.application = "setalgebra"
+server.settings = { text = "generated", documents = DOCUMENTS, queries = 100 }
+"#;
+
+#[test]
+fn mid_tier_and_leaves_can_be_served_by_hand() {
+    let hand = ByHand { folder: Folder::new("suite-hand"), documents: 1_000 };
+    let (_leaves, front) = hand.start();
+    let result = json(&hand.ask(&front.address));
+    let fates = &result["runs"][0]["fates"];
+    assert!(fates["ok"].as_u64().unwrap_or(0) > 0, "{fates}");
+}
+
+/// The leaves have a hundred documents more than the oracle knows of.
+#[test]
+fn wrong_answers_void_a_run() {
+    let hand = ByHand { folder: Folder::new("suite-wrong"), documents: 1_000 };
+    let (_leaves, front) = hand.start();
+    let fewer = ByHand { documents: 900, ..hand };
+    let output = fewer.ask(&front.address);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("answers of the server were wrong"), "{said}");
+    let run = &json(&output)["runs"][0];
+    assert_eq!(run["valid"], false, "{run}");
+}

@@ -1,0 +1,107 @@
+//! Files that come back as they were written, and files that were changed since.
+
+use super::*;
+use std::fs;
+use std::path::PathBuf;
+
+/// A folder of the test's own, gone when it ends.
+struct Place(PathBuf);
+
+impl Place {
+    fn new(name: &str) -> Self {
+        let path =
+            std::env::temp_dir().join(format!("tailwater-data-{name}-{}", std::process::id()));
+        fs::create_dir_all(&path).expect("a folder");
+        Self(path)
+    }
+
+    fn file(&self) -> PathBuf {
+        self.0.join("inner").join("x.data")
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn origin() -> Origin {
+    let text = |text: &str| text.to_owned();
+    Origin { about: text("three"), source: text("a test"), licence: text("none"), stamp: text("1") }
+}
+
+fn written(place: &Place) -> Header {
+    let content = Content::new("test", origin()).with("one", vec![1, 2, 3]).with("two", vec![]);
+    content.with("three", vec![4; 70_000]).write(&place.file()).expect("written")
+}
+
+#[test]
+fn what_is_written_comes_back() {
+    let place = Place::new("back");
+    let header = written(&place);
+    let mut data = Data::open_as(&place.file(), "test").expect("opened");
+    assert_eq!(data.header(), &header);
+    assert_eq!(data.section("three").expect("there"), [4; 70_000]);
+    assert_eq!(data.section("one").expect("there"), [1, 2, 3]);
+    assert!(data.section("two").expect("there").is_empty());
+    assert!(data.section("four").is_err());
+    data.verify().expect("sound");
+    assert_eq!(header.bytes(), 70_003);
+    let left: Vec<_> = fs::read_dir(place.0.join("inner")).expect("a folder").collect();
+    assert_eq!(left.len(), 1, "no draft is left");
+}
+
+#[test]
+fn another_kind_is_refused() {
+    let place = Place::new("kind");
+    written(&place);
+    let error = Data::open_as(&place.file(), "other").expect_err("refused").to_string();
+    assert!(error.contains("\"test\" where \"other\" is needed"), "{error}");
+}
+
+#[test]
+fn every_cut_and_every_changed_byte_is_found() {
+    let place = Place::new("harm");
+    written(&place);
+    let whole = fs::read(place.file()).expect("read");
+    let sound = |bytes: &[u8]| {
+        fs::write(place.file(), bytes).expect("written");
+        Data::open_as(&place.file(), "test").and_then(|mut data| data.verify())
+    };
+    for length in [0, 1, 20, 64, 300, whole.len() - 1] {
+        assert!(sound(&whole[..length]).is_err(), "{length} bytes");
+    }
+    assert!(sound(&[&whole[..], &[0]].concat()).is_err(), "a byte more");
+    // In the first line, at the end of the header's hash, and in the sections.
+    let header = whole.len() - 70_003;
+    for at in [0, 16, header - 5, header, header + 2, whole.len() - 1] {
+        let mut changed = whole.clone();
+        changed[at] ^= 1;
+        assert!(sound(&changed).is_err(), "byte {at}");
+    }
+    assert!(sound(&whole).is_ok());
+}
+
+#[test]
+fn sections_that_lie_elsewhere_are_refused() {
+    let place = Place::new("overlap");
+    written(&place);
+    let text = fs::read(place.file()).expect("read");
+    let header = &text[..text.len() - 70_003];
+    let text = String::from_utf8(header.to_vec()).expect("a header");
+    let (_, json) = text.split_once('\n').expect("two lines");
+    // As long as before, and the third section where the first is.
+    let moved = json.replace("\"start\":3,\"bytes\":70000", "\"start\":0,\"bytes\":70003");
+    assert_eq!(moved.len(), json.len());
+    let bytes =
+        [format!("{MAGIC} {FORM} {}\n{moved}", moved.len()).as_bytes(), &[0; 70_003]].concat();
+    fs::write(place.file(), bytes).expect("written");
+    assert!(matches!(Data::open(&place.file()), Err(DataError::Damaged(..))));
+}
+
+#[test]
+fn what_is_not_there_names_how_it_comes() {
+    let error = Data::open("/nowhere/x.data".as_ref()).expect_err("not there").to_string();
+    assert!(error.contains("tailwater data make"), "{error}");
+}

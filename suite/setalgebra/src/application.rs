@@ -1,0 +1,232 @@
+//! Both ends and the leaves as the application "setalgebra" of scenario files.
+
+use crate::collection::DOCUMENTS_MAX;
+use crate::intersect::Method;
+use crate::leaf::Leaf;
+use crate::midtier::{LEAF, MidTier};
+use crate::prepared::{Plan, Questions};
+use crate::queries::{Draw, WORDS_MAX};
+use crate::wire::{Answer, HITS_MAX, INTERSECT, LEAVES_MAX};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+use tailwater_data::Folder;
+use tailwater_data::text::{Source, WORDNET, is_wordnet_in};
+use tailwater_load::Application;
+use tailwater_load::application::{
+    Ask, BadSetting, Given, Kind, Node, Order, Place, Setting, Settings, Tell,
+};
+use tailwater_rt::Router;
+use tailwater_stats::result::DataUsed;
+
+/// Making it reads nothing: each process opens its part of what was prepared.
+pub const KIND: Kind = Kind {
+    name: "setalgebra",
+    about: "µSuite's Set Algebra: documents with all words of a query; the tier leaf has the posting lists",
+    settings: SETTINGS,
+    build,
+};
+
+const SETTINGS: &[Setting] = &[
+    Setting {
+        name: "text",
+        help: "wordnet (Debian's package wordnet-base), generated, the path of a file or folder, or auto: wordnet \
+               where it is installed, else generated",
+        default: "auto",
+    },
+    Setting {
+        name: "documents",
+        help: "the first so many documents of it, 1 to 10,000,000, or all (generated: 100,000)",
+        default: "all",
+    },
+    Setting {
+        name: "stop",
+        help: "how many of the commonest words are dropped when documents are indexed, 0 to 100,000",
+        default: "50",
+    },
+    Setting {
+        name: "intersect",
+        help: "gallop, skips, or merge as published; docs/set-algebra.md tells them apart",
+        default: "gallop",
+    },
+    Setting { name: "queries", help: "how many there are, 1 to 1,000,000", default: "10_000" },
+    Setting { name: "words", help: "most words of a query, 1 to 16", default: "9" },
+    Setting {
+        name: "independent",
+        help: "of a hundred queries, so many whose words know nothing of each other, 0 to 100",
+        default: "20",
+    },
+    Setting { name: "hits", help: "most documents of an answer, 1 to 250,000", default: "65_536" },
+    Setting {
+        name: "least",
+        help: "how many leaves must have answered, 1 to their number, or all",
+        default: "all",
+    },
+    Setting {
+        name: "patience",
+        help: "how long leaves are waited for, 1us to 60s, or deadline: as long as the request's lets it",
+        default: "deadline",
+    },
+];
+
+const PATIENCE_MIN: Duration = Duration::from_micros(1);
+const PATIENCE_MAX: Duration = Duration::from_secs(60);
+
+struct SetAlgebra {
+    plan: Plan,
+    method: Method,
+    midtier: MidTier,
+    questions: OnceLock<Questions>,
+}
+
+fn build(given: &Given<'_>) -> Result<Arc<dyn Application>, BadSetting> {
+    let settings = &given.settings;
+    let leaves = given.nodes(LEAF).filter(|&nodes| nodes <= LEAVES_MAX).ok_or_else(|| BadSetting {
+        key: LEAF.into(),
+        message: format!(
+            "a tier of leaves is needed, 1 to {LEAVES_MAX} of them: [[tier]] with name = \"{LEAF}\", nodes = 4, \
+             application = true"
+        ),
+    })?;
+    if let Some(other) = given.tiers.iter().find(|tier| tier.application && tier.name != LEAF) {
+        let message =
+            format!("tier {} is none of this application's; name it \"{LEAF}\"", other.name);
+        return Err(BadSetting { key: other.name.clone(), message });
+    }
+    let all = settings.text("least") == "all";
+    let least = if all { leaves } else { settings.number("least", 1..=leaves)? };
+    let patience = match settings.text("patience") {
+        "deadline" => None,
+        _ => Some(settings.duration("patience", PATIENCE_MIN..=PATIENCE_MAX)?),
+    };
+    let hits = settings.number("hits", 1..=HITS_MAX)?;
+    Ok(Arc::new(SetAlgebra {
+        plan: plan(settings, leaves, Folder::new(given.data))?,
+        method: settings.choice("intersect", Method::NAMES)?,
+        midtier: MidTier { leaves, least, patience, hits },
+        questions: OnceLock::new(),
+    }))
+}
+
+fn plan(settings: &Settings, leaves: u32, folder: Folder) -> Result<Plan, BadSetting> {
+    let documents = match settings.text("documents") {
+        "all" => None,
+        _ => Some(settings.number("documents", 1..=DOCUMENTS_MAX)?),
+    };
+    let draw = Draw {
+        queries: settings.number("queries", 1..=1_000_000)?,
+        words: settings.number("words", 1..=WORDS_MAX)?,
+        independent_percent: settings.number("independent", 0..=100)?,
+        ..Draw::default()
+    };
+    let source = source(settings.text("text"));
+    let stop = settings.number("stop", 0..=100_000)?;
+    Ok(Plan { folder, source, documents, stop, leaves, draw })
+}
+
+/// Where WordNet is missing, the generated text stands in, and the result says so.
+fn source(text: &str) -> Source {
+    let text = match text {
+        "auto" if is_wordnet_in(WORDNET.as_ref()) => "wordnet",
+        "auto" => "generated",
+        text => text,
+    };
+    let Ok(source) = text.parse();
+    source
+}
+
+impl SetAlgebra {
+    fn questions(&self) -> &Questions {
+        // Its callers are told to load them first.
+        self.questions.get().expect("questions are loaded before they are asked")
+    }
+}
+
+impl Application for SetAlgebra {
+    fn prepare(&self, tell: Tell<'_>) -> Result<Vec<DataUsed>, String> {
+        self.plan.prepare(tell)
+    }
+
+    fn router(&self, _place: &Place) -> Result<Router, String> {
+        Ok(self.midtier.router())
+    }
+
+    fn node(&self, at: Node<'_>, _place: &Place) -> Result<Router, String> {
+        let shard = self.plan.open_shard(at.number)?;
+        Ok(Leaf { shard, method: self.method, hits: self.midtier.hits }.router())
+    }
+
+    fn load_questions(&self) -> Result<(), String> {
+        if self.questions.get().is_none() {
+            // A second thread may have loaded the same meanwhile.
+            let _ = self.questions.set(self.plan.open_questions()?);
+        }
+        Ok(())
+    }
+
+    fn ask(&self, order: &Order) -> Ask {
+        let questions = self.questions();
+        let number = order.rng().below(questions.count() as u32);
+        let tag = u64::from(number) << 32 | u64::from(order.tag);
+        Ask { method: INTERSECT, payload: questions.request(number as usize, tag) }
+    }
+
+    /// The answer says to which query it is one, for all that comes back with it is the tag.
+    fn is_answer(&self, status: u16, payload: &[u8], tag: u32) -> bool {
+        let Some(answer) = Answer::of_bytes(payload).filter(|_| status == 0) else { return false };
+        let MidTier { leaves, least, hits, .. } = self.midtier;
+        let number = (answer.tag >> 32) as usize;
+        answer.tag as u32 == tag
+            && self.questions().is_answer(number, &answer, (leaves, least, hits))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+    use tailwater_workload::Scenario;
+
+    const SCENARIO: &str = r#"
+slo = "1s"
+clients.count = 1
+demand.of_capacity = 1.0
+controller = { name = "none" }
+server.application = "setalgebra"
+tier = [{ name = "leaf", nodes = 3, application = true }]
+"#;
+
+    fn made(text: &str, settings: &[(&str, &str)]) -> Result<Arc<dyn Application>, BadSetting> {
+        let scenario = Scenario::parse("x.toml", text).expect("a scenario");
+        let said: Vec<_> =
+            settings.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
+        let server = &scenario.server;
+        let of = (&server.paths[..], &scenario.tiers[..]);
+        let data = Path::new("/nowhere");
+        KIND.make(&said, server.service.clone(), (server.work, false), of, data)
+    }
+
+    #[test]
+    fn it_is_made_without_reading_anything_and_says_what_was_not_prepared() {
+        let application = made(SCENARIO, &[("text", "/nowhere/at/all")]).expect("made");
+        let error = application.load_questions().expect_err("nothing is there");
+        assert!(error.contains("found no prepared data in /nowhere/setalgebra/"), "{error}");
+        assert!(error.contains("tailwater data make"), "{error}");
+        let quiet = |_: &str| Ok(());
+        let error = application.prepare(&quiet).expect_err("nothing is there");
+        assert!(error.contains("/nowhere/at/all"), "{error}");
+    }
+
+    #[test]
+    fn settings_that_cannot_be_used_are_named() {
+        let error = |text: &str, settings: &[(&str, &str)]| {
+            made(text, settings).map(drop).expect_err("refused").to_string()
+        };
+        assert!(error(SCENARIO, &[("least", "4")]).contains("a number from 1 to 3 is needed"));
+        assert!(error(SCENARIO, &[("intersect", "fast")]).contains("gallop, skips, merge"));
+        assert!(error(SCENARIO, &[("patience", "0s")]).contains("a duration from 1us to 60s"));
+        let bare = SCENARIO.replace("tier =", "#");
+        assert!(error(&bare, &[]).contains("[[tier]] with name = \"leaf\""));
+        let other = SCENARIO.replace("name = \"leaf\", nodes", "name = \"lief\", nodes");
+        assert!(error(&other, &[]).contains("a tier of leaves is needed"));
+    }
+}

@@ -1,0 +1,252 @@
+//! What is to be prepared, under which names it lies, and how it is made.
+
+use super::Questions;
+use crate::collection::{Collection, DOCUMENTS_MAX};
+use crate::index::Shard;
+use crate::oracle;
+use crate::queries::Draw;
+use std::fmt::Write as _;
+use tailwater_data::text::generate::Text;
+use tailwater_data::text::{Corpus, Source};
+use tailwater_data::{Content, Folder, Header, Origin};
+use tailwater_load::application::Tell;
+use tailwater_stats::result::DataUsed;
+
+/// The generated text: longer documents than the default's, towards those of an encyclopedia.
+pub const TEXT: Text = Text {
+    documents: 100_000,
+    vocabulary: 60_000,
+    exponent: 1.0,
+    offset: 2.7,
+    topics: 64,
+    topical: 0.5,
+    length_median: 64.0,
+    length_spread: 0.6,
+};
+
+/// Raised when what is made of the same settings changes; older files are made anew.
+const INDEX: &str = "setalgebra index 1";
+const QUESTIONS: &str = "setalgebra queries 1";
+
+/// Data that decide what leaves and generator have.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Plan {
+    /// The folder of prepared data.
+    pub folder: Folder,
+    /// Which text.
+    pub source: Source,
+    /// The first so many documents of it; `None`: all, or as many as [`TEXT`] says.
+    pub documents: Option<usize>,
+    /// Length of the stop list.
+    pub stop: usize,
+    /// How many leaves share the documents.
+    pub leaves: u32,
+    /// The queries.
+    pub draw: Draw,
+}
+
+impl Plan {
+    /// Makes what is not there, or was made of another state of the source. Says what a result must tell of it.
+    ///
+    /// # Errors
+    /// A sentence for people; what `tell` returns.
+    pub fn prepare(&self, tell: Tell<'_>) -> Result<Vec<DataUsed>, String> {
+        tell("looking at the data")?;
+        let stamp = self.source.stamp().map_err(|why| why.to_string())?;
+        let ready = |name: &str, kind| self.folder.ready(name, kind, &stamp);
+        let (index, questions) = (self.index_name(), self.questions_name());
+        let there = (ready(&index, INDEX), ready(&questions, QUESTIONS));
+        let (indexed, asked) = match there {
+            (Some(indexed), Some(asked)) => (indexed, asked),
+            (indexed, asked) => {
+                let collection = self.collection(tell)?;
+                let made = Made { plan: self, collection: &collection, stamp: &stamp, tell };
+                let indexed = indexed.map_or_else(|| made.index(&index), Ok)?;
+                (indexed, asked.map_or_else(|| made.questions(&questions), Ok)?)
+            }
+        };
+        Ok(vec![used(index, &indexed), used(questions, &asked)])
+    }
+
+    /// Opens the index of a leaf.
+    ///
+    /// # Errors
+    /// A sentence for people when it was not prepared, or is damaged.
+    pub fn open_shard(&self, leaf: u32) -> Result<Shard, String> {
+        let open = || {
+            let mut data = self.folder.open(&self.index_name(), INDEX)?;
+            let words = data.section(&words_of(leaf))?;
+            let lists = data.section(&lists_of(leaf))?;
+            let shard = Shard::of_bytes((leaf, self.leaves), words, &lists);
+            shard.ok_or_else(|| data.damaged(format!("the index of leaf {leaf} is none")))
+        };
+        open().map_err(|why| why.to_string())
+    }
+
+    /// Opens the queries and their answers.
+    ///
+    /// # Errors
+    /// As above.
+    pub fn open_questions(&self) -> Result<Questions, String> {
+        let mut data =
+            self.folder.open(&self.questions_name(), QUESTIONS).map_err(|why| why.to_string())?;
+        Questions::read(&mut data).map_err(|why| why.to_string())
+    }
+
+    /// The documents as numbers.
+    ///
+    /// # Errors
+    /// When the text cannot be read, or has no documents or too many.
+    pub fn collection(&self, tell: Tell<'_>) -> Result<Collection, String> {
+        let collection = match &self.source {
+            Source::Generated(seed) => {
+                let text = Text { documents: self.documents.unwrap_or(TEXT.documents), ..TEXT };
+                let made = |number: usize| {
+                    tell(&format!("making documents, {number} of {}", text.documents))
+                };
+                Collection::generated(&text, *seed, &made)?
+            }
+            source => {
+                tell("reading documents")?;
+                let corpus = Corpus::load(source, self.documents).map_err(|why| why.to_string())?;
+                tell("numbering words")?;
+                Collection::of_texts(corpus.texts())
+            }
+        };
+        let documents = collection.documents();
+        if documents > DOCUMENTS_MAX {
+            return Err(format!("found {documents} documents; at most {DOCUMENTS_MAX} are needed"));
+        }
+        Ok(collection)
+    }
+
+    fn index_name(&self) -> String {
+        format!("{}-{}leaves", self.base_name(), self.leaves)
+    }
+
+    fn questions_name(&self) -> String {
+        let Draw { queries, words, independent_percent, seed } = self.draw;
+        let base = self.base_name();
+        format!("{base}-{queries}queries-{words}words-{independent_percent}independent-{seed}")
+    }
+
+    /// What both depend on.
+    fn base_name(&self) -> String {
+        let text = match &self.source {
+            Source::WordNet(_) => "wordnet".into(),
+            Source::Generated(seed) => format!("generated-{seed}"),
+            Source::Files(path) => {
+                let letter = |c: char| if c.is_alphanumeric() { c } else { '-' };
+                let name: String = path.display().to_string().chars().map(letter).collect();
+                let tail =
+                    name.char_indices().rev().nth(NAME_CHARS_MAX - 1).map_or(0, |(at, _)| at);
+                format!("files-{}", name[tail..].trim_matches('-'))
+            }
+        };
+        let mut name = format!("setalgebra/{text}");
+        if let Some(documents) = self.documents {
+            let _ = write!(name, "-first{documents}");
+        }
+        let _ = write!(name, "-stop{}", self.stop);
+        name
+    }
+}
+
+/// The end of a path tells files best.
+const NAME_CHARS_MAX: usize = 80;
+
+fn words_of(leaf: u32) -> String {
+    format!("words of leaf {leaf}")
+}
+
+fn lists_of(leaf: u32) -> String {
+    format!("lists of leaf {leaf}")
+}
+
+fn used(name: String, header: &Header) -> DataUsed {
+    let Origin { about, source, licence, .. } = header.origin.clone();
+    DataUsed { name, about, source, licence, sha256: header.sha256.clone(), bytes: header.bytes() }
+}
+
+/// Makes files of a collection.
+struct Made<'a> {
+    plan: &'a Plan,
+    collection: &'a Collection,
+    stamp: &'a str,
+    tell: Tell<'a>,
+}
+
+impl Made<'_> {
+    fn index(&self, name: &str) -> Result<Header, String> {
+        let Self { plan, collection, tell, .. } = self;
+        let stop = collection.stop_list(plan.stop);
+        let (mut sections, mut postings, mut bytes) = (Vec::new(), 0, 0);
+        for leaf in 0..plan.leaves {
+            tell(&format!("indexing for leaf {} of {}", leaf + 1, plan.leaves))?;
+            let shard = Shard::build(collection, &stop, (leaf, plan.leaves));
+            let shard = shard.map_err(|why| why.to_string())?;
+            postings += shard.lists().postings();
+            bytes += shard.lists().bytes();
+            let (words, lists) = shard.to_bytes();
+            sections.extend([(words_of(leaf), words), (lists_of(leaf), lists)]);
+        }
+        let about = format!(
+            "{}, indexed for {} leaves without the {} commonest words: {postings} postings in {:.2} bytes each",
+            self.about(),
+            plan.leaves,
+            stop.len(),
+            bytes as f64 / postings.max(1) as f64
+        );
+        let content = Content::new(INDEX, self.origin(about));
+        let add = |content: Content, (name, bytes)| content.with(name, bytes);
+        self.write(name, &sections.into_iter().fold(content, add))
+    }
+
+    fn questions(&self, name: &str) -> Result<Header, String> {
+        let Self { plan, collection, tell, .. } = self;
+        tell("drawing queries")?;
+        let queries = plan.draw.queries(collection, &collection.stop_list(plan.stop))?;
+        let stop = oracle::stop_list(collection, plan.stop);
+        let looked = |number: usize| {
+            tell(&format!("finding the answers, document {number} of {}", collection.documents()))
+        };
+        let answers = oracle::answers(collection, &stop, &queries, &looked)?;
+        let mut questions = Questions::default();
+        for (query, answer) in queries.iter().zip(&answers) {
+            questions.push(query.iter().map(|&word| collection.word(word)), answer)?;
+        }
+        let about = format!(
+            "{} queries of 1 to {} words of {}, {} without an answer, {:.1} documents in an answer on average; answers \
+             found without an index",
+            questions.count(),
+            plan.draw.words,
+            self.about(),
+            questions.empty(),
+            questions.documents() as f64 / questions.count().max(1) as f64
+        );
+        let content = Content::new(QUESTIONS, self.origin(about));
+        self.write(name, &questions.fill(content))
+    }
+
+    fn about(&self) -> String {
+        let documents = self.collection.documents();
+        match self.plan.source {
+            Source::WordNet(_) => format!("{documents} glosses of WordNet 3.0"),
+            Source::Files(_) => format!("{documents} documents of your own"),
+            Source::Generated(_) => {
+                format!("{documents} generated documents (Zipf-Mandelbrot, topics)")
+            }
+        }
+    }
+
+    fn origin(&self, about: String) -> Origin {
+        let source = &self.plan.source;
+        let licence = source.licence().to_owned();
+        Origin { about, source: source.to_string(), licence, stamp: self.stamp.to_owned() }
+    }
+
+    fn write(&self, name: &str, content: &Content) -> Result<Header, String> {
+        (self.tell)("writing")?;
+        self.plan.folder.write(name, content).map_err(|why| why.to_string())
+    }
+}

@@ -1,6 +1,6 @@
 //! What the services of the suite work on.
 //!
-//! [`text`] has texts: WordNet's glosses, your own, or generated ones, and makes terms of them. [`file`] is the form
+//! [`text`] has texts: WordNet's glosses, your own, or generated ones, and makes terms of them. [`file`](mod@file) is the form
 //! in which data are prepared once and opened by every process: a header with source, licence and hash, then
 //! sections of bytes. [`Folder`] is where such files lie.
 

@@ -33,7 +33,7 @@ impl Method {
     pub const NAMES: &'static [(&'static str, Self)] =
         &[("gallop", Self::Gallop), ("skips", Self::Skips), ("merge", Self::Merge)];
 
-    /// The documents that all lists have, by rising number, in [`Scratch::found`]. None where there is no list.
+    /// The documents that all lists have, by rising number, in the memory given. None where there is no list.
     pub fn intersect<'s>(self, lists: &mut [List<'_>], scratch: &'s mut Scratch) -> &'s [u32] {
         if self != Self::Merge {
             lists.sort_unstable_by_key(List::len);

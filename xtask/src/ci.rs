@@ -26,6 +26,7 @@ const STEPS: &[Step] = &[
     Step { name: "features", run: features, gate: false },
     Step { name: "loom models", run: models, gate: false },
     Step { name: "thread sanitizer", run: sanitized, gate: false },
+    Step { name: "address sanitizer", run: addressed, gate: false },
     Step { name: "examples", run: examples::check, gate: false },
     Step { name: "release build", run: release, gate: true },
     Step { name: "document commands", run: readme::check, gate: false },
@@ -109,37 +110,45 @@ fn models(root: &Path) -> Result<Tally> {
     Ok(tally)
 }
 
-/// Every lock under many threads with the thread sanitizer watching, which only nightly compilers have;
-/// passed over, with a line that says so, where there is none.
+/// Every lock under many threads with the thread sanitizer watching.
 fn sanitized(root: &Path) -> Result<Tally> {
-    let nightly = |args: &[&str]| {
+    let suppressions = root.join("crates/sync/tests/tsan.supp");
+    let Some(mut command) = nightly(root, "tsan", &["-p", "tailwater-sync", "--test", "stress"])
+    else {
+        return Ok(Tally::default());
+    };
+    command
+        .env("RUSTFLAGS", "--cfg tsan -Zsanitizer=thread -Cunsafe-allow-abi-mismatch=sanitizer")
+        .env("TSAN_OPTIONS", format!("suppressions={}", suppressions.display()));
+    process::run(&mut command).map(|()| Tally::passed(1))
+}
+
+/// Every kernel of every level that this processor has, with the address sanitizer watching what is loaded and
+/// stored.
+fn addressed(root: &Path) -> Result<Tally> {
+    let Some(mut command) = nightly(root, "asan", &["-p", "tailwater-kernels", "--tests"]) else {
+        return Ok(Tally::default());
+    };
+    process::run(command.env("RUSTFLAGS", "-Zsanitizer=address")).map(|()| Tally::passed(1))
+}
+
+/// A test of these packages by a nightly compiler, which alone has sanitizers, in a folder of its own. `None`, with
+/// a line that says so, where there is no such compiler.
+fn nightly(root: &Path, folder: &str, what: &[&str]) -> Option<Command> {
+    let cargo = |args: &[&str]| {
         let mut command = Command::new("rustup");
         command.args(["run", "nightly", "cargo"]).args(args).current_dir(root);
         command
     };
-    let there = nightly(&["--version"]).output().is_ok_and(|output| output.status.success());
+    let there = cargo(&["--version"]).output().is_ok_and(|output| output.status.success());
     if !there {
         println!("passed over: it needs a nightly compiler: rustup toolchain install nightly");
-        return Ok(Tally::default());
+        return None;
     }
     // The target is named so that the flags spare build scripts.
-    let target = "x86_64-unknown-linux-gnu";
-    let suppressions = root.join("crates/sync/tests/tsan.supp");
-    let mut command = nightly(&[
-        "test",
-        "--locked",
-        "-p",
-        "tailwater-sync",
-        "--target",
-        target,
-        "--test",
-        "stress",
-    ]);
-    command
-        .env("CARGO_TARGET_DIR", process::built(root, "tsan"))
-        .env("RUSTFLAGS", "--cfg tsan -Zsanitizer=thread -Cunsafe-allow-abi-mismatch=sanitizer")
-        .env("TSAN_OPTIONS", format!("suppressions={}", suppressions.display()));
-    process::run(&mut command).map(|()| Tally::passed(1))
+    let mut command = cargo(&["test", "--locked", "--target", "x86_64-unknown-linux-gnu"]);
+    command.args(what).env("CARGO_TARGET_DIR", process::built(root, folder));
+    Some(command)
 }
 
 fn release(root: &Path) -> Result<Tally> {

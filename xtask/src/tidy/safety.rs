@@ -4,7 +4,7 @@ use super::Problem;
 use crate::tree::Tree;
 
 /// The crates that may hold unsafe code, each with its protocol written down first.
-const UNSAFE_CRATES: &[&str] = &["rt", "sync", "profile-rt"];
+const UNSAFE_CRATES: &[&str] = &["crates/rt", "crates/sync", "crates/profile-rt", "suite/kernels"];
 /// The crates without clock, socket, thread or environment; the simulator brings its own time.
 const PURE_CRATES: &[&str] =
     &["core", "control", "wire", "stats", "workload", "experiment", "tune", "sim"];
@@ -83,8 +83,9 @@ fn banned(text: &str) -> Vec<&str> {
 }
 
 fn is_root(path: &str) -> bool {
-    let inside =
-        ["crates/", "tests/src/", "xtask/src/"].iter().any(|prefix| path.starts_with(prefix));
+    let inside = ["crates/", "suite/", "tests/src/", "xtask/src/"]
+        .iter()
+        .any(|prefix| path.starts_with(prefix));
     inside
         && (path.ends_with("/src/lib.rs")
             || path.ends_with("/src/main.rs")
@@ -92,8 +93,8 @@ fn is_root(path: &str) -> bool {
 }
 
 fn may_be_unsafe(path: &str) -> bool {
-    let name = path.strip_prefix("crates/").and_then(|rest| rest.split('/').next());
-    name.is_some_and(|name| UNSAFE_CRATES.contains(&name))
+    let is_in = |folder: &&str| path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'));
+    UNSAFE_CRATES.iter().any(is_in)
 }
 
 /// Whether a line holds the keyword before something that it can mark. Comments are left out.
@@ -124,10 +125,13 @@ mod tests {
             ("crates/cli/src/main.rs", "// #![forbid(unsafe_code)]\n"),
             ("crates/cli/src/bin/x.rs", ""),
             ("crates/rt/src/lib.rs", ""),
+            ("suite/kernels/src/lib.rs", ""),
+            ("suite/kernels-too/src/lib.rs", ""),
             ("tests/src/lib.rs", ""),
         ]);
-        let places = ["crates/cli/src/bin/x.rs", "crates/cli/src/main.rs", "tests/src/lib.rs"];
-        assert_eq!(found(&unsafe_is_forbidden(&tree)), places);
+        let cli = ["crates/cli/src/bin/x.rs", "crates/cli/src/main.rs"];
+        let others = ["suite/kernels-too/src/lib.rs", "tests/src/lib.rs"];
+        assert_eq!(found(&unsafe_is_forbidden(&tree)), [cli, others].concat());
     }
 
     #[test]
@@ -140,9 +144,14 @@ mod tests {
         let tree = Tree::from([
             ("crates/core/src/a.rs", block.as_str()),
             ("crates/rt/src/a.rs", block.as_str()),
+            ("suite/kernels/src/a.rs", block.as_str()),
+            ("suite/search/src/a.rs", block.as_str()),
             ("tests/a.rs", prose.as_str()),
         ]);
-        assert_eq!(found(&unsafe_stays(&tree)), ["crates/core/src/a.rs:2"]);
+        assert_eq!(
+            found(&unsafe_stays(&tree)),
+            ["crates/core/src/a.rs:2", "suite/search/src/a.rs:2"]
+        );
         assert!(is_unsafe(&format!("{keyword} impl Send for X {{}}")));
         assert!(is_unsafe(&format!("#[{keyword}(no_mangle)]")));
     }

@@ -1,0 +1,119 @@
+//! Which settings are tried.
+
+use crate::index::Index;
+use crate::index::ivf::{Clustered, Ivf, Training};
+use crate::index::lsh::{self, Hashed, Lsh};
+use crate::placement::Placement;
+use tailwater_kernels::Rows;
+
+/// Settings, of which every combination is tried.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Grid {
+    /// Bits of hashes; an index is built for each.
+    pub bits: Vec<usize>,
+    /// Tables of hashes.
+    pub tables: Vec<usize>,
+    /// Buckets of each table that are looked into.
+    pub lsh_probes: Vec<usize>,
+    /// Clusters; an index is built for each.
+    pub lists: Vec<usize>,
+    /// Clusters that are looked into.
+    pub ivf_probes: Vec<usize>,
+}
+
+/// One index to be built, for several choices of settings.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Build {
+    /// Hashes of so many bits.
+    Lsh(usize),
+    /// So many clusters.
+    Ivf(usize),
+}
+
+/// An index with its name and settings in words.
+pub type Named = ((&'static str, String), Box<dyn Index>);
+
+impl Grid {
+    /// For a set of so many points: hashes with some ten to hundreds of points a bucket, clusters of some
+    /// hundred points to a thousand.
+    #[must_use]
+    pub fn for_points(points: usize) -> Self {
+        let bits = (points.max(64) / 32).ilog2() as usize;
+        let lists = [points / 1_600, points / 400];
+        Self {
+            bits: [bits.saturating_sub(4).max(2), bits.saturating_sub(1).max(3), bits + 2].into(),
+            tables: vec![1, 4, 8, 16],
+            lsh_probes: vec![1, 8, 16, 32, 64, 128],
+            lists: lists.into_iter().filter(|&lists| lists > 1).collect(),
+            ivf_probes: vec![1, 2, 4, 8, 16, 24, 32, 48, 64, 128],
+        }
+    }
+
+    /// The indexes to be built.
+    #[must_use]
+    pub fn builds(&self) -> Vec<Build> {
+        let lsh = self.bits.iter().map(|&bits| Build::Lsh(bits));
+        lsh.chain(self.lists.iter().map(|&lists| Build::Ivf(lists))).collect()
+    }
+
+    /// Builds one, and gives it with each choice of settings.
+    ///
+    /// # Errors
+    /// A sentence that says which settings are out of their bounds.
+    pub fn build(
+        &self,
+        build: &Build,
+        points: Rows<'_>,
+        placement: Placement,
+        seed: u64,
+    ) -> Result<Vec<Named>, String> {
+        match *build {
+            Build::Lsh(bits) => {
+                self.lsh(bits, points, placement, seed).map_err(|error| error.to_string())
+            }
+            Build::Ivf(lists) => {
+                self.ivf(lists, points, placement, seed).map_err(|error| error.to_string())
+            }
+        }
+    }
+
+    fn lsh(
+        &self,
+        bits: usize,
+        points: Rows<'_>,
+        placement: Placement,
+        seed: u64,
+    ) -> Result<Vec<Named>, lsh::BadSettings> {
+        let most = self.tables.iter().copied().max().unwrap_or(1);
+        let all = lsh::Settings { tables: most, bits, probes: 1 };
+        let index = Lsh::new(&Hashed::new(points, all, seed)?, placement, all)?;
+        let each = self.tables.iter().flat_map(|&tables| {
+            self.lsh_probes.iter().map(move |&probes| lsh::Settings { tables, bits, probes })
+        });
+        // Buckets that are not there cannot be looked into.
+        each.filter(|settings| settings.probes <= 1 << bits)
+            .map(|settings| {
+                let index: Box<dyn Index> = Box::new(index.with(settings)?);
+                Ok((("lsh", settings.to_string()), index))
+            })
+            .collect()
+    }
+
+    fn ivf(
+        &self,
+        lists: usize,
+        points: Rows<'_>,
+        placement: Placement,
+        seed: u64,
+    ) -> Result<Vec<Named>, crate::index::ivf::BadSettings> {
+        let training = Training { seed, ..Training::default() };
+        let index = Ivf::new(&Clustered::new(points, lists, training)?, placement, 1)?;
+        let each = self.ivf_probes.iter().filter(|&&probes| probes <= lists);
+        each.map(|&probes| {
+            let settings = crate::index::ivf::Settings { lists, probes };
+            let index: Box<dyn Index> = Box::new(index.with(probes)?);
+            Ok((("ivf", settings.to_string()), index))
+        })
+        .collect()
+    }
+}

@@ -1,0 +1,129 @@
+//! A leaf: the vectors of its points, and their distances from a query (thesis §2.2.1).
+
+use crate::nearest::{Found, nearest};
+use crate::placement::Placement;
+use crate::wire::{self, WireError};
+use std::cell::RefCell;
+use std::fmt;
+use std::sync::Arc;
+use tailwater_kernels::{Kernels, NoSuchRow, Rows, Table};
+use tailwater_rt::{Reply, Request, Router};
+
+/// The status of an answer to what is no request; the answer says why.
+pub const BAD_REQUEST: u16 = 400;
+
+/// The vectors of one leaf.
+#[derive(Debug)]
+pub struct Leaf {
+    kernels: Kernels,
+    points: Table,
+}
+
+/// Why a request has no answer.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum LeafError {
+    /// It is none.
+    Wire(WireError),
+    /// It names a point that is not here.
+    Point(NoSuchRow),
+}
+
+/// What a thread uses again for the next request.
+#[derive(Default)]
+struct Scratch {
+    candidates: Vec<u32>,
+    distances: Vec<f32>,
+}
+
+thread_local! {
+    static SCRATCH: RefCell<Scratch> = RefCell::default();
+}
+
+impl Leaf {
+    /// Leaf number `leaf`, which takes its points of all.
+    #[must_use]
+    pub fn new(points: Rows<'_>, placement: Placement, leaf: usize) -> Self {
+        let mut own = Table::with_capacity(points.dimensions(), placement.count(leaf));
+        for point in placement.of_leaf(leaf) {
+            own.push(points.vector(point as usize));
+        }
+        Self::of(own)
+    }
+
+    /// Of its points, by their numbers here.
+    #[must_use]
+    pub fn of(points: Table) -> Self {
+        Self { kernels: Kernels::best(), points }
+    }
+
+    /// Its points.
+    #[must_use]
+    pub fn points(&self) -> Rows<'_> {
+        self.points.rows()
+    }
+
+    /// The same with kernels of other instructions.
+    #[must_use]
+    pub const fn with(mut self, kernels: Kernels) -> Self {
+        self.kernels = kernels;
+        self
+    }
+
+    /// The nearest of some of its points, the nearest first. A point that is named twice is found twice.
+    ///
+    /// # Errors
+    /// When there is no such point.
+    ///
+    /// # Panics
+    /// When the query has other dimensions: a mistake of the program.
+    pub fn nearest(
+        &self,
+        query: &[f32],
+        candidates: &[u32],
+        wanted: usize,
+        distances: &mut Vec<f32>,
+    ) -> Result<Vec<Found>, NoSuchRow> {
+        let points = self.points.rows();
+        distances.clear();
+        self.kernels.distances_of(&points.padded(query), points, candidates, distances)?;
+        let measured = candidates.iter().zip(distances.iter());
+        Ok(nearest(measured.map(|(&point, &distance)| Found { point, distance }), wanted))
+    }
+
+    /// Answers the bytes of a request.
+    ///
+    /// # Errors
+    /// When it is none, or names a point that is not here.
+    pub fn answer(&self, request: &[u8]) -> Result<Vec<u8>, LeafError> {
+        SCRATCH.with_borrow_mut(|Scratch { candidates, distances }| {
+            let dimensions = self.points.rows().dimensions();
+            let query = wire::read_leaf_request(request, dimensions, candidates)
+                .map_err(LeafError::Wire)?;
+            let found = self.nearest(&query.vector, candidates, query.neighbours.into(), distances);
+            Ok(wire::leaf_answer(&found.map_err(LeafError::Point)?))
+        })
+    }
+
+    /// Its method.
+    #[must_use]
+    pub fn router(self: Arc<Self>) -> Router {
+        Router::new().route(wire::DISTANCES.0, move |request: Request| {
+            let reply = match self.answer(&request.payload) {
+                Ok(answer) => Reply::ok(answer),
+                Err(error) => Reply::failure(BAD_REQUEST, &error.to_string()),
+            };
+            std::future::ready(reply)
+        })
+    }
+}
+
+impl fmt::Display for LeafError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Wire(error) => error.fmt(f),
+            Self::Point(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for LeafError {}

@@ -1,0 +1,146 @@
+//! The mid-tier: it looks candidates up, asks the leaves for their distances, and merges what they answer (thesis
+//! §2.2.1). It holds the index and no vector of a point.
+
+use crate::index::{Candidates, Index};
+use crate::nearest::{Found, nearest};
+use crate::placement::Placement;
+use crate::wire::{self, Answer, CANDIDATES_MAX, Query};
+use std::cell::RefCell;
+use std::fmt;
+use tailwater_kernels::padded;
+
+/// The index, and where points are.
+pub struct MidTier {
+    index: Box<dyn Index>,
+    placement: Placement,
+    dimensions: usize,
+}
+
+/// A request to a leaf.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Call {
+    /// Which leaf.
+    pub leaf: usize,
+    /// Its bytes.
+    pub request: Vec<u8>,
+}
+
+/// What is asked for a query.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// The requests: none to leaves without candidates, several to those with more than fit one.
+    pub calls: Vec<Call>,
+    /// How many candidates they name in all.
+    pub candidates: u32,
+}
+
+/// An answer that no leaf may give.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NotALeafsAnswer {
+    /// The leaf.
+    pub leaf: usize,
+}
+
+thread_local! {
+    static CANDIDATES: RefCell<Option<Candidates>> = const { RefCell::new(None) };
+}
+
+impl MidTier {
+    /// With this index, whose points have so many dimensions and are placed so.
+    #[must_use]
+    pub fn new(index: Box<dyn Index>, placement: Placement, dimensions: usize) -> Self {
+        Self { index, placement, dimensions }
+    }
+
+    /// Of a vector.
+    #[must_use]
+    pub const fn dimensions(&self) -> usize {
+        self.dimensions
+    }
+
+    /// Looks candidates up.
+    #[must_use]
+    pub fn plan(&self, query: &Query) -> Plan {
+        self.with_candidates(&padded(&query.vector), |candidates| {
+            let of_leaf = |leaf| {
+                candidates
+                    .of_leaf(leaf)
+                    .chunks(CANDIDATES_MAX)
+                    .map(move |part| Call { leaf, request: wire::leaf_request(query, part) })
+            };
+            let calls = (0..self.placement.leaves()).flat_map(of_leaf).collect();
+            Plan { calls, candidates: candidates.count() as u32 }
+        })
+    }
+
+    /// The candidates of a query, as numbers of points: for the oracle. `row` is the query's vector with its padding.
+    #[must_use]
+    pub fn candidates(&self, row: &[f32]) -> Vec<u32> {
+        self.with_candidates(row, |candidates| {
+            let of_leaf = |leaf| {
+                let local = candidates.of_leaf(leaf).iter();
+                local.map(move |&local| self.placement.point(leaf, local))
+            };
+            (0..self.placement.leaves()).flat_map(of_leaf).collect()
+        })
+    }
+
+    /// The nearest of what leaves answered, the nearest first.
+    ///
+    /// # Errors
+    /// When a leaf answered something else, or named a point that it has not.
+    pub fn merge<'a>(
+        &self,
+        answers: impl IntoIterator<Item = (usize, &'a [u8])>,
+        wanted: usize,
+    ) -> Result<Vec<Found>, NotALeafsAnswer> {
+        let mut all = Vec::new();
+        for (leaf, bytes) in answers {
+            let count = self.placement.count(leaf);
+            let found = wire::read_leaf_answer(bytes).ok_or(NotALeafsAnswer { leaf })?;
+            for Found { point: local, distance } in found {
+                if local as usize >= count {
+                    return Err(NotALeafsAnswer { leaf });
+                }
+                all.push(Found { point: self.placement.point(leaf, local), distance });
+            }
+        }
+        Ok(nearest(all, wanted))
+    }
+
+    fn with_candidates<T>(&self, row: &[f32], then: impl FnOnce(&Candidates) -> T) -> T {
+        CANDIDATES.with_borrow_mut(|kept| {
+            kept.take_if(|kept| kept.placement() != self.placement);
+            let candidates = kept.get_or_insert_with(|| Candidates::new(self.placement));
+            candidates.clear();
+            self.index.look_up(row, candidates);
+            then(candidates)
+        })
+    }
+}
+
+impl Plan {
+    /// The answer with what was found.
+    #[must_use]
+    pub const fn answer(&self, tag: u64, found: Vec<Found>) -> Answer {
+        Answer { tag, candidates: self.candidates, found }
+    }
+}
+
+impl fmt::Display for NotALeafsAnswer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "found no answer of a leaf from leaf {}; is it of the same set and version?",
+            self.leaf
+        )
+    }
+}
+
+impl std::error::Error for NotALeafsAnswer {}
+
+impl fmt::Debug for MidTier {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MidTier").field("placement", &self.placement).finish_non_exhaustive()
+    }
+}

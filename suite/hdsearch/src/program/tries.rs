@@ -1,0 +1,114 @@
+//! `frontier`: every choice of settings, one after another.
+
+use crate::arguments::{FrontierArguments, Which};
+use crate::sets::{self, Named, bar};
+use crate::{explain, print, table};
+use std::path::Path;
+use tailwater_hdsearch::frontier::{Bench, Build, Frontier, Grid, Point, Times};
+use tailwater_hdsearch::{oracle, vectors::Set};
+use tailwater_kernels::Kernels;
+
+pub(crate) fn run(arguments: &FrontierArguments) -> Result<(), String> {
+    if !(0.0..=1.0).contains(&arguments.share_max) {
+        return Err(format!(
+            "--share-max is {}; a share from 0 to 1 is needed",
+            arguments.share_max
+        ));
+    }
+    if let Some(out) = &arguments.out {
+        refuse_unwritable(out)?;
+    }
+    let Named { about, set } = sets::make(&arguments.set)?;
+    let (truth, shape) = sets::measured(&set);
+    let bench = Bench::new(&set, &truth, arguments.neighbours, arguments.leaves)
+        .map_err(|error| error.to_string())?;
+    let frontier = Frontier {
+        set: about,
+        points: set.points.rows().count(),
+        dimensions: set.points.rows().dimensions(),
+        shape,
+        queries: set.queries.rows().count(),
+        neighbours: arguments.neighbours,
+        leaves: bench.placement.leaves(),
+        machine: machine(),
+        all_us: all_us(&set, arguments.neighbours),
+        measured: measured(&bench, arguments)?,
+    };
+    let json = || serde_json::to_string_pretty(&frontier).map_err(|error| error.to_string());
+    if let Some(out) = &arguments.out {
+        write(out, &(json()? + "\n"))?;
+    }
+    print(&if arguments.set.json { json()? } else { table::of(&frontier) })
+}
+
+/// The points, in the order of the grid.
+fn measured(bench: &Bench<'_>, arguments: &FrontierArguments) -> Result<Vec<Point>, String> {
+    let points = bench.set.points.rows();
+    let grid = Grid::for_points(points.count());
+    let wanted = |build: &Build| match arguments.index {
+        Which::Both => true,
+        Which::Lsh => matches!(build, Build::Lsh(_)),
+        Which::Ivf => matches!(build, Build::Ivf(_)),
+    };
+    let builds: Vec<Build> = grid.builds().into_iter().filter(wanted).collect();
+    let bar = bar("settings", builds.len() * grid.ivf_probes.len());
+    let mut measured = Vec::new();
+    for (build, number) in builds.iter().zip(1..) {
+        let indexes = grid.build(build, points, bench.placement, arguments.set.seed)?;
+        for (named, index) in indexes {
+            // The share is known before anything is measured.
+            let share = bench.candidates(&*index) / points.count() as f64;
+            if share <= arguments.share_max {
+                measured.push(bench.measure(named, index).map_err(|error| error.to_string())?);
+            }
+            bar.inc(1);
+        }
+        bar.set_position((number * grid.ivf_probes.len()) as u64);
+    }
+    bar.finish_and_clear();
+    if measured.is_empty() {
+        explain("no settings were measured: all have more candidates than --share-max");
+    }
+    Ok(measured)
+}
+
+/// The median time to look at every point, for some queries.
+fn all_us(set: &Set, neighbours: u16) -> f64 {
+    let each = set.queries.rows().all().take(50).map(|query| {
+        let start = std::time::Instant::now();
+        let found = oracle::nearest_of_all(set.points.rows(), query, neighbours.into());
+        std::hint::black_box(found);
+        start.elapsed()
+    });
+    Times::of(each.collect()).p50
+}
+
+/// The processor, how many of it may be used, and the instructions that kernels use.
+fn machine() -> String {
+    let cpuinfo = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let model = cpuinfo.lines().find_map(|line| line.strip_prefix("model name"));
+    let model = model.map_or("unknown", |rest| rest.trim_start_matches([' ', '\t', ':']));
+    let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+    format!("{model}, {cpus} CPUs, kernels by {}", Kernels::best().level())
+}
+
+/// Better said before minutes of work than after.
+fn refuse_unwritable(path: &Path) -> Result<(), String> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    match folder {
+        Some(folder) if !folder.is_dir() => {
+            Err(format!("{}: found no such folder; make it first: mkdir -p {0}", folder.display()))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Whole or not at all.
+fn write(path: &Path, text: &str) -> Result<(), String> {
+    let draft = path.with_extension(format!("{}.part", std::process::id()));
+    let written = std::fs::write(&draft, text).and_then(|()| std::fs::rename(&draft, path));
+    written.map_err(|error| {
+        let _ = std::fs::remove_file(&draft);
+        format!("{}: {error}", path.display())
+    })
+}

@@ -1,0 +1,111 @@
+//! What is searched: points, and queries that are none of them.
+
+mod dimension;
+mod generate;
+mod glove;
+mod wanted;
+
+pub use dimension::{Shape, shape};
+pub use generate::{Generator, Kind, Recipe};
+pub use glove::{GloveError, Words, read};
+pub use wanted::{Source, Tell, Wanted};
+
+use tailwater_kernels::Table;
+
+/// Most points of a set.
+pub const POINTS_MAX: usize = 16_000_000;
+
+/// Most dimensions of a vector.
+pub const DIMENSIONS_MAX: usize = 4_096;
+
+/// Most queries that are kept out of a set.
+pub const QUERIES_MAX: usize = 100_000;
+
+/// Points and queries.
+#[derive(Debug)]
+pub struct Set {
+    /// What the leaves hold.
+    pub points: Table,
+    /// What is asked. None of them is a point: the published generator asks for rows that are indexed, whose
+    /// nearest neighbour is themselves.
+    pub queries: Table,
+}
+
+impl Set {
+    /// Generated points, and as queries the vectors after them. `tell` hears how many are made.
+    ///
+    /// # Errors
+    /// What `tell` returns.
+    pub fn generated<E>(
+        generator: &Generator,
+        points: usize,
+        queries: usize,
+        tell: impl Fn(usize) -> Result<(), E>,
+    ) -> Result<Self, E> {
+        let dimensions = generator.dimensions();
+        let mut set = Self {
+            points: Table::with_capacity(dimensions, points),
+            queries: Table::with_capacity(dimensions, queries),
+        };
+        for number in 0..points + queries {
+            if number % TOLD_EVERY == 0 {
+                tell(number)?;
+            }
+            let vector = generator.vector(number as u64);
+            if number < points { &mut set.points } else { &mut set.queries }.push(&vector);
+        }
+        Ok(set)
+    }
+
+    /// Of these vectors, every so many is taken out as a query, evenly through all: GloVe's file is sorted by how
+    /// common a word is.
+    #[must_use]
+    pub fn held_out(vectors: &Table, queries: usize) -> Self {
+        let rows = vectors.rows();
+        let (all, queries) = (rows.count(), queries.min(rows.count() / 2));
+        let mut set =
+            Self { points: Table::new(rows.dimensions()), queries: Table::new(rows.dimensions()) };
+        let mut taken = 0;
+        for number in 0..all {
+            // The query of number n is the row in the middle of the n-th part.
+            let is_query = taken < queries && number == (2 * taken + 1) * all / (2 * queries);
+            taken += usize::from(is_query);
+            if is_query { &mut set.queries } else { &mut set.points }.push(rows.vector(number));
+        }
+        set
+    }
+}
+
+/// Every so many vectors a caller hears how far it is.
+const TOLD_EVERY: usize = 1_024;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn queries_are_no_points() {
+        let mut vectors = Table::new(1);
+        (0..1_003).for_each(|number| vectors.push(&[number as f32]));
+        let set = Set::held_out(&vectors, 100);
+        let values = |table: &Table| -> Vec<f32> {
+            (0..table.rows().count()).map(|row| table.rows().vector(row)[0]).collect()
+        };
+        let (points, queries) = (values(&set.points), values(&set.queries));
+        assert_eq!((points.len(), queries.len()), (903, 100));
+        assert!(points.iter().all(|point| !queries.contains(point)));
+        // Evenly: no two are nearer than nine rows.
+        assert!(queries.windows(2).all(|pair| pair[1] - pair[0] >= 9.0));
+        assert_eq!(Set::held_out(&vectors, 5_000).queries.rows().count(), 501);
+    }
+
+    #[test]
+    fn generated_queries_come_after_the_points() {
+        let generator = Generator::new(Kind::Words.recipe(20), 1);
+        let quiet = |_| Ok::<_, ()>(());
+        let set = Set::generated(&generator, 30, 5, quiet).expect("made");
+        assert_eq!(set.points.rows().vector(29), generator.vector(29));
+        assert_eq!(set.queries.rows().vector(0), generator.vector(30));
+        assert_eq!((set.points.rows().count(), set.queries.rows().count()), (30, 5));
+    }
+}

@@ -1,0 +1,146 @@
+//! However many leaves there are, answers are the same, to the bit.
+
+use std::collections::BTreeSet;
+use tailwater_hdsearch::index::Index;
+use tailwater_hdsearch::index::ivf::{Clustered, Ivf, Training};
+use tailwater_hdsearch::index::lsh::{Hashed, Lsh, Settings};
+use tailwater_hdsearch::leaf::Leaf;
+use tailwater_hdsearch::midtier::MidTier;
+use tailwater_hdsearch::oracle;
+use tailwater_hdsearch::placement::Placement;
+use tailwater_hdsearch::vectors::{Generator, Kind, Set};
+use tailwater_hdsearch::wire::{self, Answer, Query};
+use tailwater_kernels::{Kernels, Level};
+
+fn set(kind: Kind, dimensions: usize) -> Set {
+    let generator = Generator::new(kind.recipe(dimensions), 5);
+    Set::generated(&generator, 3_001, 60, |_| Ok::<_, ()>(())).expect("made")
+}
+
+/// The mid-tier's answer without sockets: by the same bytes.
+fn ask(midtier: &MidTier, leaves: &[Leaf], query: &Query) -> Answer {
+    let plan = midtier.plan(query);
+    let answers: Vec<_> = plan
+        .calls
+        .iter()
+        .map(|call| (call.leaf, leaves[call.leaf].answer(&call.request).expect("an answer")))
+        .collect();
+    let answers = answers.iter().map(|(leaf, bytes)| (*leaf, &bytes[..]));
+    plan.answer(9, midtier.merge(answers, query.neighbours.into()).expect("merged"))
+}
+
+fn answers(
+    set: &Set,
+    count: u32,
+    level: Level,
+    index: impl Fn(Placement) -> Box<dyn Index>,
+) -> Vec<Vec<u8>> {
+    let points = set.points.rows();
+    let placement = Placement::new(points.count() as u32, count);
+    let kernels = Kernels::up_to(level);
+    let leaf = |leaf| Leaf::new(points, placement, leaf).with(kernels);
+    let leaves: Vec<Leaf> = (0..placement.leaves()).map(leaf).collect();
+    let midtier = MidTier::new(index(placement), placement, points.dimensions());
+    let queries = set.queries.rows();
+    (0..queries.count())
+        .map(|number| {
+            let query = Query { neighbours: 10, vector: queries.vector(number).to_vec() };
+            let answer = ask(&midtier, &leaves, &query);
+            let candidates = midtier.candidates(queries.row(number));
+            let nearest =
+                oracle::nearest_of(points, queries.row(number), candidates.iter().copied(), 10);
+            assert_eq!(answer.found, nearest, "query {number} of {count} leaves");
+            assert_eq!(answer.candidates as usize, candidates.len());
+            wire::answer(&answer)
+        })
+        .collect()
+}
+
+fn are_equal(set: &Set, index: impl Fn(Placement) -> Box<dyn Index>) {
+    let one = answers(set, 1, Level::Scalar, &index);
+    for leaves in [2, 4, 16] {
+        assert!(answers(set, leaves, Level::Avx512, &index) == one, "{leaves} leaves");
+    }
+    // Something was found, and not everything looked at.
+    let read: Vec<Answer> = one.iter().filter_map(|bytes| wire::read_answer(bytes)).collect();
+    let candidates: u32 = read.iter().map(|answer| answer.candidates).sum();
+    assert!(read.iter().filter(|answer| answer.found.len() == 10).count() > 50);
+    assert!((candidates as usize) < set.points.rows().count() * 60 / 2);
+}
+
+#[test]
+fn hashed_points_are_found_alike_by_any_number_of_leaves() {
+    let set = set(Kind::Words, 50);
+    let settings = Settings { tables: 4, bits: 7, probes: 4 };
+    let hashed = Hashed::new(set.points.rows(), settings, 1).expect("hashed");
+    are_equal(&set, |placement| {
+        Box::new(Lsh::new(&hashed, placement, settings).expect("an index"))
+    });
+}
+
+#[test]
+fn clustered_points_are_found_alike_by_any_number_of_leaves() {
+    let set = set(Kind::Images, 200);
+    let clustered = Clustered::new(set.points.rows(), 40, Training::default()).expect("clustered");
+    are_equal(&set, |placement| Box::new(Ivf::new(&clustered, placement, 4).expect("an index")));
+}
+
+/// More tables, more probes and more lists never lose a candidate, and all of them have every point.
+#[test]
+fn more_effort_finds_more() {
+    let set = set(Kind::Words, 50);
+    let points = set.points.rows();
+    let placement = Placement::new(points.count() as u32, 3);
+    let most = Settings { tables: 6, bits: 6, probes: 64 };
+    let lsh = Lsh::new(&Hashed::new(points, most, 1).expect("hashed"), placement, most)
+        .expect("an index");
+    let clustered = Clustered::new(points, 30, Training::default()).expect("clustered");
+    let ivf = Ivf::new(&clustered, placement, 30).expect("an index");
+    let settings = [(1, 1), (1, 8), (3, 8), (6, 8), (6, 64)];
+    let hashes = settings.map(|(tables, probes)| -> Box<dyn Index> {
+        Box::new(lsh.with(Settings { tables, probes, ..most }).expect("settings"))
+    });
+    let lists = [1, 3, 10, 30]
+        .map(|probes| -> Box<dyn Index> { Box::new(ivf.with(probes).expect("settings")) });
+    for family in [hashes.into_iter().collect::<Vec<_>>(), lists.into_iter().collect()] {
+        let midtiers: Vec<_> =
+            family.into_iter().map(|index| MidTier::new(index, placement, 50)).collect();
+        for query in set.queries.rows().all() {
+            let found: Vec<_> = midtiers
+                .iter()
+                .map(|midtier| midtier.candidates(query).into_iter().collect::<BTreeSet<_>>())
+                .collect();
+            assert!(found.windows(2).all(|pair| pair[0].is_subset(&pair[1])));
+            assert_eq!(
+                found.last().map(BTreeSet::len),
+                Some(points.count()),
+                "all buckets have all points"
+            );
+        }
+    }
+}
+
+#[test]
+fn settings_out_of_their_bounds_are_refused() {
+    let set = set(Kind::Words, 8);
+    let (points, settings) = (set.points.rows(), Settings { tables: 2, bits: 4, probes: 2 });
+    let placement = Placement::new(points.count() as u32, 2);
+    for bad in [
+        Settings { tables: 0, ..settings },
+        Settings { bits: 25, ..settings },
+        Settings { probes: 0, ..settings },
+    ] {
+        assert!(Hashed::new(points, bad, 1).is_err(), "{bad}");
+    }
+    let hashed = Hashed::new(points, settings, 1).expect("hashed");
+    assert!(Lsh::new(&hashed, placement, Settings { tables: 3, ..settings }).is_err());
+    assert!(Lsh::new(&hashed, placement, Settings { bits: 5, ..settings }).is_err());
+    assert!(Clustered::new(points, 0, Training::default()).is_err());
+    let error = Clustered::new(points, 5_000, Training::default()).expect_err("more than points");
+    assert_eq!(
+        error.to_string(),
+        "found 5000 lists and 1 probes; 1 to 3001 lists, and no more probes than lists, are needed"
+    );
+    let clustered = Clustered::new(points, 7, Training::default()).expect("clustered");
+    assert!(Ivf::new(&clustered, placement, 8).is_err());
+}

@@ -1,0 +1,63 @@
+//! All three tiers over sockets.
+
+use std::sync::Arc;
+use tailwater_hdsearch::frontier::Bench;
+use tailwater_hdsearch::index::ivf::{Clustered, Ivf, Training};
+use tailwater_hdsearch::index::lsh::{Hashed, Lsh, Settings};
+use tailwater_hdsearch::midtier::MidTier;
+use tailwater_hdsearch::questions;
+use tailwater_hdsearch::vectors::{Generator, Kind, Set};
+use tailwater_hdsearch::wire::{self, Query};
+
+fn quiet(_: usize) -> Result<(), ()> {
+    Ok(())
+}
+
+fn set() -> Set {
+    Set::generated(&Generator::new(Kind::Words.recipe(50), 2), 4_000, 60, quiet).expect("made")
+}
+
+/// [`Bench::measure`] asks over sockets, and fails at the first wrong answer.
+#[test]
+fn both_indexes_are_measured_with_every_answer_right() {
+    let set = set();
+    let truth = questions::truth(&set, 10, quiet).expect("found");
+    let bench = Bench::new(&set, &truth, 10, 3).expect("leaves");
+    let settings = Settings { tables: 6, bits: 6, probes: 4 };
+    let hashed = Hashed::new(set.points.rows(), settings, 1).expect("hashed");
+    let lsh = Lsh::new(&hashed, bench.placement, settings).expect("an index");
+    let lsh = bench.measure(("lsh", settings.to_string()), Box::new(lsh)).expect("measured");
+    let clustered = Clustered::new(set.points.rows(), 50, Training::default()).expect("clustered");
+    let index = |probes| Box::new(Ivf::new(&clustered, bench.placement, probes).expect("an index"));
+    let some = bench.measure(("ivf", String::new()), index(5)).expect("measured");
+    let all = bench.measure(("ivf", String::new()), index(50)).expect("measured");
+    for point in [&lsh, &some] {
+        assert!((0.3..1.0).contains(&point.quality.recall_10), "{point:?}");
+        assert!(point.quality.candidates < 3_000.0 && point.latency_us.p50 > 0.0);
+    }
+    assert_eq!(
+        (all.quality.recall_1, all.quality.recall_10),
+        (1.0, 1.0),
+        "every point was looked at"
+    );
+    assert_eq!(all.quality.candidates, 4_000.0);
+}
+
+#[test]
+fn what_is_no_query_is_refused_in_words() {
+    let set = set();
+    let bench = Bench::new(&set, &[], 10, 2).expect("leaves");
+    let clustered = Clustered::new(set.points.rows(), 20, Training::default()).expect("clustered");
+    let index = Ivf::new(&clustered, bench.placement, 2).expect("an index");
+    let midtier = Arc::new(MidTier::new(Box::new(index), bench.placement, 50));
+    let front = bench.tiers.front(midtier).expect("a mid-tier");
+    let short = Query { neighbours: 10, vector: vec![0.0; 49] };
+    let error = front.ask(wire::request(1, &short)).expect_err("refused").to_string();
+    assert_eq!(error, "found a query of 49 dimensions; those of the set, 50, are needed");
+    let error = front.ask(b"nonsense".to_vec()).expect_err("refused").to_string();
+    assert!(error.starts_with("found the end of the request"), "{error}");
+    // A query far from every point is answered all the same.
+    let far = Query { neighbours: 10, vector: vec![1e9; 50] };
+    let answer = front.ask(wire::request(7, &far)).expect("answered");
+    assert_eq!((answer.tag, answer.found.len()), (7, 10));
+}

@@ -55,12 +55,23 @@ impl Clocks {
         self.rate().ns(ticks.saturating_sub(self.first.ticks))
     }
 
+    /// `CLOCK_MONOTONIC_RAW` at `ticks`, in nanoseconds.
+    #[must_use]
+    pub fn raw_ns(&self, ticks: Ticks) -> u64 {
+        self.at(ticks, self.first.raw_ns)
+    }
+
     /// Nanoseconds since 1970 at `ticks`.
     #[must_use]
     pub fn real_ns(&self, ticks: Ticks) -> u64 {
+        self.at(ticks, self.first.real_ns)
+    }
+
+    /// What a clock shows at `ticks` that showed `first_ns` at the first reading.
+    fn at(&self, ticks: Ticks, first_ns: u64) -> u64 {
         let after = ticks.wrapping_sub(self.first.ticks) as i64;
         let ns = (after as f64 * self.rate().ns_per_tick) as i64;
-        self.first.real_ns.saturating_add_signed(ns)
+        first_ns.saturating_add_signed(ns)
     }
 }
 
@@ -91,6 +102,7 @@ mod tests {
         assert_eq!(rate.ns(30_000), 10_000);
         assert_eq!(clocks.real_ns(1_000 + 3_000), 1_000_000_001_000);
         assert_eq!(clocks.real_ns(0), 1_000_000_000_000 - 333);
+        assert_eq!(clocks.raw_ns(1_000 + 3_000), 1_000);
     }
 
     #[test]

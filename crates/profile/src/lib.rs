@@ -16,6 +16,7 @@ pub mod requests;
 pub mod slowest;
 pub mod stacks;
 pub mod history;
+pub mod kernel;
 pub mod blocks;
 mod paths;
 mod hash;

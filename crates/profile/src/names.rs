@@ -60,6 +60,18 @@ impl Names {
         }
     }
 
+    /// A thread's own name, without its number; empty where it has none or it was not kept.
+    #[must_use]
+    pub fn own_name(&self, id: ThreadId) -> &str {
+        self.threads.get(&id).map_or("", |thread| &thread.name)
+    }
+
+    /// The kernel's number of a thread, if its name was in the trace and kept.
+    #[must_use]
+    pub fn tid(&self, id: ThreadId) -> Option<u32> {
+        self.threads.get(&id).map(|thread| thread.tid)
+    }
+
     /// The module that holds an address; `None` where two did, one after the other: a library may be
     /// unloaded and its place be taken, and addresses do not say when they were meant.
     #[must_use]

@@ -27,6 +27,8 @@ pub struct Quality {
     pub mixed_stacks: u64,
     /// Children of `fork`: a trace tells of one process.
     pub children: u64,
+    /// Events of the kernel that found their ring full.
+    pub lost_events: u64,
     /// Times at which the scanner did not look.
     pub gaps: u64,
     /// How long these were together; gaps of several threads add up.
@@ -87,6 +89,7 @@ impl Quality {
                     LossKind::Threads => &mut self.lost_threads,
                     LossKind::Mixed => &mut self.mixed_stacks,
                     LossKind::Children => &mut self.children,
+                    LossKind::Events => &mut self.lost_events,
                 };
                 *sum = sum.saturating_add(loss.count);
             }

@@ -1,4 +1,6 @@
-//! What a trace holds: the records that a scanner and the runtime's event rings produce.
+//! What a trace holds: the records that a scanner and the runtime's event rings produce, and those of the kernel.
+
+use crate::kernel::{Interruption, ThreadState};
 
 /// A reading of the processor's time stamp counter. [`Clock`] turns it into time.
 pub type Ticks = u64;
@@ -34,6 +36,10 @@ pub enum Record {
     Loss(Loss),
     /// How often the scanner looked.
     Looks(Looks),
+    /// What a thread did in a span of time, as the kernel tells it.
+    State(ThreadState),
+    /// What took its core from a thread for a moment, as the kernel tells it.
+    Interruption(Interruption),
 }
 
 /// A descriptor of the instrumented program.
@@ -273,6 +279,8 @@ pub enum LossKind {
     Mixed = 5,
     /// Children of `fork`. What each did at first is not recorded; one that lived on has a trace of its own.
     Children = 6,
+    /// Events of the kernel. The states that they would have told are unknown.
+    Events = 7,
 }
 
 /// Something could not be recorded.

@@ -3,6 +3,9 @@
 mod check;
 mod sample;
 
+use tailwater_profile::kernel::{
+    After, Did, Interrupting, Interruption, Occupant, ThreadState, WaitedBehind, Waker,
+};
 use tailwater_profile::record::{
     Call, CallFlags, FunctionId, Gap, Looks, Loss, LossKind, MarkKind, Record, ThreadId,
 };
@@ -37,7 +40,33 @@ fn records() -> Vec<Record> {
         Record::Gap(Gap { thread: None, start: 1_046_000, end: 1_047_000 }),
         Record::Loss(Loss { thread: Some(ThreadId(0)), kind: LossKind::Calls, count: 300 }),
         Record::Looks(Looks { thread: ThreadId(0), within: 104, count: 1000, ticks: 15_900 }),
+        state(1_047_000, 1_048_000, Did::Running { cpu: 1 }),
+        state(
+            1_048_000,
+            1_058_000,
+            Did::Runnable { cpu: 1, after: After::Preempted, behind: behind() },
+        ),
+        state(
+            1_058_000,
+            1_078_000,
+            Did::Asleep { is_uninterruptible: false, woken: Waker::Thread(ThreadId(1)) },
+        ),
+        Record::Interruption(Interruption {
+            thread: ThreadId(0),
+            start: 1_047_100,
+            end: 1_047_300,
+            by: Interrupting::Softirq(3),
+        }),
     ]
+}
+
+fn state(start: u64, end: u64, did: Did) -> Record {
+    Record::State(ThreadState { thread: ThreadId(0), start, end, did })
+}
+
+fn behind() -> WaitedBehind {
+    let occupants = vec![Occupant { thread: ThreadId(1), time: 9_000 }];
+    WaitedBehind { occupants, others: 900, idle: 100 }
 }
 
 fn written() -> Vec<u8> {
@@ -72,7 +101,7 @@ fn the_documents_bytes_are_read_as_it_says() {
     let told = check::trace(&documented()).expect("it is a trace");
     assert!(told.errors.is_empty());
     let Ending::Finished(index) = &told.ending else { panic!("found {:?}", told.ending) };
-    assert_eq!((index.runs.len(), index.records()), (2, 11));
+    assert_eq!((index.runs.len(), index.records()), (2, 15));
     // 100 is no storable slack; the next above is 104.
     let expected: Vec<Record> = records()
         .into_iter()

@@ -25,6 +25,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("sync-c", &["sync"]),
     ("report", &["core", "stats"]),
     ("profile", &["core", "stats"]),
+    ("kernel", &[]),
     ("profile-rt", &["core", "stats", "profile"]),
     ("rt", DRIVER),
     ("experiment", &["core", "control", "stats", "workload"]),

@@ -8,6 +8,7 @@ mod report;
 mod requests;
 mod export;
 mod diff;
+mod kernel;
 mod reading;
 mod symbols;
 mod footer;

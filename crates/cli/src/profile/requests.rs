@@ -3,6 +3,7 @@
 use super::blame::{blame, name_calls, name_wait, shares};
 use super::bounds::shown;
 use super::footer::footer;
+use super::kernel;
 use super::reading::{Trace, near};
 use super::symbols::Symbols;
 use crate::failure::{Failure, say};
@@ -29,7 +30,7 @@ pub(crate) struct RequestsOptions {
 
 pub(super) fn requests(options: &RequestsOptions) -> Result<(), Failure> {
     let trace = Trace::open(&options.trace)?;
-    let program = trace.header().program.clone();
+    let header = trace.header().clone();
     let mut first = Requests::new(trace.header(), options.slowest);
     let ending = trace.read(|item| match item {
         Ok(record) => first.add(record),
@@ -43,11 +44,13 @@ pub(super) fn requests(options: &RequestsOptions) -> Result<(), Failure> {
         }
     });
     let mut report = second.finish();
+    let rows = report.slowest.iter_mut().map(|row| (&mut row.stretches, &mut row.kernel));
+    let lacking = kernel::account(&options.trace, &header, rows);
     name_places(&mut report);
     if options.json {
         return say(&serde_json::to_string_pretty(&report).map_err(Failure::work)?);
     }
-    say(&text(&report, &program))
+    say(&format!("{}{lacking}", text(&report, &header.program)))
 }
 
 fn name_places(report: &mut Report) {
@@ -130,6 +133,9 @@ fn story(row: &RequestRow) -> String {
     }
     if !row.running.is_empty() {
         out.push_str(&format!("  ran in {}\n", shares(&row.running)));
+    }
+    if let Some(account) = &row.kernel {
+        out.push_str(&kernel::told(account, row.parts.waiting_ns));
     }
     if row.left_out > 0 {
         out.push_str(&format!("  {} details of it are not listed\n", row.left_out));

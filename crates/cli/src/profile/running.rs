@@ -11,12 +11,21 @@ const FORWARDED: [i32; 7] = [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2,
 
 /// Waits for the program, and hands it the signals that come meanwhile.
 pub(super) fn run(command: &mut Command) -> Result<ExitStatus, Failure> {
+    run_and_tell(command, |_| {})
+}
+
+/// The same; says its number as soon as it has one.
+pub(super) fn run_and_tell(
+    command: &mut Command,
+    tell: impl FnOnce(u32),
+) -> Result<ExitStatus, Failure> {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mut signals = Signals::new(handled(&status)).map_err(Failure::work)?;
     let handle = signals.handle();
     let mut child = command
         .spawn()
         .map_err(|error| Failure::usage(format!("{}: {error}", command.get_program().display())))?;
+    tell(child.id());
     let forward = forwarder(&child);
     let forwarding = std::thread::spawn(move || signals.forever().for_each(forward));
     let status = wait(&mut child);

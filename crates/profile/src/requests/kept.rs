@@ -127,7 +127,7 @@ fn each<K: Copy + Eq + std::hash::Hash, A, B>(
 }
 
 /// Spans by time, those that touch joined.
-fn merged(mut spans: Vec<(Ticks, Ticks)>) -> Vec<(Ticks, Ticks)> {
+pub(crate) fn merged(mut spans: Vec<(Ticks, Ticks)>) -> Vec<(Ticks, Ticks)> {
     spans.sort_unstable();
     let mut out: Vec<(Ticks, Ticks)> = Vec::with_capacity(spans.len());
     for (from, to) in spans {

@@ -12,7 +12,8 @@ mod report;
 
 pub(crate) use assemble::{Part, What};
 pub use details::Details;
-pub(crate) use kept::{Kept, Scene};
+pub(crate) use kept::{Kept, Scene, merged};
+pub(crate) use lanes::{Lane, Span};
 pub use report::{Held, Parts, Report, RequestRow, Share, State, Step, WaitRow};
 pub(crate) use report::{View, row};
 

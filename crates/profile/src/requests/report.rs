@@ -2,9 +2,10 @@
 
 use super::kept::Scene;
 use super::timeline::{Activity, Piece, pieces};
-use super::{Counts, Request};
+use super::{Counts, Part, Request, What};
 use crate::clock::{Clocks, Rate};
 use crate::functions::wait_name;
+use crate::kernel::{Account, Stretch};
 use crate::names::Names;
 use crate::quality::Quality;
 use crate::record::{FunctionId, Place, ThreadId, Wait, WaitKind};
@@ -75,6 +76,11 @@ pub struct RequestRow {
     pub steps: Vec<Step>,
     /// Steps, waits and parts that are not listed; they count in the sums.
     pub left_out: u64,
+    /// When threads worked for it.
+    #[serde(skip)]
+    pub stretches: Vec<Stretch>,
+    /// Where that time went, filled in by whoever has the kernel's file.
+    pub kernel: Option<Account>,
 }
 
 /// A request's time, in nanoseconds.
@@ -233,7 +239,19 @@ pub(crate) fn row(request: &Request, view: &View<'_>) -> RequestRow {
         waits,
         steps: pieces.iter().take(STEPS_MAX).map(|piece| step(piece, request, view)).collect(),
         left_out: left_out as u64 + request.parts_left_out,
+        stretches: stretches(request, view),
+        kernel: None,
     }
+}
+
+/// When threads worked for a request; threads whose number is not known are left out.
+fn stretches(request: &Request, view: &View<'_>) -> Vec<Stretch> {
+    let stretch = |part: &Part| {
+        let What::Work(thread) = part.what else { return None };
+        let [from_ns, to_ns] = [part.from, part.to].map(|at| view.clocks.raw_ns(at));
+        Some(Stretch { tid: view.names.tid(thread)?, from_ns, to_ns })
+    };
+    request.parts.iter().filter_map(stretch).collect()
 }
 
 /// Sums that add up to the whole also after rounding: each is the difference of two rounded sums.

@@ -3,6 +3,7 @@
 use super::Slow;
 use crate::clock::{Clocks, Rate};
 use crate::functions::{Bounds, bounds};
+use crate::kernel::{Account, Stretch};
 use crate::names::Names;
 use crate::paths::Branch;
 use crate::quality::Quality;
@@ -57,6 +58,11 @@ pub struct CallRow {
     pub tree: Node,
     /// Details that are not listed, as of a request; they count in the parts.
     pub left_out: u64,
+    /// The time of its thread that `parts` are of.
+    #[serde(skip)]
+    pub stretches: Vec<Stretch>,
+    /// Where that time went, filled in by whoever has the kernel's file.
+    pub kernel: Option<Account>,
 }
 
 /// A function as called from one place on one path.
@@ -89,8 +95,9 @@ pub(super) fn rows(
     let view = View { scene, names, clocks, rate: clocks.rate() };
     // A call of the first reading is in the second, unless the file was changed between them.
     let rows = calls.filter_map(|(slow, request, tree)| {
-        let RequestRow { start_real_ns, start_ns, parts, waits, running, left_out, .. } =
-            row(&request, &view);
+        let RequestRow {
+            start_real_ns, start_ns, parts, waits, running, left_out, stretches, ..
+        } = row(&request, &view);
         Some(CallRow {
             thread: names.of_thread(slow.call.thread),
             start_real_ns,
@@ -102,6 +109,8 @@ pub(super) fn rows(
             running,
             tree: node(&tree?, names, view.rate),
             left_out,
+            stretches,
+            kernel: None,
         })
     });
     rows.collect()

@@ -2,6 +2,7 @@
 
 use super::error::Trouble;
 use super::header::decode_clock;
+use super::kernel;
 use super::shape::{Memory, Shape, WITH_SITE, entry, event};
 use super::slack;
 use super::varint::Cursor;
@@ -24,6 +25,8 @@ pub(super) fn event(cursor: &mut Cursor<'_>, memory: &mut Memory) -> Result<Reco
         event::GAP => gap(cursor, memory).map(Record::Gap),
         event::LOSS => loss(cursor).map(Record::Loss),
         event::LOOKS => looks(cursor).map(Record::Looks),
+        event::STATE => kernel::state(cursor, memory).map(Record::State),
+        event::INTERRUPTION => kernel::interruption(cursor, memory).map(Record::Interruption),
         other => Err(Trouble::Tag(other)),
     }
 }
@@ -169,6 +172,7 @@ fn loss(cursor: &mut Cursor<'_>) -> Result<Loss> {
         4 => LossKind::Threads,
         5 => LossKind::Mixed,
         6 => LossKind::Children,
+        7 => LossKind::Events,
         other => return Err(Trouble::Kind(other)),
     };
     Ok(Loss { thread, kind, count: cursor.number()? })

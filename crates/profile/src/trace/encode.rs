@@ -1,6 +1,7 @@
 //! Records to bytes. Twin of `decode.rs`.
 
 use super::header::encode_clock;
+use super::kernel::{put_interruption, put_state};
 use super::shape::{Memory, Shape, WITH_SITE, entry, event};
 use super::slack;
 use super::varint::{put, put_bytes, put_delta, put_optional, put_text};
@@ -15,6 +16,8 @@ pub(super) fn event(out: &mut Vec<u8>, memory: &mut Memory, record: &Record) {
         Record::Gap(gap) => self::gap(out, memory, gap),
         Record::Loss(loss) => self::loss(out, loss),
         Record::Looks(looks) => self::looks(out, looks),
+        Record::State(state) => put_state(out, memory, state),
+        Record::Interruption(one) => put_interruption(out, memory, one),
         Record::Function(_) | Record::Thread(_) | Record::Clock(_) | Record::Module(_) => {
             unreachable!("the writer puts it into a tables block")
         }

@@ -60,7 +60,7 @@ pub enum Trouble {
     LeftOver(u64),
     /// An unknown first byte of a record.
     Tag(u8),
-    /// An unknown kind of wait, mark or loss.
+    /// An unknown kind of wait, mark, loss, state or interruption.
     Kind(u8),
     /// A call refers to a shape that the block did not tell.
     Slot(u8),
@@ -119,7 +119,9 @@ impl fmt::Display for Trouble {
                 write!(f, "found {bytes} bytes after the last record, needed none")
             }
             Self::Tag(found) => write!(f, "found {found:#04x} for a record's first byte"),
-            Self::Kind(found) => write!(f, "found {found} for a kind of wait, mark or loss"),
+            Self::Kind(found) => {
+                write!(f, "found {found} for a kind of wait, mark, loss, state or interruption")
+            }
             Self::Slot(found) => {
                 write!(f, "found a call of the shape in slot {found}, which is empty")
             }

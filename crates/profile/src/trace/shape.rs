@@ -80,6 +80,8 @@ pub(super) mod event {
     pub(in super::super) const GAP: u8 = 3;
     pub(in super::super) const LOSS: u8 = 4;
     pub(in super::super) const LOOKS: u8 = 5;
+    pub(in super::super) const STATE: u8 = 6;
+    pub(in super::super) const INTERRUPTION: u8 = 7;
     /// All bits that say which.
     pub(in super::super) const MASK: u8 = 7;
     /// A call's shape is told; otherwise it is the one remembered in the slot.

@@ -2,6 +2,9 @@
 #![allow(dead_code, reason = "each test uses some")]
 
 use proptest::prelude::*;
+use tailwater_profile::kernel::{
+    After, Did, Interrupting, Interruption, Occupant, ThreadState, WaitedBehind, Waker,
+};
 use tailwater_profile::record::{
     Call, CallFlags, Clock, Function, FunctionId, Gap, Looks, Loss, LossKind, Mark, MarkKind,
     Module, Record, Thread, ThreadId, Wait, WaitKind,
@@ -154,15 +157,18 @@ pub(crate) fn any_record() -> impl Strategy<Value = Record> {
         }),
         1 => (maybe_thread(), time(), time())
             .prop_map(|(thread, start, end)| Record::Gap(Gap { thread, start, end })),
-        1 => (maybe_thread(), 0usize..6, any::<u64>()).prop_map(|(thread, kind, count)| {
-            use LossKind::{Calls, Marks, Mixed, Overflow, Threads, Waits};
-            Record::Loss(Loss { thread, kind: [Calls, Waits, Marks, Overflow, Threads, Mixed][kind], count })
+        1 => (maybe_thread(), 0usize..7, any::<u64>()).prop_map(|(thread, kind, count)| {
+            use LossKind::{Calls, Events, Marks, Mixed, Overflow, Threads, Waits};
+            let kind = [Calls, Waits, Marks, Overflow, Threads, Mixed, Events][kind];
+            Record::Loss(Loss { thread, kind, count })
         }),
         1 => (id(), any::<u32>(), any::<u64>(), any::<u64>()).prop_map(
             |(thread, within, count, ticks)| {
                 Record::Looks(Looks { thread: ThreadId(thread), within, count, ticks })
             }
         ),
+        3 => any_state(),
+        3 => any_interruption(),
         1 => (id(), "\\PC{0,40}").prop_map(|(id, name)| function(id % 1000, &name)),
         1 => (id(), "\\PC{0,16}").prop_map(|(id, name)| thread(id % 1000, &name)),
         1 => Just(module()),
@@ -188,6 +194,56 @@ fn any_call() -> impl Strategy<Value = Record> {
                 flags: CallFlags(flags),
                 site,
             })
+        },
+    )
+}
+
+fn any_state() -> impl Strategy<Value = Record> {
+    let behind = prop::collection::vec((id(), any::<u64>()), 0..9);
+    let numbers = (id(), any::<u32>(), any::<u64>(), any::<u64>());
+    (0usize..7, 0usize..6, (time(), time()), numbers, behind).prop_map(
+        |(kind, waker, (start, end), (thread, number, others, idle), behind)| {
+            let wakers = [
+                Waker::Unknown,
+                Waker::Thread(ThreadId(number)),
+                Waker::Timer,
+                Waker::Softirq(number),
+                Waker::Interrupt(None),
+                Waker::Interrupt(Some(number)),
+            ];
+            let woken = wakers[waker];
+            let occupants = behind.iter();
+            let occupants = occupants
+                .map(|(thread, time)| Occupant { thread: ThreadId(*thread), time: *time })
+                .collect();
+            let behind = WaitedBehind { occupants, others, idle };
+            let did = match kind {
+                0 => Did::Running { cpu: number },
+                1 => Did::Runnable { cpu: number, after: After::Woken, behind },
+                2 => Did::Runnable { cpu: number, after: After::Preempted, behind },
+                3 => Did::Runnable { cpu: number, after: After::Made, behind },
+                4 => Did::Asleep { is_uninterruptible: false, woken },
+                5 => Did::Asleep { is_uninterruptible: true, woken },
+                _ => Did::Unknown,
+            };
+            Record::State(ThreadState { thread: ThreadId(thread), start, end, did })
+        },
+    )
+}
+
+fn any_interruption() -> impl Strategy<Value = Record> {
+    (id(), 0usize..6, any::<u32>(), any::<u64>(), (time(), time())).prop_map(
+        |(thread, kind, number, address, (start, end))| {
+            let kinds = [
+                Interrupting::Device(number),
+                Interrupting::Softirq(number),
+                Interrupting::Timer,
+                Interrupting::Reschedule,
+                Interrupting::Call,
+                Interrupting::Fault(address),
+            ];
+            let by = kinds[kind];
+            Record::Interruption(Interruption { thread: ThreadId(thread), start, end, by })
         },
     )
 }

@@ -6,9 +6,11 @@ mod speedscope;
 mod firefox;
 mod pprof;
 mod perfetto;
+mod lanes;
 
 use super::footer::footer;
 use super::glob::is_named;
+use super::kernel::open_beside;
 use super::reading::{Trace, near};
 use crate::failure::Failure;
 use clap::{Args, ValueEnum};
@@ -17,6 +19,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use tailwater_profile::clock::Rate;
 use tailwater_profile::history::History;
+use tailwater_profile::kernel::Lanes;
 use tailwater_profile::names::demangled;
 use tailwater_profile::record::Function;
 use tailwater_profile::stacks::{Choice, Report, Stacks, Tail};
@@ -161,7 +164,13 @@ fn timeline(trace: Trace, options: &ExportOptions, to: &mut impl Write) -> Resul
         Err(error) => history.damaged(error),
     });
     let report = history.finish(&ending);
-    perfetto::write(&report, &header, to).map_err(|error| trouble(options, &error))?;
+    let mut lanes = Lanes::default();
+    if let Some(kernel) = open_beside(&options.trace, &header) {
+        // What is damaged or lost there is said by `report --slowest`.
+        kernel.read(|item| item.into_iter().for_each(|record| lanes.add(record)));
+    }
+    let lanes = lanes.finish();
+    perfetto::write(&report, &header, &lanes, to).map_err(|error| trouble(options, &error))?;
     let shorter = match report.left_out {
         0 => String::new(),
         left_out => format!(
@@ -172,9 +181,18 @@ fn timeline(trace: Trace, options: &ExportOptions, to: &mut impl Write) -> Resul
     };
     let calls = count(report.calls.len() as u64);
     let (waits, marks) = (count(report.waits.len() as u64), count(report.marks.len() as u64));
+    let kernel = match (lanes.spans.len(), lanes.left_out) {
+        (0, _) => String::new(),
+        (spans, 0) => format!(" {} facts of the kernel.", count(spans as u64)),
+        (spans, left_out) => format!(
+            " {} facts of the kernel; {} later ones are left out.",
+            count(spans as u64),
+            count(left_out)
+        ),
+    };
     let rate = Rate { ns_per_tick: 1.0, measured: true };
     let footer = footer(report.records, rate, &report.quality);
-    Ok(format!("{calls} calls, {waits} waits, {marks} marks.{shorter}\n{footer}"))
+    Ok(format!("{calls} calls, {waits} waits, {marks} marks.{shorter}{kernel}\n{footer}"))
 }
 
 fn told(report: &Report) -> String {

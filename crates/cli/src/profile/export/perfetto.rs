@@ -2,42 +2,50 @@
 //!
 //! "Trace Event Format", Google, 2016: times are in microseconds.
 
+use super::lanes;
 use crate::profile::reading::near;
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::io::{self, Write};
 use tailwater_profile::history::{CallSpan, MarkPoint, Report, WaitSpan};
+use tailwater_profile::kernel::LanesReport;
 use tailwater_profile::record::ThreadId;
 use tailwater_profile::trace::Header;
 
+/// One event of the format.
 #[derive(Serialize)]
-struct Event<'a> {
-    name: &'a str,
+pub(super) struct Event<'a> {
+    pub(super) name: &'a str,
     #[serde(skip_serializing_if = "str::is_empty")]
-    cat: &'a str,
-    ph: &'a str,
-    ts: f64,
+    pub(super) cat: &'a str,
+    pub(super) ph: &'a str,
+    pub(super) ts: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
-    dur: Option<f64>,
-    pid: u32,
-    tid: u32,
+    pub(super) dur: Option<f64>,
+    pub(super) pid: u32,
+    pub(super) tid: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
-    id: Option<usize>,
+    pub(super) id: Option<usize>,
     /// Of a point in time: that it is its thread's.
     #[serde(skip_serializing_if = "Option::is_none")]
-    s: Option<&'a str>,
-    args: Value,
+    pub(super) s: Option<&'a str>,
+    pub(super) args: Value,
 }
 
 /// Writes events one after another.
-struct Events<'a, W: Write> {
+pub(super) struct Events<'a, W: Write> {
     to: &'a mut W,
     pid: u32,
     is_first: bool,
 }
 
-pub(super) fn write(report: &Report, header: &Header, to: &mut impl Write) -> io::Result<()> {
+pub(super) fn write(
+    report: &Report,
+    header: &Header,
+    kernel: &LanesReport,
+    to: &mut impl Write,
+) -> io::Result<()> {
     writeln!(to, "{{\"displayTimeUnit\":\"ns\",\"traceEvents\":[")?;
     let mut events = Events { to, pid: header.pid.max(1), is_first: true };
     events.name("process_name", 0, near(&header.program))?;
@@ -52,6 +60,9 @@ pub(super) fn write(report: &Report, header: &Header, to: &mut impl Write) -> io
         events.wait(wait, nth, thread)?;
     }
     report.marks.iter().try_for_each(|mark| events.mark(mark))?;
+    if !kernel.spans.is_empty() {
+        lanes::write(kernel, header.clock.raw_ns, &mut events)?;
+    }
     writeln!(to, "\n]}}")
 }
 
@@ -61,7 +72,7 @@ const fn tid(thread: ThreadId) -> u32 {
 }
 
 /// Exact to a nanosecond for 52 days.
-fn us(ns: u64) -> f64 {
+pub(super) fn us(ns: u64) -> f64 {
     ns as f64 / 1e3
 }
 
@@ -103,12 +114,12 @@ impl<W: Write> Events<'_, W> {
     }
 
     /// An event of that kind at that time, of which nothing else is told.
-    fn at<'a>(&self, ph: &'a str, tid: u32, at_ns: u64) -> Event<'a> {
+    pub(super) fn at<'a>(&self, ph: &'a str, tid: u32, at_ns: u64) -> Event<'a> {
         let (pid, ts) = (self.pid, us(at_ns));
         Event { name: "", cat: "", ph, ts, dur: None, pid, tid, id: None, s: None, args: json!({}) }
     }
 
-    fn put(&mut self, event: Event<'_>) -> io::Result<()> {
+    pub(super) fn put(&mut self, event: Event<'_>) -> io::Result<()> {
         if !std::mem::take(&mut self.is_first) {
             self.to.write_all(b",\n")?;
         }

@@ -1,13 +1,15 @@
 //! `tailwater profile record`: runs a program, has its runtime record, and says what came of it.
 
+mod kernel;
 mod place;
 mod values;
 
 use super::footer::footer;
 use super::reading::Trace;
-use super::running::{exit_code, run};
+use super::running::{exit_code, run_and_tell};
 use crate::failure::Failure;
 use clap::Args;
+use kernel::KernelRecording;
 use place::{beside, make_room};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -47,6 +49,11 @@ pub(crate) struct RecordOptions {
     /// 'handle*,!*_cold*'. !GLOB leaves out, and the last that matches decides. No rebuild is needed.
     #[arg(long, value_name = "GLOBS")]
     filter: Option<String>,
+    /// Record also what the operating system did with the program's threads: when each ran, waited for a core and behind
+    /// what, slept and what woke it, and what interrupted it. Lies in TRACE.kernel. Needs root or CAP_PERFMON, and tracefs;
+    /// where these are missing, it says what to type and records without.
+    #[arg(long)]
+    kernel: bool,
     /// The program and its arguments. Put -- before it where these look like options.
     #[arg(
         required = true,
@@ -62,8 +69,13 @@ pub(super) fn record(options: &RecordOptions) -> Result<(), Failure> {
     make_room(&options.output)?;
     let trace = std::path::absolute(&options.output).map_err(Failure::usage)?;
     let (began, since) = (Instant::now(), SystemTime::now());
-    let status = run(&mut command(options, &trace))?;
+    let kernel = options.kernel.then(|| KernelRecording::start(&trace));
+    let status = run_and_tell(&mut command(options, &trace), |pid| {
+        kernel.iter().for_each(|kernel| kernel.follow(pid));
+    })?;
+    let kernel = kernel.map(KernelRecording::finish).unwrap_or_default();
     let concluded = conclude(options, began.elapsed(), since);
+    let concluded = concluded.map(|text| format!("{text}{kernel}"));
     match (exit_code(status), concluded) {
         (0, concluded) => concluded.map(|text| tell(&text)),
         (code, concluded) => {

@@ -1,6 +1,7 @@
 //! Where a trace comes to lie, and what lies beside it afterwards.
 
 use crate::failure::Failure;
+use crate::profile::kernel::kernel_file;
 use std::ffi::OsStr;
 use std::fs::{DirEntry, File, TryLockError};
 use std::os::unix::ffi::OsStrExt as _;
@@ -45,7 +46,12 @@ pub(super) fn make_room(trace: &Path) -> Result<(), Failure> {
         return Err(trouble(error));
     }
     File::create_new(trace).map_err(trouble)?;
-    std::fs::remove_file(trace).map_err(trouble)
+    std::fs::remove_file(trace).map_err(trouble)?;
+    // What the kernel did in a recording of before belongs to no trace any more.
+    match std::fs::remove_file(kernel_file(trace)) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(trouble(error)),
+        _ => Ok(()),
+    }
 }
 
 /// What lies there instead of a file, or at the end of a link there: such as /dev/null, which root could replace, or a

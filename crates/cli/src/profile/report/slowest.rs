@@ -6,6 +6,7 @@ use crate::profile::blame::{blame, name_calls, name_wait};
 use crate::profile::bounds::{bounded, shown};
 use crate::profile::footer::footer;
 use crate::profile::glob::is_named;
+use crate::profile::kernel;
 use crate::profile::reading::{Trace, near};
 use crate::profile::symbols::Symbols;
 use tailwater_profile::names::{clipped, demangled};
@@ -26,7 +27,7 @@ const SHARE_MIN: f64 = 0.01;
 /// Reads the trace twice, and tells of the `slowest` so many calls of the functions that were asked for.
 pub(super) fn slowest(options: &ReportOptions, slowest: usize) -> Result<(), Failure> {
     let trace = Trace::open(&options.trace)?;
-    let program = trace.header().program.clone();
+    let header = trace.header().clone();
     let globs = options.function.clone();
     let includes =
         move |function: &Function| is_named(&globs, &demangled(&function.name), &function.name);
@@ -43,11 +44,14 @@ pub(super) fn slowest(options: &ReportOptions, slowest: usize) -> Result<(), Fai
         }
     });
     let mut report = second.finish();
+    let rows = report.slowest.iter_mut().map(|row| (&mut row.stretches, &mut row.kernel));
+    let lacking = kernel::account(&options.trace, &header, rows);
     let changed = name_places(&mut report);
     if options.json {
         return say(&serde_json::to_string_pretty(&report).map_err(Failure::work)?);
     }
-    say(&text(&report, &program, &options.function))?;
+    let text = text(&report, &header.program, &options.function);
+    say(&format!("{text}{lacking}"))?;
     for path in changed {
         let path = near(&path);
         say(&format!("{path} is not the file that was recorded: no lines from it."))?;
@@ -138,6 +142,9 @@ fn story(nth: usize, row: &CallRow) -> String {
         out.push_str(&format!("  and {more} more waits; --json lists them\n"));
     }
     branch(&row.tree, 0, least(&row.tree), &mut out);
+    if let Some(account) = &row.kernel {
+        out.push_str(&kernel::told(account, row.parts.waiting_ns));
+    }
     out
 }
 

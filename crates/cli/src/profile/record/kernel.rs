@@ -1,0 +1,305 @@
+//! `record --kernel`: what the operating system does with the program's threads, written beside the trace.
+
+use crate::profile::kernel::kernel_file;
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{self, BufWriter};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, SystemTime};
+use tailwater_kernel::schedule::{self, Fact, Machine};
+use tailwater_kernel::{Losses, Name, Probe, Recorder, now_ns};
+use tailwater_profile::kernel::{
+    After, Did, Interrupting, Interruption, Occupant, ThreadState, WaitedBehind, Waker,
+};
+use tailwater_profile::record::{Clock, Gap, Loss, LossKind, Record, Thread, ThreadId};
+use tailwater_profile::trace::{Header, Writer};
+use tailwater_report::count;
+
+/// Between two readings of the rings.
+const PERIOD: Duration = Duration::from_millis(10);
+/// Readings between two writings of what is held back: about a second.
+const FLUSH: u32 = 100;
+/// Threads told apart, by number and name; of further ones nothing is told but the time.
+const NAMES_MAX: usize = 65_536;
+
+/// A recording under way, or why there is none.
+pub(super) struct KernelRecording {
+    working: Option<(Sender<u32>, JoinHandle<io::Result<Summary>>)>,
+    path: PathBuf,
+    /// What is missing, in sentences.
+    missing: String,
+}
+
+/// What was recorded.
+#[derive(Default)]
+struct Summary {
+    facts: u64,
+    threads: usize,
+    losses: Losses,
+    /// Threads that were not followed, and facts that were left out, for want of room.
+    beyond: u64,
+    /// Segments that TCP sent again, of the whole machine.
+    retransmissions: u64,
+    bytes: u64,
+}
+
+impl KernelRecording {
+    /// Begins, or says on standard error what is missing and what to type.
+    pub(super) fn start(trace: &Path) -> Self {
+        let path = kernel_file(trace);
+        let probe = Probe::look();
+        let missing = probe.sources().filter_map(|(source, found)| Some((source, found.err()?)));
+        let lacking: Vec<String> =
+            missing.map(|(source, missing)| format!("{}: {missing}", source.name())).collect();
+        let began_ns = now_ns();
+        let recorder = match Recorder::start(probe) {
+            Ok(recorder) => recorder,
+            Err(missing) => {
+                super::tell(&format!(
+                    "tailwater: recording without the kernel's events: {missing}"
+                ));
+                return Self { working: None, path, missing: String::new() };
+            }
+        };
+        let missing =
+            lacking.iter().map(|one| format!("\nNot told by this kernel: {one}.")).collect();
+        let (tell, told) = channel();
+        let to = path.clone();
+        let work = std::thread::spawn(move || record(recorder, began_ns, &told, &to));
+        Self { working: Some((tell, work)), path, missing }
+    }
+
+    /// The process whose threads are to be followed, and all that it makes.
+    pub(super) fn follow(&self, pid: u32) {
+        if let Some((tell, _)) = &self.working {
+            // Where the other side has failed, it says so at the end.
+            let _ = tell.send(pid);
+        }
+    }
+
+    /// Ends the recording; what came of it, in words.
+    pub(super) fn finish(self) -> String {
+        let Some((tell, work)) = self.working else { return String::new() };
+        drop(tell);
+        let path = self.path.display();
+        let missing = self.missing;
+        match work.join() {
+            Ok(Ok(summary)) => format!("\n{path}: {}{missing}", summary.text()),
+            Ok(Err(error)) => {
+                format!("\n{path}: the kernel's events could not be written: {error}")
+            }
+            Err(_) => format!("\n{path}: the recorder of the kernel's events has failed"),
+        }
+    }
+}
+
+impl Summary {
+    fn text(&self) -> String {
+        let mut text = format!(
+            "{} facts of the kernel about {} threads; {} bytes. Lost: {} of its events.",
+            count(self.facts),
+            count(self.threads as u64),
+            count(self.bytes),
+            count(self.losses.events),
+        );
+        let rest = [
+            (self.losses.late, "events came too late"),
+            (self.losses.unread, "records could not be read"),
+            (self.beyond, "threads or facts were left out for want of room"),
+            (self.retransmissions, "segments were sent again by TCP, by all programs here"),
+        ];
+        for (number, what) in rest.iter().filter(|(number, _)| *number > 0) {
+            text.push_str(&format!(" {} {what}.", count(*number)));
+        }
+        text
+    }
+}
+
+/// Follows the first process that is told until the other side hangs up.
+fn record(
+    mut recorder: Recorder,
+    began_ns: u64,
+    told: &Receiver<u32>,
+    path: &Path,
+) -> io::Result<Summary> {
+    let Ok(root) = told.recv() else { return Ok(Summary::default()) };
+    let mut facts = Facts::create(path, root, began_ns)?;
+    let mut machine = Machine::new(recorder.cpus());
+    machine.follow(root, began_ns);
+    let mut readings = 0u32;
+    while told.recv_timeout(PERIOD) == Err(RecvTimeoutError::Timeout) {
+        recorder.read(|event| machine.apply(event, &mut |fact| facts.add(fact)));
+        readings = readings.wrapping_add(1);
+        if readings.is_multiple_of(FLUSH) {
+            facts.flush();
+        }
+    }
+    let losses = recorder.finish(|event| machine.apply(event, &mut |fact| facts.add(fact)));
+    let (beyond, retransmissions) = (machine.beyond(), machine.retransmissions());
+    machine.finish(now_ns(), &mut |fact| facts.add(fact));
+    let summary = facts.finish(losses, beyond)?;
+    Ok(Summary { retransmissions, ..summary })
+}
+
+/// Facts on their way to the file.
+struct Facts {
+    writer: Writer<BufWriter<File>>,
+    threads: HashMap<(u32, Name), ThreadId>,
+    /// What each followed thread was last called.
+    own: HashMap<u32, ThreadId>,
+    facts: u64,
+    left_out: u64,
+    failed: Option<io::Error>,
+}
+
+impl Facts {
+    fn create(path: &Path, root: u32, began_ns: u64) -> io::Result<Self> {
+        let header = Header {
+            architecture: std::env::consts::ARCH.into(),
+            pid: root,
+            program: "kernel".into(),
+            build_id: vec![],
+            clock: reading(began_ns),
+        };
+        let out = BufWriter::new(File::create(path)?);
+        Ok(Self {
+            writer: Writer::new(out, &header)?,
+            threads: HashMap::new(),
+            own: HashMap::new(),
+            facts: 0,
+            left_out: 0,
+            failed: None,
+        })
+    }
+
+    fn add(&mut self, fact: Fact) {
+        match fact {
+            Fact::Interval(schedule::Interval { tid, name, from_ns, to_ns, state }) => {
+                let Some(thread) = self.thread(tid, name) else { return self.left_out += 1 };
+                self.own.insert(tid, thread);
+                let did = self.did(state);
+                self.write(&Record::State(ThreadState { thread, start: from_ns, end: to_ns, did }));
+            }
+            Fact::Interruption(schedule::Interruption { tid, from_ns, to_ns, by }) => {
+                let own = self.own.get(&tid).copied();
+                let thread = own.or_else(|| self.thread(tid, Name::default()));
+                let Some(thread) = thread else { return self.left_out += 1 };
+                let by = interrupting(by);
+                let one = Interruption { thread, start: from_ns, end: to_ns, by };
+                self.write(&Record::Interruption(one));
+            }
+            Fact::Void { from_ns, to_ns } => {
+                self.write(&Record::Gap(Gap { thread: None, start: from_ns, end: to_ns }));
+            }
+        }
+        self.facts += 1;
+    }
+
+    fn did(&mut self, state: schedule::State) -> Did {
+        match state {
+            schedule::State::Running { cpu } => Did::Running { cpu },
+            schedule::State::Runnable { cpu, after, behind } => {
+                let after = match after {
+                    schedule::After::Woken => After::Woken,
+                    schedule::After::Preempted => After::Preempted,
+                    schedule::After::Made => After::Made,
+                };
+                Did::Runnable { cpu, after, behind: self.behind(&behind) }
+            }
+            schedule::State::Asleep { is_uninterruptible, woken } => {
+                let woken = match woken {
+                    schedule::Waker::Thread { tid, name } => {
+                        self.thread(tid, name).map_or(Waker::Unknown, Waker::Thread)
+                    }
+                    schedule::Waker::Timer => Waker::Timer,
+                    schedule::Waker::Softirq(vector) => Waker::Softirq(vector),
+                    schedule::Waker::Interrupt(line) => Waker::Interrupt(line),
+                    schedule::Waker::Unknown => Waker::Unknown,
+                };
+                Did::Asleep { is_uninterruptible, woken }
+            }
+            schedule::State::Unknown => Did::Unknown,
+        }
+    }
+
+    fn behind(&mut self, behind: &schedule::Behind) -> WaitedBehind {
+        let mut others = behind.others_ns;
+        let mut occupants = Vec::new();
+        for one in &behind.occupants {
+            match self.thread(one.tid, one.name) {
+                Some(thread) => occupants.push(Occupant { thread, time: one.ns }),
+                None => others += one.ns,
+            }
+        }
+        WaitedBehind { occupants, others, idle: behind.idle_ns }
+    }
+
+    /// A thread's number in the file; one that has a new name has a new number.
+    fn thread(&mut self, tid: u32, name: Name) -> Option<ThreadId> {
+        if let Some(id) = self.threads.get(&(tid, name)) {
+            return Some(*id);
+        }
+        if self.threads.len() >= NAMES_MAX {
+            return None;
+        }
+        let id = ThreadId(self.threads.len() as u32);
+        self.threads.insert((tid, name), id);
+        self.write(&Record::Thread(Thread { id, tid, name: name.to_string() }));
+        Some(id)
+    }
+
+    /// The first failure is kept: a full disk ends no program.
+    fn write(&mut self, record: &Record) {
+        if self.failed.is_none() {
+            self.failed = self.writer.write(record).err();
+        }
+    }
+
+    fn flush(&mut self) {
+        if self.failed.is_none() {
+            self.failed = self.writer.flush().err();
+        }
+    }
+
+    fn finish(mut self, losses: Losses, beyond: u64) -> io::Result<Summary> {
+        let lost = losses.events + losses.late + losses.unread;
+        if lost > 0 {
+            self.write(&Record::Loss(Loss { thread: None, kind: LossKind::Events, count: lost }));
+        }
+        self.write(&Record::Clock(reading(now_ns())));
+        if let Some(error) = self.failed {
+            return Err(error);
+        }
+        self.writer.finish()?;
+        Ok(Summary {
+            facts: self.facts,
+            threads: self.own.len(),
+            losses,
+            beyond: beyond + self.left_out,
+            bytes: self.writer.written(),
+            ..Summary::default()
+        })
+    }
+}
+
+/// The file's ticks are nanoseconds of the clock that the kernel's events have.
+fn reading(raw_ns: u64) -> Clock {
+    let since_1970 = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let real_ns = u64::try_from(since_1970.as_nanos()).unwrap_or(u64::MAX);
+    let real_ns = real_ns.saturating_sub(now_ns().saturating_sub(raw_ns));
+    Clock { ticks: raw_ns, raw_ns, real_ns }
+}
+
+fn interrupting(by: schedule::Interrupting) -> Interrupting {
+    use tailwater_kernel::LocalInterrupt::{Call, Reschedule, Timer};
+    match by {
+        schedule::Interrupting::Device(line) => Interrupting::Device(line),
+        schedule::Interrupting::Softirq(vector) => Interrupting::Softirq(vector),
+        schedule::Interrupting::Local(Timer) => Interrupting::Timer,
+        schedule::Interrupting::Local(Reschedule) => Interrupting::Reschedule,
+        schedule::Interrupting::Local(Call) => Interrupting::Call,
+        schedule::Interrupting::Fault(address) => Interrupting::Fault(address),
+    }
+}

@@ -1,0 +1,98 @@
+//! What is known of the processors: which thread each has, and in which interrupts it is.
+
+use super::fact::{Interrupting, Waker};
+use crate::event::{Context, LocalInterrupt, Name};
+use std::collections::BTreeMap;
+
+/// Interrupts within one another.
+const NESTED_MAX: usize = 16;
+/// Softirqs that run what timers set off (`include/linux/interrupt.h`): timers, and those of high resolution.
+const TIMER_SOFTIRQS: [u32; 2] = [1, 8];
+
+/// All processors of which an event has been seen.
+#[derive(Default)]
+pub(super) struct Cores {
+    cores: BTreeMap<u32, Core>,
+}
+
+/// One processor.
+#[derive(Default)]
+pub(super) struct Core {
+    /// The thread that it has, and what it is called where that is known; `None`: it is blind.
+    pub(super) current: Option<(u32, Name)>,
+    /// Followed threads in its queue.
+    pub(super) waiting: Vec<u32>,
+    open: Vec<(Interrupting, u64)>,
+}
+
+impl Cores {
+    /// All that there are, blind.
+    pub(super) fn blind(cpus: impl Iterator<Item = u32>) -> Self {
+        Self { cores: cpus.map(|cpu| (cpu, Core::default())).collect() }
+    }
+
+    /// One of them; a processor that appears later was blind.
+    pub(super) fn of(&mut self, cpu: u32) -> &mut Core {
+        self.cores.entry(cpu).or_default()
+    }
+
+    /// Whether all can be seen.
+    pub(super) fn all_seen(&self) -> bool {
+        self.cores.values().all(|core| core.current.is_some())
+    }
+
+    /// Whether one of them has that thread.
+    pub(super) fn have(&self, tid: u32) -> bool {
+        self.cores.values().any(|core| core.current.is_some_and(|(current, _)| current == tid))
+    }
+
+    pub(super) fn ids(&self) -> impl Iterator<Item = u32> + '_ {
+        self.cores.keys().copied()
+    }
+}
+
+impl Core {
+    /// Nothing more is known of it.
+    pub(super) fn lose_sight(&mut self) {
+        self.current = None;
+        self.open.clear();
+    }
+
+    /// It has another thread now. What interrupted the last is over.
+    pub(super) fn set(&mut self, tid: u32, name: Name) {
+        self.current = Some((tid, name));
+        self.open.clear();
+    }
+
+    pub(super) fn enter(&mut self, by: Interrupting, at_ns: u64) {
+        if self.open.len() < NESTED_MAX {
+            self.open.push((by, at_ns));
+        }
+    }
+
+    /// When the innermost one of a kind began, and which it was; those within it, whose end was not told, go with it.
+    pub(super) fn leave(
+        &mut self,
+        is: impl Fn(Interrupting) -> bool,
+    ) -> Option<(Interrupting, u64)> {
+        let at = self.open.iter().rposition(|(by, _)| is(*by))?;
+        self.open.drain(at..).next()
+    }
+
+    /// What wakes a thread from here.
+    pub(super) fn waker(&self, tid: u32, context: Context) -> Waker {
+        let name = self.current.map_or(Name::default(), |(_, name)| name);
+        let innermost = self.open.last().map(|(by, _)| *by);
+        match (context, innermost) {
+            (Context::Thread, _) => Waker::Thread { tid, name },
+            (Context::Softirq, Some(Interrupting::Softirq(vector))) => softirq(vector),
+            (Context::Interrupt, Some(Interrupting::Local(LocalInterrupt::Timer))) => Waker::Timer,
+            (Context::Interrupt, Some(Interrupting::Device(line))) => Waker::Interrupt(Some(line)),
+            _ => Waker::Interrupt(None),
+        }
+    }
+}
+
+fn softirq(vector: u32) -> Waker {
+    if TIMER_SOFTIRQS.contains(&vector) { Waker::Timer } else { Waker::Softirq(vector) }
+}

@@ -1,0 +1,371 @@
+//! Events to facts: the state of each followed thread, kept from event to event.
+
+use super::behind::Behind;
+use super::cores::Cores;
+use super::fact::{After, Fact, Interrupting, Interruption, Interval, State, Waker};
+use crate::event::{Event, Left, LocalInterrupt, Name, What};
+use std::collections::BTreeMap;
+
+/// Threads followed at a time; further ones are counted.
+pub const THREADS_MAX: usize = 65_536;
+
+/// Follows some threads, and all that these make.
+///
+/// A processor is *blind* until its first event, and from an event [`What::Blind`] to its next. While one is blind, only
+/// threads that run on another are known: any other may have been woken, moved or run where nothing is seen. They become
+/// [`State::Unknown`], and stay so until an event of their own. Nothing is guessed: with all events at hand a state is
+/// right, and with some lost it is right or unknown.
+pub struct Machine {
+    cores: Cores,
+    threads: BTreeMap<u32, Thread>,
+    /// All processors can be seen.
+    sees_all: bool,
+    beyond: u64,
+    retransmissions: u64,
+}
+
+/// A followed thread.
+struct Thread {
+    name: Name,
+    since_ns: u64,
+    now: Now,
+    /// What was about to wake it when it had not left its core.
+    waker: Waker,
+}
+
+/// What a thread does now.
+enum Now {
+    Running { cpu: u32 },
+    Runnable { cpu: u32, after: After, charged_ns: u64, behind: Behind },
+    Asleep { is_uninterruptible: bool },
+    Unknown,
+}
+
+impl Machine {
+    /// Begins with these processors, all blind, and no thread.
+    pub fn new(cpus: impl Iterator<Item = u32>) -> Self {
+        Self {
+            cores: Cores::blind(cpus),
+            threads: BTreeMap::new(),
+            sees_all: false,
+            beyond: 0,
+            retransmissions: 0,
+        }
+    }
+
+    /// Follows a thread from that time on.
+    pub fn follow(&mut self, tid: u32, at_ns: u64) {
+        if self.threads.len() >= THREADS_MAX {
+            self.beyond += 1;
+            return;
+        }
+        let (name, waker) = (Name::default(), Waker::Unknown);
+        let thread = Thread { name, since_ns: at_ns, now: Now::Unknown, waker };
+        self.threads.entry(tid).or_insert(thread);
+    }
+
+    /// Threads that were not followed for want of room.
+    #[must_use]
+    pub const fn beyond(&self) -> u64 {
+        self.beyond
+    }
+
+    /// Segments that TCP sent again, of all programs: the kernel does so on no thread's account.
+    #[must_use]
+    pub const fn retransmissions(&self) -> u64 {
+        self.retransmissions
+    }
+
+    /// Takes the next event, and says what it makes known. Events must come in order of time.
+    pub fn apply(&mut self, event: &Event, tell: &mut impl FnMut(Fact)) {
+        let Event { at_ns, cpu, tid, what } = *event;
+        if let What::Late { since_ns } = what {
+            tell(Fact::Void { from_ns: since_ns, to_ns: at_ns });
+        }
+        if matches!(what, What::Blind | What::Late { .. }) {
+            return self.lose_sight(cpu, at_ns, tell);
+        }
+        self.sight(cpu, tid, at_ns, tell);
+        match what {
+            What::Switch { previous_name, left, next, next_name } => {
+                self.charge(cpu, (tid, previous_name), at_ns);
+                self.call(tid, previous_name);
+                self.call(next, next_name);
+                self.leave(tid, cpu, left, at_ns, tell);
+                self.cores.of(cpu).set(next, next_name);
+                self.run(next, cpu, at_ns, tell);
+            }
+            What::Waking { tid: woken, context, cpu: queue } if self.follows(woken) => {
+                let waker = self.cores.of(cpu).waker(tid, context);
+                self.wake(woken, queue, waker, at_ns, tell);
+            }
+            What::Wakeup { tid: woken, cpu: queue, is_new } if self.follows(woken) => {
+                let after = if is_new { After::Made } else { After::Woken };
+                self.queued(woken, queue, after, at_ns, tell);
+            }
+            What::Migrate { tid: moved, cpu: queue } => self.move_to(moved, queue, at_ns),
+            What::Fork { child } if self.follows(tid) => self.follow(child, at_ns),
+            What::Fault { address } => {
+                self.interrupted(tid, (Interrupting::Fault(address), at_ns), at_ns, tell);
+            }
+            What::Retransmission => self.retransmissions += 1,
+            What::Waking { .. }
+            | What::Wakeup { .. }
+            | What::Fork { .. }
+            | What::Blind
+            | What::Late { .. } => {}
+            What::InterruptEntry { .. }
+            | What::InterruptExit
+            | What::SoftirqEntry { .. }
+            | What::SoftirqExit
+            | What::LocalEntry(_)
+            | What::LocalExit(_) => self.interrupt(event, tell),
+        }
+    }
+
+    /// Concludes: what threads did last lasted until then.
+    pub fn finish(mut self, at_ns: u64, tell: &mut impl FnMut(Fact)) {
+        self.charge_all(at_ns);
+        for (tid, thread) in self.threads {
+            thread.close(tid, at_ns, Waker::Unknown, tell);
+        }
+    }
+
+    fn follows(&self, tid: u32) -> bool {
+        self.threads.contains_key(&tid)
+    }
+
+    /// What a thread is called now.
+    fn call(&mut self, tid: u32, name: Name) {
+        if let Some(thread) = self.threads.get_mut(&tid) {
+            thread.name = name;
+        }
+    }
+
+    /// From here on, nothing is certain but of threads that run elsewhere.
+    fn lose_sight(&mut self, cpu: u32, at_ns: u64, tell: &mut impl FnMut(Fact)) {
+        self.charge_all(at_ns);
+        self.cores.of(cpu).lose_sight();
+        self.sees_all = false;
+        let elsewhere = |now: &Now| matches!(now, Now::Running { cpu: other } if *other != cpu);
+        let cores: Vec<u32> = self.cores.ids().collect();
+        cores.iter().for_each(|cpu| self.cores.of(*cpu).waiting.clear());
+        for (tid, thread) in &mut self.threads {
+            if !elsewhere(&thread.now) && !matches!(thread.now, Now::Unknown) {
+                thread.turn(*tid, Now::Unknown, at_ns, Waker::Unknown, tell);
+            }
+        }
+    }
+
+    /// An event says which thread its processor has.
+    fn sight(&mut self, cpu: u32, tid: u32, at_ns: u64, tell: &mut impl FnMut(Fact)) {
+        let core = self.cores.of(cpu);
+        let before = core.current;
+        if before.is_some_and(|(current, _)| current == tid) {
+            return;
+        }
+        core.set(tid, Name::default());
+        self.sees_all = self.cores.all_seen();
+        // A thread that starts a program takes the number of its process, in the middle of its time.
+        if let Some((other, _)) = before
+            && let Some(thread) = self.threads.get_mut(&other)
+            && matches!(thread.now, Now::Running { cpu: its } if its == cpu)
+        {
+            thread.turn(other, Now::Unknown, at_ns, Waker::Unknown, tell);
+        }
+        self.run(tid, cpu, at_ns, tell);
+    }
+
+    /// A thread has a core.
+    fn run(&mut self, tid: u32, cpu: u32, at_ns: u64, tell: &mut impl FnMut(Fact)) {
+        self.unqueue(tid);
+        let Some(thread) = self.threads.get_mut(&tid) else { return };
+        if matches!(thread.now, Now::Asleep { .. }) {
+            // It was woken meanwhile, and nothing says when.
+            thread.now = Now::Unknown;
+        }
+        thread.turn(tid, Now::Running { cpu }, at_ns, Waker::Unknown, tell);
+    }
+
+    /// A thread has left its core.
+    fn leave(&mut self, tid: u32, cpu: u32, left: Left, at_ns: u64, tell: &mut impl FnMut(Fact)) {
+        if left == Left::Ended {
+            if let Some(thread) = self.threads.remove(&tid) {
+                thread.close(tid, at_ns, Waker::Unknown, tell);
+            }
+            return;
+        }
+        let sees_all = self.sees_all;
+        let Some(thread) = self.threads.get_mut(&tid) else { return };
+        let now = match left {
+            _ if !sees_all => Now::Unknown,
+            Left::Runnable => runnable(cpu, After::Preempted, at_ns),
+            _ => Now::Asleep { is_uninterruptible: left == Left::Uninterruptible },
+        };
+        thread.turn(tid, now, at_ns, Waker::Unknown, tell);
+        self.enqueue(tid);
+    }
+
+    /// A thread is about to be woken.
+    fn wake(&mut self, tid: u32, cpu: u32, waker: Waker, at_ns: u64, tell: &mut impl FnMut(Fact)) {
+        let Some(thread) = self.threads.get_mut(&tid) else { return };
+        if !matches!(thread.now, Now::Asleep { .. }) {
+            thread.waker = waker;
+            return;
+        }
+        thread.turn(tid, runnable(cpu, After::Woken, at_ns), at_ns, waker, tell);
+        self.enqueue(tid);
+    }
+
+    /// A thread is in a run queue.
+    fn queued(
+        &mut self,
+        tid: u32,
+        cpu: u32,
+        after: After,
+        at_ns: u64,
+        tell: &mut impl FnMut(Fact),
+    ) {
+        // It may have been woken before it had left its core, and be running.
+        let is_certain = self.sees_all && !self.cores.have(tid);
+        let Some(thread) = self.threads.get_mut(&tid) else { return };
+        let waker = std::mem::replace(&mut thread.waker, Waker::Unknown);
+        match thread.now {
+            Now::Runnable { .. } => self.move_to(tid, cpu, at_ns),
+            Now::Asleep { .. } | Now::Unknown if is_certain => {
+                thread.turn(tid, runnable(cpu, after, at_ns), at_ns, waker, tell);
+                self.enqueue(tid);
+            }
+            _ => {}
+        }
+    }
+
+    /// A thread goes to another queue.
+    fn move_to(&mut self, tid: u32, queue: u32, at_ns: u64) {
+        let Some(Thread { now: Now::Runnable { cpu, .. }, .. }) = self.threads.get(&tid) else {
+            return;
+        };
+        let from = *cpu;
+        if from == queue {
+            return;
+        }
+        if let Some(current) = self.cores.of(from).current {
+            self.charge(from, current, at_ns);
+        }
+        self.unqueue(tid);
+        if let Some(Thread { now: Now::Runnable { cpu, .. }, .. }) = self.threads.get_mut(&tid) {
+            *cpu = queue;
+        }
+        self.enqueue(tid);
+    }
+
+    /// The time up to now of all that wait for a core is that of the thread that has it.
+    fn charge(&mut self, cpu: u32, (tid, name): (u32, Name), at_ns: u64) {
+        for waiting in &self.cores.of(cpu).waiting {
+            if let Some(Thread { now: Now::Runnable { charged_ns, behind, .. }, .. }) =
+                self.threads.get_mut(waiting)
+            {
+                behind.add(tid, name, at_ns - *charged_ns);
+                *charged_ns = at_ns;
+            }
+        }
+    }
+
+    fn charge_all(&mut self, at_ns: u64) {
+        let cpus: Vec<u32> = self.cores.ids().collect();
+        for cpu in cpus {
+            if let Some(current) = self.cores.of(cpu).current {
+                self.charge(cpu, current, at_ns);
+            }
+        }
+    }
+
+    fn enqueue(&mut self, tid: u32) {
+        if let Some(Thread { now: Now::Runnable { cpu, .. }, .. }) = self.threads.get(&tid) {
+            let core = self.cores.of(*cpu);
+            if !core.waiting.contains(&tid) {
+                core.waiting.push(tid);
+            }
+        }
+    }
+
+    fn unqueue(&mut self, tid: u32) {
+        if let Some(Thread { now: Now::Runnable { cpu, .. }, .. }) = self.threads.get(&tid) {
+            self.cores.of(*cpu).waiting.retain(|one| *one != tid);
+        }
+    }
+
+    fn interrupt(&mut self, event: &Event, tell: &mut impl FnMut(Fact)) {
+        let Event { at_ns, cpu, tid, what } = *event;
+        let core = self.cores.of(cpu);
+        let is_device = |by| matches!(by, Interrupting::Device(_));
+        let is_softirq = |by| matches!(by, Interrupting::Softirq(_));
+        let is_local = |kind: LocalInterrupt| move |by| by == Interrupting::Local(kind);
+        let over = match what {
+            What::InterruptEntry { line } => return core.enter(Interrupting::Device(line), at_ns),
+            What::SoftirqEntry { vector } => {
+                return core.enter(Interrupting::Softirq(vector), at_ns);
+            }
+            What::LocalEntry(kind) => return core.enter(Interrupting::Local(kind), at_ns),
+            What::InterruptExit => core.leave(is_device),
+            What::SoftirqExit => core.leave(is_softirq),
+            What::LocalExit(kind) => core.leave(is_local(kind)),
+            _ => None,
+        };
+        if let Some(over) = over {
+            self.interrupted(tid, over, at_ns, tell);
+        }
+    }
+
+    fn interrupted(
+        &self,
+        tid: u32,
+        (by, from_ns): (Interrupting, u64),
+        to_ns: u64,
+        tell: &mut impl FnMut(Fact),
+    ) {
+        if self.follows(tid) {
+            tell(Fact::Interruption(Interruption { tid, from_ns, to_ns, by }));
+        }
+    }
+}
+
+fn runnable(cpu: u32, after: After, at_ns: u64) -> Now {
+    Now::Runnable { cpu, after, charged_ns: at_ns, behind: Behind::default() }
+}
+
+impl Thread {
+    /// Goes over to something else, which `woken` began where it slept.
+    fn turn(&mut self, tid: u32, now: Now, at_ns: u64, woken: Waker, tell: &mut impl FnMut(Fact)) {
+        let before = std::mem::replace(&mut self.now, now);
+        let from_ns = std::mem::replace(&mut self.since_ns, at_ns);
+        before.told((tid, self.name), (from_ns, at_ns), woken, tell);
+    }
+
+    fn close(self, tid: u32, at_ns: u64, woken: Waker, tell: &mut impl FnMut(Fact)) {
+        self.now.told((tid, self.name), (self.since_ns, at_ns), woken, tell);
+    }
+}
+
+impl Now {
+    fn told(
+        self,
+        (tid, name): (u32, Name),
+        (from_ns, to_ns): (u64, u64),
+        woken: Waker,
+        tell: &mut impl FnMut(Fact),
+    ) {
+        if to_ns <= from_ns {
+            return;
+        }
+        let state = match self {
+            Self::Running { cpu } => State::Running { cpu },
+            Self::Runnable { cpu, after, behind, .. } => {
+                State::Runnable { cpu, after, behind: behind.concluded() }
+            }
+            Self::Asleep { is_uninterruptible } => State::Asleep { is_uninterruptible, woken },
+            Self::Unknown => State::Unknown,
+        };
+        tell(Fact::Interval(Interval { tid, name, from_ns, to_ns, state }));
+    }
+}

@@ -1,0 +1,16 @@
+//! What the kernel did with threads, from a file that `tailwater profile record --kernel` writes beside a trace.
+//!
+//! The file is a trace whose ticks are nanoseconds of `CLOCK_MONOTONIC_RAW`. [`Accounts`] says of given times of given
+//! threads where they went, and [`Lanes`] what every thread did when.
+
+mod state;
+mod account;
+mod tally;
+mod lanes;
+
+pub use account::{Account, Accounts, Behind, Cause, Interrupts, Sleeps, Stretch};
+pub use lanes::{KernelSpan, Lanes, LanesReport};
+pub use state::{
+    After, Did, Interrupting, Interruption, OCCUPANTS_MAX, Occupant, ThreadState, WaitedBehind,
+    Waker,
+};

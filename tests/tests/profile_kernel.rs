@@ -1,0 +1,126 @@
+//! Slow calls whose cause lies outside of the program: `record --kernel` and what the reports then say. Where the kernel's
+//! events may not be had, the tests hold the program's other half to account: it says what is missing, and records on.
+
+mod profiled;
+
+use profiled::{alone, folder, on_one_core, record_with, succeeds, text, tools};
+use serde_json::Value;
+use std::path::Path;
+use std::process::{Child, Command};
+
+/// Says why a test shows nothing here.
+#[expect(clippy::print_stderr, reason = "it is for readers of the tests' output")]
+fn passed_over(why: &str) {
+    eprintln!("passed over: {why}");
+}
+
+/// Neighbours on the program's core: three of four parts of it are theirs.
+const HOGS: usize = 3;
+
+/// Ends with its test.
+struct Neighbours(Vec<Child>);
+
+impl Drop for Neighbours {
+    fn drop(&mut self) {
+        for hog in &mut self.0 {
+            hog.kill().expect("it is ours");
+            hog.wait().expect("it has ended");
+        }
+    }
+}
+
+fn neighbours(hog: &Path) -> Neighbours {
+    let hogs = (0..HOGS).map(|_| Command::new(hog).arg("hog").spawn().expect("it starts"));
+    Neighbours(hogs.collect())
+}
+
+/// Builds the program, and a second one under the neighbours' name.
+fn built(folder: &Path) -> [std::path::PathBuf; 2] {
+    ["program", "hog"].map(|name| {
+        let program = folder.join(name);
+        tools().compiled("CC", "", "neighbours.c", &program)
+    })
+}
+
+fn report(trace: &Path, options: &[&str]) -> String {
+    let mut command = Command::new(&tools().tailwater);
+    command.args(["profile", "report"]).arg(trace).args(options);
+    text(&succeeds(&mut command).stdout)
+}
+
+/// What is said of the slowest call of a function.
+fn account(trace: &Path, function: &str) -> Value {
+    let told = report(trace, &["--slowest", "1", "--function", function, "--json"]);
+    let told: Value = serde_json::from_str(&told).expect("JSON");
+    told["slowest"][0]["kernel"].clone()
+}
+
+fn ns(account: &Value, part: &str) -> u64 {
+    account[part].as_u64().unwrap_or_else(|| panic!("no {part} in {account}"))
+}
+
+#[test]
+fn a_neighbour_is_named_as_the_cause_and_a_sleep_is_not_blamed_on_it() {
+    let _alone = alone();
+    let folder = folder("kernel");
+    let [program, hog] = built(&folder);
+    let trace = folder.join("x.trace");
+    // Of a call that the scanner never saw nothing is told, so it must last: longer each time.
+    for ms in [30, 100, 400] {
+        let done = on_one_core(|| {
+            let _neighbours = neighbours(&hog);
+            succeeds(record_with(&folder, &["--kernel"], &program).arg(ms.to_string()))
+        });
+        let said = text(&done.stderr);
+        if !trace.with_extension("trace.kernel").exists() {
+            assert!(said.contains("recording without the kernel's events"), "{said}");
+            assert!(said.contains("type, as root") || said.contains("run it"), "{said}");
+            assert_eq!(account(&trace, "planted_run"), Value::Null);
+            return passed_over(&said);
+        }
+        let (run, sleep) = (account(&trace, "planted_run"), account(&trace, "planted_sleep"));
+        if run.is_null() || sleep.is_null() {
+            continue;
+        }
+        assert_eq!(run["cause"], "runnable", "{run}");
+        // Other work of this machine may be on the core too, and have more of it than each of the neighbours.
+        let behind = run["behind"].as_array().expect("rows");
+        let behind: Vec<&str> = behind.iter().filter_map(|row| row["thread"].as_str()).collect();
+        assert!(behind.iter().any(|name| name.starts_with("hog (")), "{run}");
+        assert!(ns(&run, "running_ns") < ns(&run, "runnable_ns"), "{run}");
+        assert_eq!(sleep["cause"], "asleep", "{sleep}");
+        assert_eq!(sleep["sleeps"][0]["woken_by"], "timer", "{sleep}");
+        let told = report(&trace, &["--slowest", "1", "--function", "planted_run"]);
+        assert!(told.contains("Mainly it waited for a core"), "{told}");
+        assert!(told.contains(&format!("in which {} had it", behind[0])), "{told}");
+        let told = report(&trace, &["--slowest", "1", "--function", "planted_sleep"]);
+        assert!(told.contains("until a time that it had set was over"), "{told}");
+        exported(&trace);
+        return;
+    }
+    panic!("no call was seen in any of the recordings");
+}
+
+/// The time line has the states of the program's thread.
+fn exported(trace: &Path) {
+    let mut command = Command::new(&tools().tailwater);
+    command.args(["profile", "export", "--to", "perfetto"]).arg(trace);
+    let told: Value = serde_json::from_slice(&succeeds(&mut command).stdout).expect("JSON");
+    let events = told["traceEvents"].as_array().expect("events");
+    let of_kernel = events.iter().filter(|event| event["cat"] == "kernel");
+    let names: Vec<&str> = of_kernel.filter_map(|event| event["name"].as_str()).collect();
+    for wanted in ["running", "waiting for a core", "asleep"] {
+        assert!(names.contains(&wanted), "no {wanted} in {names:?}");
+    }
+}
+
+#[test]
+fn what_a_recording_of_before_had_of_the_kernel_goes_with_it() {
+    let _alone = alone();
+    let folder = folder("kernel-again");
+    let [program, _] = built(&folder);
+    let stale = folder.join("x.trace.kernel");
+    std::fs::write(&stale, "of before").expect("a file");
+    succeeds(record_with(&folder, &[], &program).arg("20"));
+    assert!(!stale.exists());
+}

@@ -3,6 +3,7 @@
 use crate::accelerate::AccelerateVerb;
 use crate::failure::Failure;
 use crate::profile::ProfileVerb;
+use crate::tune::TuneVerb;
 use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -62,6 +63,11 @@ pub(crate) enum Verb {
     Accelerate {
         #[command(subcommand)]
         verb: AccelerateVerb,
+    },
+    /// Turn knobs of the machine and of programs, and find by sound tests what they bring.
+    Tune {
+        #[command(subcommand)]
+        verb: TuneVerb,
     },
     /// List controllers, profiles and the settings that overrides can change.
     Controllers,

@@ -280,7 +280,10 @@ mod tests {
         let diurnal: Arrivals = "diurnal:0.8:1s".parse().unwrap();
         assert_eq!(diurnal.misfit(Duration::from_secs(2)), None);
         let why = diurnal.misfit(Duration::from_millis(1_500)).unwrap();
-        assert!(why.starts_with("a measured window of 1.5s is no whole number of periods of 1s"), "{why}");
+        assert!(
+            why.starts_with("a measured window of 1.5s is no whole number of periods of 1s"),
+            "{why}"
+        );
         assert_eq!(Arrivals::Poisson.misfit(Duration::from_millis(1_500)), None);
         let second = Duration::from_secs(1);
         assert_eq!(diurnal.misfit_of_step(2 * second, false), None);

@@ -66,8 +66,8 @@ pub(super) fn is_weak(forecast: &Forecast, rules: &Rules) -> bool {
 
 pub(super) fn forecast(forecast: &Forecast, rules: &Rules, quad: Duration) -> String {
     let smallest = match forecast.smallest_effect {
-        Some(effect) => format!("{} is found in four of five tests", change(effect)),
-        None => "no effect is found in four of five tests".into(),
+        Some(effect) => format!("{} would be found in four of five tests", change(effect)),
+        None => "no effect would be found in four of five tests".into(),
     };
     let median = forecast.median_quads.map_or_else(String::new, |quads| {
         let time = super::for_people(quad * quads);
@@ -137,7 +137,7 @@ fn verdict(outcome: &Outcome<'_>) -> Option<String> {
         }
         Verdict::Noisy => "Most quads were set aside: the machine is too noisy.".into(),
         Verdict::Open => format!(
-            "Nothing is shown, which is no proof that they are alike: {found}. {}",
+            "Nothing is shown, which is no proof that they are alike: {found}.{}",
             could_have_found(outcome)
         ),
     })
@@ -162,7 +162,7 @@ fn could_have_found(outcome: &Outcome<'_>) -> String {
         Some(effect) => {
             let quads = outcome.forecast.quads;
             format!(
-                "An effect of {} would have been found in four of five tests of {quads} quads.",
+                " An effect of {} would have been found in four of five tests of {quads} quads.",
                 change(effect)
             )
         }

@@ -5,6 +5,7 @@ use crate::data::{DataFolder, DataVerb};
 use crate::failure::Failure;
 use crate::profile::ProfileVerb;
 use crate::suite::SuiteVerb;
+use crate::tune::TuneVerb;
 use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -74,6 +75,11 @@ pub(crate) enum Verb {
     Accelerate {
         #[command(subcommand)]
         verb: AccelerateVerb,
+    },
+    /// Turn knobs of the machine and of programs, and find by sound tests what they bring.
+    Tune {
+        #[command(subcommand)]
+        verb: TuneVerb,
     },
     /// List controllers, profiles and the settings that overrides can change.
     Controllers,

@@ -29,6 +29,7 @@ mod merge;
 mod compare;
 mod profile;
 mod accelerate;
+mod tune;
 mod figures;
 mod controllers;
 mod keys;
@@ -58,6 +59,7 @@ fn main() -> ExitCode {
         Verb::Compare(options) => compare::compare(&options),
         Verb::Profile { verb } => profile::profile(&verb),
         Verb::Accelerate { verb } => accelerate::accelerate(&verb),
+        Verb::Tune { verb } => tune::tune(&verb),
         Verb::Figures(options) => figures::figures(&options),
         Verb::Controllers => controllers::list(),
         Verb::Keys(options) => keys::keys(&options),

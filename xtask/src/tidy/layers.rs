@@ -20,7 +20,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("wire", CORE),
     ("stats", CORE),
     ("workload", CORE),
-    ("tune", CORE),
+    ("tune", &["core", "stats"]),
     ("sync", BUDGETS),
     ("sync-c", &["sync"]),
     ("report", &["core", "stats"]),

@@ -1,7 +1,7 @@
 //! Signals that ask a run to end: the first cuts it short, the next ends it at once.
 
 use crate::failure::Failure;
-use rustix::event::{PollFd, PollFlags, poll};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::{flag, low_level};
@@ -9,6 +9,7 @@ use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 /// Ctrl-C, `kill`, and a terminal that is closed.
 const SIGNALS: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
@@ -25,15 +26,27 @@ pub(crate) struct Interrupt {
 impl Interrupt {
     /// From now on signals are noted. One that was ignored when the program started, as under nohup, stays so.
     pub(crate) fn watch() -> Result<Self, Failure> {
+        Self::noting(true)
+    }
+
+    /// The same, but no further signal ends the program either: it has something to put back first.
+    pub(crate) fn watch_to_the_end() -> Result<Self, Failure> {
+        Self::noting(false)
+    }
+
+    fn noting(second_ends: bool) -> Result<Self, Failure> {
         let (woken, wakes) = UnixStream::pair().map_err(Failure::work)?;
         let (signal, second) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicBool::new(false)));
         let ignored = ignored();
         for number in SIGNALS.into_iter().filter(|number| ignored >> (number - 1) & 1 == 0) {
             let wakes = wakes.try_clone().map_err(Failure::work)?;
-            // In this order: the shutdown looks at the flag before the next action sets it.
-            flag::register_conditional_shutdown(number, 128 + number, second.clone())
-                .and_then(|_| flag::register(number, second.clone()))
-                .and_then(|_| flag::register_usize(number, signal.clone(), number as usize))
+            if second_ends {
+                // In this order: the shutdown looks at the flag before the next action sets it.
+                flag::register_conditional_shutdown(number, 128 + number, second.clone())
+                    .and_then(|_| flag::register(number, second.clone()))
+                    .map_err(Failure::work)?;
+            }
+            flag::register_usize(number, signal.clone(), number as usize)
                 .and_then(|_| low_level::pipe::register(number, wakes))
                 .map_err(Failure::work)?;
         }
@@ -48,18 +61,42 @@ impl Interrupt {
 
     /// Waits until there is something to read, or its end, or a signal came: that is the error.
     pub(crate) fn wait_beside(&self, source: impl AsFd) -> Result<(), Failure> {
-        let mut watched =
-            [PollFd::new(&self.woken, PollFlags::IN), PollFd::new(&source, PollFlags::IN)];
+        self.wait(Some(source), None).map(drop)
+    }
+
+    /// The same until `deadline` at the latest; false when that has passed.
+    pub(crate) fn wait_beside_until(
+        &self,
+        source: impl AsFd,
+        deadline: Instant,
+    ) -> Result<bool, Failure> {
+        self.wait(Some(source), Some(deadline))
+    }
+
+    /// Waits for so long, or until a signal came: that is the error.
+    pub(crate) fn rest(&self, time: Duration) -> Result<(), Failure> {
+        self.wait(None::<&UnixStream>, Some(Instant::now() + time)).map(drop)
+    }
+
+    fn wait(&self, source: Option<impl AsFd>, deadline: Option<Instant>) -> Result<bool, Failure> {
+        let mut watched = vec![PollFd::new(&self.woken, PollFlags::IN)];
+        watched.extend(source.iter().map(|source| PollFd::new(source, PollFlags::IN)));
         loop {
-            match poll(&mut watched, None) {
+            if let Some(signal) = self.signal() {
+                return Err(Failure::signal(signal));
+            }
+            let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+            let timeout = left.map(Timespec::try_from).transpose().map_err(Failure::work)?;
+            match poll(&mut watched, timeout.as_ref()) {
+                Ok(0) if left.is_some_and(|left| left.is_zero()) => return Ok(false),
                 Ok(_) | Err(Errno::INTR) => {}
                 Err(error) => return Err(Failure::work(error)),
             }
             if let Some(signal) = self.signal() {
                 return Err(Failure::signal(signal));
             }
-            if !watched[1].revents().is_empty() {
-                return Ok(());
+            if watched.get(1).is_some_and(|source| !source.revents().is_empty()) {
+                return Ok(true);
             }
         }
     }

@@ -7,7 +7,7 @@ mod flags;
 pub(crate) mod folder;
 pub(crate) mod interrupt;
 mod loopback;
-mod machine;
+pub(crate) mod machine;
 mod others;
 pub(crate) mod output;
 mod process;

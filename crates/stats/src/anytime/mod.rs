@@ -5,7 +5,7 @@
 //!
 //! Start with [`Coin`], which orders the four blocks of a [`Quad`] by chance. A quad's effect goes to a
 //! [`Sequence`], which says whether the systems differ, by how much, and how sure that is. [`Equivalence`] says
-//! whether they differ by less than a margin. [`Plan`] says beforehand what a number of quads can find.
+//! whether they differ by less than a margin, an [`Alarm`] whether one is worse than tolerated. [`Plan`] says beforehand what a number of quads can find.
 //!
 //! For comparison: [`Msprt`] and [`asymptotic_interval`] are what other tools have. [`UntilSignificant`] is the rule
 //! of µSKU, which this crate's tests refute.
@@ -15,12 +15,14 @@ mod error;
 mod mixture;
 mod sequence;
 mod equivalence;
+mod alarm;
 mod plan;
 
 mod msprt;
 mod asymptotic;
 mod until_significant;
 
+pub use alarm::Alarm;
 pub use asymptotic::asymptotic_interval;
 pub use equivalence::{Equivalence, Equivalent};
 pub use error::SettingError;

@@ -1,0 +1,153 @@
+//! The pilot and the quads, within their time.
+
+use super::super::bench::Bench;
+use super::super::dial::Setting;
+use super::super::tell;
+use super::text;
+use crate::failure::Failure;
+use crate::run::progress::Progress;
+use tailwater_tune::ab::{Comparison, Forecast, Pilot, Rules, Verdict};
+
+/// How much is measured.
+pub(in crate::tune) struct Budget {
+    pub(in crate::tune) pilot: u32,
+    pub(in crate::tune) accept_weak: bool,
+    pub(in crate::tune) seed: u64,
+}
+
+/// A comparison as far as it went.
+pub(in crate::tune) struct Conducted {
+    pub(in crate::tune) pilot: Pilot,
+    pub(in crate::tune) forecast: Forecast,
+    pub(in crate::tune) comparison: Comparison,
+    /// What ended it before it was done, if something did.
+    pub(in crate::tune) ended: Option<Failure>,
+    /// Whether the time was over.
+    pub(in crate::tune) timed_out: bool,
+}
+
+impl Conducted {
+    /// A result is one, whatever it says; a machine without a quiet moment has none.
+    pub(in crate::tune) fn is_sound(&self) -> Result<(), Failure> {
+        match self.comparison.verdict() {
+            Verdict::Noisy => Err(Failure::work(
+                "there is no result: most quads were set aside; the JSON says by which rule",
+            )),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Measures until there is a verdict, the quads are spent, or the time is.
+///
+/// # Errors
+/// When the pilot does not come to its end, or says that nothing would be found.
+pub(in crate::tune) fn conduct(
+    bench: &mut Bench<'_>,
+    rules: &Rules,
+    (a, b): (&Setting, &Setting),
+    budget: &Budget,
+) -> Result<Conducted, Failure> {
+    let pilot = pilot(bench, rules, a, budget)?;
+    let quads = rules.quads_max.min(bench.quads_left());
+    let forecast = forecast(&pilot, rules, quads, budget, bench)?;
+    let Compared { comparison, ended, timed_out } =
+        compare(bench, rules, &pilot, (a, b), budget.seed)?;
+    Ok(Conducted { pilot, forecast, comparison, ended, timed_out })
+}
+
+/// The quads of a test.
+pub(in crate::tune) struct Compared {
+    pub(in crate::tune) comparison: Comparison,
+    /// What ended it before it was done, if something did.
+    pub(in crate::tune) ended: Option<Failure>,
+    /// Whether the time was over.
+    pub(in crate::tune) timed_out: bool,
+}
+
+/// Measures quads until there is a verdict, or no more may be measured.
+pub(in crate::tune) fn compare(
+    bench: &mut Bench<'_>,
+    rules: &Rules,
+    pilot: &Pilot,
+    (a, b): (&Setting, &Setting),
+    seed: u64,
+) -> Result<Compared, Failure> {
+    let mut comparison = Comparison::new(rules, pilot, seed).map_err(Failure::work)?;
+    let quads = rules.quads_max.min(bench.quads_left()).max(1);
+    let progress = Progress::new(4 * u64::from(quads));
+    while let Some(order) = comparison.next_order() {
+        if bench.quads_left() == 0 {
+            return Ok(Compared { comparison, ended: None, timed_out: true });
+        }
+        progress.say(&text::standing(&comparison));
+        match bench.quad(order, (a, b), &|| progress.step()) {
+            Ok(blocks) => {
+                comparison.take(order, blocks);
+            }
+            Err(failure) => {
+                let ended = Some(failure.and(&text::so_far(&comparison)));
+                return Ok(Compared { comparison, ended, timed_out: false });
+            }
+        }
+    }
+    Ok(Compared { comparison, ended: None, timed_out: false })
+}
+
+/// Quads in which both arms are A.
+pub(in crate::tune) fn pilot(
+    bench: &mut Bench<'_>,
+    rules: &Rules,
+    a: &Setting,
+    budget: &Budget,
+) -> Result<Pilot, Failure> {
+    let mut pilot = Pilot::new(budget.seed);
+    let progress = Progress::new(4 * u64::from(budget.pilot));
+    progress.say("pilot: both arms are the same");
+    for quad in 0..budget.pilot {
+        if quad > 0 && bench.quads_left() == 0 {
+            let time = super::for_people(bench.quad_time());
+            return Err(Failure::usage(format!(
+                "the time is over within the pilot, of which a quad takes {time}; give more by --time, or shorter blocks"
+            )));
+        }
+        let order = pilot.throw();
+        let blocks = bench.quad(order, (a, a), &|| progress.step())?;
+        pilot.take(rules, order, blocks);
+    }
+    Ok(pilot)
+}
+
+/// What can be found, told before anything is tried.
+pub(in crate::tune) fn forecast(
+    pilot: &Pilot,
+    rules: &Rules,
+    quads: u32,
+    budget: &Budget,
+    bench: &Bench<'_>,
+) -> Result<Forecast, Failure> {
+    let mut set_aside = pilot.quads().iter().filter_map(|quad| quad.set_aside.as_deref());
+    if 2 * pilot.effects().len() < pilot.quads().len() {
+        let why = set_aside.next_back().unwrap_or_default();
+        return Err(Failure::work(format!(
+            "the machine is too noisy: most quads of the pilot were set aside, the last because {why}"
+        )));
+    }
+    if quads == 0 {
+        return Err(Failure::usage("no time is left after the pilot; give more by --time"));
+    }
+    let forecast = pilot.forecast(rules, quads, budget.seed).map_err(|_| {
+        Failure::work(
+            "every block of the pilot measured the same: there is no noise to compare with, so the quantity does not \
+             depend on what happens; give another by --metric",
+        )
+    })?;
+    tell(&text::forecast(&forecast, rules, bench.quad_time()));
+    if text::is_weak(&forecast, rules) && !budget.accept_weak {
+        return Err(Failure::work(
+            "so weak a test is not begun: give longer blocks, more --quads or --time, a larger --effect, or \
+             --accept-weak",
+        ));
+    }
+    Ok(forecast)
+}

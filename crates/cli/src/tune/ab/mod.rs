@@ -1,0 +1,165 @@
+//! `tailwater tune ab`: a comparison of two settings, from the pilot to the verdict.
+
+mod options;
+mod conduct;
+mod outcome;
+mod text;
+mod page;
+
+pub(super) use conduct::{Budget, Compared, compare, forecast, pilot};
+pub(crate) use options::AbOptions;
+pub(super) use page::evidence;
+pub(super) use text::change;
+
+use super::bench::Bench;
+use super::dial::{Dial, Setting};
+use super::machine::{Root, Session};
+use super::plan::plan;
+use super::targets::Target;
+use super::tell;
+use crate::failure::{Failure, is_heard, say};
+use crate::run::folder::Folder;
+use crate::run::interrupt::Interrupt;
+use conduct::conduct;
+use options::rules;
+use outcome::Outcome;
+use std::time::{Duration, Instant};
+
+/// Everything that is decided before the machine is touched.
+struct Prepared {
+    target: Target,
+    dials: Vec<Dial>,
+    a: Setting,
+    b: Setting,
+}
+
+fn prepare(options: &AbOptions, root: &Root) -> Result<Prepared, Failure> {
+    let target = Target::new(&options.target)?;
+    let against = &options.against;
+    if !against.is_empty() && against.len() != options.knobs.len() {
+        return Err(Failure::usage(format!(
+            "{} values --against stand beside {} of --knob; give one for each, or none",
+            against.len(),
+            options.knobs.len()
+        )));
+    }
+    let (mut dials, mut a, mut b) = (Vec::<Dial>::new(), Vec::new(), Vec::new());
+    for (at, (name, value)) in options.knobs.iter().enumerate() {
+        let dial = Dial::find(name, target.offer(), root)?;
+        if dials.iter().any(|known| known.name == dial.name) {
+            return Err(Failure::usage(format!("{name} is given twice; give each knob once")));
+        }
+        let stock = || {
+            dial.stock.clone().ok_or_else(|| {
+                Failure::usage(format!(
+                    "{name} has no one value now; say by --against what it is compared with"
+                ))
+            })
+        };
+        a.push(match against.get(at) {
+            Some(said) => dial.parse(said, root)?,
+            None => stock()?,
+        });
+        b.push(dial.parse(value, root)?);
+        dials.push(dial);
+    }
+    if a == b {
+        let value = b.join(", ");
+        return Err(Failure::usage(format!(
+            "both arms have {value}; two settings that differ are needed"
+        )));
+    }
+    target.check(&dials, &a)?;
+    target.check(&dials, &b)?;
+    Ok(Prepared { target, dials, a, b })
+}
+
+/// `tailwater tune plan`.
+pub(super) fn dry(options: &AbOptions) -> Result<(), Failure> {
+    let root = Root::new(&options.root);
+    let Prepared { target, dials, a, b } = prepare(options, &root)?;
+    let arms = [("A", &a), ("B", &b)];
+    let text = plan(&root, (&dials, &target), &arms, options.seed);
+    let rules = text::rules(&rules(options, &target)?, options, target.metric());
+    say(&format!("{text}\n\n{rules}"))
+}
+
+pub(super) fn ab(options: &AbOptions) -> Result<(), Failure> {
+    if options.dry_run {
+        return dry(options);
+    }
+    let root = Root::new(&options.root);
+    let interrupt = Interrupt::watch_to_the_end()?;
+    let began = Instant::now();
+    let names = options.knobs.iter().map(|(name, _)| name.as_str());
+    let mut session = Session::begin_for(&root, names, &mut tell)?;
+    let Prepared { target, dials, a, b } = prepare(options, &root)?;
+    let rules = rules(options, &target)?;
+    // Before the work: a result that cannot be written would be lost.
+    let folder = options.out.as_deref().map(Folder::prepare_for_more).transpose()?;
+    note(session.as_mut(), &dials, &[&a, &b])?;
+    let until = began + options.time;
+    let mut bench = Bench::new(session, (&dials, &target), &interrupt, (until, options.seed));
+    let budget =
+        Budget { pilot: options.pilot, accept_weak: options.accept_weak, seed: options.seed };
+    let conducted = conduct(&mut bench, &rules, (&a, &b), &budget);
+    // Knobs first: whatever is wrong with the result, the machine is as it was.
+    let put_back = end(bench.session.take());
+    let conducted = conducted?;
+    let outcome =
+        Outcome::new(options, (&dials, &target), (&a, &b), &rules, &conducted, began.elapsed());
+    deliver(options, &outcome, folder.as_ref())?;
+    put_back?;
+    match conducted.ended {
+        None => conducted.is_sound(),
+        Some(ended) => Err(ended),
+    }
+}
+
+/// Notes what files say, before any is written.
+pub(super) fn note(
+    session: Option<&mut Session>,
+    dials: &[Dial],
+    settings: &[&Setting],
+) -> Result<(), Failure> {
+    let Some(session) = session else { return Ok(()) };
+    for (at, dial) in dials.iter().enumerate() {
+        let values = settings.iter().filter_map(|of| of.get(at));
+        let mut values: Vec<String> = values.cloned().collect();
+        values.sort_unstable();
+        values.dedup();
+        dial.intend(session, &values)?;
+    }
+    Ok(())
+}
+
+/// Puts knobs back.
+pub(super) fn end(session: Option<Session>) -> Result<(), Failure> {
+    let kept = session.map(Session::end).transpose()?.unwrap_or_default();
+    kept.iter().for_each(|line| tell(line));
+    Ok(())
+}
+
+fn deliver(
+    options: &AbOptions,
+    outcome: &Outcome<'_>,
+    folder: Option<&Folder<'_>>,
+) -> Result<(), Failure> {
+    let json = serde_json::to_string_pretty(outcome).map_err(Failure::work)?;
+    let told = is_heard(&if options.json { json.clone() } else { text::of(outcome) });
+    if let Some(folder) = folder {
+        page::write(folder, outcome, &json)?;
+    }
+    if let (true, false, Some(folder)) = (told?, options.json, folder) {
+        is_heard(&format!("\nWritten: {}", folder.path().join("index.html").display()))?;
+    }
+    Ok(())
+}
+
+/// For people: minutes where there are several.
+pub(super) fn for_people(time: Duration) -> String {
+    match time.as_secs_f64() {
+        long if long >= 600.0 => format!("{:.0} min", long / 60.0),
+        short => tailwater_report::time(short * 1e6),
+    }
+}

@@ -1,0 +1,92 @@
+//! The result of a comparison as one JSON object.
+
+use super::super::dial::{Dial, Setting};
+use super::super::targets::Target;
+use super::conduct::Conducted;
+use super::options::AbOptions;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::time::Duration;
+use tailwater_tune::ab::{Better, Forecast, Guard, Look, Measured, NoiseRule, Rules, Verdict};
+
+#[derive(Serialize)]
+pub(super) struct Outcome<'a> {
+    /// What made it.
+    pub(super) tailwater: &'static str,
+    pub(super) target: String,
+    pub(super) metric: String,
+    pub(super) better: Better,
+    /// Knobs and their values.
+    pub(super) a: BTreeMap<String, String>,
+    pub(super) b: BTreeMap<String, String>,
+    pub(super) seed: u64,
+    pub(super) level: f64,
+    /// As a ratio less one.
+    pub(super) effect_that_matters: f64,
+    pub(super) quads_max: u32,
+    pub(super) verdict: Verdict,
+    /// Why it ended before that, if it did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) cut_short: Option<String>,
+    pub(super) guards: Vec<GuardOutcome>,
+    pub(super) noise_rules: &'a [NoiseRule],
+    pub(super) forecast: Forecast,
+    pub(super) looks: &'a [Look],
+    pub(super) pilot: &'a [Measured],
+    pub(super) quads: &'a [Measured],
+    pub(super) seconds: f64,
+}
+
+#[derive(Serialize)]
+pub(super) struct GuardOutcome {
+    pub(super) name: String,
+    /// What is tolerated, as a ratio less one.
+    pub(super) tolerated: f64,
+    /// Mean logarithm of B ÷ A.
+    pub(super) mean: f64,
+    pub(super) p_value: f64,
+}
+
+impl<'a> Outcome<'a> {
+    pub(super) fn new(
+        options: &AbOptions,
+        (dials, target): (&[Dial], &Target),
+        (a, b): (&Setting, &Setting),
+        rules: &'a Rules,
+        conducted: &'a Conducted,
+        took: Duration,
+    ) -> Self {
+        let named = |setting: &Setting| {
+            dials.iter().map(|dial| dial.name.clone()).zip(setting.iter().cloned()).collect()
+        };
+        let time = conducted.timed_out.then(|| "its time was over".to_owned());
+        let cut_short = conducted.ended.as_ref().map(ToString::to_string).or(time);
+        let comparison = &conducted.comparison;
+        let guards = comparison.guards().map(|(name, mean, p_value)| {
+            let of: Option<&Guard> = rules.guards.iter().find(|guard| guard.name == name);
+            let tolerated = of.map_or(0.0, |guard| guard.tolerated.exp_m1());
+            GuardOutcome { name: name.to_owned(), tolerated, mean, p_value }
+        });
+        Self {
+            tailwater: env!("CARGO_PKG_VERSION"),
+            target: target.name(),
+            metric: target.metric().to_owned(),
+            better: rules.better,
+            a: named(a),
+            b: named(b),
+            seed: options.seed,
+            level: options.level,
+            effect_that_matters: options.effect,
+            quads_max: rules.quads_max,
+            verdict: comparison.verdict(),
+            cut_short,
+            guards: guards.collect(),
+            noise_rules: &rules.noise,
+            forecast: conducted.forecast,
+            looks: comparison.looks(),
+            pilot: conducted.pilot.quads(),
+            quads: comparison.quads(),
+            seconds: took.as_secs_f64(),
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! Blocks with knobs turned: turn, settle, measure, and see that nothing else has turned them.
+
+use super::dial::{Dial, Setting, turn};
+use super::machine::Session;
+use super::noise::Steal;
+use super::targets::Target;
+use crate::failure::Failure;
+use crate::run::interrupt::Interrupt;
+use std::time::{Duration, Instant};
+use tailwater_stats::anytime::{Arm, Order};
+use tailwater_tune::ab::Block;
+
+/// Where blocks are measured.
+pub(super) struct Bench<'a> {
+    /// None where no knob is a file.
+    pub(super) session: Option<Session>,
+    pub(super) dials: &'a [Dial],
+    pub(super) target: &'a Target,
+    pub(super) interrupt: &'a Interrupt,
+    /// When nothing is begun any more.
+    pub(super) until: Instant,
+    /// Of the next quad: blocks of one have the same.
+    pub(super) seed: u64,
+    /// How long the longest quad took so far.
+    quad: Duration,
+}
+
+impl<'a> Bench<'a> {
+    pub(super) const fn new(
+        session: Option<Session>,
+        (dials, target): (&'a [Dial], &'a Target),
+        interrupt: &'a Interrupt,
+        (until, seed): (Instant, u64),
+    ) -> Self {
+        Self { session, dials, target, interrupt, until, seed, quad: Duration::ZERO }
+    }
+
+    /// How many quads fit into the time that is left.
+    pub(super) fn quads_left(&self) -> u32 {
+        let left = self.until.saturating_duration_since(Instant::now());
+        let quads = left.as_secs_f64() / self.quad.as_secs_f64().max(1e-3);
+        quads.min(f64::from(u32::MAX)) as u32
+    }
+
+    /// The time that a quad took at most.
+    pub(super) const fn quad_time(&self) -> Duration {
+        self.quad
+    }
+
+    /// Blocks of two settings in this order. `step` hears of each.
+    pub(super) fn quad(
+        &mut self,
+        order: Order,
+        (a, b): (&Setting, &Setting),
+        step: &dyn Fn(),
+    ) -> Result<[Block; 4], Failure> {
+        let began = Instant::now();
+        let seed = self.next_seed();
+        let mut blocks = Vec::with_capacity(4);
+        for arm in order.arms() {
+            let setting = match arm {
+                Arm::A => a,
+                Arm::B => b,
+            };
+            blocks.push(self.block(setting, seed)?);
+            step();
+        }
+        self.quad = self.quad.max(began.elapsed());
+        blocks.try_into().map_err(|_| Failure::work("a quad has four blocks"))
+    }
+
+    /// One block of a setting.
+    pub(super) fn block(&mut self, setting: &Setting, seed: u64) -> Result<Block, Failure> {
+        turn(self.session.as_mut(), self.dials, setting)?;
+        let settle = self.dials.iter().map(Dial::settle).max().unwrap_or_default();
+        self.interrupt.rest(settle)?;
+        let steal = Steal::begin();
+        let mut block = self.target.block((self.dials, setting), seed, self.interrupt)?;
+        block.noise = vec![steal.until_now()];
+        // A block during which a knob was turned by others says nothing.
+        self.session.as_mut().map_or(Ok(()), Session::check)?;
+        Ok(block)
+    }
+
+    pub(super) fn next_seed(&mut self) -> u64 {
+        let seed = self.seed;
+        self.seed = seed.wrapping_add(1);
+        seed
+    }
+}

@@ -1,0 +1,182 @@
+//! A knob of a comparison: how its values reach the machine, the program or its arguments.
+
+use super::machine::{Root, Session};
+use crate::failure::Failure;
+use std::time::Duration;
+use tailwater_core::words::{clip, suggestion};
+use tailwater_tune::knobs::{self, Form, INHERITED, Knob, Launch, Lever};
+
+/// One knob that is turned.
+#[derive(Clone, Debug)]
+pub(super) struct Dial {
+    pub(super) name: String,
+    way: Way,
+    /// The value that it has without us; `None` where there is none, or files differ.
+    pub(super) stock: Option<String>,
+}
+
+/// How a value gets where it works.
+#[derive(Clone, Debug)]
+enum Way {
+    /// Into files of the kernel.
+    Files { knob: &'static Knob, form: Form, paths: Vec<String> },
+    /// Into the process that the program runs in.
+    Launch(Launch),
+    /// Into the scenario, under this key.
+    Key,
+    /// Into the command's words, in place of `{name}`.
+    Word,
+}
+
+/// The knobs of a comparison with one value each, in order.
+pub(super) type Setting = Vec<String>;
+
+/// What a target offers beside the catalogue.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Offer<'a> {
+    /// The command's words; none of a scenario.
+    pub(super) words: &'a [String],
+    pub(super) is_scenario: bool,
+}
+
+impl Dial {
+    /// The knob of this name.
+    pub(super) fn find(name: &str, offer: Offer<'_>, root: &Root) -> Result<Self, Failure> {
+        if let Some(knob) = knobs::find(name) {
+            return match knob.lever {
+                Lever::Files { pattern, form, absent } => {
+                    of_files(knob, (pattern, form, absent), root)
+                }
+                Lever::Launch(launch) => {
+                    let stock = Some(INHERITED.into());
+                    Ok(Self { name: name.into(), way: Way::Launch(launch), stock })
+                }
+            };
+        }
+        if let Some(refused) = knobs::refused(name) {
+            return Err(Failure::usage(format!("{name} is not set here: {}", refused.reason)));
+        }
+        let placeholder = format!("{{{name}}}");
+        if offer.words.iter().any(|word| word.contains(&placeholder)) {
+            return Ok(Self { name: name.into(), way: Way::Word, stock: None });
+        }
+        if offer.is_scenario && name.contains('.') {
+            return Ok(Self { name: name.into(), way: Way::Key, stock: Some(INHERITED.into()) });
+        }
+        let known: Vec<&str> = knobs::all().map(|knob| knob.name).collect();
+        let more = if offer.is_scenario {
+            "a key of the scenario, such as server.model"
+        } else {
+            "a word in braces of the command, such as {threads}"
+        };
+        Err(Failure::usage(format!(
+            "no knob is called '{}', nor {more}; {} listed by tailwater tune knobs: {}",
+            clip(name),
+            suggestion(name, &known),
+            known.join(", ")
+        )))
+    }
+
+    /// The value that is meant.
+    pub(super) fn parse(&self, said: &str, root: &Root) -> Result<String, Failure> {
+        let value = match &self.way {
+            Way::Files { form, paths, .. } => {
+                let text = paths.first().map(|path| root.read(path)).transpose();
+                let text = text.map_err(Failure::work)?.unwrap_or_default();
+                form.parse(said, &text, &listed(*form, root))
+            }
+            Way::Launch(launch) => launch.parse(said),
+            Way::Key | Way::Word => Ok(said.to_owned()),
+        };
+        value.map_err(|why| Failure::usage(format!("{}: {why}", self.name)))
+    }
+
+    pub(super) const fn is_file(&self) -> bool {
+        matches!(self.way, Way::Files { .. })
+    }
+
+    pub(super) fn settle(&self) -> Duration {
+        match &self.way {
+            Way::Files { knob, .. } => knob.settle,
+            _ => Duration::ZERO,
+        }
+    }
+
+    /// Files that a value is written to.
+    pub(super) fn paths(&self) -> &[String] {
+        match &self.way {
+            Way::Files { paths, .. } => paths,
+            _ => &[],
+        }
+    }
+
+    /// Notes what the files say, before any is written.
+    pub(super) fn intend(&self, session: &mut Session, values: &[String]) -> Result<(), Failure> {
+        if self.is_file() { session.intend(&self.name, self.paths(), values) } else { Ok(()) }
+    }
+
+    /// What `tailwater tune exec` is told.
+    pub(super) fn launch(&self, value: &str) -> Option<String> {
+        let told = matches!(self.way, Way::Launch(_)) && value != INHERITED;
+        told.then(|| format!("{}={value}", self.name))
+    }
+
+    /// The key and the value of a scenario.
+    pub(super) fn key<'a>(&'a self, value: &'a str) -> Option<(&'a str, &'a str)> {
+        (matches!(self.way, Way::Key) && value != INHERITED).then_some((&self.name, value))
+    }
+
+    /// The same word with the value in place of the name in braces.
+    pub(super) fn fill(&self, word: &str, value: &str) -> String {
+        match self.way {
+            Way::Word => word.replace(&format!("{{{}}}", self.name), value),
+            _ => word.to_owned(),
+        }
+    }
+}
+
+/// Writes a setting's values to the files of the kernel; all of them, so that both arms are disturbed alike.
+pub(super) fn turn(
+    session: Option<&mut Session>,
+    dials: &[Dial],
+    setting: &Setting,
+) -> Result<(), Failure> {
+    let Some(session) = session else { return Ok(()) };
+    for (dial, value) in dials.iter().zip(setting) {
+        for path in dial.paths() {
+            session.set(path, value)?;
+        }
+    }
+    Ok(())
+}
+
+fn of_files(
+    knob: &'static Knob,
+    (pattern, form, absent): (&'static str, Form, &'static str),
+    root: &Root,
+) -> Result<Dial, Failure> {
+    let paths = root.files(pattern);
+    if paths.is_empty() {
+        return Err(Failure::usage(format!(
+            "{} cannot be set here: {absent} ({} is missing)",
+            knob.name,
+            root.join(pattern).display()
+        )));
+    }
+    if let Some(why) = paths.iter().find_map(|path| root.refuses(path)) {
+        return Err(Failure::usage(format!("{} cannot be set here: {why}", knob.name)));
+    }
+    let values = paths.iter().map(|path| root.value(path, form));
+    let values = values.collect::<Result<Vec<_>, _>>().map_err(Failure::work)?;
+    let same = values.windows(2).all(|two| two[0] == two[1]);
+    let stock = values.into_iter().next().filter(|_| same);
+    Ok(Dial { name: knob.name.into(), way: Way::Files { knob, form, paths }, stock })
+}
+
+/// What the file says that lists a knob's words.
+pub(super) fn listed(form: Form, root: &Root) -> String {
+    match form {
+        Form::Listed(path) => root.read(path).unwrap_or_default(),
+        _ => String::new(),
+    }
+}

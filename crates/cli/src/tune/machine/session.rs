@@ -1,0 +1,401 @@
+//! Turning knobs, with everything put back at the end.
+
+use super::lock;
+use super::root::Root;
+use super::store::{self, Stored};
+use crate::failure::Failure;
+use std::collections::BTreeMap;
+use std::fs::File;
+use tailwater_tune::journal::{Entry, Journal};
+use tailwater_tune::knobs::{self, Form, Lever};
+
+/// Knobs that are turned. What they were is put back when it ends or is dropped, also by a panic.
+pub(in crate::tune) struct Session {
+    root: Root,
+    journal: Journal,
+    /// Of each file that was written, what it said afterwards.
+    last: BTreeMap<String, String>,
+    /// Held until everything is put back.
+    _lock: File,
+}
+
+/// What putting back came to.
+#[derive(Default, Debug)]
+pub(in crate::tune) struct Restored {
+    /// Files that say again what they said before.
+    pub(in crate::tune) done: Vec<String>,
+    /// Files that others have written since, whose value is kept.
+    pub(in crate::tune) kept: Vec<String>,
+    /// Files that could not be put back, and why.
+    pub(in crate::tune) failed: Vec<String>,
+}
+
+impl Session {
+    /// Takes the lock, and puts back what an earlier session has left. `told` hears of that.
+    ///
+    /// # Errors
+    /// When another session is under way, or what is left cannot be put back.
+    pub(in crate::tune) fn begin(root: &Root, told: &mut dyn FnMut(&str)) -> Result<Self, Failure> {
+        let lock = lock::take(root)?;
+        let left = leftover(root)?;
+        let restored = left.restored;
+        for line in restored.done.iter().chain(&restored.kept) {
+            told(&format!("left by an earlier tailwater tune: {line}"));
+        }
+        if let Some(damage) = left.damage {
+            return Err(Failure::work(damage));
+        }
+        if !restored.failed.is_empty() {
+            let why = restored.failed.join("; ");
+            return Err(Failure::work(format!(
+                "an earlier tailwater tune left knobs turned that cannot be put back: {why}"
+            )));
+        }
+        let journal = Journal::default();
+        Ok(Self { root: root.clone(), journal, last: BTreeMap::new(), _lock: lock })
+    }
+
+    /// The same where a knob of these names is a file, or something is left by an earlier session. It comes before the
+    /// knobs are read: what is left turned is not what they are.
+    pub(in crate::tune) fn begin_for<'n>(
+        root: &Root,
+        mut names: impl Iterator<Item = &'n str>,
+        told: &mut dyn FnMut(&str),
+    ) -> Result<Option<Self>, Failure> {
+        let is_needed = names.any(|name| form(name).is_ok()) || store::is_there(root);
+        is_needed.then(|| Self::begin(root, told)).transpose()
+    }
+
+    /// Notes on disk what files say, before any of them is written. `values` are all that will be written.
+    ///
+    /// # Errors
+    /// When a file cannot be read, or the journal not be written; nothing was turned then.
+    pub(in crate::tune) fn intend(
+        &mut self,
+        knob: &str,
+        paths: &[String],
+        values: &[String],
+    ) -> Result<(), Failure> {
+        let form = form(knob)?;
+        for path in paths {
+            let entries = &mut self.journal.entries;
+            if let Some(entry) = entries.iter_mut().find(|entry| entry.path == *path) {
+                let new = values.iter().filter(|value| !entry.ours.contains(value));
+                let new: Vec<String> = new.cloned().collect();
+                entry.ours.extend(new);
+                continue;
+            }
+            let old = self.root.value(path, form).map_err(Failure::work)?;
+            let (knob, path) = (knob.to_owned(), path.clone());
+            entries.push(Entry { knob, path, old, ours: values.to_vec() });
+        }
+        store::write(&self.root, &self.journal)
+    }
+
+    /// Writes a value to a file of a knob and reads it back.
+    ///
+    /// # Errors
+    /// When others have written the file meanwhile, or the kernel did not take the value.
+    pub(in crate::tune) fn set(&mut self, path: &str, value: &str) -> Result<(), Failure> {
+        let entry = self.journal.entries.iter().find(|entry| entry.path == path);
+        let known = entry
+            .is_some_and(|entry| entry.old == value || entry.ours.iter().any(|of| of == value));
+        let Some(entry) = entry.filter(|_| known) else {
+            return Err(Failure::work(format!(
+                "{path}: {value} is not in the journal; it is not set"
+            )));
+        };
+        let form = form(&entry.knob)?;
+        self.check_file(path)?;
+        self.root.write(path, value).map_err(Failure::work)?;
+        let found = self.root.value(path, form).map_err(Failure::work)?;
+        self.last.insert(path.to_owned(), found.clone());
+        if found != value {
+            return Err(Failure::work(format!(
+                "{}: {value} was written and {found} is read back: the kernel did not take it",
+                self.root.join(path).display()
+            )));
+        }
+        Ok(())
+    }
+
+    /// Whether every file still says what was last written to it.
+    ///
+    /// # Errors
+    /// With the first that does not. Its value is kept from then on.
+    pub(in crate::tune) fn check(&mut self) -> Result<(), Failure> {
+        let paths: Vec<String> = self.last.keys().cloned().collect();
+        paths.iter().try_for_each(|path| self.check_file(path))
+    }
+
+    fn check_file(&mut self, path: &str) -> Result<(), Failure> {
+        let entry = self.journal.entries.iter().find(|entry| entry.path == path);
+        let Some(entry) = entry else { return Ok(()) };
+        let expected = self.last.get(path).unwrap_or(&entry.old);
+        let found = self.root.value(path, form(&entry.knob)?).map_err(Failure::work)?;
+        if found == *expected {
+            return Ok(());
+        }
+        let why = format!(
+            "{}: something else has written {found} where {expected} was set; its value is kept, and the test is over",
+            self.root.join(path).display()
+        );
+        self.journal.entries.retain(|entry| entry.path != path);
+        self.last.remove(path);
+        store::keep(&self.root, &self.journal)?;
+        Err(Failure::work(why))
+    }
+
+    /// Puts everything back.
+    ///
+    /// # Errors
+    /// When something cannot be put back. The journal stays, and `tailwater tune undo` tries again.
+    pub(in crate::tune) fn end(mut self) -> Result<Vec<String>, Failure> {
+        let restored = self.restore();
+        if restored.failed.is_empty() {
+            return Ok(restored.kept);
+        }
+        let why = restored.failed.join("; ");
+        Err(Failure::work(format!("{why}; mend this and type: tailwater tune undo")))
+    }
+
+    fn restore(&mut self) -> Restored {
+        let entries = std::mem::take(&mut self.journal.entries);
+        let last = std::mem::take(&mut self.last);
+        // Once more, after `end`: what could not be put back stays on disk.
+        if entries.is_empty() {
+            return Restored::default();
+        }
+        put_back(&self.root, entries, &last)
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        let Restored { kept, failed, .. } = self.restore();
+        for line in &kept {
+            crate::tune::tell(line);
+        }
+        for line in &failed {
+            crate::tune::tell(&format!("{line}; mend this and type: tailwater tune undo"));
+        }
+    }
+}
+
+/// What an earlier session left.
+pub(super) struct Leftover {
+    pub(super) restored: Restored,
+    /// What is wrong with the journal, and what to do.
+    pub(super) damage: Option<String>,
+}
+
+/// Puts back what the journal on disk says, as far as it can be read. The lock must be held.
+fn leftover(root: &Root) -> Result<Leftover, Failure> {
+    let none = BTreeMap::new();
+    match store::read(root)? {
+        Stored::Nothing => Ok(Leftover { restored: Restored::default(), damage: None }),
+        Stored::Whole(journal) => {
+            Ok(Leftover { restored: put_back(root, journal.entries, &none), damage: None })
+        }
+        Stored::Broken(damaged) => {
+            let readable = damaged.readable.len();
+            let restored = restore_each(root, &damaged.readable, &none).0;
+            let damage = format!(
+                "{} is damaged: {damaged}. The {readable} entries that can be read were put back. Look what the others \
+                 say, put those knobs back by hand, and remove the file",
+                store::shown(root)
+            );
+            Ok(Leftover { restored, damage: Some(damage) })
+        }
+    }
+}
+
+/// The same for `tailwater tune undo`.
+///
+/// # Errors
+/// When another session is under way, something cannot be put back, or the journal is damaged.
+pub(in crate::tune) fn undo(root: &Root) -> Result<(Restored, Option<String>), Failure> {
+    if matches!(store::read(root)?, Stored::Nothing) {
+        return Ok((Restored::default(), None));
+    }
+    let _lock = lock::take(root)?;
+    leftover(root).map(|left| (left.restored, left.damage))
+}
+
+/// Puts files back, the last first, and keeps the journal of those that could not be.
+fn put_back(root: &Root, entries: Vec<Entry>, last: &BTreeMap<String, String>) -> Restored {
+    let (mut restored, remaining) = restore_each(root, &entries, last);
+    if let Err(error) = store::keep(root, &Journal { entries: remaining }) {
+        restored.failed.push(error.to_string());
+    }
+    restored
+}
+
+/// What came of each, and the entries that are still to be put back.
+fn restore_each(
+    root: &Root,
+    entries: &[Entry],
+    last: &BTreeMap<String, String>,
+) -> (Restored, Vec<Entry>) {
+    let (mut restored, mut remaining) = (Restored::default(), Vec::new());
+    for entry in entries.iter().rev() {
+        match restore_one(root, entry, last.get(&entry.path)) {
+            Ok(Outcome::Unchanged) => {}
+            Ok(Outcome::Back(line)) => restored.done.push(line),
+            Ok(Outcome::Kept(line)) => restored.kept.push(line),
+            Err(why) => {
+                restored.failed.push(why);
+                remaining.insert(0, entry.clone());
+            }
+        }
+    }
+    (restored, remaining)
+}
+
+enum Outcome {
+    Unchanged,
+    Back(String),
+    Kept(String),
+}
+
+fn restore_one(root: &Root, entry: &Entry, last: Option<&String>) -> Result<Outcome, String> {
+    let Entry { knob, path, old, .. } = entry;
+    let form = form(knob).map_err(|failure| failure.to_string())?;
+    let shown = root.join(path);
+    let text = root.read(path).map_err(|error| format!("{}: {error}", shown.display()))?;
+    // The kernel never says nothing: only a file that stands for one can be empty, where a write was cut off.
+    let found = if text.trim().is_empty() { None } else { Some(root.value(path, form)?) };
+    match found {
+        Some(found) if found == *old => return Ok(Outcome::Unchanged),
+        Some(found) if last != Some(&found) && !entry.is_ours(&found) => {
+            return Ok(Outcome::Kept(format!(
+                "{}: something else has written {found}, which is kept; it was {old} before",
+                shown.display()
+            )));
+        }
+        _ => {}
+    }
+    root.write(path, old)?;
+    match root.value(path, form)? {
+        found if found == *old => Ok(Outcome::Back(format!("{}: {old} again", shown.display()))),
+        found => Err(format!(
+            "{}: {old} was written and {found} is read back: the kernel did not take it",
+            shown.display()
+        )),
+    }
+}
+
+/// The form of a knob's files.
+fn form(knob: &str) -> Result<Form, Failure> {
+    match knobs::find(knob).map(|knob| knob.lever) {
+        Some(Lever::Files { form, .. }) => Ok(form),
+        _ => Err(Failure::work(format!("{knob} is no knob that is a file"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::path::PathBuf;
+
+    const PATH: &str = "/proc/sys/vm/swappiness";
+
+    /// A folder that stands for a machine; removed at the end.
+    struct Folder(PathBuf);
+
+    impl Folder {
+        fn new(name: &str) -> Self {
+            let name = format!("tailwater-session-{}-{name}", std::process::id());
+            let path = std::env::temp_dir().join(name);
+            fs::create_dir_all(path.join("proc/sys/vm")).expect("a folder of the test's own");
+            fs::write(path.join(&PATH[1..]), "60\n").expect("a file in it");
+            Self(path)
+        }
+
+        fn root(&self) -> Root {
+            Root::new(&self.0)
+        }
+
+        fn says(&self) -> String {
+            fs::read_to_string(self.0.join(&PATH[1..])).expect("it is there")
+        }
+    }
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    fn begun(folder: &Folder) -> Session {
+        let mut session = Session::begin(&folder.root(), &mut |_| {}).expect("nothing is left");
+        let values = ["10", "60"].map(String::from);
+        session.intend("swappiness", &[PATH.into()], &values).expect("it can be noted");
+        session
+    }
+
+    #[test]
+    fn a_panic_puts_everything_back() {
+        let folder = Folder::new("panic");
+        let mut session = begun(&folder);
+        let turned = AssertUnwindSafe(move || {
+            session.set(PATH, "10").expect("it can be set");
+            panic!("on purpose");
+        });
+        assert!(catch_unwind(turned).is_err());
+        assert_eq!(folder.says(), "60\n");
+        assert!(matches!(store::read(&folder.root()), Ok(Stored::Nothing)));
+    }
+
+    #[test]
+    fn only_what_is_in_the_journal_is_written() {
+        let folder = Folder::new("journal");
+        let mut session = begun(&folder);
+        assert!(
+            session.set(PATH, "11").is_err() && session.set("/proc/sys/vm/other", "10").is_err()
+        );
+        assert_eq!(folder.says(), "60\n");
+        session.set(PATH, "10").expect("this is");
+        assert!(session.end().expect("it can be put back").is_empty());
+        assert_eq!(folder.says(), "60\n");
+    }
+
+    #[test]
+    fn what_cannot_be_put_back_stays_in_the_journal_until_it_can() {
+        let folder = Folder::new("stays");
+        let mut session = begun(&folder);
+        session.set(PATH, "10").expect("it can be set");
+        let file = folder.0.join(&PATH[1..]);
+        fs::rename(&file, folder.0.join("away")).expect("in the test's folder");
+        let error = session.end().expect_err("the file is gone").to_string();
+        assert!(error.contains("tailwater tune undo"), "{error}");
+        fs::rename(folder.0.join("away"), &file).expect("in the test's folder");
+        assert_eq!(folder.says(), "10\n");
+        let (restored, damage) = undo(&folder.root()).expect("it can be put back now");
+        assert_eq!((restored.done.len(), damage), (1, None));
+        assert_eq!(folder.says(), "60\n");
+    }
+
+    #[test]
+    fn a_write_that_was_cut_off_is_put_back() {
+        let folder = Folder::new("cut-off");
+        let mut session = begun(&folder);
+        session.set(PATH, "10").expect("it can be set");
+        fs::write(folder.0.join(&PATH[1..]), "").expect("in the test's folder");
+        assert!(session.end().expect("it can be put back").is_empty());
+        assert_eq!(folder.says(), "60\n");
+    }
+
+    #[test]
+    fn while_one_session_lasts_no_other_begins() {
+        let folder = Folder::new("lock");
+        let session = begun(&folder);
+        let second = Session::begin(&folder.root(), &mut |_| {}).err().expect("the first lasts");
+        let own = format!("(process {})", std::process::id());
+        assert!(second.to_string().contains(&own), "{second}");
+        drop(session);
+        assert!(Session::begin(&folder.root(), &mut |_| {}).is_ok());
+    }
+}

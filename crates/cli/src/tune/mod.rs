@@ -1,0 +1,71 @@
+//! `tailwater tune`: knobs of the machine and of programs, and sound tests of what they bring (µSKU).
+//!
+//! Each verb has a module of its name. `machine` turns knobs that are files and puts them back; a `dial` is a knob of a
+//! comparison, a `target` what is measured, and the `bench` measures blocks with the one and the other.
+
+mod machine;
+mod dial;
+mod targets;
+mod noise;
+mod bench;
+
+mod knobs;
+mod plan;
+mod ab;
+mod sku;
+mod undo;
+mod exec;
+
+use crate::failure::Failure;
+use clap::Subcommand;
+
+/// What can be done.
+#[derive(Subcommand, Debug)]
+pub(crate) enum TuneVerb {
+    /// List the knobs that can be turned here: value now, what is allowed, what it needs, and why some cannot.
+    Knobs(knobs::KnobsOptions),
+    /// Print what ab would do with these options, each write included, without doing any of it.
+    Plan(ab::AbOptions),
+    /// Compare two values of a knob by blocks of a scenario or a command, in an order that a coin decides.
+    ///
+    /// A pilot without a difference says first what can be found. The test may be stopped at any time. Knobs are put back
+    /// at the end, and after a signal or a crash; docs/knobs.md explains all of it.
+    Ab(ab::AbOptions),
+    /// Find the setting of several knobs that suits a service (its soft SKU): screen, test, compose, confirm.
+    ///
+    /// The file names the knobs with the values to try, and what is measured; docs/knobs.md lists its keys.
+    Sku(sku::SkuOptions),
+    /// Put back what a tune that was killed has left turned. The next tune does the same.
+    Undo(undo::UndoOptions),
+    /// Start a program with knobs of its process set, such as what ab has found to be better.
+    Exec(exec::ExecOptions),
+}
+
+pub(crate) fn tune(verb: &TuneVerb) -> Result<(), Failure> {
+    match verb {
+        TuneVerb::Knobs(options) => knobs::knobs(options),
+        TuneVerb::Plan(options) => ab::dry(options),
+        TuneVerb::Ab(options) => ab::ab(options),
+        TuneVerb::Sku(options) => sku::sku(options),
+        TuneVerb::Undo(options) => undo::undo(options),
+        TuneVerb::Exec(options) => exec::exec(options),
+    }
+}
+
+/// A line on standard error, beside progress and results.
+fn tell(line: &str) {
+    use std::io::Write as _;
+    // Nobody may read it, which changes nothing.
+    let _ = writeln!(std::io::stderr(), "tailwater: {line}");
+}
+
+/// A share such as 5% or 0.05.
+fn percent(text: &str) -> Result<f64, String> {
+    let trimmed = text.trim();
+    let number = match trimmed.strip_suffix('%') {
+        Some(percent) => percent.trim().parse().ok().map(|percent: f64| percent / 100.0),
+        None => trimmed.parse().ok(),
+    };
+    let share = number.filter(|share| (0.0..=1.0).contains(share));
+    share.ok_or_else(|| format!("'{text}' found, a share from 0% to 100% is needed, as 1%"))
+}

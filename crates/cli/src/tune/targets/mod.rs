@@ -1,0 +1,203 @@
+//! What is measured: a run of a scenario, or a command that prints JSON.
+
+mod command;
+mod scenario;
+mod gauge;
+
+use super::dial::{Dial, Offer, Setting};
+use crate::failure::Failure;
+use crate::run::interrupt::Interrupt;
+use clap::Args;
+use command::run;
+use gauge::Gauge;
+use scenario::ScenarioTarget;
+use std::path::PathBuf;
+use std::time::Duration;
+use tailwater_core::duration::parse_duration;
+use tailwater_tune::ab::{Better, Block, Guard};
+
+/// Added to readings of guards that a command prints, which may be zero.
+const FLOOR: f64 = 1e-6;
+
+#[derive(Args, Debug, Clone)]
+pub(crate) struct TargetOptions {
+    /// A block is a run of this scenario, which must be one: a demand, a controller and a number of clients, with
+    /// [capacity] fixed_rps.
+    #[arg(long, value_name = "FILE", conflicts_with = "command")]
+    pub(super) scenario: Option<PathBuf>,
+    /// The quantity that is compared. Of a scenario: cpu (of the server per request), p50, p99, p999 or goodput. Of a
+    /// command: where it stands in the JSON that is printed, as /server/cpu_ns (RFC 6901); left out: all that is printed
+    /// is a number.
+    #[arg(long, value_name = "QUANTITY")]
+    pub(super) metric: Option<String>,
+    /// Which way the quantity shall go: less or more. Left out: more for goodput, otherwise less.
+    #[arg(long, value_name = "WAY", value_parser = way)]
+    pub(super) better: Option<Better>,
+    /// A number of the printed JSON of which more is worse, as /errors; may be repeated. Scenarios have guards of their
+    /// own: p99.9, requests that are late or refused, lost requests, memory.
+    #[arg(long = "guard", value_name = "POINTER")]
+    pub(super) guards: Vec<String>,
+    /// How much worse than before a guard may be.
+    #[arg(long, value_name = "PERCENT", default_value = "5%", value_parser = super::percent)]
+    pub(super) tolerate: f64,
+    /// The longest that a block may take.
+    #[arg(long, value_name = "TIME", default_value = "10min", value_parser = duration)]
+    pub(super) block_limit: Duration,
+    /// The command to measure, behind --. {seed} in its words becomes the block's seed, {NAME} the value of --knob
+    /// NAME=VALUE.
+    #[arg(last = true, value_name = "CMD")]
+    pub(super) command: Vec<String>,
+}
+
+fn way(text: &str) -> Result<Better, String> {
+    match text {
+        "less" => Ok(Better::Less),
+        "more" => Ok(Better::More),
+        _ => Err(format!("'{text}' found, less or more is needed")),
+    }
+}
+
+pub(super) fn duration(text: &str) -> Result<Duration, String> {
+    parse_duration(text).map_err(|error| error.to_string())
+}
+
+/// What is measured in each block.
+pub(super) struct Target {
+    kind: Kind,
+    metric: Gauge,
+    better: Better,
+    guards: Vec<(Guard, Gauge)>,
+    limit: Duration,
+}
+
+enum Kind {
+    Command(Vec<String>),
+    Scenario(Box<ScenarioTarget>),
+}
+
+impl Target {
+    pub(super) fn new(options: &TargetOptions) -> Result<Self, Failure> {
+        let (kind, metric, mut guards) = match &options.scenario {
+            Some(file) => {
+                let scenario = ScenarioTarget::read(file)?;
+                let metric = gauge::of_scenario(options.metric.as_deref().unwrap_or("cpu"))?;
+                let guards = gauge::guards(&metric, options.tolerate, scenario.has_tiers());
+                (Kind::Scenario(Box::new(scenario)), metric, guards)
+            }
+            None if options.command.is_empty() => {
+                return Err(Failure::usage(
+                    "there is nothing to measure; give --scenario FILE, or a command behind --",
+                ));
+            }
+            None => {
+                let metric = gauge::at(options.metric.as_deref().unwrap_or(""))?;
+                (Kind::Command(options.command.clone()), metric, Vec::new())
+            }
+        };
+        for pointer in &options.guards {
+            let tolerated = options.tolerate.ln_1p();
+            let guard = Guard { name: pointer.clone(), floor: FLOOR, tolerated };
+            guards.push((guard, gauge::at(pointer)?));
+        }
+        let better = options.better.unwrap_or(metric.usual());
+        Ok(Self { kind, metric, better, guards, limit: options.block_limit })
+    }
+
+    pub(super) fn offer(&self) -> Offer<'_> {
+        match &self.kind {
+            Kind::Command(words) => Offer { words, is_scenario: false },
+            Kind::Scenario(_) => Offer { words: &[], is_scenario: true },
+        }
+    }
+
+    pub(super) const fn better(&self) -> Better {
+        self.better
+    }
+
+    /// How reports call the quantity.
+    pub(super) fn metric(&self) -> &str {
+        self.metric.name()
+    }
+
+    /// How reports call what is measured.
+    pub(super) fn name(&self) -> String {
+        match &self.kind {
+            Kind::Command(words) => words.join(" "),
+            Kind::Scenario(scenario) => scenario.name(),
+        }
+    }
+
+    pub(super) fn guards(&self) -> Vec<Guard> {
+        self.guards.iter().map(|(guard, _)| guard.clone()).collect()
+    }
+
+    /// Refuses a setting that the target would refuse, before anything is measured.
+    pub(super) fn check(&self, dials: &[Dial], setting: &Setting) -> Result<(), Failure> {
+        match &self.kind {
+            Kind::Command(_) => Ok(()),
+            Kind::Scenario(scenario) => scenario.with(dials, setting).map(drop),
+        }
+    }
+
+    /// The words that start a block, for people.
+    pub(super) fn words(&self, dials: &[Dial], setting: &Setting, seed: u64) -> Vec<String> {
+        let launch = launch(dials, setting);
+        let words = match &self.kind {
+            Kind::Command(words) => filled(words, dials, setting, seed),
+            Kind::Scenario(scenario) => scenario.words_for_people(dials, setting, seed),
+        };
+        if launch.is_empty() {
+            return words;
+        }
+        let mut all: Vec<String> = ["tailwater", "tune", "exec"].map(String::from).into();
+        all.extend(launch.into_iter().flat_map(|knob| ["--knob".into(), knob]));
+        all.push("--".into());
+        all.extend(words);
+        all
+    }
+
+    /// Measures a block. Its noise is the machine's, and not told here.
+    pub(super) fn block(
+        &self,
+        (dials, setting): (&[Dial], &Setting),
+        seed: u64,
+        interrupt: &Interrupt,
+    ) -> Result<Block, Failure> {
+        let launch = launch(dials, setting);
+        let said = match &self.kind {
+            Kind::Command(words) => {
+                let words = filled(words, dials, setting, seed);
+                run(&words, &launch, None, (seed, self.limit), interrupt)?.succeeded()?
+            }
+            Kind::Scenario(scenario) => {
+                let words = scenario.words(seed)?;
+                let text = scenario.with(dials, setting)?;
+                let input = Some((text.as_str(), scenario.folder()));
+                run(&words, &launch, input, (seed, self.limit), interrupt)?
+            }
+        };
+        let json = gauge::json(&said.text).map_err(|why| said.failed(&why))?;
+        let invalid = match &self.kind {
+            Kind::Command(_) => None,
+            Kind::Scenario(_) => scenario::invalid(&json).map_err(|why| said.failed(&why))?,
+        };
+        let read = |gauge: &Gauge| gauge.read(&json).map_err(|why| said.failed(&why));
+        let guards = self.guards.iter().map(|(_, gauge)| read(gauge));
+        let guards = guards.collect::<Result<_, Failure>>()?;
+        Ok(Block { metric: read(&self.metric)?, guards, noise: Vec::new(), invalid })
+    }
+}
+
+/// What `tailwater tune exec` is told.
+fn launch(dials: &[Dial], setting: &Setting) -> Vec<String> {
+    dials.iter().zip(setting).filter_map(|(dial, value)| dial.launch(value)).collect()
+}
+
+/// A command's words with values for the names in braces.
+fn filled(words: &[String], dials: &[Dial], setting: &Setting, seed: u64) -> Vec<String> {
+    let fill = |word: &String| {
+        let word = word.replace("{seed}", &seed.to_string());
+        dials.iter().zip(setting).fold(word, |word, (dial, value)| dial.fill(&word, value))
+    };
+    words.iter().map(fill).collect()
+}

@@ -1,0 +1,271 @@
+//! Comparisons of programs whose costs are known: what is planted is found, and nothing else.
+
+use super::common::eventually;
+use super::machine::{Machine, SWAPPINESS, json, stderr, stdout};
+use serde_json::Value;
+
+/// No noise of this machine decides: the programs' costs are made up.
+const QUIET: [&str; 2] = ["--steal-max", "100%"];
+/// Whose settling time is short, and whose cost the programs make depend on it.
+const KNOB: [&str; 2] = ["--knob", "netdev-budget=600"];
+
+/// Costs 5 % less with a larger budget.
+const GAIN: &str = "f=$(awk -v b=$(cat \"$root/proc/sys/net/core/netdev_budget\") 'BEGIN { print b == 600 ? 0.95 : 1 }')
+awk -v f=$f -v z=$noise 'BEGIN { printf \"{\\\"cost\\\": %.6f, \\\"errors\\\": 0}\\n\", 1000 * f * z }'";
+
+/// Costs the same whatever the knobs.
+const NULL: &str = "awk -v z=$noise 'BEGIN { printf \"{\\\"cost\\\": %.6f}\\n\", 1000 * z }'";
+
+fn flags<'a>(more: &[&'a str], program: &'a str) -> Vec<&'a str> {
+    [&QUIET[..], more, &["--", "sh", program]].concat()
+}
+
+#[test]
+fn a_planted_gain_is_found_with_its_size_and_the_knob_is_put_back() {
+    let machine = Machine::new("gain");
+    let program = machine.program("gain", GAIN);
+    let out = machine.path("out").display().to_string();
+    let more = ["--metric", "/cost", "--guard", "/errors", "--json", "--out", &out, "--pilot", "5"];
+    let output = machine.tune("ab", &flags(&[&KNOB[..], &more].concat(), &program));
+    let result = json(&output);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert_eq!(result["verdict"], "better", "{result}");
+    let last = result["looks"].as_array().and_then(|looks| looks.last()).expect("looks");
+    let mean = last["mean"].as_f64().expect("a number");
+    assert!((mean - 0.95_f64.ln()).abs() < 0.01, "{mean}");
+    let (low, high) = (last["interval"][0].as_f64(), last["interval"][1].as_f64());
+    let wanted = 0.95_f64.ln();
+    assert!(
+        low.is_some_and(|low| low <= wanted) && high.is_some_and(|high| high >= wanted),
+        "{last}"
+    );
+    assert_eq!(
+        (&result["a"]["netdev-budget"], &result["b"]["netdev-budget"]),
+        (&"300".into(), &"600".into())
+    );
+    assert!(stderr(&output).contains("the pilot says: with 60 quads"), "{}", stderr(&output));
+    let page = machine.read("out/index.html");
+    assert!(
+        page.contains("netdev-budget=600 against 300")
+            && page.contains("a difference is shown: 20")
+    );
+    assert!(machine.has("out/evidence.svg") && machine.has("out/tune.json"));
+    machine.is_as_before().expect("the knob is put back");
+}
+
+#[test]
+fn without_an_effect_nothing_is_found() {
+    for seed in ["1", "2", "3"] {
+        let machine = Machine::new(&format!("null-{seed}"));
+        let program = machine.program("null", NULL);
+        let more = ["--metric", "/cost", "--json", "--quads", "24", "--pilot", "4", "--seed", seed];
+        let knob = ["--knob", "malloc-arenas=1"];
+        let output = machine.tune("ab", &flags(&[&knob[..], &more].concat(), &program));
+        let verdict = &json(&output)["verdict"];
+        assert!(verdict == "alike" || verdict == "open", "{verdict}: {}", stderr(&output));
+        assert!(!machine.has("run"), "no file is written for a knob of the process");
+    }
+}
+
+#[test]
+fn words_in_braces_are_knobs_and_more_may_be_better() {
+    let machine = Machine::new("words");
+    let program = machine.program(
+        "words",
+        "awk -v z=$noise -v t=$1 'BEGIN { print 100 * z * (t == 4 ? 1.08 : 1) }'",
+    );
+    let more = ["--knob", "threads=4", "--against", "2", "--better", "more", "--pilot", "4"];
+    let mut arguments = flags(&more, &program);
+    arguments.push("{threads}");
+    let output = machine.tune("ab", &arguments);
+    let text = stdout(&output);
+    assert!(text.contains("A: threads=2\nB: threads=4\nthe printed number of sh"), "{text}");
+    assert!(text.contains("B is better: the printed number +8."), "{text}{}", stderr(&output));
+}
+
+#[test]
+fn a_guard_that_gets_worse_ends_it() {
+    let machine = Machine::new("guard");
+    let lines = "b=$(cat \"$root/proc/sys/net/core/netdev_budget\")
+awk -v b=$b -v z=$noise 'BEGIN { printf \"{\\\"cost\\\": %.6f, \\\"errors\\\": %d}\\n\", 1000 * z, b == 600 ? 3 : 0 }'";
+    let program = machine.program("guard", lines);
+    let more =
+        ["--metric", "/cost", "--guard", "/errors", "--json", "--pilot", "4", "--effect", "0.5%"];
+    let output =
+        machine.tune("ab", &flags(&[&KNOB[..], &more, &["--accept-weak"]].concat(), &program));
+    assert_eq!(json(&output)["verdict"]["alarm"], "/errors", "{}", stderr(&output));
+    machine.is_as_before().expect("the knob is put back");
+}
+
+#[test]
+fn too_weak_a_test_is_not_begun_and_one_without_noise_neither() {
+    let machine = Machine::new("weak");
+    let program = machine.program("weak", NULL);
+    let more = ["--knob", "malloc-arenas=1", "--metric", "/cost", "--pilot", "4", "--quads", "5"];
+    let output =
+        machine.tune("ab", &flags(&[&more[..], &["--effect", "0.01%"]].concat(), &program));
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("so weak a test is not begun"), "{}", stderr(&output));
+    let same = machine.program("same", "echo 5");
+    let output = machine.tune("ab", &flags(&["--knob", "malloc-arenas=1", "--pilot", "4"], &same));
+    assert_eq!(output.status.code(), Some(1));
+    assert!(
+        stderr(&output).contains("every block of the pilot measured the same"),
+        "{}",
+        stderr(&output)
+    );
+}
+
+#[test]
+fn a_program_that_fails_or_says_nothing_ends_it_with_what_it_said() {
+    let machine = Machine::new("fails");
+    for (lines, why) in [
+        ("exit 3", "it did not end well (exit status: 3)"),
+        ("echo ready", "'ready' is no JSON"),
+        ("echo '{\"p99\": 3}'", "at /cost is nothing (it has p99)"),
+    ] {
+        let program = machine.program("fails", lines);
+        let more = [&KNOB[..], &["--metric", "/cost"]].concat();
+        let output = machine.tune("ab", &flags(&more, &program));
+        assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+        assert!(stderr(&output).contains(why), "{}", stderr(&output));
+        machine.is_as_before().expect("the knob is put back");
+    }
+    let slow = machine.program("slow", "exec sleep 600");
+    let output = machine.tune("ab", &flags(&["--knob", "nice=5", "--block-limit", "100ms"], &slow));
+    assert!(stderr(&output).contains("it took longer than 100ms"), "{}", stderr(&output));
+}
+
+#[test]
+fn blocks_of_a_quad_have_one_seed_and_each_quad_its_own() {
+    let machine = Machine::new("seeds");
+    let lines = "echo $TAILWATER_TUNE_SEED $1 >> \"$root/seeds.log\"; echo $noise";
+    let program = machine.program("seeds", lines);
+    let more = [
+        "--knob",
+        "malloc-arenas=1",
+        "--pilot",
+        "4",
+        "--quads",
+        "4",
+        "--accept-weak",
+        "--seed",
+        "7",
+    ];
+    let mut arguments = flags(&more, &program);
+    arguments.push("{seed}");
+    machine.tune("ab", &arguments);
+    let seeds = machine.read("seeds.log");
+    let lines: Vec<&str> = seeds.lines().collect();
+    assert!(lines.len() >= 20, "{seeds}");
+    for (quad, four) in lines.chunks(4).enumerate() {
+        let wanted = format!("{0} {0}", 7 + quad);
+        assert!(four.iter().all(|line| *line == wanted), "{four:?}");
+    }
+}
+
+#[test]
+fn what_something_else_writes_meanwhile_ends_it_and_is_kept() {
+    let machine = Machine::new("foreign");
+    let lines = "if [ $n = 6 ]; then echo 33 > \"$root/proc/sys/vm/swappiness\"; fi; echo $noise";
+    let program = machine.program("foreign", lines);
+    let more = ["--knob", "swappiness=10", "--knob", "netdev-budget=600", "--pilot", "4"];
+    let output = machine.tune("ab", &flags(&more, &program));
+    assert_eq!(output.status.code(), Some(1));
+    let told = stderr(&output);
+    assert!(told.contains("something else has written 33 where 60 was set"), "{told}");
+    assert_eq!(machine.read(SWAPPINESS), "33\n");
+    machine.write(SWAPPINESS, "60\n");
+    machine.is_as_before().expect("the other knob is put back, and no journal is left");
+}
+
+#[test]
+fn two_at_a_time_are_refused() {
+    let machine = Machine::new("two");
+    let program = machine.program("two", "exec sleep 600");
+    let mut first = machine.start("ab", &flags(&KNOB, &program));
+    eventually("the first has turned the knob", || machine.has("two.count"));
+    let second = machine.tune("ab", &flags(&KNOB, &program));
+    assert_eq!(second.status.code(), Some(2));
+    let told = stderr(&second);
+    assert!(told.contains(&format!("another tailwater tune (process {})", first.id())), "{told}");
+    first.kill().expect("our child");
+    first.wait().expect("our child");
+    assert_eq!(machine.tune("undo", &[]).status.code(), Some(0));
+    machine.is_as_before().expect("the knob is put back");
+}
+
+#[test]
+fn keys_of_a_scenario_are_knobs_and_a_run_is_a_block() {
+    let machine = Machine::new("scenario");
+    let text = "slo = \"60s\"\nwarm_up = \"10ms\"\nduration = \"60ms\"\n[server]\ntransport = \"unix\"\n\
+                service = { distribution = \"constant\", mean = \"10us\", work = \"sleep\" }\n[clients]\ncount = 4\n\
+                [demand]\nrequests_per_second = 1000\n[capacity]\nfixed_rps = 20000\n[[controller]]\nname = \"none\"\n";
+    machine.write("one.toml", text);
+    let file = machine.path("one.toml").display().to_string();
+    let more = [
+        "--knob",
+        "server.reception=spin:20us",
+        "--scenario",
+        &file,
+        "--metric",
+        "p50",
+        "--pilot",
+        "4",
+        "--quads",
+        "4",
+        "--accept-weak",
+        "--json",
+        "--effect",
+        "50%",
+    ];
+    let arguments = [&QUIET[..], &more].concat();
+    let plan = stdout(&machine.tune("plan", &arguments));
+    assert!(plan.contains("--seed 1 [server.reception = spin:20us]"), "{plan}");
+    let output = machine.tune("ab", &arguments);
+    // On a machine that is busy with other tests its own rules may set runs aside.
+    if output.status.code() == Some(0) {
+        let quads = json(&output)["quads"].as_array().map(Vec::len);
+        assert!(quads.is_some_and(|quads| quads >= 1), "{}", stdout(&output));
+    } else {
+        let told = stderr(&output);
+        assert!(told.contains("set aside"), "{told}");
+    }
+    machine.write("two.toml", &text.replace("fixed_rps = 20000", ""));
+    let file = machine.path("two.toml").display().to_string();
+    let output = machine.tune("ab", &["--knob", "server.loops=2", "--scenario", &file]);
+    assert!(stderr(&output).contains("without [capacity] fixed_rps"), "{}", stderr(&output));
+    let wrong = ["--knob", "server.model=zip", "--scenario", more[3]];
+    let output = machine.tune("ab", &wrong);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        stderr(&output).contains("cannot be played with the values zip"),
+        "{}",
+        stderr(&output)
+    );
+}
+
+#[test]
+fn the_same_seed_and_costs_give_the_same_result() {
+    let played = || {
+        let machine = Machine::new("same-twice");
+        let program = machine.program("gain", GAIN);
+        let more = ["--metric", "/cost", "--json", "--pilot", "4", "--quads", "6", "--accept-weak"];
+        let output = machine
+            .tune("ab", &flags(&[&["--knob", "bind-now=now"], &more[..]].concat(), &program));
+        let mut result = json(&output);
+        let object = result.as_object_mut().expect("an object");
+        object.remove("seconds");
+        // Of the machine itself.
+        for quad in ["pilot", "quads"] {
+            let quads = object.get_mut(quad).and_then(Value::as_array_mut).expect("a list");
+            for block in
+                quads.iter_mut().flat_map(|quad| quad["blocks"].as_array_mut().expect("four"))
+            {
+                block["noise"] = Value::Null;
+            }
+        }
+        result
+    };
+    assert_eq!(played(), played());
+}

@@ -1,0 +1,216 @@
+//! However it ends, knobs read as before: at the latest after the next start or `tailwater tune undo`.
+
+use super::common::eventually;
+use super::machine::{BUDGET, JOURNAL, Machine, RMEM, SWAPPINESS, stderr, stdout, value};
+use rustix::process::{Pid, Signal, kill_process};
+use std::process::Child;
+use std::time::{Duration, SystemTime};
+use tailwater_core::Rng;
+
+/// Knobs that settle soon, so that they are turned often.
+const KNOBS: [&str; 4] = ["--knob", "netdev-budget=600", "--knob", "tcp-rmem=4096,16384,4194304"];
+
+fn flags(program: &str) -> Vec<&str> {
+    [&KNOBS[..], &["--steal-max", "100%", "--pilot", "1000", "--", "sh", program]].concat()
+}
+
+fn send(child: &Child, signal: Signal) {
+    let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw).expect("a process number");
+    kill_process(pid, signal).expect("it is our child");
+}
+
+#[test]
+fn killed_at_a_hundred_random_moments_nothing_stays_turned() {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).expect("after 1970");
+    let seed = since.subsec_nanos().into();
+    let rng = Rng::from_seed(seed);
+    std::thread::scope(|scope| {
+        for lane in 0..4_u32 {
+            let mut rng = rng.split(&format!("lane {lane}"));
+            scope.spawn(move || (0..25).for_each(|moment| killed(&mut rng, (seed, lane, moment))));
+        }
+    });
+}
+
+/// Kills one, and looks after the next start, or after undo.
+fn killed(rng: &mut Rng, (seed, lane, moment): (u64, u32, u32)) {
+    let context = format!("seed {seed}, lane {lane}, moment {moment}");
+    let machine = Machine::new(&format!("killed-{lane}-{moment}"));
+    let program = machine.program("blocks", "echo $noise");
+    let mut child = machine.start("ab", &flags(&program));
+    // Half of them at any time, half about the first writes.
+    let within = if rng.chance(0.5) {
+        900_000
+    } else {
+        let mut ended = || child.try_wait().expect("our child").is_some();
+        eventually("it has begun", || machine.has("run/tailwater") || ended());
+        5_000
+    };
+    std::thread::park_timeout(Duration::from_micros(rng.below(within).into()));
+    send(&child, Signal::KILL);
+    child.wait().expect("our child");
+    let next = if rng.chance(0.5) {
+        machine.tune("undo", &[])
+    } else {
+        // It puts back what is left before it does anything, and then its own.
+        let failing = machine.program("failing", "exit 1");
+        machine.tune("ab", &flags(&failing))
+    };
+    if let Err(why) = machine.is_as_before() {
+        panic!("{why} ({context}): {}{}", stdout(&next), stderr(&next));
+    }
+}
+
+#[test]
+fn signals_put_knobs_back_at_once() {
+    for (signal, code) in [(Signal::TERM, 143), (Signal::INT, 130), (Signal::HUP, 129)] {
+        let machine = Machine::new(&format!("signal-{code}"));
+        let program = machine.program("blocks", "exec sleep 600");
+        let mut child = machine.start("ab", &flags(&program));
+        eventually("a block has begun", || machine.has("blocks.count"));
+        send(&child, signal);
+        assert_eq!(child.wait().expect("our child").code(), Some(code));
+        machine.is_as_before().expect("knobs are put back");
+    }
+}
+
+#[test]
+fn a_signal_within_the_test_leaves_what_was_measured() {
+    let machine = Machine::new("cut");
+    let program =
+        machine.program("blocks", "if [ $n -gt 40 ]; then exec sleep 600; fi; echo $noise");
+    let arguments = [
+        "--knob",
+        "malloc-arenas=1",
+        "--steal-max",
+        "100%",
+        "--pilot",
+        "4",
+        "--accept-weak",
+        "--effect",
+        "0.01%",
+        "--json",
+        "--",
+        "sh",
+        &program,
+    ];
+    let child = machine.start("ab", &arguments);
+    eventually("it is in a late block", || {
+        machine.has("blocks.count") && machine.read("blocks.count").trim() == "41"
+    });
+    send(&child, Signal::TERM);
+    let output = child.wait_with_output().expect("our child");
+    assert_eq!(output.status.code(), Some(143));
+    let result: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(result["quads"].as_array().map(Vec::len), Some(6));
+    assert!(result["cut_short"].as_str().is_some_and(|why| why.contains("SIGTERM")), "{result}");
+}
+
+/// A machine on which a killed tune has left both knobs turned.
+fn left_turned(name: &str) -> Machine {
+    let machine = Machine::new(name);
+    let program = machine.program("blocks", "if [ $(cat \"$root/proc/sys/net/core/netdev_budget\") = 600 ]; then exec sleep 600; fi; echo $noise");
+    let mut arguments = vec!["--accept-weak", "--effect", "0.01%"];
+    let flags = flags(&program);
+    arguments.extend(flags.iter().map(|flag| if *flag == "1000" { "4" } else { *flag }));
+    let mut child = machine.start("ab", &arguments);
+    eventually("B is measured", || {
+        machine.read(BUDGET) == "600\n" && value(&machine.read(RMEM)) == "4096 16384 4194304"
+    });
+    send(&child, Signal::KILL);
+    child.wait().expect("our child");
+    assert!(machine.has(JOURNAL));
+    machine
+}
+
+#[test]
+fn undo_says_what_it_puts_back_and_then_that_there_is_nothing() {
+    let machine = left_turned("undo");
+    let undone = machine.tune("undo", &[]);
+    let text = stdout(&undone);
+    assert!(
+        text.contains("netdev_budget: 300 again")
+            && text.contains("tcp_rmem: 4096 131072 33554432 again"),
+        "{text}"
+    );
+    assert_eq!(undone.status.code(), Some(0));
+    machine.is_as_before().expect("all is put back");
+    assert_eq!(stdout(&machine.tune("undo", &[])), "Nothing is left to put back.\n");
+}
+
+#[test]
+fn the_next_start_puts_back_before_it_reads_what_knobs_are() {
+    let machine = left_turned("next");
+    let program = machine.program("same", "echo 5");
+    let mut arguments = flags(&program);
+    arguments.iter_mut().filter(|flag| **flag == "1000").for_each(|flag| *flag = "4");
+    let output = machine.tune("ab", &arguments);
+    let told = stderr(&output);
+    assert!(told.contains("left by an earlier tailwater tune"), "{told}");
+    // Otherwise B's value would be taken for stock, and both arms be the same.
+    assert!(!told.contains("both arms have"), "{told}");
+    machine.is_as_before().expect("all is put back");
+}
+
+#[test]
+fn undo_keeps_what_others_have_written_since() {
+    let machine = left_turned("kept");
+    machine.write(BUDGET, "450\n");
+    let undone = machine.tune("undo", &[]);
+    let text = stdout(&undone);
+    assert!(
+        text.contains("something else has written 450, which is kept; it was 300 before"),
+        "{text}"
+    );
+    assert_eq!(machine.read(BUDGET), "450\n");
+    machine.write(BUDGET, "300\n");
+    machine.is_as_before().expect("the other is put back, and no journal is left");
+}
+
+#[test]
+fn a_damaged_journal_is_an_error_and_nothing_of_it_is_lost() {
+    let machine = left_turned("damaged");
+    let text = machine.read(JOURNAL);
+    let damaged = text.replacen("\"300\"", "\"301\"", 1);
+    assert_ne!(text, damaged);
+    machine.write(JOURNAL, &damaged);
+    for verb in [&["undo"][..], &["ab", "--knob", "swappiness=10", "--", "true"]] {
+        let output = machine.tune(verb[0], &verb[1..]);
+        let told = stderr(&output);
+        assert_eq!(output.status.code(), Some(1), "{told}");
+        for part in [
+            "is damaged",
+            "line 2: its checksum does not hold",
+            "The 1 entries that can be read were put back",
+        ] {
+            assert!(told.contains(part), "{part}: {told}");
+        }
+        assert_eq!(machine.read(JOURNAL), damaged, "it stays for a person to look at");
+        assert_eq!(value(&machine.read(RMEM)), "4096 131072 33554432");
+        assert_eq!(machine.read(SWAPPINESS), "60\n", "nothing new is turned");
+    }
+    machine.write(JOURNAL, &text[..text.len() / 2]);
+    let output = machine.tune("undo", &[]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("the text was cut off"), "{}", stderr(&output));
+    machine.write(JOURNAL, &text);
+    assert_eq!(machine.tune("undo", &[]).status.code(), Some(0));
+    machine.is_as_before().expect("the mended journal puts all back");
+}
+
+#[test]
+fn undo_writes_to_nothing_but_knobs() {
+    let machine = Machine::new("elsewhere");
+    machine.write("secret", "mine\n");
+    std::fs::create_dir_all(machine.path("run/tailwater")).expect("in the test's folder");
+    let line = r#"{"knob":"swappiness","path":"/secret","old":"1","ours":["mine"]}"#;
+    let sum = line.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    });
+    machine.write(JOURNAL, &format!("tailwater tune journal 1\n{sum:016x} {line}\nend 1\n"));
+    let output = machine.tune("undo", &[]);
+    assert_eq!(output.status.code(), Some(1));
+    let told = stderr(&output);
+    assert!(told.contains("\"/secret\" is no file of swappiness"), "{told}");
+    assert_eq!(machine.read("secret"), "mine\n");
+}

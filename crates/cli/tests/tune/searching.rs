@@ -1,0 +1,126 @@
+//! Searches for the setting of several knobs, of a program whose costs are known.
+
+use super::machine::{BUDGET, Machine, json, stderr, stdout};
+use serde_json::Value;
+
+/// `a` brings 5 %, `d` brings 4 % at its second value and costs 4 % at its first, `c` costs 3 %, `b` does nothing.
+const COST: &str = "awk -v z=$noise -v a=$1 -v b=$2 -v c=$3 -v d=$4 'BEGIN {
+  f = (a == 1 ? 0.95 : 1) * (c == 1 ? 1.03 : 1) * (d == 1 ? 1.04 : d == 2 ? 0.96 : 1)
+  printf \"{\\\"cost\\\": %.6f}\\n\", 1000 * z * f }'";
+
+fn file(machine: &Machine, program: &str, more: &str) -> String {
+    let knob = |name: &str, values: &str| {
+        format!("[[knob]]\nname = \"{name}\"\nstock = \"0\"\nvalues = {values}\n")
+    };
+    let knobs = [
+        knob("a", "[\"1\"]"),
+        knob("b", "[\"1\"]"),
+        knob("c", "[\"1\"]"),
+        knob("d", "[\"1\", \"2\"]"),
+    ];
+    let text = format!(
+        "title = \"Made up\"\ncommand = [\"sh\", \"{program}\", \"{{a}}\", \"{{b}}\", \"{{c}}\", \"{{d}}\"]\n\
+         metric = \"/cost\"\neffect = \"2%\"\nsteal_max = \"100%\"\nquads = 30\n{more}\n{}",
+        knobs.concat()
+    );
+    machine.write("sku.toml", &text);
+    machine.path("sku.toml").display().to_string()
+}
+
+#[test]
+fn what_was_planted_is_screened_tested_composed_and_confirmed() {
+    let machine = Machine::new("sku");
+    let program = machine.program("cost", COST);
+    let rival = "[[rival]]\nname = \"by hand\"\nset = { a = \"1\" }\n";
+    let file = file(&machine, &program, "");
+    machine.write("sku.toml", &format!("{}{rival}", machine.read("sku.toml")));
+    let out = machine.path("out").display().to_string();
+    let output = machine.tune("sku", &[&file, "--json", "--out", &out]);
+    let found = json(&output);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert_eq!(found["knobs"], Value::from(vec!["a", "b", "c", "d"]));
+    assert_eq!(found["sku"], Value::from(vec!["1", "0", "0", "2"]), "{}", stderr(&output));
+    let kept = |at: usize| found["screened"][at]["kept"].as_bool();
+    assert_eq!((kept(0), kept(2), kept(3)), (Some(true), Some(false), Some(true)));
+    let gain = |at: usize| {
+        let test = &found["confirmed"][at];
+        assert_eq!((&test["verdict"], &test["level"]), (&"better".into(), &0.025.into()), "{test}");
+        let looks = test["looks"].as_array().expect("looks");
+        looks[looks.len() - 1]["mean"].as_f64().expect("a number")
+    };
+    assert!((gain(0) - (0.95_f64 * 0.96).ln()).abs() < 0.01, "{} against stock", gain(0));
+    assert!((gain(1) - 0.96_f64.ln()).abs() < 0.01, "{} against the rival", gain(1));
+    assert!(machine.read("out/index.html").contains("the soft SKU against by hand"));
+}
+
+#[test]
+fn where_no_knob_matters_nothing_is_claimed() {
+    let machine = Machine::new("sku-null");
+    let program = machine.program(
+        "cost",
+        "awk -v z=$noise 'BEGIN { printf \"{\\\"cost\\\": %.6f}\\n\", 1000 * z }'",
+    );
+    let file = file(&machine, &program, "replicates = 1\n");
+    let output = machine.tune("sku", &[&file]);
+    let text = stdout(&output);
+    assert!(text.contains("Nothing is worth turning: an effect of"), "{text}{}", stderr(&output));
+}
+
+#[test]
+fn knobs_that_are_files_are_put_back_after_a_search_and_plans_name_each_value() {
+    let machine = Machine::new("sku-files");
+    let lines = "b=$(cat \"$root/proc/sys/net/core/netdev_budget\")
+awk -v z=$noise -v b=$b 'BEGIN { print 100 * z * (b == 600 ? 0.9 : 1) }'";
+    let program = machine.program("cost", lines);
+    let text = format!(
+        "command = [\"sh\", \"{program}\"]\neffect = \"2%\"\nsteal_max = \"100%\"\nquads = 20\npilot = 4\n\
+         [[knob]]\nname = \"netdev-budget\"\nvalues = [\"600\"]\n"
+    );
+    machine.write("sku.toml", &text);
+    let file = machine.path("sku.toml").display().to_string();
+    let plan = stdout(&machine.tune("sku", &[&file, "--dry-run"]));
+    assert!(plan.contains("Before each block of netdev-budget=600:\n  write 600 to"), "{plan}");
+    assert!(!machine.has("run"));
+    let output = machine.tune("sku", &[&file]);
+    let text = stdout(&output);
+    assert!(
+        text.contains("The soft SKU is confirmed: netdev-budget=600."),
+        "{text}{}",
+        stderr(&output)
+    );
+    assert_eq!(machine.read(BUDGET), "300\n");
+    machine.is_as_before().expect("the knob is put back");
+}
+
+#[test]
+fn what_is_wrong_with_a_file_is_told_with_a_mend() {
+    let machine = Machine::new("sku-wrong");
+    for (text, why) in [
+        ("command = [\"true\"]\n", "[[knob]] tables: 0 found, 1 to 16 are needed"),
+        ("comand = [\"true\"]\n", "unknown field `comand`"),
+        ("[[knob]]\nname = \"nice\"\nvalues = [\"5\"]\n", "there is nothing to measure"),
+        (
+            "command = [\"true\"]\n[[knob]]\nname = \"nice\"\nvalues = [\"50\"]\n",
+            "-20–19 is needed",
+        ),
+        (
+            "command = [\"true\"]\n[[knob]]\nname = \"swappiness\"\nvalues = [\"60\"]\n",
+            "60 is stock; leave it out",
+        ),
+        (
+            "command = [\"true\"]\neffect = \"0%\"\n[[knob]]\nname = \"nice\"\nvalues = [\"5\"]\n",
+            "above that is needed",
+        ),
+        (
+            "command = [\"true\"]\n[[knob]]\nname = \"nice\"\nvalues = [\"5\"]\n[[rival]]\nname = \"x\"\nset = { thp = \"always\" }\n",
+            "rival x sets thp, which stands in no [[knob]] table",
+        ),
+    ] {
+        machine.write("sku.toml", text);
+        let file = machine.path("sku.toml").display().to_string();
+        let output = machine.tune("sku", &[&file]);
+        let told = stderr(&output);
+        assert_eq!(output.status.code(), Some(2), "{told}");
+        assert!(told.contains(why) && told.contains("sku.toml"), "{why}: {told}");
+    }
+}

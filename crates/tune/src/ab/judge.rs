@@ -1,0 +1,166 @@
+//! What four blocks say, by the rules alone.
+
+use super::rules::Rules;
+use serde::Serialize;
+use tailwater_stats::anytime::{Arm, Order, Quad};
+
+/// What was measured in one block.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Block {
+    /// The quantity that is compared.
+    pub metric: f64,
+    /// One reading for each guard, in the rules' order.
+    pub guards: Vec<f64>,
+    /// One reading for each noise rule, in the rules' order.
+    pub noise: Vec<f64>,
+    /// Why the block cannot count by its own account, where it cannot.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub invalid: Option<String>,
+}
+
+/// A quad as it went into a comparison.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Measured {
+    /// `ABBA` or `BAAB`.
+    pub order: &'static str,
+    /// In the order in which they were measured.
+    pub blocks: [Block; 4],
+    /// Mean logarithm of B ÷ A; none where the quad is set aside.
+    pub effect: Option<f64>,
+    /// The same of each guard.
+    pub guards: Vec<f64>,
+    /// Logarithm of B's blocks that cannot count ÷ those of A, with one added to both.
+    pub invalid: f64,
+    /// Why it is set aside.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub set_aside: Option<String>,
+}
+
+impl Measured {
+    /// Judges four blocks.
+    pub(super) fn new(rules: &Rules, order: Order, blocks: [Block; 4]) -> Self {
+        let quad = Quad::new(order, [0, 1, 2, 3].map(|at: usize| blocks[at].metric));
+        let set_aside = noisy(rules, &blocks).or_else(|| quad.err().map(|error| error.to_string()));
+        let effect = quad.ok().map(|quad| quad.effect()).filter(|_| set_aside.is_none());
+        let guards = rules.guards.iter().enumerate();
+        let guards = guards.map(|(at, guard)| {
+            let reading = |block: &Block| block.guards.get(at).map(|value| value.max(0.0));
+            let reading = |block: &Block| (reading(block).unwrap_or(0.0) + guard.floor).ln();
+            let effect = contrast(order, &blocks, reading) / 2.0;
+            // A reading that is no number is the target's fault, and no reason for an alarm.
+            if effect.is_finite() { effect } else { 0.0 }
+        });
+        let guards = guards.collect();
+        let invalid = |wanted: Arm| {
+            let arms = order.arms().into_iter().zip(&blocks);
+            arms.filter(|(arm, block)| *arm == wanted && block.invalid.is_some()).count() as f64
+        };
+        let invalid = ((invalid(Arm::B) + 1.0) / (invalid(Arm::A) + 1.0)).ln();
+        let order = match order {
+            Order::Abba => "ABBA",
+            Order::Baab => "BAAB",
+        };
+        Self { order, blocks, effect, guards, invalid, set_aside }
+    }
+}
+
+/// Sum over B less sum over A.
+fn contrast(order: Order, blocks: &[Block; 4], reading: impl Fn(&Block) -> f64) -> f64 {
+    let signed = |(arm, block): (Arm, &Block)| match arm {
+        Arm::A => -reading(block),
+        Arm::B => reading(block),
+    };
+    order.arms().into_iter().zip(blocks).map(signed).sum()
+}
+
+/// Why a quad is set aside by the noise rules; the same for both arms.
+fn noisy(rules: &Rules, blocks: &[Block; 4]) -> Option<String> {
+    blocks.iter().enumerate().find_map(|(at, block)| {
+        let number = at + 1;
+        if let Some(why) = &block.invalid {
+            return Some(format!("block {number} cannot count: {why}"));
+        }
+        let mut readings = rules.noise.iter().zip(&block.noise);
+        // A reading that is no number is noise, too.
+        let beyond = readings.find(|(rule, reading)| reading.is_nan() || **reading > rule.max);
+        beyond.map(|(rule, reading)| {
+            format!("{} of block {number} is {reading:.4}, above {}", rule.name, rule.max)
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::rules::{Better, Guard, NoiseRule};
+    use super::*;
+    use tailwater_stats::anytime::Level;
+
+    fn rules() -> Rules {
+        Rules {
+            better: Better::Less,
+            level: Level::FIVE_PERCENT,
+            effect: 0.01,
+            quads_max: 10,
+            guards: vec![Guard { name: "errors".into(), floor: 0.001, tolerated: 0.0 }],
+            noise: vec![NoiseRule { name: "steal".into(), max: 0.02 }],
+        }
+    }
+
+    fn block(metric: f64) -> Block {
+        Block { metric, guards: vec![0.0], noise: vec![0.0], invalid: None }
+    }
+
+    fn judged(blocks: [Block; 4]) -> Measured {
+        Measured::new(&rules(), Order::Abba, blocks)
+    }
+
+    #[test]
+    fn a_quiet_quad_has_its_effect() {
+        let quad = judged([block(10.0), block(11.0), block(11.0), block(10.0)]);
+        assert!((quad.effect.unwrap() - 1.1_f64.ln()).abs() < 1e-12);
+        assert_eq!((quad.guards[0], quad.invalid, quad.set_aside), (0.0, 0.0, None));
+    }
+
+    #[test]
+    fn noise_in_one_block_sets_the_whole_quad_aside_whatever_its_arm() {
+        for at in 0..4 {
+            let mut blocks = [10.0, 11.0, 11.0, 10.0].map(block);
+            blocks[at].noise[0] = 0.03;
+            let quad = judged(blocks);
+            assert_eq!(quad.effect, None);
+            let why = quad.set_aside.unwrap();
+            assert!(why.contains(&format!("steal of block {}", at + 1)), "{why}");
+        }
+        let mut blocks = [10.0, 11.0, 11.0, 10.0].map(block);
+        blocks[2].noise[0] = f64::NAN;
+        assert_eq!(judged(blocks).effect, None);
+    }
+
+    #[test]
+    fn invalid_blocks_are_counted_for_their_arm() {
+        let mut blocks = [10.0, 11.0, 11.0, 10.0].map(block);
+        blocks[1].invalid = Some("late".into());
+        blocks[2].invalid = Some("late".into());
+        let quad = judged(blocks);
+        assert!((quad.invalid - 3.0_f64.ln()).abs() < 1e-12);
+        assert!(quad.set_aside.unwrap().contains("block 2 cannot count: late"));
+    }
+
+    #[test]
+    fn guards_read_zeros_and_never_anything_but_numbers() {
+        let mut blocks = [10.0, 11.0, 11.0, 10.0].map(block);
+        blocks[1].guards[0] = 0.999;
+        blocks[2].guards[0] = 0.999;
+        let quad = judged(blocks.clone());
+        assert!((quad.guards[0] - 1_000.0_f64.ln()).abs() < 1e-9, "{:?}", quad.guards);
+        blocks[1].guards[0] = f64::NAN;
+        assert!(judged(blocks).guards[0].is_finite());
+    }
+
+    #[test]
+    fn what_has_no_logarithm_is_set_aside() {
+        let quad = judged([block(10.0), block(0.0), block(11.0), block(10.0)]);
+        assert_eq!(quad.effect, None);
+        assert!(quad.set_aside.unwrap().contains("block 2"));
+    }
+}

@@ -1,0 +1,101 @@
+//! Quads in which both arms are the same: how noisy blocks are, and what a comparison can find.
+
+use super::judge::{Block, Measured};
+use super::rules::Rules;
+use serde::Serialize;
+use tailwater_core::Rng;
+use tailwater_stats::anytime::{Coin, Order, Plan, Scale, SettingError};
+
+/// The share of comparisons in which the smallest effect is to be found.
+const POWER: f64 = 0.8;
+/// ρ of a guard whose pilot was without noise, such as counts of errors, and of the one on blocks that cannot count.
+/// Their effects are about one when something is wrong: it is then found after ten quads. Any ρ keeps the level.
+const GUARD_RHO: f64 = 1.0;
+
+/// A pilot that is under way or done.
+#[derive(Clone, Debug)]
+pub struct Pilot {
+    coin: Coin,
+    quads: Vec<Measured>,
+}
+
+/// What a comparison can find, told before anything is tried.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct Forecast {
+    /// Quads that the comparison may have.
+    pub quads: u32,
+    /// Standard deviation of a quad's effect.
+    pub noise: f64,
+    /// The smallest effect that four comparisons of five find; `None` where none is.
+    pub smallest_effect: Option<f64>,
+    /// The share of comparisons that find the effect that matters.
+    pub power: f64,
+    /// Quads until half of them have found it.
+    pub median_quads: Option<u32>,
+}
+
+impl Pilot {
+    /// Without a quad. The seed decides the orders.
+    #[must_use]
+    pub fn new(seed: u64) -> Self {
+        let coin = Coin::new(&Rng::from_seed(seed).split("pilot"));
+        Self { coin, quads: Vec::new() }
+    }
+
+    /// The order of the next quad.
+    pub fn throw(&mut self) -> Order {
+        self.coin.throw()
+    }
+
+    /// Takes the blocks of the next quad, and says why it is set aside, if it is.
+    pub fn take(&mut self, rules: &Rules, order: Order, blocks: [Block; 4]) -> Option<&str> {
+        self.quads.push(Measured::new(rules, order, blocks));
+        self.quads.last().and_then(|quad| quad.set_aside.as_deref())
+    }
+
+    /// All of its quads.
+    #[must_use]
+    pub fn quads(&self) -> &[Measured] {
+        &self.quads
+    }
+
+    /// Effects of the quads that count.
+    #[must_use]
+    pub fn effects(&self) -> Vec<f64> {
+        self.quads.iter().filter_map(|quad| quad.effect).collect()
+    }
+
+    /// What a comparison of so many quads can find.
+    ///
+    /// # Errors
+    /// When no quad counts, or none differs from another: then the pilot measured nothing.
+    pub fn forecast(&self, rules: &Rules, quads: u32, seed: u64) -> Result<Forecast, SettingError> {
+        let effects = self.effects();
+        let plan = Plan::new(&effects, rules.level, quads, seed)?;
+        let squares: f64 = effects.iter().map(|effect| effect * effect).sum();
+        Ok(Forecast {
+            quads,
+            noise: (squares / effects.len() as f64).sqrt(),
+            smallest_effect: plan.smallest_effect(POWER),
+            power: plan.power(rules.effect),
+            median_quads: plan.median_quads(rules.effect),
+        })
+    }
+
+    /// ρ of the comparison.
+    pub(super) fn scale(&self) -> Result<Scale, SettingError> {
+        Scale::from_pilot(&self.effects())
+    }
+
+    /// ρ of a guard.
+    pub(super) fn guard_scale(&self, at: usize) -> Result<Scale, SettingError> {
+        let counted = self.quads.iter().filter(|quad| quad.set_aside.is_none());
+        let effects: Vec<f64> = counted.filter_map(|quad| quad.guards.get(at)).copied().collect();
+        Scale::from_pilot(&effects).or_else(|_| Scale::new(GUARD_RHO))
+    }
+
+    /// ρ of the guard on blocks that cannot count.
+    pub(super) fn invalid_scale() -> Result<Scale, SettingError> {
+        Scale::new(GUARD_RHO)
+    }
+}

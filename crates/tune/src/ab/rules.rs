@@ -1,0 +1,51 @@
+//! What is fixed before the first block.
+
+use serde::Serialize;
+use tailwater_stats::anytime::Level;
+
+/// The rules of a comparison.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Rules {
+    /// Which way the measured quantity shall go.
+    pub better: Better,
+    /// How often the comparison may find a difference that is none, over all looks.
+    pub level: Level,
+    /// The effect that matters, as a logarithm of a ratio: smaller ones count as none.
+    pub effect: f64,
+    /// Quads that count, at most.
+    pub quads_max: u32,
+    /// What must not get worse.
+    pub guards: Vec<Guard>,
+    /// What sets a quad aside.
+    pub noise: Vec<NoiseRule>,
+}
+
+/// Which way is better.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Better {
+    /// Such as CPU time per request.
+    Less,
+    /// Such as requests per second.
+    More,
+}
+
+/// A quantity of which more is worse. A comparison ends when B is shown to have more than is tolerated.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Guard {
+    /// What it is.
+    pub name: String,
+    /// Added to each reading, so that zeros have a logarithm: readings far below it count as alike.
+    pub floor: f64,
+    /// How much more is tolerated, as a logarithm of a ratio.
+    pub tolerated: f64,
+}
+
+/// A reading of the machine's own noise. A quad of which one block has more is set aside whole, whatever it found.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct NoiseRule {
+    /// What it is.
+    pub name: String,
+    /// The most that counts.
+    pub max: f64,
+}

@@ -1,0 +1,251 @@
+//! What knobs were before they were turned: the text that survives the program.
+//!
+//! A journal is written before the first knob is turned, and holds for each file what it said and all that will be
+//! written to it. So whatever ends the program, at whatever moment, another can put everything back, and can tell a
+//! value of ours from one that somebody else has written since.
+//!
+//! The text has a line for each entry, with a checksum, and a last line that counts them. Files are written whole under
+//! another name and then renamed, so a journal that is cut off or altered was damaged by something else.
+
+use crate::knobs::{self, Lever};
+use serde::{Deserialize, Serialize};
+use std::fmt::{self, Write as _};
+
+/// The first line; the number is that of the format.
+const HEAD: &str = "tailwater tune journal 1";
+/// What the last line begins with.
+const END: &str = "end ";
+/// Entries of a journal. The catalogue has 31 knobs in files, of which few have one for each CPU.
+pub const ENTRIES_MAX: usize = 16_384;
+/// Bytes of a journal's text.
+pub const BYTES_MAX: usize = 8 * 1024 * 1024;
+
+/// One file of a knob.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Entry {
+    /// The knob's name.
+    pub knob: String,
+    /// Its file, as from the root of the file system.
+    pub path: String,
+    /// What it said before.
+    pub old: String,
+    /// All that may be written to it.
+    pub ours: Vec<String>,
+}
+
+impl Entry {
+    /// Why the entry must not be acted on: it names no knob, or a file that is none of the knob's.
+    ///
+    /// # Errors
+    /// With the reason.
+    pub fn check(&self) -> Result<(), String> {
+        let knob = knobs::find(&self.knob).map(|knob| knob.lever);
+        let Some(Lever::Files { pattern, form, .. }) = knob else {
+            return Err(format!("{:?} is no knob that is a file", self.knob));
+        };
+        if !knobs::fits(pattern, &self.path) {
+            return Err(format!("{:?} is no file of {}", self.path, self.knob));
+        }
+        match form.now(&self.old) {
+            Some(_) => Ok(()),
+            None => Err(format!("{:?} is no value of {}", self.old, self.knob)),
+        }
+    }
+
+    /// Whether a value that is found in the file is `old`, or may come of our writing.
+    #[must_use]
+    pub fn is_ours(&self, found: &str) -> bool {
+        let knob = knobs::find(&self.knob).map(|knob| knob.lever);
+        matches!(knob, Some(Lever::Files { form, .. }) if form.is_ours(found, &self.old, &self.ours))
+    }
+}
+
+/// The entries of knobs that are turned, in the order in which they were first turned.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Journal {
+    /// One for each file.
+    pub entries: Vec<Entry>,
+}
+
+/// A journal that does not say what it said once.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Damaged {
+    /// The entries whose lines are whole.
+    pub readable: Vec<Entry>,
+    /// What is wrong, each with its line.
+    pub faults: Vec<String>,
+}
+
+impl fmt::Display for Damaged {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.faults.join("; "))
+    }
+}
+
+impl std::error::Error for Damaged {}
+
+impl Journal {
+    /// The text that [`Journal::parse`] reads.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let mut text = format!("{HEAD}\n");
+        for entry in &self.entries {
+            // Strings and lists of strings always have a text as JSON.
+            let line = serde_json::to_string(entry).unwrap_or_default();
+            let _ = writeln!(text, "{:016x} {line}", checksum(line.as_bytes()));
+        }
+        let _ = writeln!(text, "{END}{}", self.entries.len());
+        text
+    }
+
+    /// Reads a text.
+    ///
+    /// # Errors
+    /// With what is wrong, and the entries that can be read nevertheless.
+    pub fn parse(text: &str) -> Result<Self, Damaged> {
+        let mut faults = Vec::new();
+        let mut lines = text.lines().enumerate();
+        if lines.next().is_none_or(|(_, line)| line != HEAD) {
+            faults.push(format!("line 1 is not \"{HEAD}\""));
+        }
+        let (mut readable, mut seen, mut ended) = (Vec::new(), 0_usize, None);
+        for (index, line) in lines {
+            let number = index + 1;
+            if ended.is_some() {
+                faults.push(format!("line {number} stands behind the end"));
+                break;
+            }
+            if let Some(count) = line.strip_prefix(END) {
+                ended = Some((number, count.to_owned()));
+                continue;
+            }
+            seen += 1;
+            if seen > ENTRIES_MAX {
+                faults.push(format!("more than {ENTRIES_MAX} entries stand from line {number} on"));
+                break;
+            }
+            match entry(line) {
+                Ok(entry) => readable.push(entry),
+                Err(why) => faults.push(format!("line {number}: {why}")),
+            }
+        }
+        match ended {
+            None => faults.push("the end is missing: the text was cut off".into()),
+            Some((number, count)) if count != seen.to_string() => {
+                faults.push(format!("line {number} says {count} entries, and there are {seen}"));
+            }
+            Some(_) => {}
+        }
+        if faults.is_empty() {
+            Ok(Self { entries: readable })
+        } else {
+            Err(Damaged { readable, faults })
+        }
+    }
+}
+
+fn entry(line: &str) -> Result<Entry, String> {
+    let altered = || "its checksum does not hold".to_owned();
+    let (sum, json) = line.split_once(' ').ok_or_else(altered)?;
+    if sum != format!("{:016x}", checksum(json.as_bytes())) {
+        return Err(altered());
+    }
+    let entry: Entry = serde_json::from_str(json).map_err(|error| error.to_string())?;
+    entry.check().map(|()| entry)
+}
+
+/// FNV-1a of 64 bits: against accidents, not against forgery, which `Entry::check` bounds.
+fn checksum(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn swappiness(old: &str) -> Entry {
+        Entry {
+            knob: "swappiness".into(),
+            path: "/proc/sys/vm/swappiness".into(),
+            old: old.into(),
+            ours: vec!["10".into(), "60".into()],
+        }
+    }
+
+    fn thp() -> Entry {
+        Entry {
+            knob: "thp".into(),
+            path: "/sys/kernel/mm/transparent_hugepage/enabled".into(),
+            old: "madvise".into(),
+            ours: vec!["always".into()],
+        }
+    }
+
+    #[test]
+    fn checksums_are_those_of_the_published_function() {
+        assert_eq!(checksum(b""), 0xcbf2_9ce4_8422_2325);
+        assert_eq!(checksum(b"foobar"), 0x85944171f73967e8);
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        for entries in [vec![], vec![swappiness("60")], vec![swappiness("60"), thp()]] {
+            let journal = Journal { entries };
+            assert_eq!(Journal::parse(&journal.text()), Ok(journal));
+        }
+    }
+
+    #[test]
+    fn each_cut_off_text_is_damaged_and_keeps_its_whole_lines() {
+        let text = Journal { entries: vec![swappiness("60"), thp()] }.text();
+        for cut in 0..text.len() - 1 {
+            let damaged = Journal::parse(&text[..cut]).unwrap_err();
+            let whole = text[..cut].matches('\n').count().saturating_sub(1);
+            assert!(damaged.readable.len() >= whole.min(2), "{cut}: {damaged:?}");
+            assert!(!damaged.faults.is_empty());
+        }
+    }
+
+    #[test]
+    fn only_files_of_the_catalogue_are_acted_on() {
+        let elsewhere = Entry { path: "/etc/passwd".into(), ..swappiness("60") };
+        let unknown = Entry { knob: "prefetchers".into(), ..swappiness("60") };
+        let launch = Entry { knob: "nice".into(), ..swappiness("60") };
+        let no_value = swappiness("x");
+        for entry in [elsewhere, unknown, launch, no_value] {
+            let text = Journal { entries: vec![entry, thp()] }.text();
+            let damaged = Journal::parse(&text).unwrap_err();
+            assert_eq!(damaged.readable, vec![thp()], "{damaged}");
+            assert!(damaged.to_string().starts_with("line 2: "), "{damaged}");
+        }
+    }
+
+    #[test]
+    fn values_of_others_are_told_from_ours() {
+        let entry = swappiness("60");
+        assert!(entry.is_ours("60") && entry.is_ours("10") && !entry.is_ours("33"));
+    }
+
+    proptest! {
+        #[test]
+        fn one_altered_byte_never_passes(at in 0_usize..1_000, byte in 0_u8..128) {
+            let text = Journal { entries: vec![swappiness("60"), thp()] }.text();
+            let mut bytes = text.clone().into_bytes();
+            let at = at % (bytes.len() - 1);
+            prop_assume!(bytes[at] != byte);
+            bytes[at] = byte;
+            let altered = String::from_utf8(bytes).expect("ASCII");
+            // A line's end may change its kind, which says the same.
+            prop_assume!(!altered.lines().eq(text.lines()));
+            prop_assert!(Journal::parse(&altered).is_err(), "{altered}");
+        }
+
+        #[test]
+        fn no_text_makes_it_panic(text in ".{0,400}") {
+            let _ = Journal::parse(&text);
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! A/B tests of made-up blocks: what is planted is found, what is not there is not.
+
+use rand_distr::{Distribution as _, StandardNormal};
+use tailwater_core::Rng;
+use tailwater_stats::anytime::{Arm, Level};
+use tailwater_tune::ab::{Better, Block, Comparison, Guard, NoiseRule, Pilot, Rules, Verdict};
+
+/// Standard deviation of a block's logarithm.
+const NOISE: f64 = 0.01;
+const PILOT_QUADS: usize = 12;
+
+fn rules() -> Rules {
+    Rules {
+        better: Better::Less,
+        level: Level::FIVE_PERCENT,
+        effect: 0.01,
+        quads_max: 100,
+        guards: vec![
+            Guard { name: "p99.9".into(), floor: 1e-9, tolerated: 0.05 },
+            Guard { name: "errors".into(), floor: 1e-3, tolerated: 0.0 },
+        ],
+        noise: vec![NoiseRule { name: "steal".into(), max: 0.02 }],
+    }
+}
+
+/// Blocks of a made-up program: what B changes of each reading.
+#[derive(Clone, Copy)]
+struct Program {
+    metric: f64,
+    tail: f64,
+    errors: f64,
+    invalid: f64,
+}
+
+const SAME: Program = Program { metric: 1.0, tail: 1.0, errors: 0.0, invalid: 0.0 };
+
+impl Program {
+    fn block(self, rng: &mut Rng, arm: Arm) -> Block {
+        let mut wobble = || -> f64 {
+            let normal: f64 = StandardNormal.sample(rng);
+            (NOISE * normal).exp()
+        };
+        let (metric, tail) = (1_000.0 * wobble(), 90.0 * wobble() * wobble() * wobble());
+        let steal = if rng.chance(0.02) { 0.5 } else { 0.0 };
+        let of_b = |b: f64, a: f64| if arm == Arm::B { b } else { a };
+        let invalid = rng.chance(of_b(self.invalid, 0.0));
+        Block {
+            metric: metric * of_b(self.metric, 1.0),
+            guards: vec![tail * of_b(self.tail, 1.0), of_b(self.errors, 0.0)],
+            noise: vec![steal],
+            invalid: invalid.then(|| "made up".into()),
+        }
+    }
+}
+
+fn pilot(rules: &Rules, seed: u64) -> Pilot {
+    let mut rng = Rng::from_seed(seed).split("pilot's blocks");
+    let mut pilot = Pilot::new(seed);
+    for _ in 0..PILOT_QUADS {
+        let order = pilot.throw();
+        let blocks = order.arms().map(|_| SAME.block(&mut rng, Arm::A));
+        pilot.take(rules, order, blocks);
+    }
+    pilot
+}
+
+fn compared(rules: &Rules, program: Program, seed: u64) -> Comparison {
+    let mut rng = Rng::from_seed(seed).split("blocks");
+    let mut comparison = Comparison::new(rules, &pilot(rules, seed), seed).expect("rules in range");
+    while let Some(order) = comparison.next_order() {
+        let blocks = order.arms().map(|arm| program.block(&mut rng, arm));
+        comparison.take(order, blocks);
+    }
+    comparison
+}
+
+/// How many of 200 comparisons end so.
+fn count(program: Program, is: impl Fn(&Verdict) -> bool) -> usize {
+    let rules = rules();
+    (0..200).filter(|seed| is(&compared(&rules, program, *seed).verdict())).count()
+}
+
+#[test]
+fn what_is_no_different_is_mostly_found_alike_and_seldom_different() {
+    let different = count(SAME, |verdict| {
+        matches!(verdict, Verdict::Better | Verdict::Worse | Verdict::Alarm(_))
+    });
+    assert!(
+        different <= 20,
+        "{different} of 200, where 10 are of the finding and 10 of the guards"
+    );
+    let alike = count(SAME, |verdict| *verdict == Verdict::Alike);
+    assert!(alike >= 150, "{alike} of 200");
+}
+
+#[test]
+fn planted_effects_are_found_with_their_sign() {
+    for (metric, verdict) in
+        [(0.98, Verdict::Better), (1.02, Verdict::Worse), (0.95, Verdict::Better)]
+    {
+        let found = count(Program { metric, ..SAME }, |found| *found == verdict);
+        assert!(found >= 185, "{found} of 200 at {metric}");
+    }
+}
+
+#[test]
+fn what_is_better_depends_on_the_quantity() {
+    let rules = Rules { better: Better::More, ..rules() };
+    let program = Program { metric: 1.03, ..SAME };
+    assert_eq!(compared(&rules, program, 5).verdict(), Verdict::Better);
+}
+
+#[test]
+fn a_gain_at_the_cost_of_a_guard_ends_by_its_alarm() {
+    let slow = Program { tail: 1.3, ..SAME };
+    let found = count(slow, |verdict| *verdict == Verdict::Alarm("p99.9".into()));
+    assert!(found >= 150, "{found} of 200 found the tail before anything else");
+    let wrong = Program { errors: 0.5, ..SAME };
+    let found = count(wrong, |verdict| *verdict == Verdict::Alarm("errors".into()));
+    assert!(found >= 150, "{found} of 200");
+}
+
+#[test]
+fn a_setting_that_spoils_its_blocks_raises_the_alarm_on_those() {
+    let spoilt = Program { invalid: 0.9, ..SAME };
+    let name = "blocks that cannot count";
+    let found = count(spoilt, |verdict| *verdict == Verdict::Alarm(name.into()));
+    assert!(found >= 180, "{found} of 200");
+}
+
+#[test]
+fn a_machine_that_is_never_quiet_ends_it_without_a_finding() {
+    let rules = rules();
+    let mut comparison = Comparison::new(&rules, &pilot(&rules, 1), 1).expect("rules in range");
+    let mut quads = 0;
+    while let Some(order) = comparison.next_order() {
+        let block = Block { metric: 1.0, guards: vec![1.0, 0.0], noise: vec![0.5], invalid: None };
+        comparison.take(order, order.arms().map(|_| block.clone()));
+        quads += 1;
+    }
+    assert_eq!((comparison.verdict(), quads), (Verdict::Noisy, 17));
+}
+
+#[test]
+fn a_forecast_says_what_can_be_found_and_a_pilot_without_noise_is_refused() {
+    let rules = rules();
+    let forecast = pilot(&rules, 3).forecast(&rules, 60, 3).expect("it has noise");
+    let smallest = forecast.smallest_effect.expect("there is one");
+    assert!((0.002..0.02).contains(&smallest), "{forecast:?}");
+    assert!((NOISE / 2.0..NOISE * 2.0).contains(&forecast.noise), "{forecast:?}");
+    let mut still = Pilot::new(1);
+    for _ in 0..PILOT_QUADS {
+        let block = Block { metric: 1.0, guards: vec![1.0, 0.0], noise: vec![0.0], invalid: None };
+        let order = still.throw();
+        still.take(&rules, order, order.arms().map(|_| block.clone()));
+    }
+    assert!(still.forecast(&rules, 60, 1).is_err() && Comparison::new(&rules, &still, 1).is_err());
+}
+
+#[test]
+fn every_look_is_kept_for_the_curve() {
+    let rules = rules();
+    let comparison = compared(&rules, Program { metric: 0.97, ..SAME }, 9);
+    let looks = comparison.looks();
+    let counted = comparison.quads().iter().filter(|quad| quad.set_aside.is_none()).count();
+    assert_eq!(looks.len(), counted);
+    assert!(looks.windows(2).all(|two| two[0].p_value >= two[1].p_value));
+    assert!(looks[looks.len() - 1].p_value <= 0.05);
+}

@@ -16,6 +16,7 @@ pub(crate) const KINDS: &[Kind] = &[
     tailwater_keyvalue::application::KIND,
     tailwater_search::application::KIND,
     tailwater_setalgebra::application::KIND,
+    tailwater_hdsearch::application::KIND,
 ];
 
 /// The application of a scenario, whose data lie in this folder.

@@ -8,7 +8,8 @@
 //!
 //! Around the kernel: [`vectors`] has points and queries, generated or from GloVe's text; [`oracle`] finds answers by
 //! plain code, [`questions`] keeps them, and [`check`] says what is wrong with another; [`quality`] measures
-//! recall; [`frontier`] tries settings; [`wire`] is the methods' bytes and [`service`] the handlers.
+//! recall; [`frontier`] tries settings; [`wire`] is the methods' bytes and [`service`] the handlers; [`prepared`] is what
+//! all processes open, and [`application`] all of it for scenario files.
 //! `docs/hdsearch.md` explains and measures.
 
 #![forbid(unsafe_code)]
@@ -29,3 +30,6 @@ pub mod check;
 pub mod quality;
 pub mod questions;
 pub mod frontier;
+
+pub mod prepared;
+pub mod application;

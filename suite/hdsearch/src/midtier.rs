@@ -58,6 +58,12 @@ impl MidTier {
         self.dimensions
     }
 
+    /// How many leaves there are.
+    #[must_use]
+    pub const fn leaves(&self) -> usize {
+        self.placement.leaves()
+    }
+
     /// Looks candidates up.
     #[must_use]
     pub fn plan(&self, query: &Query) -> Plan {

@@ -1,6 +1,9 @@
 //! All three tiers over sockets.
 
-use std::sync::Arc;
+use std::time::Duration;
+use tailwater_control::Site;
+use tailwater_control::catalog::Spec;
+use tailwater_hdsearch::application::KIND;
 use tailwater_hdsearch::frontier::Bench;
 use tailwater_hdsearch::index::ivf::{Clustered, Ivf, Training};
 use tailwater_hdsearch::index::lsh::{Hashed, Lsh, Settings};
@@ -8,6 +11,12 @@ use tailwater_hdsearch::midtier::MidTier;
 use tailwater_hdsearch::questions;
 use tailwater_hdsearch::vectors::{Generator, Kind, Set};
 use tailwater_hdsearch::wire::{self, Query};
+use tailwater_load::application::{Node, Order, Place};
+use tailwater_load::work::Spinner;
+use tailwater_rt::client::{ChannelConfig, Client};
+use tailwater_rt::downstream::TierConfig;
+use tailwater_rt::{Server, ServerConfig};
+use tailwater_workload::Scenario;
 
 fn quiet(_: usize) -> Result<(), ()> {
     Ok(())
@@ -49,7 +58,7 @@ fn what_is_no_query_is_refused_in_words() {
     let bench = Bench::new(&set, &[], 10, 2).expect("leaves");
     let clustered = Clustered::new(set.points.rows(), 20, Training::default()).expect("clustered");
     let index = Ivf::new(&clustered, bench.placement, 2).expect("an index");
-    let midtier = Arc::new(MidTier::new(Box::new(index), bench.placement, 50));
+    let midtier = MidTier::new(Box::new(index), bench.placement, 50);
     let front = bench.tiers.front(midtier).expect("a mid-tier");
     let short = Query { neighbours: 10, vector: vec![0.0; 49] };
     let error = front.ask(wire::request(1, &short)).expect_err("refused").to_string();
@@ -60,4 +69,55 @@ fn what_is_no_query_is_refused_in_words() {
     let far = Query { neighbours: 10, vector: vec![1e9; 50] };
     let answer = front.ask(wire::request(7, &far)).expect("answered");
     assert_eq!((answer.tag, answer.found.len()), (7, 10));
+}
+
+const SCENARIO: &str = r#"
+slo = "10s"
+clients.count = 1
+demand.of_capacity = 1.0
+controller = [{ name = "none" }]
+server.application = "hdsearch"
+tier = [{ name = "leaf", nodes = 3, application = true }]
+"#;
+
+/// The application as its processes use it: prepared once, each tier opens its part, and with two connections to each
+/// leaf every answer is right.
+#[test]
+fn the_application_answers_what_it_prepared() {
+    let folder =
+        std::env::temp_dir().join(format!("tailwater-hdsearch-tiers-{}", std::process::id()));
+    let scenario = Scenario::parse("x.toml", SCENARIO).expect("a scenario");
+    let settings = [("points", "3000"), ("queries", "40"), ("bits", "7"), ("dimensions", "20")];
+    let said: Vec<_> = settings.map(|(key, value)| (key.to_owned(), value.to_owned())).into();
+    let (server, tiers) = (&scenario.server, &scenario.tiers[..]);
+    let of = (&server.paths[..], tiers);
+    let made = KIND.make(&said, server.service.clone(), (server.work, false), of, &folder);
+    let application = made.expect("an application");
+    application.prepare(&|_| Ok(())).expect("prepared");
+    application.load_questions().expect("loaded");
+
+    let controller =
+        Spec::named("none").build(&Site::one_loop(Duration::from_secs(10), 1)).expect("built");
+    let place = Place { loops: 1, workers: 0, locks: None, spinner: Spinner::of_speed(1.0) };
+    let admission = || controller.admission.clone();
+    let leaf = |number| {
+        let router = application.node(Node { tier: "leaf", number }, &place).expect("a leaf");
+        Server::start(ServerConfig::default(), admission(), router).expect("it starts")
+    };
+    let leaves: Vec<Server> = (0..3).map(leaf).collect();
+    let twice = leaves.iter().flat_map(|leaf| [leaf, leaf]);
+    let channels = twice.map(|leaf| ChannelConfig::new(leaf.address().clone())).collect();
+    let tier = TierConfig::new("leaf", channels).controller(&controller);
+    let config = ServerConfig { tiers: vec![tier], ..ServerConfig::default() };
+    let router = application.router(&place).expect("a mid-tier");
+    let front = Server::start(config, admission(), router).expect("it starts");
+    let client = ChannelConfig::new(front.address().clone());
+    let client = Client::connect_with(client, &controller).expect("a client");
+    for tag in 0..100 {
+        let ask = application.ask(&Order { seed: tag.into(), service: Duration::ZERO, tag });
+        let answer = client.call(ask.method.0, ask.payload).wait().expect("answered");
+        assert!(application.is_answer(answer.status, &answer.payload, tag), "request {tag}");
+        assert!(!application.is_answer(answer.status, &answer.payload, tag + 1));
+    }
+    std::fs::remove_dir_all(folder).expect("removed");
 }

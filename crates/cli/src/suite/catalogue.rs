@@ -11,7 +11,13 @@ pub(crate) struct Service {
 }
 
 /// Every service.
-pub(crate) const SERVICES: &[Service] = &[Service {
-    kind: &tailwater_setalgebra::application::KIND,
-    scenario: include_str!("../../../../scenarios/setalgebra.toml"),
-}];
+pub(crate) const SERVICES: &[Service] = &[
+    Service {
+        kind: &tailwater_setalgebra::application::KIND,
+        scenario: include_str!("../../../../scenarios/setalgebra.toml"),
+    },
+    Service {
+        kind: &tailwater_hdsearch::application::KIND,
+        scenario: include_str!("../../../../scenarios/hdsearch.toml"),
+    },
+];

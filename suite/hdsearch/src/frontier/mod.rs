@@ -5,6 +5,7 @@
 
 mod goals;
 mod grid;
+mod markdown;
 mod tiers;
 
 pub use goals::{GOALS, Goal};
@@ -145,7 +146,7 @@ impl<'a> Bench<'a> {
     ) -> Result<Point, MeasureError> {
         let index_bytes = index.bytes();
         let dimensions = self.set.points.rows().dimensions();
-        let midtier = Arc::new(MidTier::new(index, self.placement, dimensions));
+        let midtier = MidTier::new(index, self.placement, dimensions);
         let Ok(questions) = Questions::prepare(self.set, &midtier, self.neighbours, no_tell);
         let quality = Quality::mean(&questions.qualities(self.truth));
         let compute_us = self.compute(&midtier, &questions)?;
@@ -176,7 +177,7 @@ impl<'a> Bench<'a> {
         Ok(Times::of_warmed(times))
     }
 
-    fn ask(&self, midtier: Arc<MidTier>, questions: &Questions<'_>) -> Result<Times, MeasureError> {
+    fn ask(&self, midtier: MidTier, questions: &Questions<'_>) -> Result<Times, MeasureError> {
         let front = self.tiers.front(midtier).map_err(MeasureError::Tiers)?;
         let mut times = Vec::with_capacity(questions.count());
         for number in warmed(questions.count()) {

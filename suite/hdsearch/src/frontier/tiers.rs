@@ -54,7 +54,7 @@ impl Tiers {
     ///
     /// # Errors
     /// When it cannot listen, or cannot be reached.
-    pub fn front(&self, midtier: Arc<MidTier>) -> Result<Front, TiersError> {
+    pub fn front(&self, midtier: MidTier) -> Result<Front, TiersError> {
         let leaves = self.leaves.iter().map(|leaf| ChannelConfig::new(leaf.address().clone()));
         let tier = TierConfig::new(LEAVES, leaves.collect()).controller(&self.controller);
         let config = ServerConfig { tiers: vec![tier], ..ServerConfig::default() };

@@ -1,0 +1,251 @@
+//! What is to be prepared, under which names it lies, and how it is made.
+
+use super::vectors::{self, Known, NEIGHBOURS};
+use super::{Answers, Chosen, Made, answers, index};
+use crate::leaf::Leaf;
+use crate::midtier::MidTier;
+use crate::placement::Placement;
+use crate::quality::Quality;
+use crate::questions::{Questions, truth};
+use crate::vectors::{Kind, Source, Wanted, shape};
+use std::fmt::Write as _;
+use tailwater_data::text;
+use tailwater_data::{Content, DataError, Folder, Header, Origin};
+use tailwater_load::application::Tell;
+use tailwater_stats::result::DataUsed;
+
+/// Data that decide what mid-tier, leaves and generator have.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Plan {
+    /// The folder of prepared data.
+    pub folder: Folder,
+    /// Points and queries.
+    pub wanted: Wanted,
+    /// The index.
+    pub index: Chosen,
+    /// How many neighbours are wanted.
+    pub neighbours: u16,
+    /// How many leaves share the points.
+    pub leaves: u32,
+}
+
+impl Plan {
+    /// Makes what is not there, or was made of another state of the source. Says what a result must tell of it.
+    ///
+    /// # Errors
+    /// A sentence for people; what `tell` returns.
+    pub fn prepare(&self, tell: Tell<'_>) -> Result<Vec<DataUsed>, String> {
+        tell("looking at the data")?;
+        let stamp = self.stamp()?;
+        let names = [self.vectors_name(), self.index_name(), self.answers_name()];
+        let kinds = [vectors::KIND, index::KIND, answers::KIND];
+        let ready = |at: usize| self.folder.ready(&names[at], kinds[at], &stamp);
+        let mut there = [ready(0), ready(1), ready(2)];
+        if there.iter().any(Option::is_none) {
+            let maker = Maker { plan: self, stamp: &stamp, tell };
+            let known = maker.known(&mut there[0])?;
+            let made = maker.index(&known, &mut there[1])?;
+            if there[2].is_none() {
+                there[2] = Some(maker.answers(&known, &made)?);
+            }
+        }
+        Ok(names
+            .into_iter()
+            .zip(there.into_iter().flatten())
+            .map(|(name, header)| used(name, &header))
+            .collect())
+    }
+
+    /// Opens the vectors of a leaf.
+    ///
+    /// # Errors
+    /// A sentence for people when they were not prepared, or are damaged.
+    pub fn open_leaf(&self, leaf: u32) -> Result<Leaf, String> {
+        let open = || {
+            let mut data = self.folder.open(&self.vectors_name(), vectors::KIND)?;
+            vectors::shard(&mut data, leaf as usize, self.leaves)
+        };
+        open().map(Leaf::of).map_err(|error: DataError| error.to_string())
+    }
+
+    /// Opens the index; no vector of a point is read.
+    ///
+    /// # Errors
+    /// As above.
+    pub fn open_midtier(&self) -> Result<MidTier, String> {
+        let open = || {
+            let mut data = self.folder.open(&self.vectors_name(), vectors::KIND)?;
+            let (points, dimensions) = vectors::size(&mut data)?;
+            let mut data = self.folder.open(&self.index_name(), index::KIND)?;
+            let made = self.index.read(&mut data, dimensions)?;
+            match made.points() == points as usize {
+                true => Ok((made, points, dimensions)),
+                false => Err(data.damaged("it has an index of other points".into())),
+            }
+        };
+        let (made, points, dimensions) = open().map_err(|error: DataError| error.to_string())?;
+        self.midtier(&made, points, dimensions)
+    }
+
+    /// Opens the queries and their answers.
+    ///
+    /// # Errors
+    /// As above.
+    pub fn open_answers(&self) -> Result<Answers, String> {
+        let open = || Answers::read(&mut self.folder.open(&self.answers_name(), answers::KIND)?);
+        open().map_err(|error: DataError| error.to_string())
+    }
+
+    fn midtier(&self, made: &Made, points: u32, dimensions: usize) -> Result<MidTier, String> {
+        let placement = Placement::new(points, self.leaves);
+        Ok(MidTier::new(self.index.place(made, placement)?, placement, dimensions))
+    }
+
+    fn stamp(&self) -> Result<String, String> {
+        match &self.wanted.source {
+            Source::Generated(_) => Ok(format!("seed {}", self.wanted.seed)),
+            Source::Text(path) => {
+                let stamp = text::Source::Files(path.clone()).stamp();
+                stamp.map_err(|error| error.to_string())
+            }
+        }
+    }
+
+    fn vectors_name(&self) -> String {
+        let Wanted { source, points, dimensions, queries, seed } = &self.wanted;
+        let mut name = match source {
+            Source::Generated(Kind::Words) => format!("hdsearch/words-{seed}"),
+            Source::Generated(Kind::Images) => format!("hdsearch/images-{seed}"),
+            Source::Text(path) => format!("hdsearch/text-{}", end_of(&path.display().to_string())),
+        };
+        for (value, word) in
+            [(points, "points"), (dimensions, "dimensions"), (&Some(*queries), "queries")]
+        {
+            if let Some(value) = value {
+                let _ = write!(name, "-{value}{word}");
+            }
+        }
+        name
+    }
+
+    fn index_name(&self) -> String {
+        format!("{}-{}-seed{}", self.vectors_name(), self.index.name(), self.wanted.seed)
+    }
+
+    fn answers_name(&self) -> String {
+        format!("{}-{}probes-{}neighbours", self.index_name(), self.index.probes(), self.neighbours)
+    }
+}
+
+/// The end of a path tells files best.
+fn end_of(path: &str) -> String {
+    const CHARS_MAX: usize = 80;
+    let letters: Vec<char> =
+        path.chars().map(|c| if c.is_alphanumeric() { c } else { '-' }).collect();
+    let end: String = letters[letters.len().saturating_sub(CHARS_MAX)..].iter().collect();
+    end.trim_matches('-').to_owned()
+}
+
+fn used(name: String, header: &Header) -> DataUsed {
+    let Origin { about, source, licence, .. } = header.origin.clone();
+    DataUsed { name, about, source, licence, sha256: header.sha256.clone(), bytes: header.bytes() }
+}
+
+/// Makes files.
+struct Maker<'a> {
+    plan: &'a Plan,
+    stamp: &'a str,
+    tell: Tell<'a>,
+}
+
+impl Maker<'_> {
+    /// Reads the set, or makes it.
+    fn known(&self, there: &mut Option<Header>) -> Result<Known, String> {
+        let Plan { folder, wanted, .. } = self.plan;
+        let name = self.plan.vectors_name();
+        if there.is_some() {
+            (self.tell)("reading vectors")?;
+            let known =
+                folder.open(&name, vectors::KIND).and_then(|mut data| Known::read(&mut data));
+            return known.map_err(|error| error.to_string());
+        }
+        let set = wanted.make(&|what, done, all| match all {
+            0 => (self.tell)(&format!("{what}, {done}")),
+            _ => (self.tell)(&format!("{what}, {done} of {all}")),
+        })?;
+        let queries = set.queries.rows().count();
+        let truth = truth(&set, NEIGHBOURS, |done| {
+            (self.tell)(&format!("finding the true neighbours, query {done} of {queries}"))
+        })?;
+        let measured = shape(set.points.rows(), set.queries.rows(), &truth).map_or_else(
+            String::new,
+            |shape| {
+                format!(
+                    ", intrinsic dimension {:.1}, relative contrast {:.2}",
+                    shape.dimension, shape.contrast
+                )
+            },
+        );
+        let about = format!("{}, {queries} queries beside them{measured}", wanted.about(&set));
+        let known = Known { set, truth };
+        *there =
+            Some(self.write(&name, &known.fill(Content::new(vectors::KIND, self.origin(about))))?);
+        Ok(known)
+    }
+
+    fn index(&self, known: &Known, there: &mut Option<Header>) -> Result<Made, String> {
+        let Plan { folder, index, wanted, .. } = self.plan;
+        let (name, points) = (self.plan.index_name(), known.set.points.rows());
+        if there.is_some() {
+            let made = folder
+                .open(&name, index::KIND)
+                .and_then(|mut data| index.read(&mut data, points.dimensions()));
+            return made.map_err(|error| error.to_string());
+        }
+        (self.tell)("making the index")?;
+        let made = index.make(points, wanted.seed)?;
+        let about = format!("index of {}: {}", wanted.about(&known.set), index.about());
+        *there =
+            Some(self.write(&name, &made.fill(Content::new(index::KIND, self.origin(about))))?);
+        Ok(made)
+    }
+
+    fn answers(&self, known: &Known, made: &Made) -> Result<Header, String> {
+        let (plan, points) = (self.plan, known.set.points.rows());
+        let midtier = plan.midtier(made, points.count() as u32, points.dimensions())?;
+        let queries = known.set.queries.rows().count();
+        let questions = Questions::prepare(&known.set, &midtier, plan.neighbours, |done| {
+            (self.tell)(&format!("finding the answers, query {done} of {queries}"))
+        })?;
+        let Quality { recall_1, recall_10, cosine, candidates } =
+            Quality::mean(&questions.qualities(&known.truth));
+        let about = format!(
+            "{queries} queries for {} neighbours, {}: recall@1 {recall_1:.3}, recall@10 {recall_10:.3}, cosine \
+             {cosine:.3}, {candidates:.0} candidates a query ({:.2} % of the points); answers by plain code",
+            plan.neighbours,
+            plan.index.about(),
+            100.0 * candidates / points.count() as f64
+        );
+        let content = Content::new(answers::KIND, self.origin(about));
+        self.write(&plan.answers_name(), &Answers::of(&questions).fill(content))
+    }
+
+    fn origin(&self, about: String) -> Origin {
+        let wanted = &self.plan.wanted;
+        let licence = match wanted.source {
+            Source::Generated(_) => "none needed",
+            Source::Text(_) => "the text's own, which tailwater does not know",
+        };
+        Origin {
+            about,
+            source: wanted.from(),
+            licence: licence.into(),
+            stamp: self.stamp.to_owned(),
+        }
+    }
+
+    fn write(&self, name: &str, content: &Content) -> Result<Header, String> {
+        (self.tell)("writing")?;
+        self.plan.folder.write(name, content).map_err(|error| error.to_string())
+    }
+}

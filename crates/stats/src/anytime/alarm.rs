@@ -1,6 +1,7 @@
 //! Whether a system is worse than another by more than is tolerated.
 
-use super::mixture::{Level, Scale, SettingError, Sums};
+use super::error::SettingError;
+use super::mixture::{Level, Scale, Sums};
 
 /// A one-sided test that may be looked at any time: it is raised when effects are shown to be larger than tolerated.
 ///
@@ -21,7 +22,7 @@ impl Alarm {
     /// With a tolerance that is negative or not finite.
     pub fn new(level: Level, scale: Scale, tolerated: f64) -> Result<Self, SettingError> {
         if !(tolerated >= 0.0 && tolerated.is_finite()) {
-            return Err(SettingError {
+            return Err(SettingError::Range {
                 name: "tolerated",
                 found: tolerated,
                 needed: "of at least 0, and finite,",
@@ -36,7 +37,7 @@ impl Alarm {
     /// With an effect that is no finite number; nothing changes.
     pub fn push(&mut self, effect: f64) -> Result<(), SettingError> {
         if !effect.is_finite() {
-            return Err(SettingError { name: "effect", found: effect, needed: "finite" });
+            return Err(SettingError::Range { name: "effect", found: effect, needed: "finite" });
         }
         self.sums.push(effect);
         let now = self.sums.less(self.tolerated).positive_ln(self.scale);

@@ -89,7 +89,7 @@ fn what_cannot_be_run_names_the_mend() {
         assert_eq!(output.status.code(), Some(2), "{arguments:?}");
         String::from_utf8_lossy(&output.stderr).into_owned()
     };
-    assert!(said(&["suite", "run", "setalgerba"]).contains("one of setalgebra is needed"));
+    assert!(said(&["suite", "run", "setalgerba"]).contains("one of setalgebra, hdsearch is needed"));
     let error = said(&["suite", "run", "setalgebra", "--set", "hits=0"]);
     assert!(error.contains("hits is \"0\"; a number from 1 to 250000 is needed"), "{error}");
     assert!(

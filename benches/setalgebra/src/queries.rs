@@ -15,7 +15,7 @@ pub(crate) fn report(collection: &Collection, shard: &Shard, short: bool) -> Res
     let draw = Draw { queries, ..Draw::default() };
     let queries = draw.queries(collection, &collection.stop_list(STOP))?;
     let stop = oracle::stop_list(collection, STOP);
-    let answers = oracle::answers(collection, &stop, &queries, &|_| Ok(()))?;
+    let answers = oracle::answers(collection, &stop, &queries, usize::MAX, &|_| Ok(()))?;
     let empty = answers.iter().filter(|answer| answer.is_empty()).count();
     let mean = answers.iter().map(Vec::len).sum::<usize>() as f64 / answers.len() as f64;
     println!(

@@ -1,7 +1,6 @@
 //! `tailwater check`: scenario files read as `run` reads them, and nothing run.
 
 use crate::args::{CheckOptions, Driver};
-use crate::data::DataFolder;
 use crate::failure::{Failure, say};
 use crate::{applications, scenarios};
 use serde::Serialize;
@@ -113,7 +112,8 @@ fn one(file: &Path, on: Option<Driver>) -> Result<Plan, ScenarioError> {
         _ => {}
     }
     if elsewhere.0.is_none() {
-        applications::of(&scenario, &DataFolder::default().path())?;
+        // Nothing is opened.
+        applications::of(&scenario, Path::new(""))?;
     }
     Ok(plan(&scenario, elsewhere))
 }

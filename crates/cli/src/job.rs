@@ -104,15 +104,13 @@ pub(crate) struct OpenOutcome {
     /// Offset and latency in µs (negative: none) of each request of a stepped run.
     pub(crate) points: Vec<(f32, f32)>,
     connections: Connections,
-    /// Answers that were not what was asked for.
-    wrong_answers: u64,
 }
 
 impl OpenOutcome {
     /// Why the run cannot count, whatever the rules say.
     pub(crate) fn trouble(&self) -> Option<String> {
-        let wrong = (self.wrong_answers > 0)
-            .then(|| format!("{} answers of the server were wrong", self.wrong_answers));
+        let wrong = self.run.wrong_answers;
+        let wrong = (wrong > 0).then(|| format!("{wrong} answers of the server were wrong"));
         let all: Vec<String> = wrong.into_iter().chain(self.connections.trouble()).collect();
         (!all.is_empty()).then(|| all.join("; "))
     }
@@ -249,8 +247,9 @@ impl Job {
         let connections =
             fleets.iter().map(Fleet::connections).fold(Connections::default(), Connections::plus);
         let wrong_answers = findings.iter().map(|part| part.wrong_answers).sum();
-        let (run, points) = self.conclude(job, findings)?;
-        Ok(Outcome::Open(Box::new(OpenOutcome { run, points, connections, wrong_answers })))
+        let (mut run, points) = self.conclude(job, findings)?;
+        run.wrong_answers = wrong_answers;
+        Ok(Outcome::Open(Box::new(OpenOutcome { run, points, connections })))
     }
 
     /// Every node of every tier.

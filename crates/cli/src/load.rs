@@ -10,19 +10,21 @@ use tailwater_control::catalog::Spec;
 use tailwater_core::Nanos;
 use tailwater_experiment::{capacity, drain};
 use tailwater_report::table;
-use tailwater_stats::result::Experiment;
+use tailwater_stats::result::{DataUsed, Experiment};
 use tailwater_stats::{Rules, discard, judge};
 use tailwater_workload::scenario::Capacity;
 
 pub(crate) fn load(options: &LoadOptions) -> Result<(), Failure> {
-    match job(options)?.perform()? {
+    let (job, data) = job(options)?;
+    match job.perform()? {
         Outcome::Closed { points } => report_capacity(options, &points),
-        Outcome::Open(outcome) => report(options, *outcome),
+        Outcome::Open(outcome) => report(options, *outcome, data),
         Outcome::Failed { why, .. } => Err(Failure::work(why)),
     }
 }
 
-fn job(options: &LoadOptions) -> Result<Job, Failure> {
+/// With what a result must tell of the data that it is made with.
+fn job(options: &LoadOptions) -> Result<(Job, Vec<DataUsed>), Failure> {
     let LoadOptions { pace, scheduling, .. } = *options;
     if let Some(why) = scheduling.conflict(pace) {
         return Err(Failure::usage(format!(
@@ -32,7 +34,7 @@ fn job(options: &LoadOptions) -> Result<Job, Failure> {
     if let (Some(why), Some(_)) = (options.arrivals.misfit(options.duration), options.rate) {
         return Err(Failure::usage(format!("--arrivals is {}: {why}", options.arrivals)));
     }
-    let asks = asks(options)?;
+    let (asks, data) = asks(options)?;
     let kind = match options.rate {
         None => {
             let of = Capacity { duration: options.duration, ..said_capacity(&asks)? };
@@ -59,7 +61,7 @@ fn job(options: &LoadOptions) -> Result<Job, Failure> {
         Kind::Closed { .. } => Spec::named("none"),
         Kind::Open(_) => options.controller.spec(),
     };
-    Ok(Job {
+    let job = Job {
         address: options.connect.to_string(),
         clients: options.clients,
         threads: options.threads,
@@ -74,20 +76,23 @@ fn job(options: &LoadOptions) -> Result<Job, Failure> {
         tiers: Vec::new(),
         server_spins: options.server_pid.is_none(),
         kind,
-    })
+    };
+    Ok((job, data))
 }
 
-fn asks(options: &LoadOptions) -> Result<Asks, Failure> {
+fn asks(options: &LoadOptions) -> Result<(Asks, Vec<DataUsed>), Failure> {
     let Some(file) = &options.scenario else {
-        return Ok(Asks::Service(ServiceJob {
+        let service = ServiceJob {
             distribution: options.distribution.to_string(),
             mean_ns: options.mean.nanos(),
             sleeps: options.sleep,
-        }));
+        };
+        return Ok((Asks::Service(service), Vec::new()));
     };
-    let (scenario, data) = (scenarios::parse(file, &scenarios::read(file)?)?, options.data.path());
-    applications::prepare(&scenario, &data, &|_| Ok(()))?;
-    Ok(Asks::Scenario(Said::of(&scenario, &data)))
+    let scenario = scenarios::parse(file, &scenarios::read(file)?)?;
+    let data = options.data.path_for(&scenario)?;
+    let used = applications::prepare(&scenario, &data, &|_| Ok(()))?;
+    Ok((Asks::Scenario(Said::of(&scenario, &data)), used))
 }
 
 /// How `run` would sweep: as the scenario says, where there is one.
@@ -110,7 +115,7 @@ fn report_capacity(options: &LoadOptions, points: &[(u32, f64)]) -> Result<(), F
 }
 
 /// By the rules of `run`. A server that answered wrongly or did not stay fails the work, after what was measured is told.
-fn report(options: &LoadOptions, outcome: OpenOutcome) -> Result<(), Failure> {
+fn report(options: &LoadOptions, outcome: OpenOutcome, data: Vec<DataUsed>) -> Result<(), Failure> {
     let trouble = outcome.trouble();
     let mut run = outcome.run;
     let spec = options.controller.spec();
@@ -130,6 +135,7 @@ fn report(options: &LoadOptions, outcome: OpenOutcome) -> Result<(), Failure> {
         seed: options.seed,
         slo_us: run.slo_us,
         runs: vec![run],
+        data,
         ..Experiment::default()
     };
     if options.json {

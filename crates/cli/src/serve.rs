@@ -145,7 +145,7 @@ fn described(options: &ServeOptions) -> Result<Option<Described>, Failure> {
     let described = match &options.scenario {
         Some(file) => {
             let scenario = scenarios::parse(file, &scenarios::read(file)?)?;
-            let data = options.data.path();
+            let data = options.data.path_for(&scenario)?;
             // By `run` they were prepared before it started this process.
             applications::prepare(&scenario, &data, &|_| Ok(()))?;
             Described { scenario, data }

@@ -23,6 +23,13 @@ fn json(output: &Output) -> Value {
     serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {said}"))
 }
 
+/// Whether a run is void because of its answers.
+fn is_wrong(run: &Value) -> bool {
+    let reasons = run["invalid_because"].as_array().expect("reasons");
+    let is_so = |why: &Value| why.to_string().contains("answers of the server were wrong");
+    reasons.iter().any(is_so)
+}
+
 #[test]
 fn a_service_runs_in_three_tiers_and_every_answer_is_right() {
     let folder = Folder::new("suite-run");
@@ -31,8 +38,10 @@ fn a_service_runs_in_three_tiers_and_every_answer_is_right() {
     let result = json(&output);
     let runs = result["runs"].as_array().expect("runs");
     assert!(!runs.is_empty());
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
     for run in runs {
         // Late or refused on a busy machine, but never wrong: that would be no result.
+        assert!(!is_wrong(run), "{}", run["invalid_because"]);
         let answered =
             run["fates"]["ok"].as_u64().unwrap_or(0) + run["fates"]["late"].as_u64().unwrap_or(0);
         assert!(answered > 0, "{}", run["fates"]);
@@ -89,12 +98,25 @@ fn what_cannot_be_run_names_the_mend() {
         assert_eq!(output.status.code(), Some(2), "{arguments:?}");
         String::from_utf8_lossy(&output.stderr).into_owned()
     };
-    assert!(said(&["suite", "run", "setalgerba"]).contains("one of setalgebra, hdsearch is needed"));
+    let error = said(&["suite", "run", "setalgerba"]);
+    assert!(error.contains("one of ") && error.contains("setalgebra"), "{error}");
     let error = said(&["suite", "run", "setalgebra", "--set", "hits=0"]);
     assert!(error.contains("hits is \"0\"; a number from 1 to 250000 is needed"), "{error}");
     assert!(
         said(&["suite", "run", "setalgebra", "--set", "speed=3"]).contains("unknown setting speed")
     );
+}
+
+#[test]
+fn without_a_home_a_folder_is_asked_for() {
+    let mut command = Command::new(TAILWATER);
+    for variable in ["HOME", "XDG_CACHE_HOME", "TAILWATER_DATA"] {
+        command.env_remove(variable);
+    }
+    let output = command.args(["data", "list"]).output().expect("the program starts");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("say --data DIR"), "{said}");
 }
 
 /// Mid-tier and leaves by hand, as `run` starts them, on so many documents.
@@ -154,9 +176,13 @@ server.settings = { text = "generated", documents = DOCUMENTS, queries = 100 }
 fn mid_tier_and_leaves_can_be_served_by_hand() {
     let hand = ByHand { folder: Folder::new("suite-hand"), documents: 1_000 };
     let (_leaves, front) = hand.start();
-    let result = json(&hand.ask(&front.address));
-    let fates = &result["runs"][0]["fates"];
-    assert!(fates["ok"].as_u64().unwrap_or(0) > 0, "{fates}");
+    let output = hand.ask(&front.address);
+    let result = json(&output);
+    assert_eq!(result["data"].as_array().map(Vec::len), Some(2), "{}", result["data"]);
+    let run = &result["runs"][0];
+    assert!(run["fates"]["ok"].as_u64().unwrap_or(0) > 0, "{}", run["fates"]);
+    assert!(!is_wrong(run), "{}", run["invalid_because"]);
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
 /// The leaves have a hundred documents more than the oracle knows of.
@@ -170,5 +196,5 @@ fn wrong_answers_void_a_run() {
     assert_eq!(output.status.code(), Some(1), "{said}");
     assert!(said.contains("answers of the server were wrong"), "{said}");
     let run = &json(&output)["runs"][0];
-    assert_eq!(run["valid"], false, "{run}");
+    assert!(run["valid"] == false && is_wrong(run), "{run}");
 }

@@ -223,6 +223,9 @@ pub struct Run {
     pub valid: bool,
     /// The rules that do not hold.
     pub invalid_because: Vec<String>,
+    /// Answers that were not what was asked for. One voids the run.
+    #[serde(default, skip_serializing_if = "is_no_answer")]
+    pub wrong_answers: u64,
     /// The generator's audit of itself: whether the gaps that it really sent are exponential. Told, and
     /// not judged by: its turns of a few µs show in it before they matter. `None` for steps.
     #[serde(default)]
@@ -280,6 +283,10 @@ pub struct TierReading {
     pub run_delay_ratio: f64,
     /// Involuntary context switches of its threads, per second; 0 in simulation.
     pub involuntary_per_s: f64,
+}
+
+const fn is_no_answer(count: &u64) -> bool {
+    *count == 0
 }
 
 fn is_zero(number: &f64) -> bool {

@@ -71,6 +71,13 @@ impl Shard {
     #[must_use]
     pub fn of_bytes((number, shards): (u32, u32), words: Vec<u8>, lists: &[u8]) -> Option<Self> {
         let (words, lists) = (Map::new(words).ok()?, Lists::of_bytes(lists)?);
+        // What fails its checksum makes the map panic.
+        words.as_fst().verify().ok()?;
+        // Numbers among all documents are of 32 bits, too.
+        let of_all = |last: u32| last.checked_mul(shards)?.checked_add(number);
+        if lists.greatest().is_some_and(|last| of_all(last).is_none()) {
+            return None;
+        }
         let mut values = words.values();
         while let Some(value) = fst::Streamer::next(&mut values) {
             if value > lists.count() as u64 {
@@ -251,8 +258,21 @@ mod tests {
         let again = Shard::of_bytes((1, 2), words.clone(), &lists).expect("its own bytes");
         assert_eq!(find(&again, &["boat"]), [1, 3]);
         let none = Lists::default().to_bytes();
-        assert!(Shard::of_bytes((1, 2), words, &none).is_none(), "words without lists");
+        assert!(Shard::of_bytes((1, 2), words.clone(), &none).is_none(), "words without lists");
         assert!(Shard::of_bytes((1, 2), vec![1; 9], &lists).is_none());
+        assert!(Shard::of_bytes((1, u32::MAX), words, &lists).is_none(), "numbers too large");
+    }
+
+    #[test]
+    fn every_changed_byte_of_the_words_is_refused() {
+        let collection = Collection::of_texts(TEXTS);
+        let shard = Shard::build(&collection, &[], (0, 1)).expect("small");
+        let (words, lists) = shard.to_bytes();
+        for at in 0..words.len() {
+            let mut changed = words.clone();
+            changed[at] ^= 0x55;
+            assert!(Shard::of_bytes((0, 1), changed, &lists).is_none(), "byte {at}");
+        }
     }
 
     #[test]

@@ -78,8 +78,10 @@ impl MidTier {
             match outcome {
                 Ok(Answered { status: 0, payload, .. }) => {
                     let answer = Answer::of_bytes(&payload).filter(|answer| answer.tag == tag);
+                    let is_own = |document: &u32| document % self.leaves == leaf as u32;
+                    let answer = answer.filter(|answer| answer.documents.iter().all(is_own));
                     let answer = answer.ok_or(Unanswered::Wrong)?;
-                    found += answer.found;
+                    found = answer.found.checked_add(found).ok_or(Unanswered::Wrong)?;
                     lists.push(answer.documents);
                 }
                 Ok(_) => return Err(Unanswered::Wrong),
@@ -121,6 +123,13 @@ mod tests {
         let outcomes = vec![from_leaf(2, &[0, 9]), from_leaf(0, &[]), from_leaf(4, &[2, 5, 8])];
         let answer = MID.unite(5, outcomes).expect("all have answered");
         assert_eq!(answer, Answer { tag: 5, missing: 0, found: 6, documents: vec![0, 2, 5] });
+    }
+
+    #[test]
+    fn what_no_leaf_can_have_is_no_answer() {
+        let wrong = |outcomes| assert_eq!(MID.unite(5, outcomes), Err(Unanswered::Wrong));
+        wrong(vec![from_leaf(1, &[1]), from_leaf(0, &[]), from_leaf(0, &[])]);
+        wrong(vec![from_leaf(u32::MAX, &[]), from_leaf(1, &[1]), from_leaf(0, &[])]);
     }
 
     #[test]

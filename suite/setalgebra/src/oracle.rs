@@ -33,11 +33,12 @@ pub fn stop_list(collection: &Collection, length: usize) -> BTreeSet<u32> {
 /// queries without another have no answer.
 ///
 /// # Errors
-/// What `tell` returns.
+/// What `tell` returns; when all answers together have more than `most` documents. No more are kept meanwhile.
 pub fn answers(
     collection: &Collection,
     stop: &BTreeSet<u32>,
     queries: &[Vec<u32>],
+    most: usize,
     tell: Tell<'_>,
 ) -> Result<Vec<Vec<u32>>, String> {
     let asked: Vec<Vec<u32>> = queries
@@ -51,7 +52,7 @@ pub fn answers(
             by_word[rarest as usize].push(number);
         }
     }
-    let mut found = vec![Vec::new(); queries.len()];
+    let (mut found, mut room) = (vec![Vec::new(); queries.len()], most);
     // The document in which each word was seen last, from 1.
     let mut seen_in = vec![0; collection.words()];
     for document in 0..collection.documents() {
@@ -65,12 +66,20 @@ pub fn answers(
                 let has_all = asked[query].iter().all(|&word| seen_in[word as usize] == this);
                 // A word that the document has twice tries its queries twice.
                 if has_all && found[query].last() != Some(&(document as u32)) {
+                    room = room.checked_sub(1).ok_or_else(|| too_many(most))?;
                     found[query].push(document as u32);
                 }
             }
         }
     }
     Ok(found)
+}
+
+fn too_many(most: usize) -> String {
+    format!(
+        "the answers to all queries have more than {most} documents together; fewer queries, fewer documents or a longer \
+         stop list are needed"
+    )
 }
 
 #[cfg(test)]
@@ -99,12 +108,17 @@ mod tests {
         let draw = Draw { queries: 200, words: 4, independent_percent: 50, seed: 2 };
         let mut queries = draw.queries(&collection, &collection.stop_list(12)).expect("drawn");
         queries.push(stop.iter().copied().take(2).collect());
-        let found = answers(&collection, &stop, &queries, &|_| Ok(())).expect("found");
+        let found = answers(&collection, &stop, &queries, usize::MAX, &|_| Ok(())).expect("found");
         for (query, found) in queries.iter().zip(&found) {
             assert_eq!(*found, by_sets(&collection, &stop, query), "{query:?}");
         }
         assert!(found.iter().any(Vec::is_empty) && found.iter().any(|found| found.len() > 5));
         let ends = |_| Err("enough".to_owned());
-        assert_eq!(answers(&collection, &stop, &queries, &ends), Err("enough".into()));
+        assert_eq!(answers(&collection, &stop, &queries, usize::MAX, &ends), Err("enough".into()));
+        let all = found.iter().map(Vec::len).sum();
+        let of_most = |most| answers(&collection, &stop, &queries, most, &|_| Ok(()));
+        assert_eq!(of_most(all), Ok(found));
+        let why = of_most(all - 1).expect_err("one too many");
+        assert!(why.contains("fewer queries"), "{why}");
     }
 }

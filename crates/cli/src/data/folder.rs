@@ -1,7 +1,9 @@
 //! The folder of prepared data: where a flag, the environment or the user's cache says.
 
+use crate::failure::Failure;
 use clap::Args;
 use std::path::PathBuf;
+use tailwater_workload::Scenario;
 
 /// Where prepared data lie.
 #[derive(Args, Clone, Debug, Default)]
@@ -17,11 +19,22 @@ const VARIABLE: &str = "TAILWATER_DATA";
 
 impl DataFolder {
     /// The folder, which need not exist.
-    pub(crate) fn path(&self) -> PathBuf {
-        self.data.clone().or_else(|| of_environment(&named)).unwrap_or_else(|| {
-            // No home: services of the system have none.
-            std::env::temp_dir().join("tailwater-data")
+    ///
+    /// # Errors
+    /// Where nothing says it: a folder for temporary files belongs to everybody.
+    pub(crate) fn path(&self) -> Result<PathBuf, Failure> {
+        self.data.clone().or_else(|| of_environment(&named)).ok_or_else(|| {
+            let why = "found no home (HOME, XDG_CACHE_HOME) in which prepared data could lie; say --data DIR";
+            Failure::usage(why)
         })
+    }
+
+    /// The folder for a scenario; nowhere for one without an application, which has no data.
+    pub(crate) fn path_for(&self, scenario: &Scenario) -> Result<PathBuf, Failure> {
+        match scenario.server.application {
+            Some(_) => self.path(),
+            None => Ok(PathBuf::new()),
+        }
     }
 }
 

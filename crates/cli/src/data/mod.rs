@@ -74,7 +74,7 @@ struct Entry {
 }
 
 fn list(options: &ListOptions) -> Result<(), Failure> {
-    let folder = Folder::new(options.data.path());
+    let folder = Folder::new(options.data.path()?);
     let found = folder.list().map_err(Failure::work)?;
     let entries = entries(&folder, found);
     if options.json {
@@ -94,7 +94,7 @@ fn list(options: &ListOptions) -> Result<(), Failure> {
 }
 
 fn check(options: &ListOptions) -> Result<(), Failure> {
-    let folder = Folder::new(options.data.path());
+    let folder = Folder::new(options.data.path()?);
     let found = folder.check().map_err(Failure::work)?;
     let entries = entries(&folder, found);
     if options.json {
@@ -119,7 +119,7 @@ fn check(options: &ListOptions) -> Result<(), Failure> {
 fn make(options: &MakeOptions) -> Result<(), Failure> {
     let choice = Choice { service: &options.service, set: &options.set, leaves: options.leaves };
     let scenario = choice.scenario()?;
-    let folder = options.data.path();
+    let folder = options.data.path()?;
     let used = prepared(&scenario, &folder, &Interrupt::watch()?)?;
     if options.json {
         return say(&serde_json::to_string_pretty(&used).map_err(Failure::work)?);

@@ -5,6 +5,7 @@ use super::flags;
 use super::interrupt::Interrupt;
 use super::machine::manifest;
 use super::process::perform;
+use super::unchanged;
 use crate::failure::Failure;
 use crate::job::{Asks, Job, Kind, OpenJob, Outcome};
 use crate::scenarios::Said;
@@ -13,7 +14,7 @@ use tailwater_control::catalog::Spec;
 use tailwater_core::{Nanos, Rate};
 use tailwater_experiment::{ClosedLoop, Cost, Driver, OpenRun, Played, capacity};
 use tailwater_load::work::Spinner;
-use tailwater_stats::result::Manifest;
+use tailwater_stats::result::{DataUsed, Manifest};
 use tailwater_workload::Scenario;
 use tailwater_workload::scenario::{Model, Placement, Reception};
 
@@ -22,6 +23,8 @@ pub(super) struct Loopback<'a> {
     scenario: &'a Scenario,
     /// The same for servers and generators.
     said: Said,
+    /// The data that the result names.
+    used: &'a [DataUsed],
     interrupt: &'a Interrupt,
     /// The spinning speed, the same for all servers that are compared.
     calibration: f64,
@@ -30,9 +33,13 @@ pub(super) struct Loopback<'a> {
 }
 
 impl<'a> Loopback<'a> {
-    pub(super) fn new(scenario: &'a Scenario, said: Said, interrupt: &'a Interrupt) -> Self {
+    pub(super) fn new(
+        scenario: &'a Scenario,
+        (said, used): (Said, &'a [DataUsed]),
+        interrupt: &'a Interrupt,
+    ) -> Self {
         let calibration = Spinner::calibrate().speed();
-        Self { scenario, said, interrupt, calibration, servers: 0 }
+        Self { scenario, said, used, interrupt, calibration, servers: 0 }
     }
 
     fn start_server(
@@ -59,6 +66,8 @@ impl<'a> Loopback<'a> {
         kind: Kind,
     ) -> Result<(Outcome, Option<String>), Failure> {
         let performed = perform(&self.job(server, of, kind), self.interrupt);
+        // By now each process has opened its part.
+        unchanged::check(self.said.data(), self.used)?;
         match (performed, server.trouble()) {
             (Ok(outcome), ended) => Ok((outcome, ended)),
             (Err(failure), Some(ended)) => Err(failure.and(&ended)),

@@ -12,6 +12,7 @@ mod others;
 pub(crate) mod output;
 mod process;
 mod simulation;
+mod unchanged;
 pub(crate) mod progress;
 mod watch;
 
@@ -39,9 +40,24 @@ pub(crate) fn run(options: &RunOptions) -> Result<(), Failure> {
     concluded(options, scenario)
 }
 
-/// Runs a scenario and tells everything; without a run that counts it has failed.
+/// What there is to say of all runs together.
+pub(crate) struct Conclusion {
+    /// Some run is valid.
+    counts: bool,
+    /// In all runs.
+    wrong_answers: u64,
+}
+
+/// Runs a scenario and tells everything; with a wrong answer, or without a run that counts, it has failed.
 pub(crate) fn concluded(options: &RunOptions, scenario: Scenario) -> Result<(), Failure> {
-    let counts = play(options, scenario, &output::for_people)?;
+    let Conclusion { counts, wrong_answers } = play(options, scenario, &output::for_people)?;
+    // Runs beside those do not mend it, and a short version least of all.
+    if wrong_answers > 0 {
+        return Err(Failure::work(format!(
+            "{wrong_answers} answers of the server were wrong; the service or its data are at fault: tailwater data \
+             check looks at the data"
+        )));
+    }
     // A short version proves that the scenario works, which it did.
     if counts || is_short(options.short) {
         return Ok(());
@@ -54,13 +70,14 @@ pub(crate) fn is_short(said: bool) -> bool {
     said || std::env::var_os("TAILWATER_SHORT").is_some_and(|value| value == "1")
 }
 
-/// Runs a scenario and says what was found, to people by `tell`. Whether some run counts.
+/// Runs a scenario and says what was found, to people by `tell`.
 pub(crate) fn play(
     options: &RunOptions,
     mut scenario: Scenario,
     tell: &dyn Fn(&Experiment) -> String,
-) -> Result<bool, Failure> {
-    refuse(options, &scenario)?;
+) -> Result<Conclusion, Failure> {
+    let data = options.data.path_for(&scenario)?;
+    refuse(options, &scenario, &data)?;
     if is_short(options.short) {
         scenario = scenario.shorten();
     }
@@ -73,13 +90,12 @@ pub(crate) fn play(
     // Before the work: a result that cannot be written would be lost.
     let out = options.out.as_deref().map(Folder::prepare_for_result).transpose()?;
     let interrupt = Interrupt::watch()?;
-    let data = options.data.path();
     let used = match options.on {
         Driver::Loopback => prepared(&scenario, &data, &interrupt)?,
         Driver::Sim => Vec::new(),
     };
     let Made { mut experiment, failure, blame } = match options.on {
-        Driver::Loopback => on_sockets(&scenario, &data, &interrupt),
+        Driver::Loopback => on_sockets(&scenario, (&data, &used), &interrupt),
         Driver::Sim => simulate(&scenario, options, &interrupt),
     };
     experiment.data = used;
@@ -96,18 +112,21 @@ pub(crate) fn play(
         let _ = writeln!(std::io::stderr(), "tailwater: {blame}");
     }
     match ended {
-        None => Ok(experiment.runs.iter().any(|run| run.valid)),
+        None => Ok(Conclusion {
+            counts: experiment.runs.iter().any(|run| run.valid),
+            wrong_answers: experiment.runs.iter().map(|run| run.wrong_answers).sum(),
+        }),
         Some(ended) => Err(ended.and("the result holds what was run before")),
     }
 }
 
 /// Everything that can be refused before a folder is made or a process started.
-fn refuse(options: &RunOptions, scenario: &Scenario) -> Result<(), Failure> {
+fn refuse(options: &RunOptions, scenario: &Scenario, data: &Path) -> Result<(), Failure> {
     check(scenario).map_err(Failure::usage)?;
     match options.on {
         Driver::Loopback => {
             scenario.needs_simulator().map_or(Ok(()), Err).map_err(Failure::usage)?;
-            applications::of(scenario, &options.data.path()).map_err(Failure::usage)?;
+            applications::of(scenario, data).map_err(Failure::usage)?;
             cores::check(scenario)?;
             if options.threads.is_some() {
                 let why = "--threads is given, but runs over sockets would disturb each other";
@@ -149,11 +168,15 @@ struct Made {
     blame: Option<String>,
 }
 
-fn on_sockets(scenario: &Scenario, data: &Path, interrupt: &Interrupt) -> Made {
+fn on_sockets(
+    scenario: &Scenario,
+    (data, used): (&Path, &[DataUsed]),
+    interrupt: &Interrupt,
+) -> Made {
     others::tell();
     let busiest = Busiest::begin();
     let progress = Progress::new(pieces(scenario, Shard::WHOLE, true));
-    let mut driver = Loopback::new(scenario, Said::of(scenario, data), interrupt);
+    let mut driver = Loopback::new(scenario, (Said::of(scenario, data), used), interrupt);
     let mut watcher = Watcher::new(&progress, interrupt);
     let played = tailwater_experiment::run(scenario, &mut driver, &mut watcher);
     let made = Made::of(played, |failure| failure);

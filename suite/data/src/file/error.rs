@@ -1,5 +1,6 @@
 //! Why data cannot be used.
 
+use super::HEADER_BYTES_MAX;
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
@@ -15,6 +16,8 @@ pub enum DataError {
     Foreign(PathBuf, String),
     /// It is not what was written.
     Damaged(PathBuf, String),
+    /// It would have a header of so many bytes.
+    HeaderTooLong(PathBuf, usize),
 }
 
 impl fmt::Display for DataError {
@@ -26,7 +29,16 @@ impl fmt::Display for DataError {
                  tailwater data make",
                 path.display()
             ),
-            Self::Io(path, error) => write!(f, "{}: {error}", path.display()),
+            Self::Io(path, error) => {
+                write!(f, "{}: {error}", path.display())?;
+                f.write_str("; prepared data can lie elsewhere: say --data DIR")
+            }
+            Self::HeaderTooLong(path, bytes) => write!(
+                f,
+                "{}: found a header of {bytes} bytes; at most {HEADER_BYTES_MAX} are needed: a shorter path of the source \
+                 or fewer leaves",
+                path.display()
+            ),
             Self::Foreign(path, found) => write!(
                 f,
                 "{}: found {found}; remove the file, and the data are made anew",

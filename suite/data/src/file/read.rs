@@ -1,7 +1,7 @@
 //! Reading a file: its header at once, its sections when they are asked for.
 
-use super::write::hexadecimal;
-use super::{DataError, FORM, HEADER_BYTES_MAX, Header, LINE_BYTES_MAX, MAGIC};
+use super::write::first_line;
+use super::{DataError, FORM, HEADER_BYTES_MAX, Header, LINE_BYTES_MAX, MAGIC, hexadecimal};
 use sha2::{Digest as _, Sha256};
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, ErrorKind, Read as _, Seek as _, SeekFrom};
@@ -18,7 +18,7 @@ pub struct Data {
 }
 
 impl Data {
-    /// Reads the header, and checks that the file is as long as that says.
+    /// Reads the header, and checks that it has its hash, and that the file is as long as it says.
     ///
     /// # Errors
     /// When it is not there, is something else, or is cut off.
@@ -37,6 +37,10 @@ impl Data {
         let mut text = vec![0; length];
         let cut = |_| DataError::Damaged(path.into(), "it ends within its header".into());
         reader.read_exact(&mut text).map_err(cut)?;
+        if first_line(&text).as_bytes() != line {
+            let found = "the SHA-256 of its header is not that of its first line";
+            return Err(DataError::Damaged(path.into(), found.into()));
+        }
         let header: Header = serde_json::from_slice(&text)
             .map_err(|error| DataError::Damaged(path.into(), format!("its header: {error}")))?;
         let start = (line.len() + length) as u64;

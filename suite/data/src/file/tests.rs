@@ -73,12 +73,18 @@ fn every_cut_and_every_changed_byte_is_found() {
         assert!(sound(&whole[..length]).is_err(), "{length} bytes");
     }
     assert!(sound(&[&whole[..], &[0]].concat()).is_err(), "a byte more");
-    // In the first line, at the end of the header's hash, and in the sections.
     let header = whole.len() - 70_003;
-    for at in [0, 16, header - 5, header, header + 2, whole.len() - 1] {
+    for at in [header, header + 2, whole.len() - 1] {
         let mut changed = whole.clone();
         changed[at] ^= 1;
         assert!(sound(&changed).is_err(), "byte {at}");
+    }
+    // Opening reads no section, and finds each change of what stands before them.
+    for at in 0..header {
+        let mut changed = whole.clone();
+        changed[at] ^= 1;
+        fs::write(place.file(), changed).expect("written");
+        assert!(Data::open(&place.file()).is_err(), "byte {at}");
     }
     assert!(sound(&whole).is_ok());
 }
@@ -94,10 +100,20 @@ fn sections_that_lie_elsewhere_are_refused() {
     // As long as before, and the third section where the first is.
     let moved = json.replace("\"start\":3,\"bytes\":70000", "\"start\":0,\"bytes\":70003");
     assert_eq!(moved.len(), json.len());
-    let bytes =
-        [format!("{MAGIC} {FORM} {}\n{moved}", moved.len()).as_bytes(), &[0; 70_003]].concat();
+    let line = write::first_line(moved.as_bytes());
+    let bytes = [line.as_bytes(), moved.as_bytes(), &[0; 70_003]].concat();
     fs::write(place.file(), bytes).expect("written");
-    assert!(matches!(Data::open(&place.file()), Err(DataError::Damaged(..))));
+    let error = Data::open(&place.file()).expect_err("refused").to_string();
+    assert!(error.contains("not what its header says"), "{error}");
+}
+
+#[test]
+fn a_header_that_no_reader_takes_is_not_written() {
+    let place = Place::new("long");
+    let origin = Origin { stamp: "x".repeat(HEADER_BYTES_MAX), ..origin() };
+    let error = Content::new("test", origin).write(&place.file()).expect_err("too long");
+    assert!(matches!(error, DataError::HeaderTooLong(..)), "{error}");
+    assert!(!place.file().exists());
 }
 
 #[test]

@@ -1,11 +1,12 @@
 //! Writing a file: under another name first, so that no reader ever sees half of it.
 
-use super::{DataError, FORM, Header, MAGIC, Origin, Section};
+use super::{DataError, FORM, HEADER_BYTES_MAX, Header, MAGIC, Origin, Section};
 use sha2::{Digest as _, Sha256};
 use std::fmt::Write as _;
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions};
+use std::hash::{BuildHasher as _, RandomState};
 use std::io::{self, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// What is to be written.
 #[derive(Debug)]
@@ -32,17 +33,24 @@ impl Content {
     /// Writes it to this path, whole or not at all.
     ///
     /// # Errors
-    /// What the file system refuses.
+    /// A header that no reader would take; what the file system refuses.
     pub fn write(&self, path: &Path) -> Result<Header, DataError> {
+        let trouble = |error| DataError::Io(path.into(), error);
         let header = self.header();
-        let draft = path.with_extension(format!("{}.part", std::process::id()));
-        self.write_draft(&draft, &header).and_then(|()| fs::rename(&draft, path)).map_err(
-            |error| {
-                // What is left of the draft helps nothing.
-                let _ = fs::remove_file(&draft);
-                DataError::Io(path.into(), error)
-            },
-        )?;
+        let text = serde_json::to_vec(&header).map_err(|error| trouble(error.into()))?;
+        if text.len() > HEADER_BYTES_MAX {
+            return Err(DataError::HeaderTooLong(path.into(), text.len()));
+        }
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder).map_err(trouble)?;
+        }
+        let (draft, file) = create_draft(path).map_err(trouble)?;
+        let written = self.write_draft(file, &text).and_then(|()| fs::rename(&draft, path));
+        written.map_err(|error| {
+            // What is left of the draft helps nothing.
+            let _ = fs::remove_file(&draft);
+            trouble(error)
+        })?;
         Ok(header)
     }
 
@@ -60,21 +68,30 @@ impl Content {
         Header { kind: self.kind.clone(), origin: self.origin.clone(), sections, sha256 }
     }
 
-    fn write_draft(&self, draft: &Path, header: &Header) -> io::Result<()> {
-        if let Some(folder) = draft.parent() {
-            fs::create_dir_all(folder)?;
-        }
-        let header = serde_json::to_vec(header)?;
-        let mut file = File::create(draft)?;
-        file.write_all(format!("{MAGIC} {FORM} {}\n", header.len()).as_bytes())?;
-        file.write_all(&header)?;
+    fn write_draft(&self, mut file: File, header: &[u8]) -> io::Result<()> {
+        file.write_all(first_line(header).as_bytes())?;
+        file.write_all(header)?;
         self.sections.iter().try_for_each(|(_, bytes)| file.write_all(bytes))?;
         // A rename that reaches the disk before what was written would leave an empty file.
         file.sync_all()
     }
 }
 
-pub(super) fn hexadecimal(bytes: &[u8]) -> String {
+/// A new file beside this one. In a folder that others can write to, nobody can foresee its name, and no file or link
+/// that lies there already is opened.
+fn create_draft(path: &Path) -> io::Result<(PathBuf, File)> {
+    let random = RandomState::new().hash_one(std::process::id());
+    let draft = path.with_extension(format!("{random:016x}.part"));
+    let file = OpenOptions::new().write(true).create_new(true).open(&draft)?;
+    Ok((draft, file))
+}
+
+/// What stands before this header.
+pub(super) fn first_line(header: &[u8]) -> String {
+    format!("{MAGIC} {FORM} {} {}\n", header.len(), hexadecimal(&Sha256::digest(header)))
+}
+
+pub(crate) fn hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().fold(String::new(), |mut text, byte| {
         let _ = write!(text, "{byte:02x}");
         text

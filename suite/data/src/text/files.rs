@@ -1,7 +1,10 @@
 //! Text files of one's own.
 
 use super::{BYTES_MAX, CorpusError};
-use std::fmt::Write as _;
+use crate::file::hexadecimal;
+use sha2::{Digest as _, Sha256};
+use std::fs::File;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
@@ -11,17 +14,22 @@ pub(super) fn stamp(path: &Path) -> Result<String, CorpusError> {
     stamp_of(&files)
 }
 
-/// Sizes and times of these files.
+/// The hash of names, sizes and times of these files: as short for a hundred thousand as for one.
 pub(super) fn stamp_of(files: &[PathBuf]) -> Result<String, CorpusError> {
-    let mut stamp = String::new();
+    let mut hash = Sha256::new();
     for file in files {
         let unreadable = |error| CorpusError::Unreadable(file.clone(), error);
         let metadata = file.metadata().map_err(unreadable)?;
         let changed = metadata.modified().map_err(unreadable)?;
         let since = changed.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
-        let _ = write!(stamp, "{} {} {since}; ", file.display(), metadata.len());
+        let name = file.as_os_str().as_encoded_bytes();
+        // The length keeps a name that ends in numbers apart from these.
+        hash.update((name.len() as u64).to_le_bytes());
+        hash.update(name);
+        hash.update(metadata.len().to_le_bytes());
+        hash.update(since.to_le_bytes());
     }
-    Ok(stamp)
+    Ok(format!("{} files, SHA-256 {}", files.len(), hexadecimal(&hash.finalize())))
 }
 
 /// Each paragraph of a file, or each file of a folder, in the order of their names.
@@ -33,10 +41,20 @@ pub(super) fn load(path: &Path, documents: usize) -> Result<Vec<String>, CorpusE
 /// A whole file. What is no UTF-8 in it is replaced: old texts have a few bytes of other encodings.
 pub(super) fn text(path: &Path) -> Result<String, CorpusError> {
     let unreadable = |error| CorpusError::Unreadable(path.into(), error);
-    if path.metadata().map_err(unreadable)?.len() > BYTES_MAX {
+    let metadata = path.metadata().map_err(unreadable)?;
+    if !metadata.is_file() {
+        return Err(CorpusError::NoFile(path.into()));
+    }
+    if metadata.len() > BYTES_MAX {
         return Err(CorpusError::TooMuch(path.into()));
     }
-    let bytes = std::fs::read(path).map_err(unreadable)?;
+    let mut bytes = Vec::new();
+    let file = File::open(path).map_err(unreadable)?;
+    file.take(BYTES_MAX + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+    // The file may have grown meanwhile.
+    if bytes.len() as u64 > BYTES_MAX {
+        return Err(CorpusError::TooMuch(path.into()));
+    }
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
@@ -102,6 +120,23 @@ mod tests {
     fn what_cannot_be_loaded_is_named() {
         let error = load("/nowhere/at/all".as_ref(), 1).expect_err("not there").to_string();
         assert!(error.starts_with("/nowhere/at/all: "), "{error}");
-        assert!(matches!(load("/dev/null".as_ref(), 1), Err(CorpusError::Empty(_))));
+        // Neither has an end that a reader could wait for.
+        for device in ["/dev/null", "/dev/zero"] {
+            let error = load(device.as_ref(), 1).expect_err("no file");
+            assert!(matches!(error, CorpusError::NoFile(_)), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_stamp_is_short_however_many_files_there_are() {
+        let folder = std::env::temp_dir().join(format!("tailwater-many-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("a folder");
+        let number = |number: u32| folder.join(format!("{number}"));
+        (0..300).for_each(|it| std::fs::write(number(it), "text").expect("written"));
+        let all = stamp(&folder).expect("there");
+        assert!(all.len() < 100, "{all}");
+        std::fs::rename(number(7), number(300)).expect("renamed");
+        assert_ne!(stamp(&folder).expect("there"), all);
+        std::fs::remove_dir_all(folder).expect("removed");
     }
 }

@@ -7,8 +7,10 @@ pub mod generate;
 
 pub use wordnet::is_in as is_wordnet_in;
 
+use crate::file::hexadecimal;
+use sha2::{Digest as _, Sha256};
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 /// More text than this is not loaded: positions in an index are kept in 32 bits.
@@ -47,6 +49,8 @@ pub enum CorpusError {
     Malformed(PathBuf, usize),
     /// There is no document.
     Empty(PathBuf),
+    /// It is a device, a pipe or a socket.
+    NoFile(PathBuf),
     /// There is more than [`BYTES_MAX`].
     TooMuch(PathBuf),
 }
@@ -88,6 +92,17 @@ impl Source {
         }
     }
 
+    /// For names of files that are made of it: sources at different places have different names.
+    #[must_use]
+    pub fn name(&self) -> String {
+        match self {
+            Self::WordNet(folder) if folder == Path::new(WORDNET) => "wordnet".into(),
+            Self::WordNet(folder) => format!("wordnet-{}", place_name(folder)),
+            Self::Files(path) => format!("files-{}", place_name(path)),
+            Self::Generated(seed) => format!("generated-{seed}"),
+        }
+    }
+
     /// Under which terms its text may be used, for results.
     #[must_use]
     pub const fn licence(&self) -> &'static str {
@@ -97,6 +112,19 @@ impl Source {
             Self::Generated(_) => "none needed",
         }
     }
+}
+
+/// The end of a path, which tells files best, and the hash of the whole, wherever it is said from.
+fn place_name(path: &Path) -> String {
+    // Far from the 255 bytes that a name may have.
+    const END_MAX: usize = 60;
+    const HASH_DIGITS: usize = 16;
+    let whole = std::path::absolute(path).unwrap_or_else(|_| path.into());
+    let letter = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
+    let letters: String = path.display().to_string().chars().map(letter).collect();
+    let end = letters[letters.len().saturating_sub(END_MAX)..].trim_matches('-');
+    let hash = hexadecimal(&Sha256::digest(whole.as_os_str().as_encoded_bytes()));
+    format!("{end}-{}", &hash[..HASH_DIGITS])
 }
 
 /// For results: where the text is from.
@@ -133,7 +161,16 @@ impl fmt::Display for CorpusError {
                  apt-get install wordnet-base, or name another text: 'generated', a file or a folder",
                 path.display()
             ),
-            Self::Unreadable(path, error) => write!(f, "{}: {error}", path.display()),
+            Self::Unreadable(path, error) => write!(
+                f,
+                "{}: {error}; a file or folder that can be read is needed, or 'wordnet' or 'generated'",
+                path.display()
+            ),
+            Self::NoFile(path) => write!(
+                f,
+                "{}: found a device, a pipe or a socket; a file or a folder is needed",
+                path.display()
+            ),
             Self::Malformed(path, line) => write!(
                 f,
                 "{}:{line}: found no entry of WordNet's database; its words and a gloss are needed \
@@ -177,6 +214,21 @@ mod tests {
         std::fs::write(&path, "one two").expect("written");
         assert_ne!(stamp().expect("there"), first);
         std::fs::remove_file(path).expect("removed");
+    }
+
+    #[test]
+    fn sources_at_different_places_have_different_names() {
+        let name = |text: &str| text.parse::<Source>().expect("any text is a source").name();
+        let long = "x".repeat(90);
+        let places = ["a/b", "a-b", "/a/b", &format!("/a/{long}"), &format!("/b/{long}"), "é", "è"];
+        let names: std::collections::BTreeSet<_> = places.iter().map(|it| name(it)).collect();
+        assert_eq!(names.len(), places.len(), "{names:?}");
+        let of = |folder: &str| Source::WordNet(folder.into()).name();
+        assert_eq!(of(WORDNET), "wordnet");
+        assert_ne!(of("/a/wordnet"), of("/b/wordnet"));
+        let here = std::env::current_dir().expect("a folder").join("a/b");
+        let hash = |name: String| name[name.len() - 16..].to_owned();
+        assert_eq!(hash(name("a/b")), hash(name(here.to_str().expect("text"))));
     }
 
     #[test]

@@ -116,7 +116,7 @@ impl Plan {
         let mut name = match source {
             Source::Generated(Kind::Words) => format!("hdsearch/words-{seed}"),
             Source::Generated(Kind::Images) => format!("hdsearch/images-{seed}"),
-            Source::Text(path) => format!("hdsearch/text-{}", end_of(&path.display().to_string())),
+            Source::Text(path) => format!("hdsearch/{}", text::Source::Files(path.clone()).name()),
         };
         for (value, word) in
             [(points, "points"), (dimensions, "dimensions"), (&Some(*queries), "queries")]
@@ -135,15 +135,6 @@ impl Plan {
     fn answers_name(&self) -> String {
         format!("{}-{}probes-{}neighbours", self.index_name(), self.index.probes(), self.neighbours)
     }
-}
-
-/// The end of a path tells files best.
-fn end_of(path: &str) -> String {
-    const CHARS_MAX: usize = 80;
-    let letters: Vec<char> =
-        path.chars().map(|c| if c.is_alphanumeric() { c } else { '-' }).collect();
-    let end: String = letters[letters.len().saturating_sub(CHARS_MAX)..].iter().collect();
-    end.trim_matches('-').to_owned()
 }
 
 fn used(name: String, header: &Header) -> DataUsed {

@@ -84,6 +84,12 @@ impl Lists {
         self.lengths.iter().map(|length| u64::from(*length)).sum()
     }
 
+    /// The greatest document of all lists; `None` where there is none.
+    #[must_use]
+    pub fn greatest(&self) -> Option<u32> {
+        self.lasts.iter().copied().max()
+    }
+
     /// Bytes of everything: blocks, skips, and what says where a list begins and how long it is.
     #[must_use]
     pub fn bytes(&self) -> u64 {

@@ -24,6 +24,9 @@ pub const TEXT: Text = Text {
     length_spread: 0.6,
 };
 
+/// More documents than this in all answers together are not kept: 256 MiB.
+const ANSWERS_MAX: usize = 64 << 20;
+
 /// Raised when what is made of the same settings changes; older files are made anew.
 const INDEX: &str = "setalgebra index 1";
 const QUESTIONS: &str = "setalgebra queries 1";
@@ -132,18 +135,7 @@ impl Plan {
 
     /// What both depend on.
     fn base_name(&self) -> String {
-        let text = match &self.source {
-            Source::WordNet(_) => "wordnet".into(),
-            Source::Generated(seed) => format!("generated-{seed}"),
-            Source::Files(path) => {
-                let letter = |c: char| if c.is_alphanumeric() { c } else { '-' };
-                let name: String = path.display().to_string().chars().map(letter).collect();
-                let tail =
-                    name.char_indices().rev().nth(NAME_CHARS_MAX - 1).map_or(0, |(at, _)| at);
-                format!("files-{}", name[tail..].trim_matches('-'))
-            }
-        };
-        let mut name = format!("setalgebra/{text}");
+        let mut name = format!("setalgebra/{}", self.source.name());
         if let Some(documents) = self.documents {
             let _ = write!(name, "-first{documents}");
         }
@@ -151,9 +143,6 @@ impl Plan {
         name
     }
 }
-
-/// The end of a path tells files best.
-const NAME_CHARS_MAX: usize = 80;
 
 fn words_of(leaf: u32) -> String {
     format!("words of leaf {leaf}")
@@ -210,10 +199,10 @@ impl Made<'_> {
         let looked = |number: usize| {
             tell(&format!("finding the answers, document {number} of {}", collection.documents()))
         };
-        let answers = oracle::answers(collection, &stop, &queries, &looked)?;
+        let answers = oracle::answers(collection, &stop, &queries, ANSWERS_MAX, &looked)?;
         let mut questions = Questions::default();
         for (query, answer) in queries.iter().zip(&answers) {
-            questions.push(query.iter().map(|&word| collection.word(word)), answer)?;
+            questions.push(query.iter().map(|&word| collection.word(word)), answer);
         }
         let about = format!(
             "{} queries of 1 to {} words of {}, {} without an answer, {:.1} documents in an answer on average; answers \

@@ -4,9 +4,6 @@ use crate::wire::{self, Answer, LEAVES_MAX};
 use tailwater_data::numbers::{bytes_of_u32, u32_of_bytes};
 use tailwater_data::{Content, Data, DataError};
 
-/// More documents than this in all answers together are not kept: 256 MiB.
-const DOCUMENTS_MAX: usize = 64 << 20;
-
 /// Queries, and of each the documents that have all its words.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Questions {
@@ -20,25 +17,11 @@ pub struct Questions {
 
 impl Questions {
     /// Adds a query and its answer.
-    ///
-    /// # Errors
-    /// When all answers together have too many documents.
-    pub fn push<'w>(
-        &mut self,
-        words: impl ExactSizeIterator<Item = &'w str>,
-        answer: &[u32],
-    ) -> Result<(), String> {
-        if self.documents.len() + answer.len() > DOCUMENTS_MAX {
-            return Err(format!(
-                "the answers to all queries have more than {DOCUMENTS_MAX} documents together; fewer queries, fewer \
-                 documents or a longer stop list are needed"
-            ));
-        }
+    pub fn push<'w>(&mut self, words: impl ExactSizeIterator<Item = &'w str>, answer: &[u32]) {
         self.requests.extend_from_slice(&wire::request(0, words));
         self.request_ends.push(self.requests.len() as u32);
         self.documents.extend_from_slice(answer);
         self.document_ends.push(self.documents.len() as u32);
-        Ok(())
     }
 
     /// How many there are.
@@ -163,8 +146,8 @@ mod tests {
 
     fn questions() -> Questions {
         let mut questions = Questions::default();
-        questions.push(["small", "boat"].into_iter(), &[0, 1, 4, 6, 7]).expect("room");
-        questions.push(["mast"].into_iter(), &[]).expect("room");
+        questions.push(["small", "boat"].into_iter(), &[0, 1, 4, 6, 7]);
+        questions.push(["mast"].into_iter(), &[]);
         questions
     }
 

@@ -121,6 +121,47 @@ fn a_gain_at_the_cost_of_a_guard_ends_by_its_alarm() {
 }
 
 #[test]
+fn one_error_of_the_pilot_blunts_no_guard() {
+    let rules = rules();
+    let found = (0..200).filter(|seed| {
+        let mut rng = Rng::from_seed(*seed).split("blocks");
+        let mut pilot = Pilot::new(*seed);
+        for quad in 0..PILOT_QUADS {
+            let order = pilot.throw();
+            let mut blocks = order.arms().map(|_| SAME.block(&mut rng, Arm::A));
+            // Only of quads that count.
+            blocks.iter_mut().for_each(|block| block.noise = vec![0.0]);
+            blocks[2].guards[1] = if quad == 3 { 1.0 } else { 0.0 };
+            pilot.take(&rules, order, blocks);
+        }
+        let mut comparison = Comparison::new(&rules, &pilot, *seed).expect("rules in range");
+        let wrong = Program { errors: 1.0, ..SAME };
+        while let Some(order) = comparison.next_order() {
+            comparison.take(order, order.arms().map(|arm| wrong.block(&mut rng, arm)));
+        }
+        comparison.verdict() == Verdict::Alarm("errors".into())
+    });
+    let found = found.count();
+    assert!(found >= 150, "{found} of 200");
+}
+
+#[test]
+fn a_setting_without_a_quantity_raises_the_alarm_on_blocks_that_cannot_count() {
+    let rules = rules();
+    let mut rng = Rng::from_seed(1).split("blocks");
+    let mut comparison = Comparison::new(&rules, &pilot(&rules, 1), 1).expect("rules in range");
+    while let Some(order) = comparison.next_order() {
+        let blocks = order.arms().map(|arm| {
+            let block = SAME.block(&mut rng, arm);
+            let metric = if arm == Arm::B { 0.0 } else { block.metric };
+            Block { metric, ..block }
+        });
+        comparison.take(order, blocks);
+    }
+    assert_eq!(comparison.verdict(), Verdict::Alarm("blocks that cannot count".into()));
+}
+
+#[test]
 fn a_setting_that_spoils_its_blocks_raises_the_alarm_on_those() {
     let spoilt = Program { invalid: 0.9, ..SAME };
     let name = "blocks that cannot count";

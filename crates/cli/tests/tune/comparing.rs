@@ -98,6 +98,22 @@ awk -v b=$b -v z=$noise 'BEGIN { printf \"{\\\"cost\\\": %.6f, \\\"errors\\\": %
 }
 
 #[test]
+fn a_setting_without_a_quantity_is_an_alarm_though_no_quad_counts() {
+    let machine = Machine::new("spoilt");
+    let lines = "b=$(cat \"$root/proc/sys/net/core/netdev_budget\")\nif [ $b = 600 ]; then echo 0; else echo $noise; fi";
+    let program = machine.program("spoilt", lines);
+    let more = ["--pilot", "4", "--effect", "0.5%", "--accept-weak"];
+    let output = machine.tune("ab", &flags(&[&KNOB[..], &more].concat(), &program));
+    let text = stdout(&output).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        text.contains("A guard ended it: blocks that cannot count of B"),
+        "{text}{}",
+        stderr(&output)
+    );
+    machine.is_as_before().expect("the knob is put back");
+}
+
+#[test]
 fn too_weak_a_test_is_not_begun_and_one_without_noise_neither() {
     let machine = Machine::new("weak");
     let program = machine.program("weak", NULL);
@@ -174,6 +190,8 @@ fn what_something_else_writes_meanwhile_ends_it_and_is_kept() {
     assert_eq!(output.status.code(), Some(1));
     let told = stderr(&output);
     assert!(told.contains("something else has written 33 where 60 was set"), "{told}");
+    let told = told.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(told.contains("it was 60 before the test"), "{told}");
     assert_eq!(machine.read(SWAPPINESS), "33\n");
     machine.write(SWAPPINESS, "60\n");
     machine.is_as_before().expect("the other knob is put back, and no journal is left");

@@ -69,6 +69,11 @@ impl Machine {
         if self.has(JOURNAL) { Err("a journal is left".into()) } else { Ok(()) }
     }
 
+    /// Whether a knob's file says what it said at first.
+    pub(crate) fn says_stock(&self, path: &str) -> bool {
+        STOCK.iter().any(|(of, text)| *of == path && value(&self.read(path)) == value(text))
+    }
+
     /// A program of these lines of a shell. `$root` is the folder, `$n` counts its calls, and `$noise` is a factor that
     /// a generator draws from that number alone.
     pub(crate) fn program(&self, name: &str, lines: &str) -> String {

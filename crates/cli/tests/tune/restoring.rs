@@ -4,6 +4,7 @@ use super::common::eventually;
 use super::machine::{BUDGET, JOURNAL, Machine, RMEM, SWAPPINESS, stderr, stdout, value};
 use rustix::process::{Pid, Signal, kill_process};
 use std::process::Child;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime};
 use tailwater_core::Rng;
 
@@ -12,6 +13,11 @@ const KNOBS: [&str; 4] = ["--knob", "netdev-budget=600", "--knob", "tcp-rmem=409
 
 fn flags(program: &str) -> Vec<&str> {
     [&KNOBS[..], &["--steal-max", "100%", "--pilot", "1000", "--", "sh", program]].concat()
+}
+
+/// The same, where no setting is what the machine has: each block turns both.
+fn away(program: &str) -> Vec<&str> {
+    [&["--against", "400", "--against", "4096,20000,4194304"][..], &flags(program)].concat()
 }
 
 fn send(child: &Child, signal: Signal) {
@@ -24,20 +30,26 @@ fn killed_at_a_hundred_random_moments_nothing_stays_turned() {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).expect("after 1970");
     let seed = since.subsec_nanos().into();
     let rng = Rng::from_seed(seed);
+    let turned = AtomicUsize::new(0);
     std::thread::scope(|scope| {
         for lane in 0..4_u32 {
             let mut rng = rng.split(&format!("lane {lane}"));
-            scope.spawn(move || (0..25).for_each(|moment| killed(&mut rng, (seed, lane, moment))));
+            let turned = &turned;
+            scope.spawn(move || {
+                (0..25).for_each(|moment| killed(&mut rng, (seed, lane, moment), turned));
+            });
         }
     });
+    let turned = turned.into_inner();
+    assert!(turned >= 5, "only {turned} of 100 were killed while a knob was turned (seed {seed})");
 }
 
-/// Kills one, and looks after the next start, or after undo.
-fn killed(rng: &mut Rng, (seed, lane, moment): (u64, u32, u32)) {
+/// Kills one, and looks after the next start, or after undo. Counts whether it has left a knob turned.
+fn killed(rng: &mut Rng, (seed, lane, moment): (u64, u32, u32), turned: &AtomicUsize) {
     let context = format!("seed {seed}, lane {lane}, moment {moment}");
     let machine = Machine::new(&format!("killed-{lane}-{moment}"));
     let program = machine.program("blocks", "echo $noise");
-    let mut child = machine.start("ab", &flags(&program));
+    let mut child = machine.start("ab", &away(&program));
     // Half of them at any time, half about the first writes.
     let within = if rng.chance(0.5) {
         900_000
@@ -49,12 +61,15 @@ fn killed(rng: &mut Rng, (seed, lane, moment): (u64, u32, u32)) {
     std::thread::park_timeout(Duration::from_micros(rng.below(within).into()));
     send(&child, Signal::KILL);
     child.wait().expect("our child");
+    if [BUDGET, RMEM].iter().any(|knob| !machine.says_stock(knob)) {
+        turned.fetch_add(1, Ordering::Relaxed);
+    }
     let next = if rng.chance(0.5) {
         machine.tune("undo", &[])
     } else {
         // It puts back what is left before it does anything, and then its own.
         let failing = machine.program("failing", "exit 1");
-        machine.tune("ab", &flags(&failing))
+        machine.tune("ab", &away(&failing))
     };
     if let Err(why) = machine.is_as_before() {
         panic!("{why} ({context}): {}{}", stdout(&next), stderr(&next));
@@ -66,11 +81,35 @@ fn signals_put_knobs_back_at_once() {
     for (signal, code) in [(Signal::TERM, 143), (Signal::INT, 130), (Signal::HUP, 129)] {
         let machine = Machine::new(&format!("signal-{code}"));
         let program = machine.program("blocks", "exec sleep 600");
-        let mut child = machine.start("ab", &flags(&program));
+        let mut child = machine.start("ab", &away(&program));
         eventually("a block has begun", || machine.has("blocks.count"));
+        assert_eq!(machine.read(BUDGET), "400\n");
         send(&child, signal);
         assert_eq!(child.wait().expect("our child").code(), Some(code));
         machine.is_as_before().expect("knobs are put back");
+    }
+}
+
+#[test]
+fn a_knob_that_cannot_be_put_back_is_told_however_it_ends() {
+    // The knob's file goes away within a block, which then fails, is ended by a signal, or ends well.
+    for (ending, code, why) in [
+        ("exit 1", Some(1), "it did not end well"),
+        ("kill -TERM $PPID; exec sleep 600", Some(143), "ended by SIGTERM"),
+    ] {
+        let machine = Machine::new(&format!("gone-{}", code.unwrap_or(0)));
+        let lines = format!("mv \"$root/{BUDGET}\" \"$root/away\"; {ending}");
+        let program = machine.program("blocks", &lines);
+        let output = machine.tune("ab", &away(&program));
+        let told = stderr(&output);
+        assert_eq!(output.status.code(), code, "{told}");
+        for part in [why, "netdev_budget: ", "type: tailwater tune undo"] {
+            assert!(told.contains(part), "{part}: {told}");
+        }
+        assert!(machine.has(JOURNAL));
+        std::fs::rename(machine.path("away"), machine.path(BUDGET)).expect("it was moved there");
+        assert_eq!(machine.tune("undo", &[]).status.code(), Some(0));
+        machine.is_as_before().expect("undo puts it back");
     }
 }
 

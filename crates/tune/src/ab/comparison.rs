@@ -15,12 +15,6 @@ const SET_ASIDE_FREE: usize = 16;
 /// The name of the guard that every comparison has.
 const INVALID: &str = "blocks that cannot count";
 
-/// A guard's effect, no farther than one from what is tolerated: symmetric about that if the effect was. Readings that
-/// jump from zero to anything would make V so large that evidence comes late.
-fn bounded(effect: f64, tolerated: f64) -> f64 {
-    (effect - tolerated).clamp(-1.0, 1.0) + tolerated
-}
-
 /// How a comparison ended, or stands.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -79,7 +73,7 @@ impl Comparison {
         let level = Level::new(rules.level.alpha() / guards as f64)?;
         let mut alarms = Vec::with_capacity(guards);
         for (at, guard) in rules.guards.iter().enumerate() {
-            let alarm = Alarm::new(level, pilot.guard_scale(at)?, guard.tolerated)?;
+            let alarm = Alarm::new(level, pilot.guard_scale(at, guard)?, guard.tolerated)?;
             alarms.push((guard.name.clone(), alarm));
         }
         alarms.push((INVALID.to_owned(), Alarm::new(level, Pilot::invalid_scale()?, 0.0)?));
@@ -120,7 +114,7 @@ impl Comparison {
             let _ = self.alike.push(effect);
             let guards = self.rules.guards.iter().zip(&quad.guards);
             for ((_, alarm), (guard, effect)) in self.alarms.iter_mut().zip(guards) {
-                let _ = alarm.push(bounded(*effect, guard.tolerated));
+                let _ = alarm.push(guard.bounded(*effect));
             }
             self.looks.push(self.look());
         }

@@ -1,6 +1,6 @@
 //! What four blocks say, by the rules alone.
 
-use super::rules::Rules;
+use super::rules::{NoiseRule, Rules};
 use serde::Serialize;
 use tailwater_stats::anytime::{Arm, Order, Quad};
 
@@ -29,7 +29,8 @@ pub struct Measured {
     pub effect: Option<f64>,
     /// The same of each guard.
     pub guards: Vec<f64>,
-    /// Logarithm of B's blocks that cannot count ÷ those of A, with one added to both.
+    /// Logarithm of B's blocks that cannot count ÷ those of A, with one added to both. A block cannot count by its own
+    /// account, by a noise rule, or where its quantity has no logarithm.
     pub invalid: f64,
     /// Why it is set aside.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -53,7 +54,7 @@ impl Measured {
         let guards = guards.collect();
         let invalid = |wanted: Arm| {
             let arms = order.arms().into_iter().zip(&blocks);
-            arms.filter(|(arm, block)| *arm == wanted && block.invalid.is_some()).count() as f64
+            arms.filter(|(arm, block)| *arm == wanted && is_spoilt(rules, block)).count() as f64
         };
         let invalid = ((invalid(Arm::B) + 1.0) / (invalid(Arm::A) + 1.0)).ln();
         let order = match order {
@@ -80,18 +81,28 @@ fn noisy(rules: &Rules, blocks: &[Block; 4]) -> Option<String> {
         if let Some(why) = &block.invalid {
             return Some(format!("block {number} cannot count: {why}"));
         }
-        let mut readings = rules.noise.iter().zip(&block.noise);
-        // A reading that is no number is noise, too.
-        let beyond = readings.find(|(rule, reading)| reading.is_nan() || **reading > rule.max);
-        beyond.map(|(rule, reading)| {
+        beyond(rules, block).map(|(rule, reading)| {
             format!("{} of block {number} is {reading:.4}, above {}", rule.name, rule.max)
         })
     })
 }
 
+/// The first noise rule that a block does not keep, and its reading.
+fn beyond<'r>(rules: &'r Rules, block: &Block) -> Option<(&'r NoiseRule, f64)> {
+    let mut readings = rules.noise.iter().zip(block.noise.iter().copied());
+    // A reading that is no number is noise, too.
+    readings.find(|(rule, reading)| reading.is_nan() || *reading > rule.max)
+}
+
+/// Whether a block sets its quad aside.
+fn is_spoilt(rules: &Rules, block: &Block) -> bool {
+    let has_logarithm = block.metric.is_finite() && block.metric > 0.0;
+    block.invalid.is_some() || !has_logarithm || beyond(rules, block).is_some()
+}
+
 #[cfg(test)]
 mod tests {
-    use super::super::rules::{Better, Guard, NoiseRule};
+    use super::super::rules::{Better, Guard};
     use super::*;
     use tailwater_stats::anytime::Level;
 
@@ -144,6 +155,17 @@ mod tests {
         let quad = judged(blocks);
         assert!((quad.invalid - 3.0_f64.ln()).abs() < 1e-12);
         assert!(quad.set_aside.unwrap().contains("block 2 cannot count: late"));
+    }
+
+    #[test]
+    fn blocks_that_noise_or_zeros_spoil_are_counted_for_their_arm() {
+        let steal = Block { noise: vec![0.5], ..block(11.0) };
+        for spoilt in [steal, block(0.0), block(-1.0), block(f64::NAN), block(f64::INFINITY)] {
+            let quad = judged([block(10.0), spoilt.clone(), spoilt.clone(), block(10.0)]);
+            assert!((quad.invalid - 3.0_f64.ln()).abs() < 1e-12, "{quad:?}");
+            let quad = judged([spoilt.clone(), block(11.0), block(11.0), spoilt]);
+            assert!((quad.invalid + 3.0_f64.ln()).abs() < 1e-12, "{quad:?}");
+        }
     }
 
     #[test]

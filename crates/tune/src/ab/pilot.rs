@@ -1,7 +1,7 @@
 //! Quads in which both arms are the same: how noisy blocks are, and what a comparison can find.
 
 use super::judge::{Block, Measured};
-use super::rules::Rules;
+use super::rules::{Guard, Rules};
 use serde::Serialize;
 use tailwater_core::Rng;
 use tailwater_stats::anytime::{Coin, Order, Plan, Scale, SettingError};
@@ -88,9 +88,11 @@ impl Pilot {
     }
 
     /// ρ of a guard.
-    pub(super) fn guard_scale(&self, at: usize) -> Result<Scale, SettingError> {
+    pub(super) fn guard_scale(&self, at: usize, guard: &Guard) -> Result<Scale, SettingError> {
         let counted = self.quads.iter().filter(|quad| quad.set_aside.is_none());
-        let effects: Vec<f64> = counted.filter_map(|quad| quad.guards.get(at)).copied().collect();
+        // As the comparison counts them: one error of the pilot is no reason to expect effects of that size.
+        let effects = counted.filter_map(|quad| quad.guards.get(at));
+        let effects: Vec<f64> = effects.map(|effect| guard.bounded(*effect)).collect();
         Scale::from_pilot(&effects).or_else(|_| Scale::new(GUARD_RHO))
     }
 

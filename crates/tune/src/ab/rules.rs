@@ -10,7 +10,7 @@ pub struct Rules {
     pub better: Better,
     /// How often the comparison may find a difference that is none, over all looks.
     pub level: Level,
-    /// The effect that matters, as a logarithm of a ratio: smaller ones count as none.
+    /// The effect that matters, as a logarithm of a ratio. Arms that are shown to differ by less are alike.
     pub effect: f64,
     /// Quads that count, at most.
     pub quads_max: u32,
@@ -39,6 +39,14 @@ pub struct Guard {
     pub floor: f64,
     /// How much more is tolerated, as a logarithm of a ratio.
     pub tolerated: f64,
+}
+
+impl Guard {
+    /// An effect, no farther than one from what is tolerated: symmetric about that if the effect was. Readings that jump
+    /// from zero to anything would make V so large that evidence comes late.
+    pub(super) fn bounded(&self, effect: f64) -> f64 {
+        (effect - self.tolerated).clamp(-1.0, 1.0) + self.tolerated
+    }
 }
 
 /// A reading of the machine's own noise. A quad of which one block has more is set aside whole, whatever it found.

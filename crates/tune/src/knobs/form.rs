@@ -4,6 +4,8 @@ use tailwater_core::words::clip;
 
 /// CPUs of a mask, four to a digit: more than any kernel supports today (`NR_CPUS` is 8,192 at most).
 const MASK_DIGITS_MAX: usize = 2_048;
+/// Digits of a mask between commas: `bitmap_parse` of the kernel reads 32 bits at a time.
+const GROUP: usize = 8;
 
 /// The text of a knob's file: how a value is read from it, and which are written.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -24,8 +26,10 @@ pub enum Form {
         /// The most.
         high: u64,
     },
-    /// Three whole numbers that do not fall: least, usual, most.
+    /// Three whole numbers: least, usual, most. Those that may be written do not fall.
     Triple {
+        /// The smallest.
+        low: u64,
         /// The largest.
         high: u64,
     },
@@ -70,8 +74,11 @@ impl Form {
             }
             Self::Number { low, high } => within((low, high)),
             Self::Reserve { high } => within((0, high)),
-            Self::Triple { high } => {
-                triple(&said.replace(',', " ")).filter(|three| three[2] <= high).map(joined)
+            Self::Triple { low, high } => {
+                let is_allowed = |three: &[u64; 3]| {
+                    three.is_sorted() && three.iter().all(|number| (low..=high).contains(number))
+                };
+                triple(&said.replace(',', " ")).filter(is_allowed).map(joined)
             }
             Self::Mask => mask(said),
         };
@@ -85,7 +92,7 @@ impl Form {
             Self::Marked(_) | Self::Listed(_) => self.words(text, listed).join("|"),
             Self::Number { low, high } => format!("{low}–{high}"),
             Self::Reserve { high } => format!("0–{high}"),
-            Self::Triple { high } => format!("least,usual,most up to {high}"),
+            Self::Triple { low, high } => format!("least,usual,most from {low} up to {high}"),
             Self::Mask => "CPUs as a hexadecimal mask".into(),
         }
     }
@@ -96,12 +103,11 @@ impl Form {
         if found == old || ours.iter().any(|value| value == found) {
             return true;
         }
-        let Self::Reserve { .. } = self else { return false };
-        // The kernel takes as many as it finds, between what was there and what was asked for.
-        let number = |text: &str| text.parse::<u64>().ok();
-        let Some((found, old)) = number(found).zip(number(old)) else { return false };
-        let mut asked = ours.iter().filter_map(|value| number(value));
-        asked.any(|asked| (asked.min(old)..=asked.max(old)).contains(&found))
+        match self {
+            Self::Reserve { .. } => is_part(found, old, ours),
+            Self::Triple { .. } => is_mixed(found, old, ours),
+            _ => false,
+        }
     }
 
     /// Words that may be written.
@@ -116,6 +122,23 @@ impl Form {
             _ => Vec::new(),
         }
     }
+}
+
+/// Whether the kernel may have found so many of a reserve.
+fn is_part(found: &str, old: &str, ours: &[String]) -> bool {
+    // The kernel takes as many as it finds, between what was there and what was asked for.
+    let number = |text: &str| text.parse::<u64>().ok();
+    let Some((found, old)) = number(found).zip(number(old)) else { return false };
+    let mut asked = ours.iter().filter_map(|value| number(value));
+    asked.any(|asked| (asked.min(old)..=asked.max(old)).contains(&found))
+}
+
+/// Whether each member was there or was asked for: a write that failed has left those before the wrong one.
+fn is_mixed(found: &str, old: &str, ours: &[String]) -> bool {
+    let known: Vec<[u64; 3]> =
+        std::iter::once(old).chain(ours.iter().map(String::as_str)).filter_map(triple).collect();
+    let is_known = |(at, number): (usize, u64)| known.iter().any(|three| three[at] == number);
+    triple(found).is_some_and(|three| three.into_iter().enumerate().all(is_known))
 }
 
 /// Around the chosen word; the scheduler's files have parentheses.
@@ -134,14 +157,14 @@ fn is_word(text: &str) -> bool {
 fn triple(text: &str) -> Option<[u64; 3]> {
     let numbers: Option<Vec<u64>> = text.split_whitespace().map(|word| word.parse().ok()).collect();
     let three: [u64; 3] = numbers?.try_into().ok()?;
-    three.is_sorted().then_some(three)
+    Some(three)
 }
 
 fn joined(three: [u64; 3]) -> String {
     three.map(|number| number.to_string()).join(" ")
 }
 
-/// Without commas and leading zeros.
+/// Without leading zeros, a comma before each eight digits: the kernel takes no more in one piece.
 fn mask(text: &str) -> Option<String> {
     let digits: String =
         text.trim().trim_start_matches("0x").chars().filter(|c| *c != ',').collect();
@@ -149,7 +172,19 @@ fn mask(text: &str) -> Option<String> {
         && digits.len() <= MASK_DIGITS_MAX
         && digits.chars().all(|c| c.is_ascii_hexdigit());
     let bare = digits.trim_start_matches('0').to_ascii_lowercase();
-    is_mask.then(|| if bare.is_empty() { "0".into() } else { bare })
+    is_mask.then(|| if bare.is_empty() { "0".into() } else { grouped(&bare) })
+}
+
+/// Commas before each eight digits from the right.
+fn grouped(digits: &str) -> String {
+    let mut grouped = String::with_capacity(digits.len() + digits.len() / GROUP);
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(GROUP) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped
 }
 
 #[cfg(test)]
@@ -198,14 +233,39 @@ mod tests {
 
     #[test]
     fn triples_have_one_form_whatever_is_between() {
-        let form = Form::Triple { high: 1 << 31 };
+        let form = Form::Triple { low: 4_096, high: 1 << 30 };
         assert_eq!(form.now("4096\t131072\t33554432\n").as_deref(), Some("4096 131072 33554432"));
         assert_eq!(form.parse("4096,16384,4194304", "", ""), Ok("4096 16384 4194304".into()));
-        assert!(form.parse("3,2,1", "", "").is_err() && form.parse("1,2", "", "").is_err());
+        for wrong in ["9000,8000,7000", "5000,6000", "4095,16384,32768", "4096,16384,1073741825"] {
+            assert!(form.parse(wrong, "", "").is_err(), "{wrong}");
+        }
     }
 
     #[test]
-    fn masks_lose_commas_and_leading_zeros() {
+    fn a_triple_that_was_written_in_part_is_ours_and_can_be_read() {
+        let form = Form::Triple { low: 4_096, high: 1 << 30 };
+        let (old, ours) = ("4096 16384 32768", ["50000 60000 70000".to_owned()]);
+        // The kernel stores a vector's members one by one, and keeps those before a wrong one.
+        for mixed in ["50000\t16384\t32768\n", "50000\t60000\t32768\n"] {
+            let found = form.now(mixed).expect("it can be read, whatever its order");
+            assert!(form.is_ours(&found, old, &ours), "{found}");
+        }
+        for other in ["50000 16384 32769", "16384 16384 32768", "50000 16384"] {
+            assert!(!form.is_ours(other, old, &ours), "{other}");
+        }
+    }
+
+    #[test]
+    fn masks_of_many_cpus_are_written_as_the_kernel_takes_them() {
+        let forty = "ff,ffffffff";
+        assert_eq!(Form::Mask.now("00ff,ffffffff\n").as_deref(), Some(forty));
+        assert_eq!(Form::Mask.parse("ffffffffff", "", ""), Ok(forty.into()));
+        assert_eq!(Form::Mask.parse("100000000", "", ""), Ok("1,00000000".into()));
+        assert_eq!(Form::Mask.parse("ffffffff", "", ""), Ok("ffffffff".into()));
+    }
+
+    #[test]
+    fn masks_lose_leading_zeros() {
         assert_eq!(Form::Mask.now("00000000,00000003\n").as_deref(), Some("3"));
         assert_eq!(Form::Mask.parse("0xF", "", ""), Ok("f".into()));
         assert_eq!(Form::Mask.now("0\n").as_deref(), Some("0"));

@@ -20,6 +20,9 @@ const AT_ONCE: &str = "all threads at once";
 /// A switch.
 const FLAG: Form = Form::Number { low: 0, high: 1 };
 
+/// From 4 KiB, below which connections starve, up to the largest `int`, which is what the kernel takes.
+const SOCKET_BYTES: Form = Form::Triple { low: 4_096, high: i32::MAX as u64 };
+
 /// The kernel's own words for huge pages, oldest interface first (Documentation/admin-guide/mm/transhuge.rst).
 const THP: Form = Form::Marked(&["always", "madvise", "never"]);
 const THP_DEFRAG: Form = Form::Marked(&["always", "defer", "defer+madvise", "madvise", "never"]);
@@ -241,14 +244,14 @@ pub const KERNEL: [Knob; 31] = [
     ),
     knob(
         "tcp-rmem",
-        ("/proc/sys/net/ipv4/tcp_rmem", Form::Triple { high: 1 << 31 }),
+        ("/proc/sys/net/ipv4/tcp_rmem", SOCKET_BYTES),
         CONNECTIONS,
         200,
         "bytes for what a connection receives",
     ),
     knob(
         "tcp-wmem",
-        ("/proc/sys/net/ipv4/tcp_wmem", Form::Triple { high: 1 << 31 }),
+        ("/proc/sys/net/ipv4/tcp_wmem", SOCKET_BYTES),
         CONNECTIONS,
         200,
         "bytes for what a connection sends",

@@ -105,14 +105,27 @@ pub(super) fn ab(options: &AbOptions) -> Result<(), Failure> {
     let conducted = conduct(&mut bench, &rules, (&a, &b), &budget);
     // Knobs first: whatever is wrong with the result, the machine is as it was.
     let put_back = end(bench.session.take());
-    let conducted = conducted?;
-    let outcome =
-        Outcome::new(options, (&dials, &target), (&a, &b), &rules, &conducted, began.elapsed());
-    deliver(options, &outcome, folder.as_ref())?;
-    put_back?;
-    match conducted.ended {
-        None => conducted.is_sound(),
-        Some(ended) => Err(ended),
+    let told = conducted.and_then(|conducted| {
+        let settings = (&a, &b);
+        let outcome =
+            Outcome::new(options, (&dials, &target), settings, &rules, &conducted, began.elapsed());
+        deliver(options, &outcome, folder.as_ref())?;
+        match conducted.ended {
+            None => conducted.is_sound(),
+            Some(ended) => Err(ended),
+        }
+    });
+    both(told, put_back)
+}
+
+/// What went wrong with the test and with putting knobs back: neither hides the other.
+pub(super) fn both(
+    test: Result<(), Failure>,
+    put_back: Result<(), Failure>,
+) -> Result<(), Failure> {
+    match (test, put_back) {
+        (Err(test), Err(put_back)) => Err(test.and(&put_back.to_string())),
+        (test, put_back) => test.and(put_back),
     }
 }
 

@@ -21,7 +21,8 @@ pub(crate) struct AbOptions {
     pub(super) against: Vec<String>,
     #[command(flatten)]
     pub(super) target: TargetOptions,
-    /// The effect that matters: smaller ones count as none, and the pilot must find that it can be seen.
+    /// The effect that matters: the test is sized for it, and the pilot must find that it can be seen. A smaller difference
+    /// may be found, too.
     #[arg(long, value_name = "PERCENT", default_value = "1%", value_parser = percent)]
     pub(super) effect: f64,
     /// How often the test may find a difference that is none, over all of its looks.

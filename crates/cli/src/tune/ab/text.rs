@@ -28,7 +28,7 @@ pub(super) fn rules(rules: &Rules, options: &AbOptions, metric: &str) -> String 
     };
     let mut lines = vec![
         format!(
-            "Compared is {metric}, of which {way} is better; effects below {} count as none.",
+            "Compared is {metric}, of which {way} is better. A difference of any size may be found; the test is sized for {}.",
             percent(options.effect)
         ),
         format!(
@@ -119,10 +119,13 @@ fn arms(outcome: &Outcome<'_>) -> String {
 }
 
 fn verdict(outcome: &Outcome<'_>) -> Option<String> {
-    let Some(look) = outcome.looks.last() else {
-        return Some("No quad counts, so nothing is known.".into());
+    let found = outcome.looks.last().map(|look| size(outcome, look));
+    // Guards and noise may end it before a quad counts.
+    let found = match (&outcome.verdict, found) {
+        (_, Some(found)) => found,
+        (Verdict::Alarm(_) | Verdict::Noisy, None) => "unknown, as no quad counts".into(),
+        _ => return Some("No quad counts, so nothing is known.".into()),
     };
-    let found = size(outcome, look);
     Some(match &outcome.verdict {
         Verdict::Better => format!("B is better: {found}."),
         Verdict::Worse => format!("B is worse: {found}."),
@@ -147,7 +150,7 @@ fn size(outcome: &Outcome<'_>, look: &Look) -> String {
     let Look { quads, p_value, mean, interval, .. } = look;
     let sure = percent(1.0 - outcome.level);
     let interval = interval.map_or_else(
-        || "no interval before 16 quads at 5 %".to_owned(),
+        || "no interval after so few quads".to_owned(),
         |(low, high)| format!("{sure} interval from {} to {}", change(low), change(high)),
     );
     format!(

@@ -100,16 +100,23 @@ impl Session {
         let entry = self.journal.entries.iter().find(|entry| entry.path == path);
         let known = entry
             .is_some_and(|entry| entry.old == value || entry.ours.iter().any(|of| of == value));
-        let Some(entry) = entry.filter(|_| known) else {
+        let Some(entry) = entry.filter(|_| known).cloned() else {
             return Err(Failure::work(format!(
                 "{path}: {value} is not in the journal; it is not set"
             )));
         };
         let form = form(&entry.knob)?;
         self.check_file(path)?;
-        self.root.write(path, value).map_err(Failure::work)?;
-        let found = self.root.value(path, form).map_err(Failure::work)?;
-        self.last.insert(path.to_owned(), found.clone());
+        let written = self.root.write(path, value);
+        let found = self.root.value(path, form);
+        // Also after a failure: the kernel keeps what came before the wrong part.
+        if let Ok(found) = &found
+            && (written.is_ok() || entry.is_ours(found))
+        {
+            self.last.insert(path.to_owned(), found.clone());
+        }
+        written.map_err(Failure::work)?;
+        let found = found.map_err(Failure::work)?;
         if found != value {
             return Err(Failure::work(format!(
                 "{}: {value} was written and {found} is read back: the kernel did not take it",
@@ -131,13 +138,15 @@ impl Session {
     fn check_file(&mut self, path: &str) -> Result<(), Failure> {
         let entry = self.journal.entries.iter().find(|entry| entry.path == path);
         let Some(entry) = entry else { return Ok(()) };
-        let expected = self.last.get(path).unwrap_or(&entry.old);
+        let old = &entry.old;
+        let expected = self.last.get(path).unwrap_or(old);
         let found = self.root.value(path, form(&entry.knob)?).map_err(Failure::work)?;
         if found == *expected {
             return Ok(());
         }
         let why = format!(
-            "{}: something else has written {found} where {expected} was set; its value is kept, and the test is over",
+            "{}: something else has written {found} where {expected} was set; its value is kept, it was {old} before the \
+             test, and the test is over",
             self.root.join(path).display()
         );
         self.journal.entries.retain(|entry| entry.path != path);

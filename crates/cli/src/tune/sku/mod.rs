@@ -101,9 +101,8 @@ pub(super) fn sku(options: &SkuOptions) -> Result<(), Failure> {
         Bench::new(session, (&wanted.dials, &wanted.target), &interrupt, (until, wanted.seed));
     let found = search(&mut bench, &wanted, options.accept_weak, began);
     let put_back = ab::end(bench.session.take());
-    let found = found?;
-    deliver(options, &wanted, &found, folder.as_ref())?;
-    put_back
+    let told = found.and_then(|found| deliver(options, &wanted, &found, folder.as_ref()));
+    ab::both(told, put_back)
 }
 
 /// One for each value that may be written.

@@ -117,7 +117,7 @@ fn a_setting_without_a_quantity_is_an_alarm_though_no_quad_counts() {
 fn too_weak_a_test_is_not_begun_and_one_without_noise_neither() {
     let machine = Machine::new("weak");
     let program = machine.program("weak", NULL);
-    let more = ["--knob", "malloc-arenas=1", "--metric", "/cost", "--pilot", "4", "--quads", "5"];
+    let more = ["--knob", "malloc-arenas=1", "--metric", "/cost", "--pilot", "4", "--quads", "12"];
     let output =
         machine.tune("ab", &flags(&[&more[..], &["--effect", "0.01%"]].concat(), &program));
     assert_eq!(output.status.code(), Some(1));
@@ -163,7 +163,7 @@ fn blocks_of_a_quad_have_one_seed_and_each_quad_its_own() {
         "--pilot",
         "4",
         "--quads",
-        "4",
+        "12",
         "--accept-weak",
         "--seed",
         "7",
@@ -231,7 +231,7 @@ fn keys_of_a_scenario_are_knobs_and_a_run_is_a_block() {
         "--pilot",
         "4",
         "--quads",
-        "4",
+        "12",
         "--accept-weak",
         "--json",
         "--effect",
@@ -268,7 +268,8 @@ fn the_same_seed_and_costs_give_the_same_result() {
     let played = || {
         let machine = Machine::new("same-twice");
         let program = machine.program("gain", GAIN);
-        let more = ["--metric", "/cost", "--json", "--pilot", "4", "--quads", "6", "--accept-weak"];
+        let more =
+            ["--metric", "/cost", "--json", "--pilot", "4", "--quads", "12", "--accept-weak"];
         let output = machine
             .tune("ab", &flags(&[&["--knob", "bind-now=now"], &more[..]].concat(), &program));
         let mut result = json(&output);

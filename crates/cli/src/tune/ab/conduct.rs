@@ -6,6 +6,7 @@ use super::super::tell;
 use super::text;
 use crate::failure::Failure;
 use crate::run::progress::Progress;
+use tailwater_stats::anytime::SettingError;
 use tailwater_tune::ab::{Comparison, Forecast, Pilot, Rules, Verdict};
 
 /// How much is measured.
@@ -136,11 +137,14 @@ pub(in crate::tune) fn forecast(
     if quads == 0 {
         return Err(Failure::usage("no time is left after the pilot; give more by --time"));
     }
-    let forecast = pilot.forecast(rules, quads, budget.seed).map_err(|_| {
-        Failure::work(
+    let forecast = pilot.forecast(rules, quads, budget.seed).map_err(|error| match error {
+        SettingError::TooFew { .. } => {
+            Failure::usage(format!("{error}; give more by --quads or --time"))
+        }
+        _ => Failure::work(
             "every block of the pilot measured the same: there is no noise to compare with, so the quantity does not \
              depend on what happens; give another by --metric",
-        )
+        ),
     })?;
     tell(&text::forecast(&forecast, rules, bench.quad_time()));
     if text::is_weak(&forecast, rules) && !budget.accept_weak {

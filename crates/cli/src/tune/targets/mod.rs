@@ -22,7 +22,7 @@ const FLOOR: f64 = 1e-6;
 #[derive(Args, Debug, Clone)]
 pub(crate) struct TargetOptions {
     /// A block is a run of this scenario, which must be one: a demand, a controller and a number of clients, with
-    /// [capacity] fixed_rps.
+    /// `[capacity] fixed_rps`.
     #[arg(long, value_name = "FILE", conflicts_with = "command")]
     pub(super) scenario: Option<PathBuf>,
     /// The quantity that is compared. Of a scenario: cpu (of the server per request), p50, p99, p999 or goodput. Of a

@@ -133,6 +133,16 @@ fn a_memcached_that_is_killed_makes_no_answer_wrong() {
     }
 }
 
+/// Whether each thread of a process has taken notice of SIGSTOP (proc_pid_stat(5)).
+fn is_stopped(pid: u32) -> bool {
+    let threads = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    let state = |thread: std::fs::DirEntry| {
+        let line = std::fs::read_to_string(thread.path().join("stat")).unwrap_or_default();
+        line.rsplit_once(')').is_some_and(|(_, rest)| rest.trim_start().starts_with('T'))
+    };
+    threads.map(state).all(|stopped| stopped)
+}
+
 /// Stopped and continued: it answers late, and what it holds by then is old.
 #[test]
 fn a_memcached_that_sleeps_and_wakes_answers_nothing_old() {
@@ -147,6 +157,7 @@ fn a_memcached_that_sleeps_and_wakes_answers_nothing_old() {
     for round in 0..3_u8 {
         assert_eq!(client.set("key", &[b'a' + round]), Ok(()));
         signal("STOP");
+        eventually("all its threads have stopped", || is_stopped(nodes[0].child.id()));
         assert_eq!(client.set("key", &[b'A' + round]), Ok(()), "the other has it");
         let state = format!("{}:state", nodes[0].address);
         assert_eq!(client.stat(&state), "it has not answered in time");

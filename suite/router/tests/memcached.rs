@@ -135,12 +135,13 @@ fn a_memcached_that_is_killed_makes_no_answer_wrong() {
 
 /// Whether each thread of a process has taken notice of SIGSTOP (proc_pid_stat(5)).
 fn is_stopped(pid: u32) -> bool {
-    let threads = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
-    let state = |thread: std::fs::DirEntry| {
+    let mut threads =
+        std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    let is_stopped = |thread: std::fs::DirEntry| {
         let line = std::fs::read_to_string(thread.path().join("stat")).unwrap_or_default();
         line.rsplit_once(')').is_some_and(|(_, rest)| rest.trim_start().starts_with('T'))
     };
-    threads.map(state).all(|stopped| stopped)
+    threads.all(is_stopped)
 }
 
 /// Stopped and continued: it answers late, and what it holds by then is old.

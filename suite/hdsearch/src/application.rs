@@ -60,20 +60,7 @@ struct HdSearch {
 }
 
 fn build(given: &Given<'_>) -> Result<Arc<dyn Application>, BadSetting> {
-    let leaves = given.nodes(LEAVES).filter(|&nodes| nodes <= Placement::LEAVES_MAX);
-    let leaves = leaves.ok_or_else(|| BadSetting {
-        key: LEAVES.into(),
-        message: format!(
-            "a tier of leaves is needed, 1 to {} of them: [[tier]] with name = \"{LEAVES}\", nodes = 4, \
-             application = true",
-            Placement::LEAVES_MAX
-        ),
-    })?;
-    if let Some(other) = given.tiers.iter().find(|tier| tier.application && tier.name != LEAVES) {
-        let message =
-            format!("tier {} is none of this application's; name it \"{LEAVES}\"", other.name);
-        return Err(BadSetting { key: other.name.clone(), message });
-    }
+    let leaves = given.only_tier(LEAVES, Placement::LEAVES_MAX)?;
     let settings = &given.settings;
     let plan = Plan {
         folder: Folder::new(given.data),

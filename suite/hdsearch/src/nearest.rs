@@ -1,7 +1,7 @@
 //! The few nearest of many.
 
+use itertools::Itertools as _;
 use std::cmp::Ordering;
-use std::collections::BinaryHeap;
 
 /// A point that was found.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -20,61 +20,9 @@ impl Found {
     }
 }
 
-/// Keeps the nearest of those that it is offered.
-#[derive(Debug)]
-pub struct Nearest {
-    wanted: usize,
-    heap: BinaryHeap<Ranked>,
-}
-
-impl Nearest {
-    /// Of which so many are wanted.
-    #[must_use]
-    pub fn new(wanted: usize) -> Self {
-        Self { wanted, heap: BinaryHeap::with_capacity(wanted.min(1 << 16) + 1) }
-    }
-
-    /// One more.
-    pub fn offer(&mut self, found: Found) {
-        if self.heap.len() < self.wanted {
-            self.heap.push(Ranked(found));
-        } else if let Some(mut worst) = self.heap.peek_mut()
-            && found.order(&worst.0).is_lt()
-        {
-            *worst = Ranked(found);
-        }
-    }
-
-    /// The nearest, the very nearest first.
-    #[must_use]
-    pub fn sorted(self) -> Vec<Found> {
-        self.heap.into_sorted_vec().into_iter().map(|Ranked(found)| found).collect()
-    }
-}
-
-/// The nearest of these.
+/// The so many nearest of these, the very nearest first.
 pub fn nearest(all: impl IntoIterator<Item = Found>, wanted: usize) -> Vec<Found> {
-    let mut kept = Nearest::new(wanted);
-    all.into_iter().for_each(|found| kept.offer(found));
-    kept.sorted()
-}
-
-/// Ordered with the worst on top of the heap.
-#[derive(Debug, PartialEq)]
-struct Ranked(Found);
-
-impl Eq for Ranked {}
-
-impl Ord for Ranked {
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.0.order(&other.0)
-    }
-}
-
-impl PartialOrd for Ranked {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
+    all.into_iter().k_smallest_by(wanted, Found::order).collect()
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! The best few of many, and the merging of terms before it.
 
+use itertools::Itertools as _;
 use std::cmp::Ordering;
-use std::collections::BinaryHeap;
 
 /// A document found.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -61,40 +61,12 @@ impl Matches {
 
     /// The best `count`, the best first.
     pub(crate) fn best(&self, count: usize) -> Vec<Hit> {
-        let mut heap = BinaryHeap::with_capacity(count.min(self.0.len()) + 1);
-        for &hit in &self.0 {
-            if heap.len() < count {
-                heap.push(Ranked(hit));
-            } else if let Some(mut worst) = heap.peek_mut()
-                && Ranked(hit) < *worst
-            {
-                *worst = Ranked(hit);
-            }
-        }
-        heap.into_sorted_vec().into_iter().map(|Ranked(hit)| hit).collect()
+        self.0.iter().copied().k_smallest_by(count, Hit::order).collect()
     }
 }
 
 fn hits(documents: &[u32], scores: &[f32]) -> impl Iterator<Item = Hit> {
     documents.iter().zip(scores).map(|(&document, &score)| Hit { document, score })
-}
-
-/// Ordered with the worst on top of the heap.
-#[derive(PartialEq)]
-struct Ranked(Hit);
-
-impl Eq for Ranked {}
-
-impl Ord for Ranked {
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.0.order(&other.0)
-    }
-}
-
-impl PartialOrd for Ranked {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
 }
 
 #[cfg(test)]

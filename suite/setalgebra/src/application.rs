@@ -80,18 +80,7 @@ struct SetAlgebra {
 
 fn build(given: &Given<'_>) -> Result<Arc<dyn Application>, BadSetting> {
     let settings = &given.settings;
-    let leaves = given.nodes(LEAF).filter(|&nodes| nodes <= LEAVES_MAX).ok_or_else(|| BadSetting {
-        key: LEAF.into(),
-        message: format!(
-            "a tier of leaves is needed, 1 to {LEAVES_MAX} of them: [[tier]] with name = \"{LEAF}\", nodes = 4, \
-             application = true"
-        ),
-    })?;
-    if let Some(other) = given.tiers.iter().find(|tier| tier.application && tier.name != LEAF) {
-        let message =
-            format!("tier {} is none of this application's; name it \"{LEAF}\"", other.name);
-        return Err(BadSetting { key: other.name.clone(), message });
-    }
+    let leaves = given.only_tier(LEAF, LEAVES_MAX)?;
     let all = settings.text("least") == "all";
     let least = if all { leaves } else { settings.number("least", 1..=leaves)? };
     let patience = match settings.text("patience") {
@@ -227,6 +216,6 @@ tier = [{ name = "leaf", nodes = 3, application = true }]
         let bare = SCENARIO.replace("tier =", "#");
         assert!(error(&bare, &[]).contains("[[tier]] with name = \"leaf\""));
         let other = SCENARIO.replace("name = \"leaf\", nodes", "name = \"lief\", nodes");
-        assert!(error(&other, &[]).contains("a tier of leaves is needed"));
+        assert!(error(&other, &[]).contains("a tier leaf of 1 to 64 nodes is needed"));
     }
 }

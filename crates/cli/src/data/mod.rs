@@ -4,15 +4,14 @@ mod folder;
 
 pub(crate) use folder::DataFolder;
 
-use crate::args::key_value;
 use crate::failure::{Failure, say};
 use crate::run::interrupt::Interrupt;
 use crate::run::prepared;
-use crate::suite::Choice;
+use crate::suite::ChoiceOptions;
 use clap::{Args, Subcommand};
 use serde::Serialize;
-use std::path::{Path, PathBuf};
-use tailwater_data::{Checked, Folder, Header};
+use std::path::PathBuf;
+use tailwater_data::{Checked, Folder};
 use tailwater_report::wrap_indented;
 use tailwater_stats::result::DataUsed;
 
@@ -39,14 +38,8 @@ pub(crate) struct ListOptions {
 
 #[derive(Args, Debug)]
 pub(crate) struct MakeOptions {
-    /// The service; tailwater suite list names them.
-    service: String,
-    /// Changes a setting of the service; may be repeated. Settings are part of the data's names.
-    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = key_value)]
-    set: Vec<(String, String)>,
-    /// Instead of the scenario's number of leaves.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
-    leaves: Option<u32>,
+    #[command(flatten)]
+    choice: ChoiceOptions,
     /// Print what was made as one JSON list.
     #[arg(long)]
     json: bool,
@@ -117,7 +110,7 @@ fn check(options: &ListOptions) -> Result<(), Failure> {
 }
 
 fn make(options: &MakeOptions) -> Result<(), Failure> {
-    let choice = Choice { service: &options.service, set: &options.set, leaves: options.leaves };
+    let choice = options.choice.choice();
     let scenario = choice.scenario()?;
     let folder = options.data.path()?;
     let used = prepared(&scenario, &folder, &Interrupt::watch()?)?;
@@ -135,25 +128,13 @@ fn make(options: &MakeOptions) -> Result<(), Failure> {
 fn entries(folder: &Folder, found: Vec<(PathBuf, Checked)>) -> Vec<Entry> {
     let entry = |(file, checked): (PathBuf, Checked)| match checked {
         Checked::Sound(header) => {
-            let used = Some(of_header(folder, &file, header));
+            let within = file.strip_prefix(folder.path()).unwrap_or(&file);
+            let used = Some(header.used(within.with_extension("").display().to_string()));
             Entry { file, used, problem: None }
         }
         Checked::Unsound(why) => Entry { file, used: None, problem: Some(why) },
     };
     found.into_iter().map(entry).collect()
-}
-
-fn of_header(folder: &Folder, file: &Path, header: Header) -> DataUsed {
-    let within = file.strip_prefix(folder.path()).unwrap_or(file);
-    let (bytes, origin) = (header.bytes(), header.origin);
-    DataUsed {
-        name: within.with_extension("").display().to_string(),
-        about: origin.about,
-        source: origin.source,
-        licence: origin.licence,
-        sha256: header.sha256,
-        bytes,
-    }
 }
 
 fn shown(entry: &Entry) -> String {

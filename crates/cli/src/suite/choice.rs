@@ -1,11 +1,32 @@
 //! A service with settings of the user's: as the text of a scenario, which every process reads.
 
 use super::{SERVICES, Service};
+use crate::args::key_value;
 use crate::failure::Failure;
 use crate::{applications, scenarios};
+use clap::Args;
 use std::path::{Path, PathBuf};
 use tailwater_workload::Scenario;
 use toml::{Table, Value};
+
+/// Which service, and with which settings, as flags.
+#[derive(Args, Debug)]
+pub(crate) struct ChoiceOptions {
+    /// The service; tailwater suite list names them.
+    service: String,
+    /// Changes a setting of the service; may be repeated. Those that decide its data are part of their names.
+    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = key_value)]
+    set: Vec<(String, String)>,
+    /// Instead of the scenario's number of leaves.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
+    leaves: Option<u32>,
+}
+
+impl ChoiceOptions {
+    pub(crate) fn choice(&self) -> Choice<'_> {
+        Choice { service: &self.service, set: &self.set, leaves: self.leaves }
+    }
+}
 
 /// What was asked for.
 pub(crate) struct Choice<'a> {

@@ -5,9 +5,9 @@ mod choice;
 mod list;
 
 pub(crate) use catalogue::{SERVICES, Service};
-pub(crate) use choice::Choice;
+pub(crate) use choice::ChoiceOptions;
 
-use crate::args::{RunOptions, key_value};
+use crate::args::RunOptions;
 use crate::data::DataFolder;
 use crate::failure::Failure;
 use crate::{run, two_cores};
@@ -36,14 +36,8 @@ scenarios/NAME.toml of tailwater's sources; tailwater run plays it with changes 
 
 #[derive(Args, Debug)]
 pub(crate) struct SuiteRunOptions {
-    /// The service; tailwater suite list names them.
-    service: String,
-    /// Changes a setting of the service; may be repeated.
-    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = key_value)]
-    set: Vec<(String, String)>,
-    /// Instead of the scenario's number of leaves.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
-    leaves: Option<u32>,
+    #[command(flatten)]
+    choice: ChoiceOptions,
     /// Instead of the scenario's seed: decides which queries are asked when.
     #[arg(long)]
     seed: Option<u64>,
@@ -72,7 +66,7 @@ pub(crate) fn suite(verb: &SuiteVerb) -> Result<(), Failure> {
 }
 
 fn run(options: &SuiteRunOptions) -> Result<(), Failure> {
-    let choice = Choice { service: &options.service, set: &options.set, leaves: options.leaves };
+    let choice = options.choice.choice();
     let mut scenario = choice.scenario()?;
     place(&mut scenario)?;
     let options = RunOptions {

@@ -18,6 +18,7 @@ mod exec;
 
 use crate::failure::Failure;
 use clap::Subcommand;
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 
 /// What can be done.
 #[derive(Subcommand, Debug)]
@@ -60,6 +61,23 @@ fn tell(line: &str) {
 }
 
 /// A share such as 5% or 0.05.
+/// The word for a seed that nobody chose.
+const FRESH: &str = "fresh";
+
+fn seed(text: &str) -> Result<u64, String> {
+    match text {
+        FRESH => Ok(fresh_seed()),
+        _ => text
+            .parse()
+            .map_err(|_| format!("a whole number from 0 to 2⁶⁴ − 1, or {FRESH}, is needed")),
+    }
+}
+
+/// From the keys that the system draws for hash tables; 32 bits, to be typed again.
+fn fresh_seed() -> u64 {
+    RandomState::new().build_hasher().finish() & u64::from(u32::MAX)
+}
+
 fn percent(text: &str) -> Result<f64, String> {
     let trimmed = text.trim();
     let number = match trimmed.strip_suffix('%') {

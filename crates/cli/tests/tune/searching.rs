@@ -20,7 +20,7 @@ fn file(machine: &Machine, program: &str, more: &str) -> String {
     ];
     let text = format!(
         "title = \"Made up\"\ncommand = [\"sh\", \"{program}\", \"{{a}}\", \"{{b}}\", \"{{c}}\", \"{{d}}\"]\n\
-         metric = \"/cost\"\neffect = \"2%\"\nsteal_max = \"100%\"\nquads = 30\n{more}\n{}",
+         metric = \"/cost\"\neffect = \"2%\"\nsteal_max = \"100%\"\nquads = 30\nseed = 1\n{more}\n{}",
         knobs.concat()
     );
     machine.write("sku.toml", &text);
@@ -73,7 +73,7 @@ fn knobs_that_are_files_are_put_back_after_a_search_and_plans_name_each_value() 
 awk -v z=$noise -v b=$b 'BEGIN { print 100 * z * (b == 600 ? 0.9 : 1) }'";
     let program = machine.program("cost", lines);
     let text = format!(
-        "command = [\"sh\", \"{program}\"]\neffect = \"2%\"\nsteal_max = \"100%\"\nquads = 20\npilot = 4\n\
+        "command = [\"sh\", \"{program}\"]\neffect = \"2%\"\nsteal_max = \"100%\"\nquads = 20\npilot = 4\nseed = 1\n\
          [[knob]]\nname = \"netdev-budget\"\nvalues = [\"600\"]\n"
     );
     machine.write("sku.toml", &text);

@@ -161,6 +161,30 @@ impl Given<'_> {
         let found = self.tiers.iter().find(|found| found.application && found.name == tier);
         found.map(|found| found.nodes)
     }
+
+    /// The same of an application whose one tier is called so, and may have so many nodes at most.
+    ///
+    /// # Errors
+    /// Where that is missing or too large, or another tier is said to be the application's.
+    pub fn only_tier(&self, name: &str, most: u32) -> Result<u32, BadSetting> {
+        let nodes = self.nodes(name).filter(|nodes| *nodes <= most).ok_or_else(|| BadSetting {
+            key: name.into(),
+            message: format!(
+                "a tier {name} of 1 to {most} nodes is needed: [[tier]] with name = \"{name}\", nodes = 4, \
+                 application = true"
+            ),
+        })?;
+        match self.tiers.iter().find(|tier| tier.application && tier.name != name) {
+            Some(other) => Err(BadSetting {
+                key: other.name.clone(),
+                message: format!(
+                    "tier {} is none of this application's; name it \"{name}\"",
+                    other.name
+                ),
+            }),
+            None => Ok(nodes),
+        }
+    }
 }
 
 impl Kind {

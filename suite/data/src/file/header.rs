@@ -1,6 +1,7 @@
 //! What a file says of itself.
 
 use serde::{Deserialize, Serialize};
+use tailwater_stats::result::DataUsed;
 
 /// Where data come from.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -45,5 +46,12 @@ impl Header {
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.sections.iter().map(|section| section.bytes).sum()
+    }
+
+    /// As results name it, under the name that its file has in the folder.
+    #[must_use]
+    pub fn used(&self, name: String) -> DataUsed {
+        let Origin { about, source, licence, .. } = self.origin.clone();
+        DataUsed { name, about, source, licence, sha256: self.sha256.clone(), bytes: self.bytes() }
     }
 }

@@ -31,19 +31,23 @@ pub struct Text {
     pub length_spread: f64,
 }
 
-impl Default for Text {
+impl Text {
     /// 100,000 documents as long as WordNet's glosses, of as many different words.
+    pub const GLOSSES: Self = Self {
+        documents: 100_000,
+        vocabulary: 60_000,
+        exponent: 1.0,
+        offset: 2.7,
+        topics: 64,
+        topical: 0.5,
+        length_median: 12.0,
+        length_spread: 0.6,
+    };
+}
+
+impl Default for Text {
     fn default() -> Self {
-        Self {
-            documents: 100_000,
-            vocabulary: 60_000,
-            exponent: 1.0,
-            offset: 2.7,
-            topics: 64,
-            topical: 0.5,
-            length_median: 12.0,
-            length_spread: 0.6,
-        }
+        Self::GLOSSES
     }
 }
 

@@ -52,7 +52,7 @@ impl Plan {
         Ok(names
             .into_iter()
             .zip(there.into_iter().flatten())
-            .map(|(name, header)| used(name, &header))
+            .map(|(name, header)| header.used(name))
             .collect())
     }
 
@@ -135,11 +135,6 @@ impl Plan {
     fn answers_name(&self) -> String {
         format!("{}-{}probes-{}neighbours", self.index_name(), self.index.probes(), self.neighbours)
     }
-}
-
-fn used(name: String, header: &Header) -> DataUsed {
-    let Origin { about, source, licence, .. } = header.origin.clone();
-    DataUsed { name, about, source, licence, sha256: header.sha256.clone(), bytes: header.bytes() }
 }
 
 /// Makes files.

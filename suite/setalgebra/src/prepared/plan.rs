@@ -13,16 +13,7 @@ use tailwater_load::application::Tell;
 use tailwater_stats::result::DataUsed;
 
 /// The generated text: longer documents than the default's, towards those of an encyclopedia.
-pub const TEXT: Text = Text {
-    documents: 100_000,
-    vocabulary: 60_000,
-    exponent: 1.0,
-    offset: 2.7,
-    topics: 64,
-    topical: 0.5,
-    length_median: 64.0,
-    length_spread: 0.6,
-};
+pub const TEXT: Text = Text { length_median: 64.0, ..Text::GLOSSES };
 
 /// More documents than this in all answers together are not kept: 256 MiB.
 const ANSWERS_MAX: usize = 64 << 20;
@@ -68,7 +59,7 @@ impl Plan {
                 (indexed, asked.map_or_else(|| made.questions(&questions), Ok)?)
             }
         };
-        Ok(vec![used(index, &indexed), used(questions, &asked)])
+        Ok(vec![indexed.used(index), asked.used(questions)])
     }
 
     /// Opens the index of a leaf.
@@ -150,11 +141,6 @@ fn words_of(leaf: u32) -> String {
 
 fn lists_of(leaf: u32) -> String {
     format!("lists of leaf {leaf}")
-}
-
-fn used(name: String, header: &Header) -> DataUsed {
-    let Origin { about, source, licence, .. } = header.origin.clone();
-    DataUsed { name, about, source, licence, sha256: header.sha256.clone(), bytes: header.bytes() }
 }
 
 /// Makes files of a collection.

@@ -1,8 +1,7 @@
 //! The flags of a comparison, and the rules that they come to.
 
-use super::super::noise;
-use super::super::percent;
 use super::super::targets::{Target, TargetOptions, duration};
+use super::super::{FRESH, noise, percent, seed};
 use crate::failure::Failure;
 use clap::Args;
 use std::path::PathBuf;
@@ -43,8 +42,9 @@ pub(crate) struct AbOptions {
     /// The share of the cores' time that the hypervisor may take from a block, before its quad is set aside.
     #[arg(long, value_name = "PERCENT", default_value = "2%", value_parser = percent)]
     pub(super) steal_max: f64,
-    /// Decides the order of blocks and their seeds.
-    #[arg(long, default_value_t = 1)]
+    /// Decides the order of blocks and their seeds; fresh: others in each test, so that no two tests fall into step
+    /// with what else the machine does.
+    #[arg(long, value_name = "SEED", default_value = FRESH, value_parser = seed)]
     pub(super) seed: u64,
     /// The folder below which /sys, /proc and /run lie.
     #[arg(long, value_name = "DIR", default_value = "/")]

@@ -38,7 +38,8 @@ pub(super) fn make_folder(root: &Root) -> Result<(), Failure> {
 
 /// Whether something is left, as far as this user can see.
 pub(super) fn is_there(root: &Root) -> bool {
-    root.join(PATH).exists()
+    // What may not be looked into may hold something.
+    root.join(PATH).try_exists().unwrap_or(true)
 }
 
 /// Reads it, whatever is there.

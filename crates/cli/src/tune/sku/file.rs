@@ -3,7 +3,7 @@
 use super::super::dial::{Dial, Setting};
 use super::super::machine::Root;
 use super::super::targets::{Target, TargetOptions};
-use super::super::{noise, percent};
+use super::super::{fresh_seed, noise, percent};
 use crate::failure::Failure;
 use crate::scenarios;
 use serde::Deserialize;
@@ -164,7 +164,7 @@ fn wanted(text: &Text, file: &Path, root: &Root) -> Result<Wanted, Failure> {
             target.check(&dials, &setting)?;
         }
     }
-    let (title, seed) = (text.title.clone(), text.seed.unwrap_or(1));
+    let (title, seed) = (text.title.clone(), text.seed.unwrap_or_else(fresh_seed));
     Ok(Wanted { title, target, dials, stock, values, rivals, rules, time, pilot, replicates, seed })
 }
 

@@ -5,7 +5,7 @@
 mod clusters;
 
 use super::{Buckets, Candidates, Index};
-use crate::nearest::{Found, Nearest};
+use crate::nearest::{Found, nearest};
 use crate::placement::Placement;
 pub use clusters::{Training, centres};
 use std::fmt;
@@ -111,11 +111,9 @@ impl Index for Ivf {
     fn look_up(&self, query: &[f32], candidates: &mut Candidates) {
         let mut distances = Vec::new();
         self.kernels.distances(query, self.centres.rows(), &mut distances);
-        let mut lists = Nearest::new(self.probes);
-        for (distance, list) in distances.into_iter().zip(0..) {
-            lists.offer(Found { point: list, distance });
-        }
-        for list in lists.sorted() {
+        let lists =
+            distances.into_iter().zip(0..).map(|(distance, point)| Found { point, distance });
+        for list in nearest(lists, self.probes) {
             candidates.add(&self.buckets, list.point);
         }
     }

@@ -5,7 +5,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::{flag, low_level};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -61,7 +61,7 @@ impl Interrupt {
 
     /// Waits until there is something to read, or its end, or a signal came: that is the error.
     pub(crate) fn wait_beside(&self, source: impl AsFd) -> Result<(), Failure> {
-        self.wait(Some(source), None).map(drop)
+        self.wait(&[source.as_fd()], None).map(drop)
     }
 
     /// The same until `deadline` at the latest; false when that has passed.
@@ -70,17 +70,31 @@ impl Interrupt {
         source: impl AsFd,
         deadline: Instant,
     ) -> Result<bool, Failure> {
-        self.wait(Some(source), Some(deadline))
+        self.wait_beside_any(&[source.as_fd()], deadline).map(|ready| ready.is_some())
+    }
+
+    /// The same for several: which of them it was, the first that there is something to read from; nothing when
+    /// `deadline` has passed.
+    pub(crate) fn wait_beside_any(
+        &self,
+        sources: &[BorrowedFd<'_>],
+        deadline: Instant,
+    ) -> Result<Option<usize>, Failure> {
+        self.wait(sources, Some(deadline))
     }
 
     /// Waits for so long, or until a signal came: that is the error.
     pub(crate) fn rest(&self, time: Duration) -> Result<(), Failure> {
-        self.wait(None::<&UnixStream>, Some(Instant::now() + time)).map(drop)
+        self.wait(&[], Some(Instant::now() + time)).map(drop)
     }
 
-    fn wait(&self, source: Option<impl AsFd>, deadline: Option<Instant>) -> Result<bool, Failure> {
+    fn wait(
+        &self,
+        sources: &[BorrowedFd<'_>],
+        deadline: Option<Instant>,
+    ) -> Result<Option<usize>, Failure> {
         let mut watched = vec![PollFd::new(&self.woken, PollFlags::IN)];
-        watched.extend(source.iter().map(|source| PollFd::new(source, PollFlags::IN)));
+        watched.extend(sources.iter().map(|source| PollFd::new(source, PollFlags::IN)));
         loop {
             if let Some(signal) = self.signal() {
                 return Err(Failure::signal(signal));
@@ -88,15 +102,16 @@ impl Interrupt {
             let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
             let timeout = left.map(Timespec::try_from).transpose().map_err(Failure::work)?;
             match poll(&mut watched, timeout.as_ref()) {
-                Ok(0) if left.is_some_and(|left| left.is_zero()) => return Ok(false),
+                Ok(0) if left.is_some_and(|left| left.is_zero()) => return Ok(None),
                 Ok(_) | Err(Errno::INTR) => {}
                 Err(error) => return Err(Failure::work(error)),
             }
             if let Some(signal) = self.signal() {
                 return Err(Failure::signal(signal));
             }
-            if watched.get(1).is_some_and(|source| !source.revents().is_empty()) {
-                return Ok(true);
+            let ready = watched[1..].iter().position(|source| !source.revents().is_empty());
+            if ready.is_some() {
+                return Ok(ready);
             }
         }
     }

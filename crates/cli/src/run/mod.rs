@@ -48,21 +48,31 @@ pub(crate) struct Conclusion {
     wrong_answers: u64,
 }
 
-/// Runs a scenario and tells everything; with a wrong answer, or without a run that counts, it has failed.
+impl Conclusion {
+    /// Fails with a wrong answer, or without a run that counts. A short version needs none: that the scenario works is
+    /// all that it is to show.
+    fn verdict(&self, short: bool) -> Result<(), Failure> {
+        // Sound runs beside it do not mend a wrong answer, and a short version least of all.
+        if self.wrong_answers > 0 {
+            return Err(Failure::work(format!(
+                "{} answers of the server were wrong; the service or its data are at fault: tailwater data check looks \
+                 at the data",
+                self.wrong_answers
+            )));
+        }
+        if self.counts || short {
+            return Ok(());
+        }
+        Err(Failure::work(
+            "there is no result: no run is valid; the lines above and the JSON say why",
+        ))
+    }
+}
+
+/// Runs a scenario and tells everything.
 pub(crate) fn concluded(options: &RunOptions, scenario: Scenario) -> Result<(), Failure> {
-    let Conclusion { counts, wrong_answers } = play(options, scenario, &output::for_people)?;
-    // Runs beside those do not mend it, and a short version least of all.
-    if wrong_answers > 0 {
-        return Err(Failure::work(format!(
-            "{wrong_answers} answers of the server were wrong; the service or its data are at fault: tailwater data \
-             check looks at the data"
-        )));
-    }
-    // A short version proves that the scenario works, which it did.
-    if counts || is_short(options.short) {
-        return Ok(());
-    }
-    Err(Failure::work("there is no result: no run is valid; the lines above and the JSON say why"))
+    let conclusion = play(options, scenario, &output::for_people)?;
+    conclusion.verdict(is_short(options.short))
 }
 
 /// Whether a short version was asked for, by the flag or by the environment.
@@ -248,4 +258,23 @@ fn cut_short(
     let why = format!("{ended}, after {} of {} runs", experiment.runs.len(), scenario.runs());
     experiment.cut_short = Some(why);
     Ok(experiment)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wrong_answer_fails_whatever_else_is_sound() {
+        for (counts, wrong_answers, short, sound) in [
+            (true, 0, false, true),
+            (false, 0, true, true),
+            (false, 0, false, false),
+            (true, 1, false, false),
+            (true, 1, true, false),
+        ] {
+            let verdict = Conclusion { counts, wrong_answers }.verdict(short);
+            assert_eq!(verdict.is_ok(), sound, "{counts} {wrong_answers} {short}");
+        }
+    }
 }

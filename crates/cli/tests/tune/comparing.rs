@@ -149,6 +149,11 @@ fn a_program_that_fails_or_says_nothing_ends_it_with_what_it_said() {
         assert!(stderr(&output).contains(why), "{}", stderr(&output));
         machine.is_as_before().expect("the knob is put back");
     }
+    // What it leaves in the background holds its output open, and ends with the block.
+    let leaves = machine.program("leaves", &format!("sleep 600 &\n{NULL}"));
+    let more = ["--metric", "/cost", "--pilot", "4", "--quads", "12", "--accept-weak"];
+    let output = machine.tune("ab", &flags(&[&["--knob", "nice=5"], &more[..]].concat(), &leaves));
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let slow = machine.program("slow", "exec sleep 600");
     let output = machine.tune("ab", &flags(&["--knob", "nice=5", "--block-limit", "100ms"], &slow));
     assert!(stderr(&output).contains("it took longer than 100ms"), "{}", stderr(&output));

@@ -2,8 +2,11 @@
 
 use crate::failure::Failure;
 use crate::run::interrupt::Interrupt;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
 use std::io::{Read as _, Write as _};
+use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -13,6 +16,8 @@ use tailwater_core::words::clip;
 
 /// What a block may print.
 const BYTES_MAX: usize = 64 << 20;
+/// What is killed and not gone by then cannot be killed.
+const ENDS_WITHIN: Duration = Duration::from_secs(10);
 /// The environment variable that has the block's seed.
 const SEED: &str = "TAILWATER_TUNE_SEED";
 
@@ -49,11 +54,31 @@ impl Group {
 
     /// Ends all that is left of it, and says how the command itself ended.
     fn end(&mut self) -> Result<ExitStatus, Failure> {
-        // Before it is waited for: until then its number is no other's.
-        let _ = kill_process_group(self.pid()?, Signal::KILL);
-        let status = self.child.wait().map_err(Failure::work);
         self.is_over = true;
-        status
+        let pid = self.pid()?;
+        // Before it is waited for: until then its number is no other's.
+        let _ = kill_process_group(pid, Signal::KILL);
+        if !ends(pid)? {
+            return Err(Failure::work(format!(
+                "the command cannot be ended, perhaps because it became another user's; end process {} by hand",
+                self.child.id()
+            )));
+        }
+        self.child.wait().map_err(Failure::work)
+    }
+}
+
+/// Whether a process that was killed is gone in time. Knobs are put back either way.
+fn ends(pid: Pid) -> Result<bool, Failure> {
+    let process = pidfd_open(pid, PidfdFlags::empty()).map_err(Failure::work)?;
+    let until = Instant::now() + ENDS_WITHIN;
+    loop {
+        let left = until.saturating_duration_since(Instant::now());
+        let timeout = Timespec::try_from(left).map_err(Failure::work)?;
+        match poll(&mut [PollFd::new(&process, PollFlags::IN)], Some(&timeout)) {
+            Err(Errno::INTR) => {}
+            found => return found.map(|ready| ready > 0).map_err(Failure::work),
+        }
     }
 }
 
@@ -84,8 +109,8 @@ pub(super) fn run(
         let limit = format_duration(limit);
         Failure::work(format!("{name}: it took longer than {limit}; give more by --block-limit"))
     };
-    let bytes = hear(&mut group.child, (deadline, &name), interrupt)?.ok_or_else(late)?;
     let ended = pidfd_open(group.pid()?, PidfdFlags::empty()).map_err(Failure::work)?;
+    let bytes = hear(&mut group.child, &ended, (deadline, &name), interrupt)?.ok_or_else(late)?;
     if !interrupt.wait_beside_until(&ended, deadline)? {
         return Err(late());
     }
@@ -122,18 +147,21 @@ fn start(
 /// All that it says until it says no more; `None` when its time is over.
 fn hear(
     child: &mut Child,
+    ended: &OwnedFd,
     (deadline, name): (Instant, &str),
     interrupt: &Interrupt,
 ) -> Result<Option<Vec<u8>>, Failure> {
     let mut stdout = child.stdout.take().ok_or_else(|| Failure::work("it cannot be heard"))?;
     let (mut said, mut part) = (Vec::new(), vec![0; 1 << 16]);
     loop {
-        if !interrupt.wait_beside_until(&stdout, deadline)? {
-            return Ok(None);
-        }
-        match stdout.read(&mut part).map_err(Failure::work)? {
-            0 => return Ok(Some(said)),
-            count => said.extend_from_slice(&part[..count]),
+        match interrupt.wait_beside_any(&[stdout.as_fd(), ended.as_fd()], deadline)? {
+            None => return Ok(None),
+            Some(0) => match stdout.read(&mut part).map_err(Failure::work)? {
+                0 => return Ok(Some(said)),
+                count => said.extend_from_slice(&part[..count]),
+            },
+            // It has ended and all that it said is read. What it left in the background may hold its output open.
+            Some(_) => return Ok(Some(said)),
         }
         if said.len() > BYTES_MAX {
             return Err(Failure::work(format!("{name}: it printed more than {BYTES_MAX} bytes")));

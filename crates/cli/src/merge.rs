@@ -19,7 +19,7 @@ pub(crate) fn merge(options: &MergeOptions) -> Result<(), Failure> {
 /// Names the file where one is to blame.
 fn refused(options: &MergeOptions, error: &MergeError) -> Failure {
     match error {
-        MergeError::NoShard(at) | MergeError::Foreign(at) => {
+        MergeError::NoShard(at) | MergeError::Foreign(at) | MergeError::Damaged(at) => {
             Failure::usage(format!("{}: {error}", options.shards[*at].display()))
         }
         _ => Failure::usage(error),

@@ -1,5 +1,6 @@
 //! The whole result out of those of all its shards.
 
+use crate::shard::Shard;
 use crate::{capacity, costs};
 use std::cmp::Ordering;
 use std::fmt;
@@ -15,6 +16,8 @@ pub enum MergeError {
     NoShard(usize),
     /// One was made from another scenario, with other flags or by another tailwater than the first.
     Foreign(usize),
+    /// One does not hold the runs that its mark promises.
+    Damaged(usize),
     /// A shard is there twice.
     Twice(u32),
     /// Shards are missing, out of so many.
@@ -31,8 +34,11 @@ impl fmt::Display for MergeError {
                 f.write_str("this is no shard; it must have been run with --shard I/N")
             }
             Self::Foreign(_) => f.write_str(
-                "this shard was made from another scenario, with other flags or by another build than the first one; \
-                 run it again as the others were",
+                "this shard was made from another scenario, with other flags or by another program file than the first \
+                 one; run it again as the others were, with one copied file",
+            ),
+            Self::Damaged(_) => f.write_str(
+                "this shard does not hold the runs that it should; run it again, and do not edit it",
             ),
             Self::Twice(index) => write!(f, "shard {index} is given twice; each is needed once"),
             Self::Missing(indices, of) => {
@@ -59,14 +65,40 @@ pub fn merge(shards: Vec<Experiment>) -> Result<Experiment, MergeError> {
     let like = frame(first);
     for (at, shard) in shards.iter().enumerate() {
         let own = shard.shard.as_ref().ok_or(MergeError::NoShard(at))?;
-        if (own.of, &own.digest) != (mark.of, &mark.digest) || frame(shard) != like {
+        let part = Shard::new(own.index, own.of).ok_or(MergeError::Damaged(at))?;
+        if (ShardMark { index: mark.index, ..own.clone() }) != mark || frame(shard) != like {
             return Err(MergeError::Foreign(at));
         }
         if let Some(why) = &shard.cut_short {
             return Err(MergeError::CutShort(own.index, why.clone()));
         }
+        if !is_whole(&shard.runs, part.share_of(own.pairs), own.repetitions) {
+            return Err(MergeError::Damaged(at));
+        }
     }
-    join(in_order(shards, &mark)?).ok_or(MergeError::Foreign(0))
+    let capacities = capacities(&shards)?;
+    Ok(join(in_order(shards, &mark)?, capacities))
+}
+
+/// Whether there are all runs of so many pairs.
+fn is_whole(runs: &[Run], pairs: u32, repetitions: u32) -> bool {
+    let due = (0..pairs).flat_map(|_| 0..repetitions);
+    runs.iter().map(|run| run.repetition).eq(due)
+}
+
+/// One for each number of clients, which all shards must have found alike.
+fn capacities(shards: &[Experiment]) -> Result<Vec<CapacityReading>, MergeError> {
+    let mut capacities: Vec<CapacityReading> = Vec::new();
+    for (at, shard) in shards.iter().enumerate() {
+        for reading in &shard.capacities {
+            match capacities.iter().find(|known| known.clients == reading.clients) {
+                Some(known) if known != reading => return Err(MergeError::Foreign(at)),
+                Some(_) => {}
+                None => capacities.push(reading.clone()),
+            }
+        }
+    }
+    Ok(capacities)
 }
 
 /// What all shards of a result have in common, as text.
@@ -87,19 +119,12 @@ fn in_order(mut shards: Vec<Experiment>, mark: &ShardMark) -> Result<Vec<Experim
     if missing.is_empty() { Ok(shards) } else { Err(MergeError::Missing(missing, mark.of)) }
 }
 
-/// Nothing where capacities contradict each other.
-fn join(shards: Vec<Experiment>) -> Option<Experiment> {
-    let mut whole = Experiment { runs: Vec::new(), shard: None, ..shards.first()?.clone() };
+/// All shards of one result, in their order.
+fn join(shards: Vec<Experiment>, mut capacities: Vec<CapacityReading>) -> Experiment {
+    let mut whole = Experiment { runs: Vec::new(), shard: None, ..shards[0].clone() };
     whole.recoveries = shards.iter().flat_map(|shard| shard.recoveries.clone()).collect();
     whole.recoveries.sort_by(by_step);
-    let mut capacities: Vec<CapacityReading> = Vec::new();
-    for reading in shards.iter().flat_map(|shard| &shard.capacities) {
-        match capacities.iter().find(|known| known.clients == reading.clients) {
-            Some(known) if known != reading => return None,
-            Some(_) => {}
-            None => capacities.push(reading.clone()),
-        }
-    }
+    whole.discarded = shards.iter().flat_map(|shard| shard.discarded.clone()).collect();
     whole.runs = dealt(shards.into_iter().map(|shard| pairs(shard.runs)).collect());
     // As one machine measures them: in the order of the runs that need them.
     let rank = |clients| whole.runs.iter().position(|run| run.clients == clients);
@@ -111,7 +136,7 @@ fn join(shards: Vec<Experiment>) -> Option<Experiment> {
     whole.capacities = capacities;
     whole.summary = summarise(&whole.runs);
     whole.costs = costs::of(&whole.runs);
-    Some(whole)
+    whole
 }
 
 /// Runs of one configuration and controller together: each such group begins with repetition 0.

@@ -47,6 +47,11 @@ fn pairs(
     all.filter(|(number, _)| shard.holds(*number)).map(|(_, pair)| pair).collect()
 }
 
+/// Whether a run tells of something that broke: that stands, however noisy the machine was.
+const fn broke(played: &Played) -> bool {
+    played.trouble.is_some() || played.run.wrong_answers > 0
+}
+
 /// Runs between two measurements of capacity, where it drifts.
 fn every(scenario: &Scenario) -> usize {
     scenario.capacity.every.map_or(usize::MAX, |runs| runs as usize)
@@ -296,7 +301,8 @@ impl<'a, D: Driver> Conductor<'a, D> {
         Ok(found)
     }
 
-    /// Tries until a run is quiet; `played` is the first try.
+    /// Tries until a run is quiet; `played` is the first try. One with trouble or wrong answers stands: noise may
+    /// come of what broke, and a second try would hide it.
     fn quiet(
         &mut self,
         task: &Task<'_>,
@@ -306,7 +312,7 @@ impl<'a, D: Driver> Conductor<'a, D> {
         let mut attempt = 1;
         let noise = loop {
             match discard(&played.run, &self.rules) {
-                Some(why) if attempt < TRIES => {
+                Some(why) if attempt < TRIES && !broke(&played) => {
                     self.discarded.push(Discard { what: title.to_owned(), why });
                 }
                 noise => break noise,

@@ -1,7 +1,10 @@
 //! A part of an experiment's runs, for machines that share the work.
 
 use std::fmt;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::str::FromStr;
+use tailwater_stats::result::ShardMark;
+use tailwater_workload::Scenario;
 
 /// Every `of`'th pair of configuration and controller, from the `index`'th on, with all its repetitions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -12,6 +15,9 @@ pub struct Shard {
 
 /// Most shards of one experiment.
 const OF_MAX: u32 = 100_000;
+
+/// Arguments, of which some would be rounded differently by another library.
+const ARITHMETIC_SAMPLES: u32 = 2_000;
 
 impl Shard {
     /// Everything.
@@ -35,10 +41,41 @@ impl Shard {
         self.of
     }
 
+    /// By which [`crate::merge`] knows the shards of one result: nothing but a file's name and place may differ.
+    /// `build` tells the program from every other.
+    #[must_use]
+    pub fn mark(self, scenario: &Scenario, build: String) -> ShardMark {
+        let mut digest = DefaultHasher::new();
+        (&scenario.text, format!("{:?}", scenario.files)).hash(&mut digest);
+        let numbers = (scenario.seed, scenario.repetitions, scenario.duration, scenario.warm_up);
+        numbers.hash(&mut digest);
+        arithmetic().hash(&mut digest);
+        ShardMark {
+            index: self.index,
+            of: self.of,
+            pairs: (scenario.configurations().len() * scenario.controllers.len()) as u32,
+            repetitions: scenario.repetitions,
+            digest: format!("{:016x}", digest.finish()),
+            build,
+        }
+    }
+
+    /// How many of so many pairs are of this shard.
+    pub(crate) const fn share_of(self, pairs: u32) -> u32 {
+        pairs / self.of + (self.index < pairs % self.of) as u32
+    }
+
     /// Whether the pair with this number, from 0 and in the result's order, is of this shard.
     pub(crate) const fn holds(self, pair: usize) -> bool {
         pair % self.of as usize == self.index as usize
     }
+}
+
+/// The last bits of this machine's elementary functions: the system's library may choose others by the kind of CPU, and
+/// a simulation amplifies them.
+fn arithmetic() -> Vec<u64> {
+    let of = |x: f64| [x.ln(), x.exp(), x.sin(), x.powf(-0.7)];
+    (1..=ARITHMETIC_SAMPLES).flat_map(|at| of(f64::from(at) / 97.0)).map(f64::to_bits).collect()
 }
 
 impl FromStr for Shard {
@@ -72,6 +109,11 @@ mod tests {
             for pair in 0..20 {
                 let holds = |index: &u32| Shard::new(*index, of).unwrap().holds(pair);
                 assert_eq!((0..of).filter(holds).count(), 1);
+            }
+            for index in 0..of {
+                let shard = Shard::new(index, of).unwrap();
+                let held = (0..20).filter(|pair| shard.holds(*pair)).count();
+                assert_eq!(shard.share_of(20) as usize, held, "{shard}");
             }
         }
         assert!((0..20).all(|pair| Shard::WHOLE.holds(pair)));

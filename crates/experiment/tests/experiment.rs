@@ -6,7 +6,7 @@ use tailwater_experiment::{
     ClosedLoop, Cost, Driver, MergeError, OpenRun, Piece, Played, Shard, Silence, Watch, merge,
     pieces, run, run_shard,
 };
-use tailwater_stats::result::{Experiment, Fates, Manifest, Noise, Run, Series, ShardMark};
+use tailwater_stats::result::{Experiment, Fates, Manifest, Noise, Run, Series};
 use tailwater_workload::Scenario;
 
 const STEADY: &str = r#"
@@ -37,6 +37,8 @@ struct Table {
     runs: Vec<(String, f64, u64)>,
     /// Steal of the runs to come; none where they end.
     steal: Vec<f64>,
+    /// Wrong answers of the runs to come; none where they end.
+    wrong_answers: Vec<u64>,
     /// The run that fails, from 0.
     fails_at: Option<usize>,
     /// Of the next run.
@@ -51,6 +53,7 @@ impl Table {
             asked: Vec::new(),
             runs: Vec::new(),
             steal: Vec::new(),
+            wrong_answers: Vec::new(),
             fails_at: None,
             trouble: None,
         }
@@ -101,6 +104,8 @@ impl Driver for Table {
         let demand = ask.demand.steps.last().map_or(0.0, |step| step.rate.0);
         self.runs.push((ask.spec.name.clone(), demand, ask.seed));
         let steal_ratio = if self.steal.is_empty() { 0.0 } else { self.steal.remove(0) };
+        let wrong = &mut self.wrong_answers;
+        let wrong_answers = if wrong.is_empty() { 0 } else { wrong.remove(0) };
         let bins = ask.configuration.bin().map(|bin| {
             let bins = ask.configuration.duration.as_nanos() / bin.as_nanos();
             Series {
@@ -116,6 +121,7 @@ impl Driver for Table {
             goodput_rps: 50e3,
             fates: Fates { ok: 100, ..Fates::default() },
             noise: Noise { steal_ratio, ..Noise::default() },
+            wrong_answers,
             series: bins,
             ..Run::default()
         };
@@ -261,6 +267,25 @@ fn a_noisy_run_is_made_again_and_the_third_stands() {
     assert!(noisy[0].invalid_because[0].contains("steal"), "{noisy:?}");
 }
 
+/// What broke may be what made the noise, and another try would hide it.
+#[test]
+fn a_noisy_run_with_wrong_answers_or_trouble_stands() {
+    let once = STEADY
+        .replace("count = [50, 100]", "count = 50")
+        .replace("repetitions = 2", "repetitions = 1");
+    let mut table = Table::of(true, &[100e3]);
+    (table.steal, table.trouble) = (vec![0.5], Some("a tier died".into()));
+    let found = experiment(&once, &mut table);
+    let why: Vec<_> = found.runs.iter().flat_map(|run| &run.invalid_because).collect();
+    assert!(found.discarded.is_empty() && why.iter().any(|why| *why == "a tier died"), "{why:?}");
+
+    let mut table = Table::of(true, &[100e3]);
+    (table.steal, table.wrong_answers) = (vec![0.5], vec![3]);
+    let found = experiment(&once, &mut table);
+    assert!(found.discarded.is_empty(), "{:?}", found.discarded);
+    assert_eq!(found.runs.iter().map(|run| run.wrong_answers).sum::<u64>(), 3);
+}
+
 /// A hand on Ctrl-C while capacity is measured.
 struct AtOnce;
 
@@ -344,7 +369,7 @@ fn shards(of: u32) -> Vec<Experiment> {
             (table.runs.len() + table.asked.len()) as u64,
             "progress ends at its end"
         );
-        found.shard = Some(ShardMark { index, of, digest: "same".into() });
+        found.shard = Some(shard.mark(&scenario, "one program".into()));
         found
     };
     (0..of).map(one).collect()
@@ -377,6 +402,21 @@ fn what_is_not_all_shards_of_one_result_is_refused() {
         parts[2].shard.as_mut().unwrap().digest = "other".into();
     };
     assert_eq!(refused(other), MergeError::Foreign(2));
+    let built = |parts: &mut Vec<Experiment>| {
+        parts[3].shard.as_mut().unwrap().build = "another program".into();
+    };
+    assert_eq!(refused(built), MergeError::Foreign(3));
+    let contradicts = |parts: &mut Vec<Experiment>| parts[2].capacities[0].plateau_rps += 1.0;
+    assert_eq!(refused(contradicts), MergeError::Foreign(2));
+    let damages: [fn(&mut Vec<Experiment>); 4] = [
+        |parts| drop(parts[1].runs.remove(0)),
+        |parts| drop(parts[1].runs.drain(..2)),
+        |parts| parts[1].shard.as_mut().unwrap().index = 7,
+        |parts| parts[1].shard.as_mut().unwrap().of = 0,
+    ];
+    for damage in damages {
+        assert_eq!(refused(damage), MergeError::Damaged(1));
+    }
     let cut = refused(|parts| parts[0].cut_short = Some("ended by SIGTERM".into()));
     assert!(cut.to_string().starts_with("shard 0 was cut short (ended by SIGTERM)"), "{cut}");
 }

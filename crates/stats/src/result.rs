@@ -65,8 +65,14 @@ pub struct ShardMark {
     pub index: u32,
     /// How many there are.
     pub of: u32,
+    /// Pairs of configuration and controller of all shards together.
+    pub pairs: u32,
+    /// Runs of each pair.
+    pub repetitions: u32,
     /// Of the scenario and the flags that change it: the same in all shards.
     pub digest: String,
+    /// Of the program that made it: the same in all shards.
+    pub build: String,
 }
 
 /// Data that an application works on, prepared before the runs.

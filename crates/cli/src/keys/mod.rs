@@ -18,7 +18,8 @@ const INTRODUCTION: &str = "A scenario file is one experiment: what serves, who 
 
 /// What to type next.
 const SEE: &str = "tailwater new writes a file to begin with, tailwater check reads one without running it, \
-    tailwater controllers lists controllers and their settings.";
+    tailwater run runs it over sockets of this machine or, with --on sim, in the simulator, tailwater controllers lists \
+    controllers and their settings.";
 
 pub(crate) fn keys(options: &KeysOptions) -> Result<(), Failure> {
     let chosen = match &options.name {

@@ -11,6 +11,7 @@ pub(crate) mod machine;
 mod others;
 pub(crate) mod output;
 mod process;
+mod program;
 mod simulation;
 mod unchanged;
 pub(crate) mod progress;
@@ -26,12 +27,11 @@ use interrupt::Interrupt;
 use loopback::Loopback;
 use progress::Progress;
 use simulation::Simulation;
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io::Write as _;
 use std::path::Path;
 use tailwater_experiment::{Shard, Unfinished, check, pieces};
 use tailwater_sim::{Failure as Trouble, Simulator};
-use tailwater_stats::result::{DataUsed, Experiment, ShardMark};
+use tailwater_stats::result::{DataUsed, Experiment};
 use tailwater_workload::Scenario;
 use watch::Watcher;
 
@@ -97,6 +97,8 @@ pub(crate) fn play(
     if let Some(repetitions) = options.repetitions {
         scenario.repetitions = repetitions;
     }
+    let mark = |shard: Shard| Ok(shard.mark(&scenario, program::digest()?));
+    let mark = options.shard.map(mark).transpose()?;
     // Before the work: a result that cannot be written would be lost.
     let out = options.out.as_deref().map(Folder::prepare_for_result).transpose()?;
     let interrupt = Interrupt::watch()?;
@@ -109,7 +111,7 @@ pub(crate) fn play(
         Driver::Sim => simulate(&scenario, options, &interrupt),
     };
     experiment.data = used;
-    experiment.shard = options.shard.map(|shard| mark(shard, &scenario));
+    experiment.shard = mark;
     let ended = interrupt.signal().map(Failure::signal).or(failure);
     if let Some(ended) = &ended {
         experiment = cut_short(&scenario, experiment, ended)?;
@@ -158,15 +160,6 @@ fn refuse(options: &RunOptions, scenario: &Scenario, data: &Path) -> Result<(), 
             }
         }
     }
-}
-
-/// By which `merge` knows the shards of one result: nothing but a file's name and place may differ.
-fn mark(shard: Shard, scenario: &Scenario) -> ShardMark {
-    let mut digest = DefaultHasher::new();
-    (&scenario.text, format!("{:?}", scenario.files)).hash(&mut digest);
-    let numbers = (scenario.seed, scenario.repetitions, scenario.duration, scenario.warm_up);
-    numbers.hash(&mut digest);
-    ShardMark { index: shard.index(), of: shard.of(), digest: format!("{:016x}", digest.finish()) }
 }
 
 /// What came of an experiment.

@@ -4,30 +4,39 @@ use super::{head, line};
 use tailwater_report::{percent, time};
 use tailwater_stats::result::{Experiment, Summary};
 
-/// A line for each number of clients and demand: of each controller goodput of capacity and of the bound, and
-/// its p99. A dash where no repetition is valid.
+/// A line for each number of clients and demand: of each controller goodput of capacity and of the bound, its p99
+/// and its drops. A dash where no repetition is valid. Objectives stand above each other where there are several.
 pub(super) fn table(result: &str) -> String {
     let result: Experiment = serde_json::from_str(result).expect("a result of tailwater run");
     let mut controllers: Vec<&str> = Vec::new();
-    let mut groups: Vec<(u32, f64)> = Vec::new();
+    let mut groups: Vec<(f64, u32, f64)> = Vec::new();
     for summary in &result.summary {
         if !controllers.contains(&&*summary.controller) {
             controllers.push(&summary.controller);
         }
-        if !groups.contains(&(summary.clients, summary.demand_ratio)) {
-            groups.push((summary.clients, summary.demand_ratio));
+        let group = (summary.slo_us, summary.clients, summary.demand_ratio);
+        if !groups.contains(&group) {
+            groups.push(group);
         }
     }
-    groups.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
+    // The looser objective first.
+    groups.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)).then(a.2.total_cmp(&b.2)));
+    let has_several = groups.iter().any(|group| group.0 != groups[0].0);
     let mut heads = vec!["clients".to_owned(), "demand".to_owned()];
+    if has_several {
+        heads.insert(0, "SLO".to_owned());
+    }
     heads.extend(controllers.iter().map(|&name| name.to_owned()));
     let mut text = head(&heads);
-    for (clients, demand) in groups {
+    for (slo_us, clients, demand) in groups {
         let mut cells = vec![clients.to_string(), format!("{demand:.1} ×")];
+        if has_several {
+            cells.insert(0, time(slo_us));
+        }
         for &controller in &controllers {
             let found = result.summary.iter().find(|summary| {
-                let of = (summary.clients, summary.demand_ratio);
-                summary.controller == controller && of == (clients, demand)
+                let of = (summary.slo_us, summary.clients, summary.demand_ratio);
+                summary.controller == controller && of == (slo_us, clients, demand)
             });
             cells.push(found.map_or("–".into(), cell));
         }
@@ -39,10 +48,11 @@ pub(super) fn table(result: &str) -> String {
 fn cell(summary: &Summary) -> String {
     let median = |name: &str| summary.of[name].median;
     format!(
-        "{}, {}; {} (n = {})",
+        "{}, {}; {}; {} (n = {})",
         percent(median("goodput_of_capacity")),
         percent(median("goodput_of_bound")),
         time(median("p99_us")),
+        percent(median("drop_ratio")),
         summary.repetitions
     )
 }

@@ -8,6 +8,7 @@ mod figures;
 mod hostile;
 mod last_credit;
 mod models;
+mod recoveries;
 mod side_by_side;
 mod tls;
 
@@ -27,6 +28,7 @@ pub(crate) fn draw(name: &str, result: &str) -> String {
         "first" => side_by_side::first(result),
         "hostile" => hostile::table(result),
         "models" => models::table(result),
+        "recoveries" => recoveries::table(result),
         "last-credit" => last_credit::table(result),
         "tls" => tls::table(result),
         _ => panic!("no table is called {name}"),

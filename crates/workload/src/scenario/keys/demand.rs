@@ -1,6 +1,6 @@
 //! `[demand]` and `[capacity]`.
 
-use super::Absent::{Is, Means, Needed};
+use super::Absent::{Is, Means, Needed, OneOf};
 use super::Kind::{Number, OneOrMore, Tables, Time, Whole, Word};
 use super::{Table, Variant, key, table, words};
 use crate::arrivals::Arrivals;
@@ -87,14 +87,14 @@ static STEP: Table = table(
         key(
             "of_capacity",
             Number(0.0..=limits::OF_CAPACITY_MAX, OF_CAPACITY),
-            Needed,
+            OneOf(&["of_capacity", "requests_per_second"]),
             "1.4",
             "As a multiple of capacity; 0 for a pause.",
         ),
         key(
             "requests_per_second",
             Number(0.0..=limits::PER_SECOND_MAX, PER_SECOND),
-            Needed,
+            OneOf(&["of_capacity", "requests_per_second"]),
             "3000",
             "In absolute terms; 0 for a pause.",
         ),

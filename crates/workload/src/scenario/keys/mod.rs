@@ -98,8 +98,10 @@ pub enum Kind {
 /// What holds when a key is left out.
 #[derive(Clone, Copy, Debug)]
 pub enum Absent {
-    /// Files without it are refused, at least where nothing stands in its place.
+    /// Files without it are refused, at least in the forms of the table that it means something to.
     Needed,
+    /// One of these is needed, itself among them.
+    OneOf(&'static [&'static str]),
     /// The same as with this value, as TOML.
     Is(&'static str),
     /// What these words say.
@@ -226,12 +228,30 @@ impl Table {
     pub fn absence(&self, key: &Key) -> String {
         match key.absent {
             Absent::Needed if self.variants.iter().any(|variant| variant.name == key.name) => {
-                let names: Vec<&str> = self.variants.iter().map(|variant| variant.name).collect();
-                format!("one of {} is needed", names.join(", "))
+                one_of(&self.variants.iter().map(|variant| variant.name).collect::<Vec<_>>())
             }
-            Absent::Needed => "needed".into(),
+            Absent::Needed => format!("needed{}", self.where_it_counts(key)),
+            Absent::OneOf(names) => format!("{}{}", one_of(names), self.where_it_counts(key)),
             Absent::Is(value) => format!("default {value}"),
             Absent::Means(words) => format!("default: {words}"),
         }
     }
+
+    /// In which forms of the table a key means something, where that is not in all: as few names as say it.
+    fn where_it_counts(&self, key: &Key) -> String {
+        let (with, without): (Vec<&Variant>, Vec<&Variant>) =
+            self.variants.iter().partition(|variant| variant.keys.contains(&key.name));
+        let names = |variants: &[&Variant]| {
+            variants.iter().map(|variant| variant.name).collect::<Vec<_>>().join(", ")
+        };
+        match (with.len(), without.len()) {
+            (0, _) | (_, 0) => String::new(),
+            (few, many) if few <= many => format!(" with {}", names(&with)),
+            _ => format!(", but not with {}", names(&without)),
+        }
+    }
+}
+
+fn one_of(names: &[&str]) -> String {
+    format!("one of {} is needed", names.join(", "))
 }

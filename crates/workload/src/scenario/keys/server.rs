@@ -1,6 +1,6 @@
 //! `[server]` and what requests do there.
 
-use super::Absent::{Is, Means, Needed};
+use super::Absent::{Is, Means, Needed, OneOf};
 use super::Kind::{
     Number, OneOrMore, Pair, Settings, Table as One, Tables, Text, Time, Truth, Whole, Word,
 };
@@ -24,7 +24,8 @@ pub(super) static SERVER: Table = Table {
             OneOrMore(&Whole(0..=limits::CORE_MAX)),
             Means("not pinned"),
             "0",
-            "Cores of the loops, or of loops and workers, one for each; none may be among clients.cores.",
+            "Cores of the loops, one for each, which leaves workers to the kernel; or of loops and workers, one for each. None \
+             may be among clients.cores.",
         ),
         key(
             "reception",
@@ -241,18 +242,25 @@ static STEP: Table = Table {
     keys: &[
         key("compute", times::TIME_OR, Needed, "\"5us\"", "How long it computes."),
         key("wait", times::TIME_OR, Needed, "\"100us\"", "How long it waits."),
-        key("lock", Text, Needed, "\"A\"", "Which lock, or which set of locks."),
+        key(
+            "lock",
+            Text,
+            Needed,
+            "\"A\"",
+            "Which lock, or which set of locks. One loop without workers finds it taken only where it is held across a wait or \
+             a call.",
+        ),
         key(
             "hold",
             times::TIME_OR,
-            Needed,
+            OneOf(&["hold", "steps"]),
             "\"2us\"",
-            "How long it computes with the lock held; or say steps.",
+            "How long it computes with the lock held.",
         ),
         key(
             "steps",
             Tables(&STEP),
-            Needed,
+            OneOf(&["hold", "steps"]),
             "[{ compute = \"1us\" }]",
             "What is done with the lock held, up to 8 locks deep.",
         ),

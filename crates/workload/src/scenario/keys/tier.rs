@@ -1,6 +1,6 @@
 //! `[[tier]]`.
 
-use super::Absent::{Is, Means, Needed};
+use super::Absent::{Is, Means, Needed, OneOf};
 use super::Kind::{OneOrMore, Table as One, Tables, Text, Time, Truth, Whole};
 use super::{Table, controller, key, server, table, times, validity};
 use crate::scenario::limits;
@@ -43,14 +43,14 @@ pub(super) static TIER: Table = table(
         key(
             "service",
             times::TIME_OR,
-            Needed,
+            OneOf(&["service", "path", "application"]),
             "\"5us\"",
-            "How long a request takes there; or say path, or application.",
+            "How long a request takes there.",
         ),
         key(
             "path",
             Tables(&server::PATH),
-            Needed,
+            OneOf(&["service", "path", "application"]),
             "{ probability = 1.0, steps = [{ compute = \"5us\" }] }",
             "What requests do there, as of the server.",
         ),

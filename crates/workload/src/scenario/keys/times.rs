@@ -1,6 +1,6 @@
 //! How long something takes: a distribution with what it needs.
 
-use super::Absent::{Means, Needed};
+use super::Absent::{Means, Needed, OneOf};
 use super::Kind::{Number, Text, Time, TimeOr, Word};
 use super::{Key, Table, Variant, key};
 use crate::scenario::limits;
@@ -37,14 +37,14 @@ pub(super) const MEAN: Key = key(
 pub(super) const SIGMA: Key = key(
     "sigma",
     Number(limits::SIGMA, "standard deviation of the logarithm"),
-    Needed,
+    OneOf(&["sigma", "p99_of_p50"]),
     "0.8",
-    "How wide a log-normal distribution is; or say p99_of_p50.",
+    "How wide a log-normal distribution is.",
 );
 pub(super) const P99_OF_P50: Key = key(
     "p99_of_p50",
     Number(limits::P99_OF_P50, "times"),
-    Needed,
+    OneOf(&["sigma", "p99_of_p50"]),
     "10",
     "The same by its 99th percentile, as a multiple of its median.",
 );

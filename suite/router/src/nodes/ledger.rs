@@ -27,7 +27,7 @@ pub(super) enum Owed {
     Write(u32),
     /// To the router's own `delete` or `flush_all`.
     Forget(Forget),
-    /// To a get that nobody waits for any more.
+    /// To a get that was given up, and may be asked of another replica.
     LateGet(Box<[u8]>),
     /// To a write, likewise.
     LateWrite,
@@ -64,12 +64,12 @@ impl Owed {
         !matches!(self, Self::Get(_) | Self::LateGet(_))
     }
 
-    /// What somebody waits for; its place stays.
+    /// What a client waits for; its place stays.
     fn give_up(&mut self) -> Option<Self> {
         let late = match self {
             Self::Get(Asked { key, .. }) => Self::LateGet(key.clone()),
             Self::Write(_) => Self::LateWrite,
-            // Nobody waits; it must be known all the same that it was done.
+            // No client waits; it must be known all the same that it was done.
             Self::Forget(_) | Self::LateGet(_) | Self::LateWrite => return None,
         };
         Some(std::mem::replace(self, late))
@@ -164,7 +164,7 @@ impl Ledger {
         Ok((at, 1))
     }
 
-    /// What somebody waits for; the places of the answers stay.
+    /// What clients wait for; the places of the answers stay.
     pub(super) fn give_up(&mut self) -> Vec<Owed> {
         self.silent_since = None;
         self.owed.iter_mut().filter_map(Owed::give_up).collect()

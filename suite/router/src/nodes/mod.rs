@@ -108,7 +108,7 @@ pub(crate) struct Nodes {
     again: Vec<Asked>,
     /// Writes of nodes that were lost.
     lost: Vec<Ticket>,
-    /// Gets that nobody is to answer.
+    /// Gets that no other replica is to answer.
     spoilt: Vec<Ticket>,
     /// When all nodes forget everything.
     empties_at: Option<Instant>,
@@ -248,7 +248,7 @@ impl Nodes {
                 sent += 1;
             }
         }
-        // A write that nobody gets is no write that somebody misses.
+        // A write that no node gets is no write that a node misses.
         if sent > 0 {
             let write = self.writes.begin(ticket, key, sent);
             for &node in nodes {
@@ -265,7 +265,7 @@ impl Nodes {
         Ok(sent as u32)
     }
 
-    /// Why nobody is asked, or nobody else but these, which have said that they have nothing.
+    /// Why no replica is asked, or no other than these, which have said that they have nothing.
     fn unreachable(&self, replicas: Replicas, missed: u8) -> Refusal {
         let why = |(place, node): (usize, &u16)| {
             let node = usize::from(*node);
@@ -380,13 +380,13 @@ impl Nodes {
                 Owed::Forget(_) | Owed::LateGet(_) | Owed::LateWrite => {}
             }
         }
-        // In the order of the writes: what an earlier one has a node forget decides who keeps a later one.
+        // In the order of the writes: what an earlier one has a node forget decides which node keeps a later one.
         for (write, node, part) in std::mem::take(&mut self.parts) {
             self.end_part(now, write, node, part);
         }
     }
 
-    /// A replica has carried a write out, or not: who has not what another has forgets it.
+    /// A replica has carried a write out, or not: one that has not what another has forgets the key.
     fn end_part(&mut self, now: Instant, write: u32, node: u16, part: Part) {
         let Some(follows) = self.writes.end(write, node, part) else { return };
         let mut forget = follows.forget;

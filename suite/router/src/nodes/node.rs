@@ -61,7 +61,7 @@ enum State {
 /// What will not be answered by a node.
 #[derive(Debug, Default)]
 pub(super) struct Ended {
-    /// Somebody else may answer it.
+    /// Another replica may answer it.
     pub(super) lost: Vec<Owed>,
     /// Gets to which there was no right answer.
     pub(super) spoilt: Vec<Ticket>,
@@ -174,7 +174,7 @@ impl Node {
         self.is_up() && overdue.is_some_and(|at| at <= now)
     }
 
-    /// It is found to be overdue: nobody waits for it any longer. Found long after the time, it is given that again:
+    /// It is found to be overdue: no client waits for it any longer. Found long after the time, it is given that again:
     /// then this process did not run, and perhaps the node did not, either.
     pub(super) fn give_up(&mut self, now: Instant) {
         let overdue = self.ledger.overdue(self.reach.timeout).unwrap_or(now);
@@ -243,7 +243,7 @@ impl Node {
     fn on_connected(&mut self, now: Instant, stream: Stream) {
         self.pause = PAUSE_MIN;
         if self.counts.breaks > 0 {
-            // Nobody says whether it is the process that it was.
+            // It may be another process by now, and empty.
             self.standing.grows_cold();
         }
         let connection = Connection::new(stream, self.reach.key, self.reach.pool.clone());

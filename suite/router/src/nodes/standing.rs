@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Keys that a node which cannot be reached is to forget are remembered one by one up to so many bytes of commands;
-/// beyond that it is to forget everything. 8,000 keys of 20 bytes.
+/// beyond that it is to forget everything. 9,000 keys of 20 bytes.
 pub(super) const COMMANDS_MAX: usize = 256 << 10;
 
 /// What a node is to forget, since it may hold an old value.
@@ -86,7 +86,7 @@ impl Standing {
         (self.keys, self.bytes, self.everything) = (BTreeSet::new(), 0, true);
     }
 
-    /// What is to be forgotten, which is somebody else's business from now on.
+    /// What is to be forgotten, which the caller sees to from now on.
     pub(super) fn take(&mut self) -> Vec<Forget> {
         self.bytes = 0;
         if std::mem::take(&mut self.everything) {

@@ -78,7 +78,7 @@ impl Writes {
         at
     }
 
-    /// Whose write it is.
+    /// The client's command that it is.
     pub(super) fn ticket(&self, at: u32) -> Option<Ticket> {
         self.slots[at as usize].as_ref().map(|write| write.ticket)
     }
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_not_what_another_has_forgets_it() {
+    fn a_replica_that_has_not_what_another_has_forgets_it() {
         use Part::{Done, Lost, Refused};
         assert_eq!(of(&[Done, Done, Done]), (vec![], vec![]));
         assert_eq!(of(&[Lost, Done, Lost]), (vec![0, 2], vec![]));

@@ -1,7 +1,5 @@
 //! Which replica is asked.
 
-use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering::Relaxed;
 use tailwater_core::Rng;
 
 /// How a get chooses among the replicas of its key.
@@ -25,41 +23,38 @@ impl Choice {
     ];
 }
 
-/// Chooses, and remembers what was asked. Threads may share it: which of two concurrent gets is counted first does
-/// not matter, and nothing else depends on its numbers (Relaxed everywhere).
+/// Chooses, and remembers what was asked.
 #[derive(Debug)]
 pub struct Chooser {
     choice: Choice,
     seed: u64,
     /// For each node, the number of the last get that went to it.
-    asked: Vec<AtomicU64>,
-    gets: AtomicU64,
+    asked: Vec<u64>,
+    gets: u64,
 }
 
 impl Chooser {
     /// Among so many nodes. The seed decides what is chance.
     #[must_use]
     pub fn new(choice: Choice, nodes: usize, seed: u64) -> Self {
-        let asked = (0..nodes).map(|_| AtomicU64::new(0)).collect();
         let seed = Rng::from_seed(seed).split("replicas").u64();
-        Self { choice, seed, asked, gets: AtomicU64::new(0) }
+        Self { choice, seed, asked: vec![0; nodes], gets: 0 }
     }
 
     /// One of the replicas that may be asked; `None` without any.
-    pub fn choose(&self, replicas: &[u16], may: impl Fn(u16) -> bool) -> Option<u16> {
-        let number = self.gets.fetch_add(1, Relaxed) + 1;
+    pub fn choose(&mut self, replicas: &[u16], may: impl Fn(u16) -> bool) -> Option<u16> {
+        self.gets += 1;
         let alive = || replicas.iter().copied().filter(|node| may(*node));
-        let asked = |node: u16| &self.asked[usize::from(node)];
         let node = match self.choice {
             Choice::FirstAlive => alive().next(),
-            Choice::LeastRecentlyUsed => alive().min_by_key(|node| asked(*node).load(Relaxed)),
+            Choice::LeastRecentlyUsed => alive().min_by_key(|node| self.asked[usize::from(*node)]),
             Choice::Random => {
                 let count = alive().count() as u32;
-                let place = Rng::from_seed(self.seed.wrapping_add(number)).below(count);
+                let place = Rng::from_seed(self.seed.wrapping_add(self.gets)).below(count);
                 alive().nth(place as usize)
             }
         }?;
-        asked(node).store(number, Relaxed);
+        self.asked[usize::from(node)] = self.gets;
         Some(node)
     }
 }
@@ -71,7 +66,7 @@ mod tests {
     const REPLICAS: [u16; 3] = [4, 1, 6];
 
     fn counts(choice: Choice, may: impl Fn(u16) -> bool + Copy) -> [usize; 3] {
-        let chooser = Chooser::new(choice, 8, 1);
+        let mut chooser = Chooser::new(choice, 8, 1);
         let chosen: Vec<_> = (0..900).map(|_| chooser.choose(&REPLICAS, may)).collect();
         REPLICAS.map(|node| chosen.iter().filter(|it| **it == Some(node)).count())
     }

@@ -2,8 +2,8 @@
 //! memcacheds, with fail-over.
 //!
 //! Start with [`Router`]: stock clients speak to it, and it speaks to stock memcacheds. [`spooky`] hashes keys,
-//! [`placement`] finds the nodes of a hash, [`choice`] chooses among these, and [`nodes`] has one connection to each. [`oracle`] says which answers can be.
-//! `docs/router.md` is about use, and about what is promised when nodes die.
+//! [`placement`] finds the nodes of a hash, [`choice`] chooses among these, and [`nodes`] has one connection to each.
+//! [`oracle`] says which answers can be. `docs/router.md` is about use, and about what is promised when nodes die.
 
 #![forbid(unsafe_code)]
 

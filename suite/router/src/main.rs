@@ -18,8 +18,11 @@ use tailwater_rt::net::Address;
 /// Routes memcached's text protocol to many memcacheds, each key to several of them.
 ///
 /// Stock clients use it as they use one memcached. A get is answered by one replica of its key, a write goes to all
-/// of them; when a memcached dies, its gets go to the others. One that comes back, and has missed writes, is emptied
-/// before it is asked again, so that no old value is answered.
+/// of them; when a memcached dies, its gets go to the others. One that comes back forgets the keys that were written
+/// meanwhile before it is asked again, so that no old value is answered.
+///
+/// Which writes a memcached has missed is known to the running router alone. A router that is started anew takes the
+/// memcacheds to agree; where they may not, start it with --empty-at-start.
 ///
 /// Not there are gat, the meta commands, the binary protocol, UDP, and authentication: anybody who reaches the port
 /// may read and write, so it listens on this machine only unless told otherwise.
@@ -48,14 +51,20 @@ struct Arguments {
           value_parser = Choice::ALL.map(|(word, _)| word))]
     choice: String,
 
-    /// In so many milliseconds a memcached must connect, and answer each command; otherwise it counts as lost
+    /// A memcached that takes more milliseconds to connect, or is silent for so long while it owes answers, counts as
+    /// lost
     #[arg(long, default_value_t = 1_000, value_name = "MS", value_parser = at_least_one())]
     timeout: u64,
 
-    /// A memcached whose connection broke amid writes may yet carry them out; it is emptied and asked again after so
-    /// many milliseconds
+    /// A memcached whose connection broke amid writes may yet carry them out; it is asked again after so many
+    /// milliseconds
     #[arg(long, default_value_t = 1_000, value_name = "MS")]
     settle: u64,
+
+    /// Empty each memcached when it is reached first; to be used where one may hold what is old, since it has missed
+    /// writes of a router that is no more
+    #[arg(long)]
+    empty_at_start: bool,
 
     /// Connections at a time, at most 65,536; further ones are turned away
     #[arg(long, short, default_value_t = 1_024, value_name = "COUNT",
@@ -71,7 +80,7 @@ struct Arguments {
     patience: u64,
 
     /// Memory for commands and answers under way of all connections together in MiB, beyond 32 KiB of commands and
-    /// 128 KiB of answers for each
+    /// 192 KiB of answers for each; as much again for what memcacheds have not taken, beyond 256 KiB for each
     #[arg(long, default_value_t = 64, value_name = "MIB",
           value_parser = clap::value_parser!(u64).range(4..=1 << 20))]
     buffers: u64,
@@ -110,6 +119,7 @@ fn serve(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         choice: of_word(&Choice::ALL, &arguments.choice),
         timeout: Duration::from_millis(arguments.timeout),
         settle: Duration::from_millis(arguments.settle),
+        empty_at_start: arguments.empty_at_start,
         seed: arguments.seed,
         ..NodesConfig::new(arguments.nodes.clone())
     };

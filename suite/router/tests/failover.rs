@@ -2,106 +2,15 @@
 
 mod common;
 
-use common::{Wire, anywhere, config, eventually, node, router_of, router_with};
+use common::{Gate, Wire, after, anywhere, config, eventually, node, router_of, router_with};
 use std::io::{Read as _, Write as _};
-use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tailwater_keyvalue::memcached::TcpServer;
 use tailwater_router::nodes::NodesConfig;
 use tailwater_router::oracle::{Versions, Wrong};
-
-/// What stands between a router and a node: it can be cut, while the node keeps what it has.
-struct Gate {
-    address: SocketAddr,
-    shared: Arc<Shared>,
-}
-
-struct Shared {
-    node: SocketAddr,
-    is_open: AtomicBool,
-    /// It says of `flush_all` that it was done: a node that does not forget.
-    lies: AtomicBool,
-    /// It passes nothing on, and keeps the connection: a node that hangs.
-    hangs: AtomicBool,
-    streams: Mutex<Vec<TcpStream>>,
-}
-
-impl Gate {
-    fn to(node: SocketAddr) -> Self {
-        let listener = TcpListener::bind(anywhere()).expect("a port");
-        let address = listener.local_addr().expect("an address");
-        let shared = Arc::new(Shared {
-            node,
-            is_open: true.into(),
-            lies: false.into(),
-            hangs: false.into(),
-            streams: Mutex::default(),
-        });
-        let of_thread = shared.clone();
-        std::thread::spawn(move || {
-            for stream in listener.incoming().flatten() {
-                of_thread.pass(&stream);
-            }
-        });
-        Self { address, shared }
-    }
-
-    fn cut(&self) {
-        self.shared.is_open.store(false, SeqCst);
-        for stream in self.shared.streams.lock().expect("sound").drain(..) {
-            let _ = stream.shutdown(Shutdown::Both);
-        }
-    }
-
-    fn open(&self) {
-        self.shared.is_open.store(true, SeqCst);
-    }
-}
-
-impl Shared {
-    fn pass(self: &Arc<Self>, stream: &TcpStream) {
-        let Ok(node) = TcpStream::connect(self.node) else { return };
-        {
-            let mut streams = self.streams.lock().expect("sound");
-            streams.push(stream.try_clone().expect("a socket"));
-            streams.push(node.try_clone().expect("a socket"));
-            if !self.is_open.load(SeqCst) {
-                let _ = stream.shutdown(Shutdown::Both);
-                return;
-            }
-        }
-        let [to_node, to_router] = [(stream, &node), (&node, stream)].map(|(from, to)| {
-            (from.try_clone().expect("a socket"), to.try_clone().expect("a socket"))
-        });
-        let shared = self.clone();
-        std::thread::spawn(move || shared.copy(to_node, true));
-        let shared = self.clone();
-        std::thread::spawn(move || shared.copy(to_router, false));
-    }
-
-    fn copy(&self, (mut from, mut to): (TcpStream, TcpStream), is_to_node: bool) {
-        let mut bytes = [0; 4_096];
-        while let Ok(read @ 1..) = from.read(&mut bytes) {
-            let mut rest = &bytes[..read];
-            if is_to_node
-                && self.lies.load(SeqCst)
-                && let Some(after) = rest.strip_prefix(b"flush_all\r\n")
-            {
-                let _ = from.write_all(b"OK\r\n");
-                rest = after;
-            }
-            while self.hangs.load(SeqCst) && self.is_open.load(SeqCst) {
-                std::thread::sleep(Duration::from_millis(1));
-            }
-            if !rest.is_empty() && to.write_all(rest).is_err() {
-                break;
-            }
-        }
-        let _ = to.shutdown(Shutdown::Both);
-    }
-}
 
 /// Writers and readers of some keys, until they are told to stop.
 struct Traffic {
@@ -186,9 +95,7 @@ fn of_three_replicas_a_node_that_dies_and_one_that_comes_back_empty_make_no_answ
         nodes[dies] = None;
         traffic.go_on(300);
         nodes[dies] = Some(node(addresses[dies]));
-        let mut client = Wire::to(router.address());
-        let state = format!("{}:state", addresses[dies]);
-        eventually("it is asked again", || client.stat(&state) == "up");
+        Wire::to(router.address()).until_up(addresses[dies]);
         traffic.go_on(300);
     }
     assert_eq!(traffic.end(), Ok(()));
@@ -202,20 +109,20 @@ fn cut_off_and_back(lies: bool) -> Result<(), (u32, Wrong)> {
     let router = router_of(&addresses, 3);
     let traffic = Traffic::at(router.address());
     traffic.go_on(200);
-    gates[0].shared.lies.store(lies, SeqCst);
+    gates[0].lie(lies);
     for _ in 0..3 {
         gates[0].cut();
         traffic.go_on(200);
         gates[0].open();
-        let mut client = Wire::to(router.address());
-        let state = format!("{}:state", addresses[0]);
-        eventually("it is asked again", || client.stat(&state) == "up");
+        Wire::to(router.address()).until_up(addresses[0]);
         traffic.go_on(200);
     }
     let mut client = Wire::to(router.address());
-    let cleanings: u32 = client.stat(&format!("{}:cleanings", addresses[0])).parse().expect("one");
+    let [forgets, cleanings] =
+        ["forgets", "cleanings"].map(|name| client.count(addresses[0], name));
     // Traffic that found something wrong has ended before.
-    assert!(lies || cleanings >= 3, "{cleanings}");
+    assert!(lies || forgets >= 3, "{forgets}");
+    assert_eq!(cleanings, 0, "what was not written meanwhile is kept");
     traffic.end()
 }
 
@@ -240,16 +147,15 @@ fn a_node_that_hangs_is_given_up() {
     let router = router_with(NodesConfig { replicas: 2, timeout, ..config(&addresses) });
     let mut client = Wire::to(router.address());
     assert_eq!(client.set("key", b"old"), Ok(()));
-    gates[0].shared.hangs.store(true, SeqCst);
+    gates[0].hang(true);
     assert_eq!(client.set("key", b"new"), Ok(()), "the other has it");
     for _ in 0..20 {
         assert_eq!(client.get("key"), Ok(Some(b"new".to_vec())));
     }
     gates[0].cut();
-    gates[0].shared.hangs.store(false, SeqCst);
+    gates[0].hang(false);
     gates[0].open();
-    let state = format!("{}:state", addresses[0]);
-    eventually("it is asked again", || client.stat(&state) == "up");
+    client.until_up(addresses[0]);
     for _ in 0..20 {
         assert_eq!(client.get("key"), Ok(Some(b"new".to_vec())));
     }
@@ -269,11 +175,248 @@ fn a_node_that_answers_garbage_is_given_up() {
     });
     let router = router_of(&[good.address(), bad], 2);
     let mut client = Wire::to(router.address());
-    // What the bad one has said about the write may be anything; what is read is right.
+    // What the bad one has said about the write may be anything; what is read is right, or an error.
     while client.set("key", b"value").is_err() {}
-    for _ in 0..50 {
+    let mut right = 0;
+    eventually("it is asked", || {
+        match client.get("key") {
+            Ok(found) => {
+                assert_eq!(found, Some(b"value".to_vec()));
+                right += 1;
+            }
+            // Another node would be brought down by the same get, too.
+            Err(error) => assert!(error.contains("what is no answer"), "{error}"),
+        }
+        right >= 50 && client.count(bad, "breaks") >= 3
+    });
+    assert_eq!(client.count(good.address(), "breaks"), 0);
+}
+
+/// Both are cut off amid the same writes: what one holds is kept.
+#[test]
+fn of_replicas_that_are_all_lost_one_keeps_what_it_has() {
+    let nodes: Vec<TcpServer> = (0..2).map(|_| node(anywhere())).collect();
+    let gates: Vec<Gate> = nodes.iter().map(|node| Gate::to(node.address())).collect();
+    let addresses: Vec<_> = gates.iter().map(|gate| gate.address).collect();
+    let router = router_of(&addresses, 2);
+    let mut client = Wire::to(router.address());
+    let keys: Vec<String> = (0..20).map(|number| format!("key-{number}")).collect();
+    for round in 0..3_u8 {
+        for key in &keys {
+            assert_eq!(client.set(key, &[b'a' + round]), Ok(()));
+        }
+        let sent = addresses.iter().map(|node| client.count(*node, "writes")).sum::<u64>();
+        gates.iter().for_each(|gate| gate.hang(true));
+        let mut writer = Wire::to(router.address());
+        for key in &keys[..10] {
+            writer.send(format!("set {key} 0 0 1\r\n{}\r\n", (b'A' + round) as char).as_bytes());
+        }
+        eventually("the writes are under way", || {
+            addresses.iter().map(|node| client.count(*node, "writes")).sum::<u64>() == sent + 20
+        });
+        gates.iter().for_each(Gate::cut);
+        for _ in 0..10 {
+            assert!(writer.line().starts_with("SERVER_ERROR every replica was lost"));
+        }
+        for gate in &gates {
+            gate.hang(false);
+            gate.open();
+        }
+        addresses.iter().for_each(|node| client.until_up(*node));
+        for key in keys.iter().cycle().take(80) {
+            let found = client.get(key).expect("an answer").expect("it was acknowledged");
+            assert!([b'a' + round, b'A' + round].contains(&found[0]), "{key}: {found:?}");
+        }
+    }
+    let cleanings = addresses.iter().map(|node| client.count(*node, "cleanings"));
+    assert_eq!(cleanings.sum::<u64>(), 0);
+}
+
+/// More keys than are remembered one by one.
+#[test]
+fn a_node_that_has_missed_very_many_writes_is_emptied() {
+    let nodes: Vec<TcpServer> = (0..2).map(|_| node(anywhere())).collect();
+    let gate = Gate::to(nodes[0].address());
+    let router = router_of(&[gate.address, nodes[1].address()], 2);
+    let mut client = Wire::to(router.address());
+    assert_eq!(client.set("kept", b"old"), Ok(()));
+    gate.cut();
+    let name = "n".repeat(200);
+    for number in 0..1_300 {
+        assert_eq!(client.set(&format!("{name}-{number}"), b"x"), Ok(()));
+    }
+    gate.open();
+    client.until_up(gate.address);
+    for _ in 0..20 {
+        assert_eq!(client.get("kept"), Ok(Some(b"old".to_vec())), "the other has it");
+    }
+    eventually("it is emptied", || client.count(gate.address, "cleanings") == 1);
+    assert_eq!(client.count(gate.address, "forgets"), 0);
+    assert_eq!(Wire::to(nodes[0].address()).get("kept"), Ok(None));
+}
+
+/// Of what the one that was asked may have lost, the other says whether it is there; and that cannot be reached.
+#[test]
+fn a_get_is_not_answered_by_a_miss_where_that_is_not_known() {
+    let nodes: Vec<TcpServer> = (0..2).map(|_| node(anywhere())).collect();
+    let gates: Vec<Gate> = nodes.iter().map(|node| Gate::to(node.address())).collect();
+    let addresses: Vec<_> = gates.iter().map(|gate| gate.address).collect();
+    let router = router_of(&addresses, 2);
+    let mut client = Wire::to(router.address());
+    assert_eq!(client.set("key", b"value"), Ok(()));
+    gates[0].cut();
+    assert_eq!(Wire::to(nodes[0].address()).ask("flush_all"), "OK");
+    gates[0].open();
+    eventually("it is noticed", || {
+        client.get("key").is_ok() && client.count(addresses[0], "breaks") > 0
+    });
+    client.until_up(addresses[0]);
+    gates[1].cut();
+    for _ in 0..5 {
+        let error = client.get("key").expect_err("nobody knows");
+        assert!(
+            error.starts_with("SERVER_ERROR no other replica of the key can be reached; "),
+            "{error}"
+        );
+        assert!(error.contains(": has lost what it had"), "{error}");
+    }
+    gates[1].open();
+    client.until_up(addresses[1]);
+    for _ in 0..20 {
         assert_eq!(client.get("key"), Ok(Some(b"value".to_vec())));
     }
+    // When all are emptied, each lacks nothing.
+    assert_eq!(client.ask("flush_all"), "OK");
+    gates[1].cut();
+    eventually("it is noticed", || {
+        client.get("other") == Ok(None) && client.count(addresses[1], "breaks") > 1
+    });
+    assert_eq!(client.get("key"), Ok(None));
+}
+
+/// It is acknowledged, so it is carried out by those, too, that cannot be reached.
+#[test]
+fn flush_all_reaches_a_node_that_was_away() {
+    let nodes: Vec<TcpServer> = (0..2).map(|_| node(anywhere())).collect();
+    let gate = Gate::to(nodes[0].address());
+    let router = router_of(&[gate.address, nodes[1].address()], 1);
+    let mut client = Wire::to(router.address());
+    let keys: Vec<String> = (0..40).map(|number| format!("key-{number}")).collect();
+    for key in &keys {
+        assert_eq!(client.set(key, b"x"), Ok(()));
+    }
+    gate.cut();
+    eventually("it is noticed", || client.count(gate.address, "breaks") > 0);
+    assert_eq!(client.ask("flush_all"), "OK");
+    gate.open();
+    client.until_up(gate.address);
+    for key in &keys {
+        assert_eq!(client.get(key), Ok(None));
+    }
+}
+
+/// Each node would wait by its own clock, and one that was away would not wait.
+#[test]
+fn a_flush_all_with_a_delay_is_one_for_all_nodes() {
+    let nodes: Vec<TcpServer> = (0..2).map(|_| node(anywhere())).collect();
+    let gate = Gate::to(nodes[0].address());
+    let addresses = [gate.address, nodes[1].address()];
+    let router = router_of(&addresses, 2);
+    let mut client = Wire::to(router.address());
+    // On a busy machine what is to come before the time may come after it.
+    let is_timely = [2, 10, 40].into_iter().any(|delay| {
+        let before = client.count(addresses[1], "cleanings");
+        assert_eq!(client.ask(&format!("flush_all {delay}")), "OK");
+        gate.cut();
+        eventually("it is noticed", || {
+            client.set("key", b"x").is_ok() && !gate.is_there(&mut client)
+        });
+        gate.open();
+        client.until_up(gate.address);
+        assert_eq!(client.set("key", b"x"), Ok(()));
+        client.count(addresses[1], "cleanings") == before
+    });
+    assert!(is_timely, "forty seconds are enough");
+    for node in &nodes {
+        eventually("it is emptied", || Wire::to(node.address()).get("key") == Ok(None));
+    }
+    let refused = client.ask("flush_all 1700000000");
+    assert!(
+        refused.starts_with("CLIENT_ERROR flush_all waits for 2592000 seconds at most"),
+        "{refused}"
+    );
+}
+
+/// What an earlier router knew is not known: on demand, nothing is left of it.
+#[test]
+fn nodes_are_empty_at_the_start_on_demand() {
+    let nodes: Vec<TcpServer> = (0..2).map(|_| node(anywhere())).collect();
+    for (node, value) in nodes.iter().zip([b"old", b"new"]) {
+        assert_eq!(Wire::to(node.address()).set("key", value), Ok(()));
+    }
+    let addresses: Vec<_> = nodes.iter().map(TcpServer::address).collect();
+    let router =
+        router_with(NodesConfig { replicas: 2, empty_at_start: true, ..config(&addresses) });
+    let mut client = Wire::to(router.address());
+    for _ in 0..10 {
+        assert_eq!(client.get("key"), Ok(None));
+    }
+    let sum =
+        |client: &mut Wire, name| addresses.iter().map(|node| client.count(*node, name)).sum();
+    let [gets, cleanings]: [u64; 2] = ["gets", "cleanings"].map(|name| sum(&mut client, name));
+    assert_eq!([gets, cleanings], [10, 2], "the misses of one are those of all");
+}
+
+/// An oversized `set` drops the old value, as memcached does. Where no replica confirms that, the client is told.
+#[test]
+fn an_old_value_that_cannot_be_dropped_is_told() {
+    let nodes: Vec<TcpServer> = (0..2).map(|_| node(anywhere())).collect();
+    let gates: Vec<Gate> = nodes.iter().map(|node| Gate::to(node.address())).collect();
+    let addresses: Vec<_> = gates.iter().map(|gate| gate.address).collect();
+    let router = router_of(&addresses, 2);
+    let mut client = Wire::to(router.address());
+    assert_eq!(client.set("key", b"old"), Ok(()));
+    gates.iter().for_each(Gate::cut);
+    eventually("it is noticed", || client.get("other").is_err());
+    let error = client.set("key", &vec![b'x'; (1 << 20) + 1]).expect_err("too large");
+    assert_eq!(
+        error,
+        "SERVER_ERROR object too large for cache; no replica has confirmed that the old value is dropped"
+    );
+}
+
+/// Nobody waits for the answer: it would be taken for that to the next command.
+#[test]
+fn noreply_is_answered_by_nothing_whatever_fails() {
+    let gone = node(anywhere()).address();
+    let router = router_of(&[gone], 1);
+    let mut client = Wire::to(router.address());
+    client.send(b"set q 0 0 1 noreply\r\nx\r\ndelete q noreply\r\nincr q 1 noreply\r\n");
+    client.send(
+        &[b"set q 0 0 1048577 noreply\r\n", &vec![b'x'; (1 << 20) + 1][..], b"\r\n"].concat(),
+    );
+    assert!(client.ask("version").starts_with("VERSION"));
+    assert_eq!(client.stat("noreply_errors"), "4");
+}
+
+/// A node that is slower than a second is waited for, no longer than the replicas may take.
+#[test]
+fn a_router_that_is_stopped_answers_what_is_under_way() {
+    let node = node(anywhere());
+    let gate = Gate::to(node.address());
+    let router = router_of(&[gate.address], 1);
+    let mut client = Wire::to(router.address());
+    assert_eq!(client.set("key", b"value"), Ok(()));
+    gate.hang(true);
+    client.send(b"get key\r\n");
+    let mut other = Wire::to(router.address());
+    eventually("it is asked", || other.count(gate.address, "gets") == 1);
+    let stopping = std::thread::spawn(move || drop(router));
+    after(Duration::from_millis(1_500));
+    assert!(!stopping.is_finished(), "an answer is owed");
+    gate.hang(false);
+    assert_eq!(client.rest(), "VALUE key 0 5\r\nvalue\r\nEND\r\n");
+    stopping.join().expect("no panic");
 }
 
 #[test]

@@ -3,10 +3,12 @@
 
 mod common;
 
-use common::{Wire, anywhere, config, eventually, router_of, router_with};
-use std::io::{Read as _, Write as _};
+use common::{Wire, after, anywhere, config, eventually, router_of, router_with};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use tailwater_router::nodes::NodesConfig;
 use tailwater_router::oracle::Versions;
 use tailwater_router::placement::Rule;
@@ -20,6 +22,11 @@ struct Memcached {
 impl Memcached {
     /// At this port or any; `None` where the program is not installed.
     fn start(address: Option<SocketAddr>) -> Option<Self> {
+        Self::start_with(address, &[])
+    }
+
+    /// With further arguments.
+    fn start_with(address: Option<SocketAddr>, more: &[&str]) -> Option<Self> {
         // A port that is free now may be another's in a moment: then it is tried with the next.
         let free =
             |_| TcpListener::bind(anywhere()).and_then(|it| it.local_addr()).expect("a port");
@@ -28,7 +35,7 @@ impl Memcached {
             let address = addresses.next().expect("one of a hundred ports is free");
             let mut command = Command::new("memcached");
             command.args(["-t", "1", "-U", "0", "-m", "16", "-l", "127.0.0.1", "-u", "nobody"]);
-            command.args(["-p", &address.port().to_string()]).stdin(Stdio::null());
+            command.args(["-p", &address.port().to_string()]).args(more).stdin(Stdio::null());
             let child = command.stderr(Stdio::null()).spawn().ok()?;
             let mut it = Self { child, address };
             if it.is_listening() {
@@ -133,6 +140,150 @@ fn a_memcached_that_is_killed_makes_no_answer_wrong() {
     }
 }
 
+/// memcached ends a line at a NUL: it would carry the value out, or answer for another key.
+#[test]
+fn a_nul_in_a_key_commands_no_memcached_and_shifts_no_answer() {
+    let Some(nodes) = memcacheds(3) else { return };
+    let router = router_of(&addresses(&nodes), 3);
+    let mut client = Wire::to(router.address());
+    assert_eq!(client.set("a", b"kept"), Ok(()));
+    for command in
+        ["set a\0 0 0 9\r\nflush_all", "get a\0b", "delete a\0b", "append a\0 0 0 1\r\nx"]
+    {
+        for _ in 0..6 {
+            let answer = client.ask(command);
+            assert_eq!(answer, "CLIENT_ERROR bad command line format", "{command:?}");
+        }
+    }
+    for _ in 0..12 {
+        assert_eq!(client.get("a"), Ok(Some(b"kept".to_vec())));
+    }
+    for node in addresses(&nodes) {
+        assert_eq!(client.count(node, "breaks"), 0);
+    }
+}
+
+/// Nothing was written while it was away, and it has nothing all the same.
+#[test]
+fn a_memcached_that_restarts_empty_under_gets_alone_hides_nothing() {
+    let Some(mut nodes) = memcacheds(2) else { return };
+    let router = router_of(&addresses(&nodes), 2);
+    let mut client = Wire::to(router.address());
+    let keys: Vec<String> = (0..30).map(|number| format!("key-{number}")).collect();
+    for key in &keys {
+        assert_eq!(client.set(key, key.as_bytes()), Ok(()));
+    }
+    let all_are_there = |client: &mut Wire| {
+        for key in keys.iter().cycle().take(90) {
+            assert_eq!(client.get(key), Ok(Some(key.as_bytes().to_vec())));
+        }
+    };
+    nodes[0].kill();
+    all_are_there(&mut client);
+    let address = nodes[0].address;
+    nodes[0] = Memcached::start(Some(address)).expect("it was there before");
+    client.until_up(address);
+    all_are_there(&mut client);
+    assert!(client.count(address, "misses") > 0, "it was asked");
+    assert_eq!(client.get("none"), Ok(None), "both were asked");
+}
+
+/// What one takes and another does not: its old value is not answered.
+#[test]
+fn a_memcached_that_refuses_what_others_take_forgets_the_key() {
+    let Some(mut nodes) = memcacheds(1) else { return };
+    nodes.extend(Memcached::start_with(None, &["-I", "512k"]));
+    let router = router_of(&addresses(&nodes), 2);
+    let mut client = Wire::to(router.address());
+    let half = vec![b'x'; 300_000];
+    assert_eq!(client.set("key", &half), Ok(()));
+    let append = [b"append key 0 0 300000\r\n", &half[..], b"\r\n"].concat();
+    client.send(&append);
+    assert_eq!(client.line(), "STORED");
+    for _ in 0..20 {
+        let found = client.get("key").expect("an answer").map(|value| value.len());
+        assert_eq!(found, Some(600_000));
+    }
+    let (mut forgets, mut refused) = (0, 0);
+    for node in addresses(&nodes) {
+        forgets += client.count(node, "forgets");
+        refused += u64::from(Wire::to(node).get("key") == Ok(None));
+    }
+    assert_eq!([forgets, refused], [1, 1], "the smaller one");
+}
+
+fn signal(pid: u32, name: &str) {
+    let kill = format!("kill -{name} {pid}");
+    assert!(Command::new("sh").args(["-c", &kill]).status().expect("a shell").success());
+}
+
+/// A router in a process of its own; killed when dropped.
+struct Process(Child, SocketAddr);
+
+impl Process {
+    fn start(arguments: &[String]) -> Self {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tailwater-router"));
+        command.args(["--listen", "127.0.0.1:0"]).args(arguments).stdout(Stdio::piped());
+        let mut child = command.spawn().expect("a router");
+        let mut line = String::new();
+        let mut output = BufReader::new(child.stdout.take().expect("a pipe"));
+        output.read_line(&mut line).expect("a line");
+        let address = line.trim_end().rsplit(' ').next().expect("a word").parse();
+        Self(child, address.expect("an address"))
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// All that the memcacheds have answered meanwhile is late, and none of them is.
+#[test]
+fn a_router_that_sleeps_and_wakes_takes_no_memcached_for_lost() {
+    let Some(nodes) = memcacheds(2) else { return };
+    let mut arguments = ["--replicas", "2", "--timeout", "300"].map(String::from).to_vec();
+    arguments.extend(addresses(&nodes).iter().map(ToString::to_string));
+    let router = Process::start(&arguments);
+    let stops = Arc::new(AtomicBool::new(false));
+    let threads: Vec<_> = (0..8)
+        .map(|thread| {
+            let (address, stops) = (router.1, stops.clone());
+            std::thread::spawn(move || {
+                let mut client = Wire::to(address);
+                let mut done = 0_u64;
+                while !stops.load(SeqCst) {
+                    let key = format!("{thread}-{}", done % 50);
+                    assert_eq!(client.set(&key, b"value"), Ok(()));
+                    assert_eq!(client.get(&key), Ok(Some(b"value".to_vec())));
+                    done += 1;
+                }
+                done
+            })
+        })
+        .collect();
+    let mut client = Wire::to(router.1);
+    for node in addresses(&nodes) {
+        eventually("there is load", || client.count(node, "writes") > 500);
+    }
+    for _ in 0..3 {
+        signal(router.0.id(), "STOP");
+        eventually("it has stopped", || is_stopped(router.0.id()));
+        after(std::time::Duration::from_millis(1_000));
+        signal(router.0.id(), "CONT");
+        let before = client.count(nodes[0].address, "writes");
+        eventually("it goes on", || client.count(nodes[0].address, "writes") > before + 100);
+    }
+    stops.store(true, SeqCst);
+    threads.into_iter().for_each(|thread| assert!(thread.join().expect("no panic") > 0));
+    for node in addresses(&nodes) {
+        let counts = ["breaks", "forgets", "cleanings"].map(|name| client.count(node, name));
+        assert_eq!(counts, [0; 3], "of {node}");
+    }
+}
+
 /// Whether each thread of a process has taken notice of SIGSTOP (proc_pid_stat(5)).
 fn is_stopped(pid: u32) -> bool {
     let mut threads =
@@ -151,10 +302,7 @@ fn a_memcached_that_sleeps_and_wakes_answers_nothing_old() {
     let timeout = std::time::Duration::from_millis(200);
     let router = router_with(NodesConfig { replicas: 2, timeout, ..config(&addresses(&nodes)) });
     let mut client = Wire::to(router.address());
-    let signal = |name: &str| {
-        let kill = format!("kill -{name} {}", nodes[0].child.id());
-        assert!(Command::new("sh").args(["-c", &kill]).status().expect("a shell").success());
-    };
+    let signal = |name: &str| signal(nodes[0].child.id(), name);
     for round in 0..3_u8 {
         assert_eq!(client.set("key", &[b'a' + round]), Ok(()));
         signal("STOP");

@@ -241,7 +241,8 @@ fn a_client_too_many_is_told_and_a_place_that_comes_free_is_given() {
     });
 }
 
-/// A client that takes no answers holds its own share and what it borrowed, and nobody else up.
+/// A client that takes no answers holds its own share and what it borrowed, and nobody else up: also when it has
+/// borrowed everything that there is.
 #[test]
 fn a_client_that_does_not_read_holds_nobody_up() {
     let nodes = nodes(1);
@@ -249,13 +250,71 @@ fn a_client_that_does_not_read_holds_nobody_up() {
     let front = FrontConfig { buffers: 4 << 20, ..FrontConfig::default() };
     let router = Router::start(&config, anywhere(), front).expect("a router");
     let mut other = Wire::to(router.address());
-    assert_eq!(other.set("large", &vec![b'v'; 1 << 20]), Ok(()));
+    let sizes: [usize; 4] = [1 << 20, 100_000, 5_000, 100];
+    for size in sizes {
+        assert_eq!(other.set(&format!("v{size}"), &vec![b'v'; size]), Ok(()));
+    }
     let mut deaf = TcpStream::connect(router.address()).expect("connected");
-    deaf.write_all(&b"get large\r\n".repeat(1_000)).expect("sent");
+    for size in sizes {
+        deaf.write_all(format!("get v{size}\r\n").repeat(60).as_bytes()).expect("sent");
+    }
+    let lent =
+        |client: &mut Wire| client.stat("buffer_bytes_lent").parse::<u64>().expect("a number");
+    common::eventually("it has borrowed", || lent(&mut other) > (4 << 20) - (100 << 10));
     for number in 0..200 {
         assert_eq!(other.set("small", &[number]), Ok(()));
         assert_eq!(other.get("small"), Ok(Some(vec![number])));
+        assert_eq!(
+            other.get("v5000").expect("its own share").map(|value| value.len()),
+            Some(5_000)
+        );
     }
-    let lent: u64 = other.stat("buffer_bytes_lent").parse().expect("a number");
-    assert!(lent <= 4 << 20, "{lent}");
+    assert!(lent(&mut other) <= 4 << 20);
+    // What is lent comes back.
+    drop(deaf);
+    common::eventually("nothing is lent", || lent(&mut other) == 0);
+    assert_eq!(
+        other.get("v1048576").expect("there is room").map(|value| value.len()),
+        Some(1 << 20)
+    );
+}
+
+/// The lines of `stats` are answers as others are.
+#[test]
+fn statistics_that_nobody_takes_are_bounded() {
+    // None can be reached, and each has lines that say so.
+    let gone: Vec<_> = (1..=200).map(|host| ([127, 0, 0, host], 1).into()).collect();
+    let nodes = NodesConfig { replicas: 1, ..common::config(&gone) };
+    let front = FrontConfig { buffers: 4 << 20, ..FrontConfig::default() };
+    let router = Router::start(&nodes, anywhere(), front).expect("a router");
+    let mut other = Wire::to(router.address());
+    let mut deaf = TcpStream::connect(router.address()).expect("connected");
+    deaf.write_all(&b"stats\r\n".repeat(2_000)).expect("sent");
+    common::eventually("it has borrowed", || {
+        other.stat("buffer_bytes_lent").parse::<u64>().expect("a number") > 1 << 20
+    });
+}
+
+/// One client's keys do not use up what the nodes may owe to all.
+#[test]
+fn a_client_that_asks_for_very_many_keys_is_read_when_some_are_answered() {
+    let nodes = nodes(1);
+    let gate = common::Gate::to(nodes[0].address());
+    let router = router_of(&[gate.address], 1);
+    let mut other = Wire::to(router.address());
+    gate.hang(true);
+    let mut greedy = Wire::to(router.address());
+    let keys = vec!["k"; 1_000].join(" ");
+    greedy.send(format!("get {keys}\r\n").repeat(70).as_bytes());
+    // Each is answered in a turn of the router, which reads of each client.
+    (0..50).for_each(|_| assert!(other.ask("version").starts_with("VERSION")));
+    let gets = other.count(gate.address, "gets");
+    assert!((1_000..=2_000).contains(&gets), "{gets}");
+    other.send(b"get other\r\n");
+    common::eventually("it is asked", || {
+        Wire::to(router.address()).count(gate.address, "gets") == gets + 1
+    });
+    gate.hang(false);
+    assert_eq!(other.line(), "END");
+    (0..70).for_each(|_| assert_eq!(greedy.line(), "END"));
 }

@@ -84,6 +84,8 @@ pub struct Bad<'a> {
     pub skip_line: bool,
     /// A stored value that is out of date since a `set` of this key failed.
     pub stale: Option<&'a [u8]>,
+    /// The client reads no answer to it.
+    pub noreply: bool,
     /// The connection cannot go on.
     pub fatal: bool,
 }
@@ -151,7 +153,7 @@ fn line_end(window: &[u8], scanned: usize) -> Option<usize> {
 }
 
 const fn bad<'a>(answer: &'static str, skip: usize) -> Bad<'a> {
-    Bad { answer, skip, skip_line: false, stale: None, fatal: false }
+    Bad { answer, skip, skip_line: false, stale: None, noreply: false, fatal: false }
 }
 
 /// The commands that are one line.
@@ -159,10 +161,10 @@ fn parse_line<'a>(verb: &[u8], mut words: Words<'a>) -> Result<Command<'a>, &'st
     match verb {
         b"get" | b"gets" => {
             let with_cas = verb == b"gets";
-            if words.clone().any(|key| key.len() > KEY_MAX) {
+            words.clone().next().ok_or("ERROR")?;
+            if !words.clone().all(is_key) {
                 return Err(BAD_LINE);
             }
-            words.clone().next().ok_or("ERROR")?;
             Ok(Command::Get { keys: words, with_cas })
         }
         b"delete" => {
@@ -245,20 +247,16 @@ fn parse_storage<'a>(
     // From here on it is known where the value ends, so that no byte of it is taken for a command.
     let skip = used.saturating_add(length).saturating_add(2);
     let key = key.unwrap_or_default();
-    if length > VALUE_MAX {
-        let stale = (how == How::Set && key.len() <= KEY_MAX).then_some(key);
-        return Some(Parsed::Bad(Bad { stale, ..bad(TOO_LARGE, skip) }));
-    }
     let unique = if cas { words.next().map(number) } else { Some(Some(0)) };
-    let (Some(flags), Some(exptime), Some(Some(unique)), Ok(noreply), true) = (
-        flags.and_then(number),
-        exptime.and_then(number),
-        unique,
-        noreply(words),
-        key.len() <= KEY_MAX,
-    ) else {
+    let (Some(flags), Some(exptime), Some(Some(unique)), Ok(noreply), true) =
+        (flags.and_then(number), exptime.and_then(number), unique, noreply(words), is_key(key))
+    else {
         return Some(Parsed::Bad(bad(BAD_LINE, skip)));
     };
+    if length > VALUE_MAX {
+        let stale = (how == How::Set).then_some(key);
+        return Some(Parsed::Bad(Bad { stale, noreply, ..bad(TOO_LARGE, skip) }));
+    }
     if cas {
         how = How::Cas(unique);
     }
@@ -281,8 +279,13 @@ fn resume(data: &[u8]) -> usize {
 }
 
 fn key(word: Option<&[u8]>) -> Result<&[u8], &'static str> {
-    let key = word.ok_or("ERROR")?;
-    if key.len() > KEY_MAX { Err(BAD_LINE) } else { Ok(key) }
+    word.ok_or("ERROR").and_then(|key| if is_key(key) { Ok(key) } else { Err(BAD_LINE) })
+}
+
+/// Keys have no control characters, as the protocol says. memcached takes them, but ends a line at a NUL: the value
+/// of `set a\0 0 0 9` would be its next command.
+fn is_key(word: &[u8]) -> bool {
+    word.len() <= KEY_MAX && !word.iter().any(|byte| *byte <= b' ' || *byte == 0x7f)
 }
 
 /// The rest of a line: nothing or `noreply`.
@@ -348,6 +351,24 @@ mod tests {
         assert_eq!(bad_answer(&[b'g'; LINE_MAX]).0, "CLIENT_ERROR line too long");
         let long = [b"get ", &[b'k'; KEY_MAX + 1][..], b"\r\n"].concat();
         assert_eq!(bad_answer(&long).0, BAD_LINE);
+    }
+
+    /// memcached would stop at the NUL, and take the value for a command.
+    #[test]
+    fn keys_with_control_characters_are_refused_and_their_values_swallowed() {
+        for byte in (0..=0x1f).chain([0x7f]).filter(|byte| *byte != b'\n') {
+            let bad = |line: &[u8]| {
+                let input = line.iter().map(|it| if *it == b'?' { byte } else { *it });
+                bad_answer(&input.collect::<Vec<_>>())
+            };
+            assert_eq!(bad(b"set a? 0 0 9\r\nflush_all\r\n"), (BAD_LINE, 25), "{byte}");
+            assert_eq!(bad(b"set ? 0 0 2000000\r\n"), (BAD_LINE, 2_000_021), "{byte}");
+            for line in
+                [&b"get b a?b\r\n"[..], b"delete a?b\r\n", b"incr a?b 1\r\n", b"touch a?b 1\r\n"]
+            {
+                assert_eq!(bad(line), (BAD_LINE, line.len()), "{byte}");
+            }
+        }
     }
 
     proptest! {

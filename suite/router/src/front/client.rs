@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 use tailwater_core::Instant;
-use tailwater_keyvalue::memcached::buffers::{Buffer, Pool};
+use tailwater_keyvalue::memcached::buffers::{Buffer, Pool, Share};
 use tailwater_keyvalue::memcached::input::{Input, Next};
 use tailwater_keyvalue::memcached::parse::Command;
 use tailwater_rt::net::{Stream, Transfer};
@@ -15,14 +15,18 @@ use tailwater_rt::poll::{Interest, Poller, Readiness};
 
 /// Commands of one client that are under way; further ones are read when some have ended.
 const PENDING_MAX: usize = 256;
+/// Keys and replicas of these that nodes have not answered; likewise. A command that begins below it may have as many
+/// again: so one client fills no more than a thirtieth of what a node may owe.
+const OPEN_MAX: usize = 1_024;
 /// Answers that wait to be sent; likewise.
 const OUTPUT_HIGH: usize = 64 << 10;
 /// Answers that a connection may hold without borrowing from the pool.
 const OUTPUT_OWN: usize = 2 * OUTPUT_HIGH;
+/// Likewise of answers that are not whole, or wait for earlier ones.
+const ANSWERS_OWN: usize = 64 << 10;
 
 /// What all clients share.
 pub(super) struct Shared<'a> {
-    pub(super) pool: &'a Arc<Pool>,
     pub(super) report: &'a dyn Fn(&Nodes, &mut Vec<u8>),
 }
 
@@ -36,6 +40,12 @@ pub(super) struct Client {
     output: Buffer,
     sent: usize,
     pending: VecDeque<Exchange>,
+    /// What these hold.
+    share: Share,
+    /// Parts of these that nodes have not answered.
+    open: usize,
+    /// Errors that were not answered, since the client reads no answer.
+    silenced: u64,
     /// The number of the first pending command.
     first: u64,
     /// Commands wait in the input until others have ended.
@@ -59,6 +69,9 @@ impl Client {
             output: Buffer::new(OUTPUT_OWN, pool.clone()),
             sent: 0,
             pending: VecDeque::new(),
+            share: Share::new(ANSWERS_OWN, pool.clone()),
+            open: 0,
+            silenced: 0,
             first: 0,
             is_paused: false,
             is_leaving: false,
@@ -93,8 +106,19 @@ impl Client {
     pub(super) fn end(&mut self, command: u64, outcome: Outcome<'_>) {
         let place = command.checked_sub(self.first).and_then(|place| usize::try_from(place).ok());
         if let Some(exchange) = place.and_then(|place| self.pending.get_mut(place)) {
-            exchange.end(outcome);
+            let before = exchange.open();
+            exchange.end(outcome, &mut self.share);
+            self.open -= before - exchange.open();
         }
+    }
+
+    /// No more is read: what is under way is answered.
+    pub(super) const fn leave(&mut self) {
+        self.is_leaving = true;
+    }
+
+    fn may_begin(&self) -> bool {
+        self.pending.len() < PENDING_MAX && self.open < OPEN_MAX
     }
 
     /// Sends commands on, and answers what is whole, as far as there is room for either.
@@ -113,14 +137,14 @@ impl Client {
         let mut at = 0;
         self.is_paused = false;
         while !self.is_leaving {
-            if self.pending.len() >= PENDING_MAX || self.output.bytes.len() >= OUTPUT_HIGH {
+            if !self.may_begin() || self.output.bytes.len() >= OUTPUT_HIGH {
                 self.is_paused = true;
                 break;
             }
             let next = self.input.next(&input[at..]);
             let command = self.first + self.pending.len() as u64;
             let ticket = Ticket { client: self.key, command };
-            let way = Way { now, nodes, ticket, pool: shared.pool, report: shared.report };
+            let way = Way { now, nodes, ticket, share: &mut self.share, report: shared.report };
             let exchange = match next {
                 Next::More => break,
                 Next::Command(Command::Quit, used) => {
@@ -140,9 +164,10 @@ impl Client {
                 Next::NoRoom => {
                     self.is_leaving = true;
                     let line = b"SERVER_ERROR out of memory reading request";
-                    Exchange::of_line(line.to_vec(), 0, shared.pool.clone())
+                    Exchange::of_line(line, false, &mut self.share)
                 }
             };
+            self.open += exchange.open();
             self.pending.push_back(exchange);
         }
         self.input.put_back(input, at);
@@ -154,8 +179,9 @@ impl Client {
         while self.output.bytes.len() < OUTPUT_HIGH
             && let Some(exchange) = self.pending.front_mut()
             && exchange.is_whole()
-            && exchange.write(&mut self.output)
+            && exchange.write(&mut self.output, &mut self.share).is_ok()
         {
+            self.silenced += u64::from(exchange.hides_error());
             self.pending.pop_front();
             self.first += 1;
             did = true;
@@ -186,8 +212,12 @@ impl Client {
 
     /// Whether there is something to do, now that answers were sent.
     pub(super) fn has_more(&self) -> bool {
-        self.is_paused && self.pending.len() < PENDING_MAX
-            || self.pending.front().is_some_and(Exchange::is_whole)
+        self.is_paused && self.may_begin() || self.pending.front().is_some_and(Exchange::is_whole)
+    }
+
+    /// How many errors were not answered since this was asked last.
+    pub(super) const fn take_silenced(&mut self) -> u64 {
+        std::mem::replace(&mut self.silenced, 0)
     }
 
     /// Watches for what it waits for.

@@ -98,6 +98,11 @@ impl Clients {
         ended
     }
 
+    /// No more is read of any.
+    pub(super) fn leave(&mut self) {
+        self.places.iter_mut().filter_map(|place| place.client.as_mut()).for_each(Client::leave);
+    }
+
     /// Whether commands or answers are under way.
     pub(super) fn are_busy(&self) -> bool {
         self.places.iter().filter_map(|place| place.client.as_ref()).any(Client::is_busy)

@@ -1,22 +1,24 @@
 //! A client's command, sent on.
 
 use super::exchange::Exchange;
-use crate::nodes::{Nodes, Refusal, Ticket};
-use std::io::Write as _;
-use std::sync::Arc;
+use crate::nodes::{Nodes, Outcome, Refusal, Ticket};
+use std::time::Duration;
 use tailwater_core::Instant;
-use tailwater_keyvalue::memcached::buffers::Pool;
+use tailwater_keyvalue::memcached::buffers::Share;
 use tailwater_keyvalue::memcached::parse::{Bad, Command, How, Words};
 
 /// Most keys of one get: what is under way for one client is bounded.
 const KEYS_MAX: usize = 1_000;
+/// Longest delay of `flush_all` in seconds; memcached takes more for a Unix time.
+const DELAY_MAX: i64 = 60 * 60 * 24 * 30;
 
 /// What a command needs that is on its way: the nodes, and its own name.
 pub(super) struct Way<'a> {
     pub(super) now: Instant,
     pub(super) nodes: &'a mut Nodes,
     pub(super) ticket: Ticket,
-    pub(super) pool: &'a Arc<Pool>,
+    /// Of the client.
+    pub(super) share: &'a mut Share,
     /// Writes the lines of `stats`.
     pub(super) report: &'a dyn Fn(&Nodes, &mut Vec<u8>),
 }
@@ -24,72 +26,54 @@ pub(super) struct Way<'a> {
 impl Way<'_> {
     /// Sends a command on, or answers it here.
     pub(super) fn send(mut self, command: Command<'_>) -> Exchange {
-        let pool = self.pool.clone();
+        let is_quiet = is_quiet(&command);
         let sent = match command {
             Command::Get { keys, with_cas } => self.get(keys, with_cas),
-            Command::Store { how, key, flags, exptime, value, noreply } => {
-                let stored = Stored { how, key, flags, exptime, value };
-                self.store(&stored).map(|nodes| Exchange::of_writes(nodes, noreply, pool))
+            Command::Store { how, key, flags, exptime, value, .. } => {
+                self.store(&Stored { how, key, flags, exptime, value }, is_quiet)
             }
-            Command::Delete { key, noreply } => {
-                self.write(key, &[b"delete ", key, b"\r\n"], noreply)
-            }
-            Command::Add { key, delta, up, noreply } => {
+            Command::Delete { key, .. } => self.write(key, &[b"delete ", key, b"\r\n"], is_quiet),
+            Command::Add { key, delta, up, .. } => {
                 let (verb, delta) = (if up { "incr " } else { "decr " }, delta.to_string());
-                let text = [verb.as_bytes(), key, b" ", delta.as_bytes(), b"\r\n"];
-                self.write(key, &text, noreply)
+                let command = [verb.as_bytes(), key, b" ", delta.as_bytes(), b"\r\n"];
+                self.write(key, &command, is_quiet)
             }
-            Command::Touch { key, exptime, noreply } => {
+            Command::Touch { key, exptime, .. } => {
                 let exptime = exptime.to_string();
-                let text = [b"touch ", key, b" ", exptime.as_bytes(), b"\r\n"];
-                self.write(key, &text, noreply)
+                let command = [b"touch ", key, b" ", exptime.as_bytes(), b"\r\n"];
+                self.write(key, &command, is_quiet)
             }
-            Command::FlushAll { delay, noreply } => {
-                let line = if delay == 0 {
-                    "flush_all\r\n".into()
-                } else {
-                    format!("flush_all {delay}\r\n")
-                };
-                let sent = self.nodes.everywhere(self.now, self.ticket, |out| {
-                    out.extend_from_slice(line.as_bytes());
-                });
-                sent.map(|nodes| Exchange::of_writes(nodes, noreply, pool))
-            }
+            Command::FlushAll { delay, .. } => self.empty(delay, is_quiet),
             Command::Stats { topic: b"" } => {
                 let mut lines = Vec::new();
                 (self.report)(self.nodes, &mut lines);
                 lines.extend_from_slice(b"END");
-                Ok(self.line(lines))
+                Ok(self.line(&lines, false))
             }
-            Command::Stats { .. } => Ok(self.line(b"CLIENT_ERROR stats has no topics here".into())),
-            Command::Verbosity { noreply } => {
-                Ok(self.line(if noreply { Vec::new() } else { b"OK".into() }))
-            }
+            Command::Stats { .. } => Ok(self.line(b"CLIENT_ERROR stats has no topics here", false)),
+            Command::Verbosity { .. } => Ok(self.line(b"OK", is_quiet)),
             // Clients read the number as the version of the protocol that is spoken.
             Command::Version => {
-                Ok(self.line(concat!("VERSION 1.4.0-router-", env!("CARGO_PKG_VERSION")).into()))
+                let version = concat!("VERSION 1.4.0-router-", env!("CARGO_PKG_VERSION"));
+                Ok(self.line(version.as_bytes(), false))
             }
-            Command::Quit => Ok(self.line(Vec::new())),
+            Command::Quit => Ok(self.line(b"", false)),
         };
-        sent.unwrap_or_else(|Refusal(why)| {
-            Exchange::of_line(why.into_bytes(), 0, self.pool.clone())
-        })
+        sent.unwrap_or_else(|Refusal(why)| self.line(why.as_bytes(), is_quiet))
     }
 
-    /// Answers what is no command. An old value that a malformed `set` should have replaced must not stay.
+    /// Answers what is no command. An old value that a malformed `set` should have replaced must not stay: where that
+    /// cannot be reached, the answer says so.
     pub(super) fn refuse(self, bad: &Bad<'_>) -> Exchange {
-        let line = bad.answer.as_bytes().to_vec();
-        let Some(key) = bad.stale.filter(|key| !key.is_empty()) else { return self.line(line) };
-        let delete = [b"delete ", key, b"\r\n"];
-        let sent = self.nodes.write(self.now, self.ticket, key, |out| {
-            delete.iter().for_each(|part| out.extend_from_slice(part));
-        });
-        // Where no node can be reached, none will be asked before it has forgotten.
-        Exchange::of_line(line, sent.unwrap_or(0), self.pool.clone())
+        let Some(key) = bad.stale else {
+            return Exchange::of_line(bad.answer.as_bytes(), bad.noreply, self.share);
+        };
+        let sent = self.nodes.write(self.now, self.ticket, key, &[b"delete ", key, b"\r\n"]);
+        Exchange::of_dropping(bad.answer, sent.unwrap_or(0), bad.noreply, self.share)
     }
 
-    fn line(&self, line: Vec<u8>) -> Exchange {
-        Exchange::of_line(line, 0, self.pool.clone())
+    fn line(&mut self, line: &[u8], is_quiet: bool) -> Exchange {
+        Exchange::of_line(line, is_quiet, self.share)
     }
 
     fn get(&mut self, keys: Words<'_>, with_cas: bool) -> Result<Exchange, Refusal> {
@@ -102,29 +86,52 @@ impl Way<'_> {
                 "SERVER_ERROR more than {KEYS_MAX} keys; ask for fewer at a time"
             )));
         }
-        let mut exchange = Exchange::of_values(count as u32, self.pool.clone());
+        let mut exchange = Exchange::of_values(count as u32);
         for key in keys {
-            if let Err(Refusal(why)) = self.nodes.get(self.now, self.ticket, key, with_cas) {
-                exchange.end(crate::nodes::Outcome::Unreachable(&why));
+            if let Err(Refusal(why)) = self.nodes.get(self.ticket, key, with_cas) {
+                exchange.end(Outcome::Unreachable(&why), self.share);
             }
         }
         Ok(exchange)
     }
 
-    fn store(&mut self, stored: &Stored<'_>) -> Result<u32, Refusal> {
+    fn store(&mut self, stored: &Stored<'_>, is_quiet: bool) -> Result<Exchange, Refusal> {
         match stored.how {
             How::Cas(_) => self.needs_one_replica("cas")?,
             How::Add => self.needs_one_replica("add")?,
             How::Set | How::Replace | How::Append | How::Prepend => {}
         }
-        self.nodes.write(self.now, self.ticket, stored.key, |out| stored.write(out))
+        let (verb, rest) = stored.words();
+        let command =
+            [verb.as_bytes(), stored.key, rest.as_bytes(), b"\r\n", stored.value, b"\r\n"];
+        self.write(stored.key, &command, is_quiet)
     }
 
-    fn write(&mut self, key: &[u8], text: &[&[u8]], noreply: bool) -> Result<Exchange, Refusal> {
-        let nodes = self.nodes.write(self.now, self.ticket, key, |out| {
-            text.iter().for_each(|part| out.extend_from_slice(part));
-        })?;
-        Ok(Exchange::of_writes(nodes, noreply, self.pool.clone()))
+    fn write(
+        &mut self,
+        key: &[u8],
+        command: &[&[u8]],
+        is_quiet: bool,
+    ) -> Result<Exchange, Refusal> {
+        let nodes = self.nodes.write(self.now, self.ticket, key, command)?;
+        Ok(Exchange::of_writes(nodes, is_quiet))
+    }
+
+    /// After a delay the router itself empties the nodes: each would do it by its own clock.
+    fn empty(&mut self, delay_s: i64, is_quiet: bool) -> Result<Exchange, Refusal> {
+        match u64::try_from(delay_s) {
+            Err(_) | Ok(0) => {
+                let nodes = self.nodes.empty(self.now, self.ticket)?;
+                Ok(Exchange::of_writes(nodes, is_quiet))
+            }
+            Ok(delay) if delay_s <= DELAY_MAX => {
+                self.nodes.empty_at(self.now + Duration::from_secs(delay));
+                Ok(self.line(b"OK", is_quiet))
+            }
+            Ok(_) => Err(Refusal(format!(
+                "CLIENT_ERROR flush_all waits for {DELAY_MAX} seconds at most, and takes no time of day"
+            ))),
+        }
     }
 
     /// Each memcached has uniques of its own, and one that has forgotten a key would add what others hold.
@@ -138,6 +145,18 @@ impl Way<'_> {
     }
 }
 
+const fn is_quiet(command: &Command<'_>) -> bool {
+    match command {
+        Command::Store { noreply, .. }
+        | Command::Delete { noreply, .. }
+        | Command::Add { noreply, .. }
+        | Command::Touch { noreply, .. }
+        | Command::FlushAll { noreply, .. }
+        | Command::Verbosity { noreply } => *noreply,
+        Command::Get { .. } | Command::Stats { .. } | Command::Version | Command::Quit => false,
+    }
+}
+
 /// A storage command.
 struct Stored<'a> {
     how: How,
@@ -148,25 +167,22 @@ struct Stored<'a> {
 }
 
 impl Stored<'_> {
-    fn write(&self, out: &mut Vec<u8>) {
-        let Self { how, key, flags, exptime, value } = self;
-        let verb: &[u8] = match how {
-            How::Set => b"set ",
-            How::Add => b"add ",
-            How::Replace => b"replace ",
-            How::Append => b"append ",
-            How::Prepend => b"prepend ",
-            How::Cas(_) => b"cas ",
+    /// What stands before the key, and what behind it.
+    fn words(&self) -> (&'static str, String) {
+        let Self { how, flags, exptime, value, .. } = self;
+        let verb = match how {
+            How::Set => "set ",
+            How::Add => "add ",
+            How::Replace => "replace ",
+            How::Append => "append ",
+            How::Prepend => "prepend ",
+            How::Cas(_) => "cas ",
         };
-        out.reserve(key.len() + value.len() + 96);
-        out.extend_from_slice(verb);
-        out.extend_from_slice(key);
-        let numbers = match how {
-            How::Cas(unique) => write!(out, " {flags} {exptime} {} {unique}\r\n", value.len()),
-            _ => write!(out, " {flags} {exptime} {}\r\n", value.len()),
+        let numbers = format!(" {flags} {exptime} {}", value.len());
+        let rest = match how {
+            How::Cas(unique) => format!("{numbers} {unique}"),
+            _ => numbers,
         };
-        numbers.expect("writing to memory does not fail");
-        out.extend_from_slice(value);
-        out.extend_from_slice(b"\r\n");
+        (verb, rest)
     }
 }

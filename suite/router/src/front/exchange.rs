@@ -1,33 +1,44 @@
 //! A command of a client, from when it is sent on to when its answer is whole.
 
 use crate::nodes::{Answer, Outcome, is_error};
-use std::sync::Arc;
-use tailwater_keyvalue::memcached::buffers::{Buffer, Pool};
+use std::borrow::Cow;
+use tailwater_keyvalue::memcached::buffers::{Buffer, NoRoom, Share, reserve};
 
 /// What is answered where all replicas of a write were lost while it was under way.
 const ALL_LOST: &[u8] = b"SERVER_ERROR every replica was lost; whether it was stored is not known";
 const NO_ROOM: &[u8] = b"SERVER_ERROR out of memory writing get response";
+/// Follows on an error after which memcached has dropped the old value, where that is not known of any replica.
+const OLD_STAYS: &[u8] = b"; no replica has confirmed that the old value is dropped";
 
-/// A command under way. It holds the values that have come, which are borrowed from the pool.
+/// A command under way. What it holds of its answer, its client's share holds.
 #[derive(Debug)]
 pub(super) struct Exchange {
     /// Parts that nodes have not answered.
     open: u32,
-    values: Buffer,
+    /// Values that have come; in the end all of the answer.
+    answer: Vec<u8>,
+    /// Bytes that are held.
+    held: usize,
     ending: Ending,
-    /// Only errors are answered.
+    /// Nothing is answered: the client would take it for the answer to another command.
     is_quiet: bool,
+    /// Only an error was not answered.
+    hides_error: bool,
 }
+
+type Line = Cow<'static, [u8]>;
 
 /// The answer's last line.
 #[derive(Debug)]
 enum Ending {
     /// `END`, but for an error.
-    OfValues(Option<Vec<u8>>),
+    OfValues(Option<Line>),
     /// That of the node whose answer says most.
-    Best(Option<(Rank, Vec<u8>)>),
-    /// This, whatever nodes say.
-    Fixed(Vec<u8>),
+    Best(Option<(Rank, Line)>),
+    /// This, and whether a node has dropped the old value.
+    Dropping(Line, bool),
+    /// This. Empty for none.
+    Fixed(Line),
 }
 
 /// Which of the replicas' answers is given. A later one counts more.
@@ -36,51 +47,74 @@ enum Rank {
     /// It was not there: where a node has forgotten it, others have not.
     Nothing,
     Done,
-    /// A replica has not what others have, and has dropped its old value, as memcached does.
+    /// A replica has not what others have, and forgets its old value.
     Error,
 }
 
 impl Exchange {
     /// A get of so many keys.
-    pub(super) const fn of_values(keys: u32, pool: Arc<Pool>) -> Self {
-        let values = Buffer::new(0, pool);
-        Self { open: keys, values, ending: Ending::OfValues(None), is_quiet: false }
+    pub(super) const fn of_values(keys: u32) -> Self {
+        Self::new(keys, Ending::OfValues(None), false)
     }
 
     /// A command that so many nodes carry out.
-    pub(super) const fn of_writes(nodes: u32, is_quiet: bool, pool: Arc<Pool>) -> Self {
-        let values = Buffer::new(0, pool);
-        Self { open: nodes, values, ending: Ending::Best(None), is_quiet }
+    pub(super) const fn of_writes(nodes: u32, is_quiet: bool) -> Self {
+        Self::new(nodes, Ending::Best(None), is_quiet)
     }
 
-    /// An answer that needs no node, or does not depend on the so many that are asked.
-    pub(super) fn of_line(line: Vec<u8>, nodes: u32, pool: Arc<Pool>) -> Self {
-        let values = Buffer::new(0, pool);
-        Self { open: nodes, values, ending: Ending::Fixed(line), is_quiet: false }
+    /// An answer that needs no node.
+    pub(super) fn of_line(line: &[u8], is_quiet: bool, share: &mut Share) -> Self {
+        let mut it = Self::new(0, Ending::Fixed(Line::Borrowed(&[])), is_quiet);
+        it.ending = Ending::Fixed(it.hold(line, share));
+        it.finish(share);
+        it
+    }
+
+    /// An error because of which so many nodes are to drop a value.
+    pub(super) fn of_dropping(
+        line: &'static str,
+        nodes: u32,
+        is_quiet: bool,
+        share: &mut Share,
+    ) -> Self {
+        let ending = Ending::Dropping(Line::Borrowed(line.as_bytes()), false);
+        let mut it = Self::new(nodes, ending, is_quiet);
+        it.finish(share);
+        it
+    }
+
+    const fn new(open: u32, ending: Ending, is_quiet: bool) -> Self {
+        Self { open, answer: Vec::new(), held: 0, ending, is_quiet, hides_error: false }
     }
 
     /// One part has ended.
-    pub(super) fn end(&mut self, outcome: Outcome<'_>) {
+    pub(super) fn end(&mut self, outcome: Outcome<'_>, share: &mut Share) {
         self.open = self.open.saturating_sub(1);
         match (&mut self.ending, outcome) {
-            (Ending::OfValues(error), Outcome::Answered(Answer::Value(value))) => {
-                match self.values.reserve(value.len()) {
-                    Ok(()) => self.values.bytes.extend_from_slice(value),
-                    Err(_) => *error = Some(NO_ROOM.to_vec()),
+            (Ending::OfValues(_), Outcome::Answered(Answer::Value(value))) => {
+                let appended = self.append(value, share);
+                if appended.is_err() {
+                    self.ending = Ending::OfValues(Some(Line::Borrowed(NO_ROOM)));
                 }
             }
-            (Ending::OfValues(error), Outcome::Answered(Answer::Line(line))) => {
-                *error = Some(line.to_vec());
+            (Ending::OfValues(_), Outcome::Answered(Answer::Line(line))) => {
+                self.ending = Ending::OfValues(Some(self.hold(line, share)));
             }
-            (Ending::OfValues(error), Outcome::Unreachable(why)) => *error = Some(why.into()),
+            (Ending::OfValues(_), Outcome::Unreachable(why)) => {
+                self.ending = Ending::OfValues(Some(self.hold(why.as_bytes(), share)));
+            }
             (Ending::Best(best), Outcome::Answered(Answer::Line(line))) => {
                 let rank = rank(line);
                 if best.as_ref().is_none_or(|(held, _)| *held < rank) {
-                    *best = Some((rank, line.to_vec()));
+                    self.ending = Ending::Best(Some((rank, self.hold(line, share))));
                 }
+            }
+            (Ending::Dropping(_, is_dropped), Outcome::Answered(Answer::Line(line))) => {
+                *is_dropped |= !is_error(line);
             }
             _ => {}
         }
+        self.finish(share);
     }
 
     /// Whether every part has ended.
@@ -88,26 +122,79 @@ impl Exchange {
         self.open == 0
     }
 
-    /// Appends the answer, unless `output` has no room for it beside what it holds: then it stays here.
-    pub(super) fn write(&mut self, output: &mut Buffer) -> bool {
-        if output.bytes.is_empty() {
-            // Large values are not copied, nor borrowed for twice.
-            std::mem::swap(output, &mut self.values);
-        } else if output.reserve(self.values.bytes.len()).is_err() {
-            return false;
+    /// Parts that nodes have not answered.
+    pub(super) const fn open(&self) -> usize {
+        self.open as usize
+    }
+
+    /// Whether it is an error that is not answered.
+    pub(super) const fn hides_error(&self) -> bool {
+        self.hides_error
+    }
+
+    /// Moves the answer to `output`, unless that has no room for it beside what it holds: then it stays here.
+    pub(super) fn write(&mut self, output: &mut Buffer, share: &mut Share) -> Result<(), NoRoom> {
+        if !output.bytes.is_empty() || self.answer.is_empty() {
+            output.reserve(self.answer.len())?;
+            output.bytes.extend_from_slice(&self.answer);
+            share.give(std::mem::take(&mut self.held));
+            return Ok(());
         }
-        output.bytes.extend_from_slice(&self.values.bytes);
-        let line: &[u8] = match &self.ending {
-            Ending::OfValues(error) => error.as_deref().unwrap_or(b"END"),
-            Ending::Best(best) => best.as_ref().map_or(ALL_LOST, |(_, line)| line),
-            Ending::Fixed(line) => line,
-        };
-        let is_silent = line.is_empty() || self.is_quiet && !is_error(line);
-        if !is_silent {
-            output.bytes.extend_from_slice(line);
-            output.bytes.extend_from_slice(b"\r\n");
+        // Large values are not copied, nor borrowed for twice. What the one share gives back, the other takes: it has
+        // more of its own.
+        share.give(std::mem::take(&mut self.held));
+        output.adopt(&mut self.answer)
+    }
+
+    /// Ends the answer when every part has ended.
+    fn finish(&mut self, share: &mut Share) {
+        if self.open > 0 {
+            return;
         }
-        true
+        let (line, more): (Line, &[u8]) =
+            match std::mem::replace(&mut self.ending, Ending::Fixed(Line::Borrowed(&[]))) {
+                Ending::OfValues(error) => (error.unwrap_or(Line::Borrowed(b"END")), b""),
+                Ending::Best(best) => {
+                    (best.map_or(Line::Borrowed(ALL_LOST), |(_, line)| line), b"")
+                }
+                Ending::Dropping(line, is_dropped) => {
+                    (line, if is_dropped { b"" } else { OLD_STAYS })
+                }
+                Ending::Fixed(line) => (line, b""),
+            };
+        if self.is_quiet {
+            self.hides_error = is_error(&line);
+            return;
+        }
+        if !line.is_empty() {
+            let end = [&line, more, b"\r\n"].concat();
+            if self.append(&end, share).is_err() {
+                self.drop_answer(share);
+                // A short line, and at most one for each command under way: it is not counted.
+                self.answer = [NO_ROOM, b"\r\n"].concat();
+            }
+        }
+    }
+
+    fn append(&mut self, bytes: &[u8], share: &mut Share) -> Result<(), NoRoom> {
+        self.held += reserve(&mut self.answer, bytes.len(), share)?;
+        self.answer.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    /// A line of a node, or that there is no room for it.
+    fn hold(&mut self, line: &[u8], share: &mut Share) -> Line {
+        if share.take(line.len()).is_err() {
+            return Line::Borrowed(NO_ROOM);
+        }
+        self.held += line.len();
+        Line::Owned(line.to_vec())
+    }
+
+    /// What it holds, it holds no longer.
+    pub(super) fn drop_answer(&mut self, share: &mut Share) {
+        self.answer = Vec::new();
+        share.give(std::mem::take(&mut self.held));
     }
 }
 
@@ -122,62 +209,115 @@ fn rank(line: &[u8]) -> Rank {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::Arc;
+    use tailwater_keyvalue::memcached::buffers::Pool;
 
-    fn pool() -> Arc<Pool> {
-        Arc::new(Pool::new(1 << 20))
+    fn share_of(bytes: usize) -> (Share, Arc<Pool>) {
+        let pool = Arc::new(Pool::new(bytes));
+        (Share::new(0, pool.clone()), pool)
     }
 
     fn answered(line: &[u8]) -> Outcome<'_> {
         Outcome::Answered(Answer::Line(line))
     }
 
-    fn written(mut exchange: Exchange) -> String {
-        let mut output = Buffer::new(1 << 10, pool());
+    fn written(mut exchange: Exchange, (mut share, pool): (Share, Arc<Pool>)) -> String {
+        let mut output = Buffer::new(1 << 10, pool.clone());
         output.bytes.extend_from_slice(b"> ");
-        assert!(exchange.is_whole() && exchange.write(&mut output));
+        assert!(exchange.is_whole() && exchange.write(&mut output, &mut share).is_ok());
+        assert_eq!(pool.lent(), 0, "what was held is given back");
         String::from_utf8(output.bytes.clone()).expect("text")
     }
 
-    fn of(lines: &[&[u8]], is_quiet: bool) -> String {
-        let mut exchange = Exchange::of_writes(lines.len() as u32 + 1, is_quiet, pool());
-        lines.iter().for_each(|line| exchange.end(answered(line)));
+    fn of(lines: &[&[u8]]) -> String {
+        let mut share = share_of(1 << 20);
+        let mut exchange = Exchange::of_writes(lines.len() as u32 + 1, false);
+        lines.iter().for_each(|line| exchange.end(answered(line), &mut share.0));
         assert!(!exchange.is_whole());
-        exchange.end(Outcome::Lost);
-        written(exchange)
+        exchange.end(Outcome::Lost, &mut share.0);
+        written(exchange, share)
     }
 
     #[test]
     fn the_answer_of_replicas_is_that_which_says_most() {
-        assert_eq!(of(&[b"STORED", b"STORED"], false), "> STORED\r\n");
-        assert_eq!(of(&[b"NOT_FOUND", b"DELETED"], false), "> DELETED\r\n");
-        assert_eq!(of(&[b"42", b"NOT_FOUND"], false), "> 42\r\n");
-        assert_eq!(of(&[b"NOT_FOUND"], false), "> NOT_FOUND\r\n");
-        assert_eq!(of(&[b"STORED", b"SERVER_ERROR full"], false), "> SERVER_ERROR full\r\n");
-        assert_eq!(of(&[], false), format!("> {}\r\n", ALL_LOST.escape_ascii()));
+        assert_eq!(of(&[b"STORED", b"STORED"]), "> STORED\r\n");
+        assert_eq!(of(&[b"NOT_FOUND", b"DELETED"]), "> DELETED\r\n");
+        assert_eq!(of(&[b"42", b"NOT_FOUND"]), "> 42\r\n");
+        assert_eq!(of(&[b"NOT_FOUND"]), "> NOT_FOUND\r\n");
+        assert_eq!(of(&[b"STORED", b"SERVER_ERROR full"]), "> SERVER_ERROR full\r\n");
+        assert_eq!(of(&[]), format!("> {}\r\n", ALL_LOST.escape_ascii()));
     }
 
+    /// What nobody waits for would be taken for the answer to the next command.
     #[test]
-    fn quiet_commands_answer_errors_alone() {
-        assert_eq!(of(&[b"STORED"], true), "> ");
-        assert_eq!(of(&[b"SERVER_ERROR full"], true), "> SERVER_ERROR full\r\n");
+    fn quiet_commands_answer_nothing() {
+        for (line, is_hidden) in [(&b"STORED"[..], false), (b"SERVER_ERROR full", true)] {
+            let mut share = share_of(1 << 20);
+            let mut exchange = Exchange::of_writes(1, true);
+            exchange.end(answered(line), &mut share.0);
+            assert_eq!(exchange.hides_error(), is_hidden);
+            assert_eq!(written(exchange, share), "> ");
+        }
+        let mut share = share_of(1 << 20);
+        let refused = Exchange::of_line(b"SERVER_ERROR busy", true, &mut share.0);
+        assert!(refused.hides_error());
+        assert_eq!(written(refused, share), "> ");
     }
 
     #[test]
     fn values_come_before_the_end() {
-        let mut exchange = Exchange::of_values(3, pool());
-        exchange.end(Outcome::Answered(Answer::Value(b"VALUE a 0 1\r\nx\r\n")));
-        exchange.end(Outcome::Answered(Answer::Miss));
-        exchange.end(Outcome::Answered(Answer::Value(b"VALUE b 0 1\r\ny\r\n")));
-        assert_eq!(written(exchange), "> VALUE a 0 1\r\nx\r\nVALUE b 0 1\r\ny\r\nEND\r\n");
-        let mut failed = Exchange::of_values(1, pool());
-        failed.end(Outcome::Unreachable("SERVER_ERROR gone"));
-        assert_eq!(written(failed), "> SERVER_ERROR gone\r\n");
+        let mut share = share_of(1 << 20);
+        let mut exchange = Exchange::of_values(3);
+        for answer in [
+            Answer::Value(b"VALUE a 0 1\r\nx\r\n"),
+            Answer::Miss,
+            Answer::Value(b"VALUE b 0 1\r\ny\r\n"),
+        ] {
+            exchange.end(Outcome::Answered(answer), &mut share.0);
+        }
+        assert_eq!(written(exchange, share), "> VALUE a 0 1\r\nx\r\nVALUE b 0 1\r\ny\r\nEND\r\n");
+        let mut share = share_of(1 << 20);
+        let mut failed = Exchange::of_values(1);
+        failed.end(Outcome::Unreachable("SERVER_ERROR gone"), &mut share.0);
+        assert_eq!(written(failed, share), "> SERVER_ERROR gone\r\n");
     }
 
     #[test]
     fn values_without_room_are_an_error() {
-        let mut exchange = Exchange::of_values(1, Arc::new(Pool::new(4)));
-        exchange.end(Outcome::Answered(Answer::Value(b"VALUE a 0 1\r\nx\r\n")));
-        assert_eq!(written(exchange), format!("> {}\r\n", NO_ROOM.escape_ascii()));
+        let mut share = share_of(4);
+        let mut exchange = Exchange::of_values(1);
+        exchange.end(Outcome::Answered(Answer::Value(b"VALUE a 0 1\r\nx\r\n")), &mut share.0);
+        assert_eq!(written(exchange, share), format!("> {}\r\n", NO_ROOM.escape_ascii()));
+    }
+
+    #[test]
+    fn an_old_value_that_may_stay_is_told() {
+        let of = |outcome: Outcome<'_>| {
+            let mut share = share_of(1 << 20);
+            let mut exchange = Exchange::of_dropping("SERVER_ERROR large", 1, false, &mut share.0);
+            exchange.end(outcome, &mut share.0);
+            written(exchange, share)
+        };
+        assert_eq!(of(answered(b"NOT_FOUND")), "> SERVER_ERROR large\r\n");
+        let may_stay = format!("> SERVER_ERROR large{}\r\n", OLD_STAYS.escape_ascii());
+        assert_eq!(of(answered(b"SERVER_ERROR busy")), may_stay);
+        assert_eq!(of(Outcome::Lost), may_stay);
+        let mut share = share_of(1 << 20);
+        let nobody = Exchange::of_dropping("SERVER_ERROR large", 0, false, &mut share.0);
+        assert_eq!(written(nobody, share), may_stay);
+    }
+
+    #[test]
+    fn a_large_answer_goes_to_an_empty_output_uncopied_and_is_borrowed_for_once() {
+        let pool = Arc::new(Pool::new(1_000));
+        let mut share = Share::new(50, pool.clone());
+        let mut exchange = Exchange::of_values(1);
+        exchange.end(Outcome::Answered(Answer::Value(&[b'v'; 900])), &mut share);
+        let mut output = Buffer::new(100, pool.clone());
+        assert_eq!(exchange.write(&mut output, &mut share), Ok(()));
+        assert_eq!(output.bytes.len(), 900 + "END\r\n".len());
+        output.bytes.clear();
+        output.trim();
+        assert_eq!((pool.lent(), output.bytes.capacity()), (0, 100), "its own share is as it was");
     }
 }

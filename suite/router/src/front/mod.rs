@@ -36,8 +36,6 @@ const ACCEPTS: usize = 64;
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// After an accept that failed: descriptors may come free.
 const RETRY_AFTER: Duration = Duration::from_millis(10);
-/// How long commands under way may take after it was told to stop.
-const DRAIN_MAX: Duration = Duration::from_secs(1);
 
 /// How a router meets its clients.
 #[derive(Clone, Debug)]
@@ -48,8 +46,8 @@ pub struct FrontConfig {
     pub idle_max: Option<Duration>,
     /// A peer that moves no byte for so long, amid a command or with answers to take, is cut off. Default 30 s.
     pub patience: Duration,
-    /// Bytes that all connections together may borrow, beyond 32 KiB of commands and 128 KiB of answers for each.
-    /// Default 64 MiB.
+    /// Bytes that all connections together may borrow, beyond 32 KiB of commands and 192 KiB of answers for each.
+    /// Commands that nodes have not taken may borrow as many again, beyond 256 KiB for each node. Default 64 MiB.
     pub buffers: usize,
 }
 
@@ -93,7 +91,8 @@ impl From<Errno> for StartError {
     }
 }
 
-/// A router that runs; dropping it stops it, once the commands under way are answered.
+/// A router that runs. Dropping it stops it, once the commands under way are answered: no later than each replica of
+/// a key could be silent for [`NodesConfig::timeout`], one after the other.
 #[derive(Debug)]
 pub struct Router {
     address: SocketAddr,
@@ -112,7 +111,8 @@ impl Router {
         address: impl ToSocketAddrs,
         front: FrontConfig,
     ) -> Result<Self, StartError> {
-        let nodes = Nodes::new(nodes, FIRST_NODE).map_err(StartError::Placement)?;
+        let drain_max = nodes.timeout.saturating_mul(nodes.replicas as u32);
+        let nodes = Nodes::new(nodes, FIRST_NODE, front.buffers).map_err(StartError::Placement)?;
         let listener = TcpListener::bind(address).map_err(StartError::Listen)?;
         let address = listener.local_addr().map_err(StartError::Listen)?;
         listener.set_nonblocking(true).map_err(StartError::System)?;
@@ -128,6 +128,7 @@ impl Router {
             nodes,
             poller,
             _stopped: stopped,
+            drain_max,
             stops_at: None,
             looked_at: now(),
             started: now(),
@@ -163,6 +164,8 @@ struct Counts {
     ever: u64,
     rejected: u64,
     cut_off: u64,
+    /// Errors of commands with `noreply`.
+    silenced: u64,
 }
 
 /// The thread's.
@@ -176,6 +179,8 @@ struct Turns {
     /// When clients are let in again; `None` while they are.
     listens_from: Option<Instant>,
     _stopped: UnixStream,
+    /// How long commands under way may take after it was told to stop.
+    drain_max: Duration,
     stops_at: Option<Instant>,
     looked_at: Instant,
     started: Instant,
@@ -195,7 +200,7 @@ impl Turns {
             for readiness in ready.drain(..) {
                 self.on_ready(time, readiness, &mut scratch);
             }
-            self.turn(time);
+            self.turn(time, &mut scratch);
         }
     }
 
@@ -213,7 +218,8 @@ impl Turns {
             LISTENER => self.accept(time),
             STOP => {
                 if self.stops_at.is_none() {
-                    self.stops_at = Some(time + DRAIN_MAX);
+                    self.stops_at = Some(time + self.drain_max);
+                    self.clients.leave();
                     self.stop_listening(None);
                     let _ = self.poller.remove(&self._stopped);
                 }
@@ -234,24 +240,30 @@ impl Turns {
         }
     }
 
-    fn turn(&mut self, time: Instant) {
-        self.nodes.turn(time, &self.poller);
+    fn turn(&mut self, time: Instant, scratch: &mut [u8]) {
+        let clients = &mut self.clients;
+        self.nodes.turn(time, &self.poller, scratch, |ticket, outcome| {
+            if let Some(client) = clients.touch(ticket.client) {
+                client.end(ticket.command, outcome);
+            }
+        });
         self.listen_again(time);
         // What clients have asked goes out once for each node; what that finds lost is settled until nothing is.
         loop {
-            self.settle(time);
+            self.settle();
             self.serve(time);
-            self.nodes.flush(time, &self.poller);
-            if !self.settle(time) && !self.clients.has_touched() {
+            // If this process was stopped since `time`, the nodes have not been silent for that long.
+            self.nodes.flush(now(), &self.poller);
+            if !self.settle() && !self.clients.has_touched() {
                 break;
             }
         }
         self.look_for_overdue(time);
     }
 
-    fn settle(&mut self, time: Instant) -> bool {
+    fn settle(&mut self) -> bool {
         let clients = &mut self.clients;
-        self.nodes.settle(time, |ticket, outcome| {
+        self.nodes.settle(|ticket, outcome| {
             if let Some(client) = clients.touch(ticket.client) {
                 client.end(ticket.command, outcome);
             }
@@ -273,18 +285,20 @@ impl Turns {
             line("total_connections", &counts.ever);
             line("rejected_connections", &counts.rejected);
             line("cut_off_connections", &counts.cut_off);
+            line("noreply_errors", &counts.silenced);
             line("buffer_bytes_lent", &pool.lent());
             nodes.report(line);
             out.extend_from_slice(text.as_bytes());
         };
-        let shared = Shared { pool, report: &report };
-        let (nodes, poller) = (&mut self.nodes, &self.poller);
+        let shared = Shared { report: &report };
+        let (nodes, poller, silenced) = (&mut self.nodes, &self.poller, &mut self.counts.silenced);
         self.clients.each_touched(|client| {
             client.proceed(time, nodes, &shared);
             // What did not fit into the output may fit now.
             while client.flush(time) && client.has_more() {
                 client.proceed(time, nodes, &shared);
             }
+            *silenced += client.take_silenced();
             client.watch(poller);
         });
     }

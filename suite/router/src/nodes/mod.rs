@@ -1,29 +1,42 @@
 //! The memcacheds behind a router: keys to nodes, commands to connections, answers back.
 //!
-//! A get goes to one replica, and to the next when that is lost. A write goes to all replicas that can be reached;
-//! one that misses it forgets everything (`flush_all`) before it is asked again, so that it has no old value. A
-//! node that has forgotten is *cold*: what it misses is asked of the others.
+//! A get goes to one replica, and to the next when that is lost. A write goes to all replicas that can be reached.
+//! One that misses it, or is lost amid it, forgets the key before it is asked again, so that it has no old value.
+//! A node that may lack what others have is *cold*: what it misses is asked of the others.
 //!
 //! All commands of a router pass one thread in one order, and each node has one connection. So all replicas carry
 //! out the writes of a key in one order. Two routers over the same nodes have no such order between them.
 
 mod answer;
+mod ledger;
+mod standing;
+mod writes;
+mod connection;
 mod node;
-mod owed;
+#[cfg(test)]
+mod tests;
 
 pub use answer::Answer;
 pub(crate) use answer::is_error;
-pub use owed::Ticket;
+pub use ledger::Ticket;
 
 use crate::choice::{Choice, Chooser};
 use crate::placement::{Placement, PlacementError, Replicas, Rule};
-use node::Node;
-use owed::{Asked, Owed};
+use ledger::{Asked, Owed};
+use node::{Ended, Node, Reach};
+use standing::Forget;
 use std::fmt::Display;
+use std::sync::Arc;
 use std::time::Duration;
 use tailwater_core::Instant;
+use tailwater_keyvalue::memcached::buffers::Pool;
 use tailwater_rt::net::{Address, Dialing};
 use tailwater_rt::poll::{Poller, Readiness};
+use writes::{Part, Writes};
+
+/// What is answered to a get that a node has answered by something else.
+const SPOILT: &str =
+    "SERVER_ERROR a node has answered by what is no answer; its connection is made again";
 
 /// Which nodes there are, and how they are used.
 #[derive(Clone, Debug)]
@@ -36,11 +49,15 @@ pub struct NodesConfig {
     pub placement: Rule,
     /// Which of these answers a get.
     pub choice: Choice,
-    /// In which a node must connect and answer; then it counts as lost. Default 1 s.
+    /// A node that takes longer to connect, or moves no byte for so long while it owes answers, counts as lost.
+    /// Default 1 s.
     pub timeout: Duration,
     /// When a connection is lost amid writes, the node may yet carry them out. After so long it has, or never will:
-    /// only then it is emptied and asked again. Default 1 s.
+    /// only then it is asked again. Default 1 s.
     pub settle: Duration,
+    /// Whether the nodes forget everything when they are reached first. Otherwise they are taken to agree: what one
+    /// has missed of an earlier router is not known. Default false.
+    pub empty_at_start: bool,
     /// Decides what is chance.
     pub seed: u64,
 }
@@ -56,6 +73,7 @@ impl NodesConfig {
             choice: Choice::Random,
             timeout: Duration::from_secs(1),
             settle: Duration::from_secs(1),
+            empty_at_start: false,
             seed: 1,
         }
     }
@@ -83,25 +101,49 @@ pub(crate) struct Nodes {
     chooser: Chooser,
     all: Vec<Node>,
     names: Vec<String>,
+    writes: Writes,
+    /// Parts of writes that have ended, and what follows from that is not done.
+    parts: Vec<(u32, u16, Part)>,
     /// Gets that another replica is to answer.
     again: Vec<Asked>,
     /// Writes of nodes that were lost.
     lost: Vec<Ticket>,
+    /// Gets that no other replica is to answer.
+    spoilt: Vec<Ticket>,
+    /// When all nodes forget everything.
+    empties_at: Option<Instant>,
     first_key: u64,
 }
 
 impl Nodes {
-    /// `first_key` and as many as there are nodes are the poller's keys of these.
-    pub(crate) fn new(config: &NodesConfig, first_key: u64) -> Result<Self, PlacementError> {
+    /// `first_key` and as many as there are nodes are the poller's keys of these. All together borrow so many bytes
+    /// for commands that wait to be sent, beyond 256 KiB for each.
+    pub(crate) fn new(
+        config: &NodesConfig,
+        first_key: u64,
+        buffers: usize,
+    ) -> Result<Self, PlacementError> {
         let names: Vec<String> = config.nodes.iter().map(ToString::to_string).collect();
         let placement = Placement::new(config.placement, &names, config.replicas)?;
-        let chooser = Chooser::new(config.choice, names.len(), config.seed);
+        let pool = Arc::new(Pool::new(buffers));
         let node = |(key, address): (u64, &Address)| {
-            let dialing = Dialing::to(address.clone());
-            Node::new(dialing, key, [config.timeout, config.settle], config.replicas > 1)
+            let (dialing, pool) = (Dialing::to(address.clone()), pool.clone());
+            let NodesConfig { timeout, settle, .. } = *config;
+            Node::new(Reach { dialing, key, timeout, settle, pool }, config.empty_at_start)
         };
-        let all = (first_key..).zip(&config.nodes).map(node).collect();
-        Ok(Self { placement, chooser, all, names, again: vec![], lost: vec![], first_key })
+        Ok(Self {
+            chooser: Chooser::new(config.choice, names.len(), config.seed),
+            all: (first_key..).zip(&config.nodes).map(node).collect(),
+            writes: Writes::new(names.len()),
+            placement,
+            names,
+            parts: vec![],
+            again: vec![],
+            lost: vec![],
+            spoilt: vec![],
+            empties_at: None,
+            first_key,
+        })
     }
 
     pub(crate) const fn replicas(&self) -> usize {
@@ -116,32 +158,33 @@ impl Nodes {
     /// Asks a replica of this key for its value.
     pub(crate) fn get(
         &mut self,
-        now: Instant,
         ticket: Ticket,
         key: &[u8],
         with_cas: bool,
     ) -> Result<(), Refusal> {
-        self.ask(now, Asked { ticket, key: key.into(), with_cas, tried: 0, missed: false })
+        self.ask(Asked { ticket, key: key.into(), with_cas, asks: 0, tried: 0, missed: 0 })
     }
 
-    fn ask(&mut self, now: Instant, asked: Asked) -> Result<(), Refusal> {
+    fn ask(&mut self, asked: Asked) -> Result<(), Refusal> {
         let replicas = self.placement.of(&asked.key);
-        let (nodes, tried) = (&self.all, asked.tried);
-        let place_of = |node| replicas.nodes().iter().position(|held| *held == node).unwrap_or(0);
-        let may = |node: u16| tried & 1 << place_of(node) == 0 && nodes[usize::from(node)].is_up();
-        let Some(node) = self.chooser.choose(replicas.nodes(), may) else {
-            return Err(self.unreachable(replicas));
+        let nodes = &self.all;
+        let bit_of = |node| {
+            let place = replicas.nodes().iter().position(|held| *held == node);
+            1_u8 << place.expect("it is one of these")
         };
-        let tried = tried | 1 << place_of(node);
+        let may = |node: u16| asked.tried & bit_of(node) == 0 && nodes[usize::from(node)].is_up();
+        let Some(node) = self.chooser.choose(replicas.nodes(), may) else {
+            return Err(self.unreachable(replicas, asked.missed));
+        };
+        let asks = bit_of(node);
         let node = &mut self.all[usize::from(node)];
-        if !node.has_room() {
+        let verb: &[u8] = if asked.with_cas { b"gets " } else { b"get " };
+        if !node.make_room(verb.len() + asked.key.len() + 2) {
             return Err(busy());
         }
-        let verb: &[u8] = if asked.with_cas { b"gets " } else { b"get " };
-        node.queue(|out| {
-            [verb, &asked.key, b"\r\n"].iter().for_each(|part| out.extend_from_slice(part));
-        });
-        node.owes(now, Owed::Get(Asked { tried, ..asked }));
+        let asked = Asked { asks, tried: asked.tried | asks, ..asked };
+        let key = asked.key.clone();
+        node.queue(&[verb, &key, b"\r\n"], Owed::Get(asked));
         Ok(())
     }
 
@@ -151,63 +194,88 @@ impl Nodes {
         now: Instant,
         ticket: Ticket,
         key: &[u8],
-        command: impl Fn(&mut Vec<u8>),
+        command: &[&[u8]],
     ) -> Result<u32, Refusal> {
         let replicas = self.placement.of(key);
-        self.send_to_all(now, ticket, replicas.nodes(), command)
-            .ok_or_else(busy)
-            .and_then(|sent| if sent > 0 { Ok(sent) } else { Err(self.unreachable(replicas)) })
-    }
-
-    /// Has all nodes that are up carry a command out.
-    pub(crate) fn everywhere(
-        &mut self,
-        now: Instant,
-        ticket: Ticket,
-        command: impl Fn(&mut Vec<u8>),
-    ) -> Result<u32, Refusal> {
-        let all: Vec<u16> = (0..self.all.len() as u16).collect();
-        match self.send_to_all(now, ticket, &all, command) {
-            None => Err(busy()),
-            Some(0) => Err(Refusal("SERVER_ERROR no node can be reached".into())),
-            Some(sent) => Ok(sent),
+        match self.send_to_all(now, ticket, Some(key), replicas.nodes(), command)? {
+            0 => Err(self.unreachable(replicas, 0)),
+            sent => Ok(sent),
         }
     }
 
-    /// `None` if one has no room: then nothing was sent, as the others would have what it has not.
+    /// Has all nodes forget everything: those that are up at once, the others before they are asked again. How many
+    /// are up.
+    pub(crate) fn empty(&mut self, now: Instant, ticket: Ticket) -> Result<u32, Refusal> {
+        let all: Vec<u16> = (0..self.all.len() as u16).collect();
+        let command = Forget::Everything.command();
+        let sent = self.send_to_all(now, ticket, None, &all, &command)?;
+        if sent == 0 {
+            return Err(Refusal("SERVER_ERROR no node can be reached".into()));
+        }
+        self.empties_at = None;
+        self.grow_warm();
+        Ok(sent)
+    }
+
+    /// The same at this time, unless all are emptied before.
+    pub(crate) const fn empty_at(&mut self, at: Instant) {
+        self.empties_at = Some(at);
+    }
+
+    /// Those that are up have been told to forget everything, and so have the others.
+    fn grow_warm(&mut self) {
+        let up = self.all.iter_mut().filter(|node| node.is_up());
+        up.for_each(|node| node.standing.grows_warm());
+    }
+
+    /// Nothing is sent if one has no room: the others would have what it has not.
     fn send_to_all(
         &mut self,
         now: Instant,
         ticket: Ticket,
+        key: Option<&[u8]>,
         nodes: &[u16],
-        command: impl Fn(&mut Vec<u8>),
-    ) -> Option<u32> {
-        let reached = |nodes: &[Node], node: u16| nodes[usize::from(node)].is_up();
-        let is_full = |node: &&u16| !self.all[usize::from(**node)].has_room();
-        if nodes.iter().filter(|node| reached(&self.all, **node)).any(|node| is_full(&node)) {
-            return None;
-        }
-        let sent = nodes.iter().filter(|node| reached(&self.all, **node)).count() as u32;
-        // A write that nobody gets is no write that somebody misses.
-        for &node in nodes.iter().filter(|_| sent > 0) {
+        command: &[&[u8]],
+    ) -> Result<u32, Refusal> {
+        let bytes = command.iter().map(|part| part.len()).sum();
+        let mut sent = 0;
+        for &node in nodes {
             let node = &mut self.all[usize::from(node)];
             if node.is_up() {
-                node.queue(&command);
-                node.owes(now, Owed::Write(ticket));
-            } else {
-                node.miss_write();
+                if !node.make_room(bytes) {
+                    return Err(busy());
+                }
+                sent += 1;
             }
         }
-        Some(sent)
+        // A write that no node gets is no write that a node misses.
+        if sent > 0 {
+            let write = self.writes.begin(ticket, key, sent);
+            for &node in nodes {
+                let node = &mut self.all[usize::from(node)];
+                if node.is_up() {
+                    node.queue(command, Owed::Write(write));
+                } else {
+                    let what = key.map_or(Forget::Everything, |key| Forget::Key(key.into()));
+                    node.forget(now, what);
+                }
+            }
+        }
+        // At most 256.
+        Ok(sent as u32)
     }
 
-    fn unreachable(&self, replicas: Replicas) -> Refusal {
-        let why = |&node: &u16| {
-            let node = usize::from(node);
-            format!("{}: {}", self.names[node], self.all[node].state())
+    /// Why no replica is asked, or no other than these, which have said that they have nothing.
+    fn unreachable(&self, replicas: Replicas, missed: u8) -> Refusal {
+        let why = |(place, node): (usize, &u16)| {
+            let node = usize::from(*node);
+            let has_missed = missed & 1 << place != 0;
+            let why = if has_missed { "has lost what it had" } else { self.all[node].state() };
+            format!("{}: {why}", self.names[node])
         };
-        let all: Vec<_> = replicas.nodes().iter().map(why).collect();
-        Refusal(format!("SERVER_ERROR no replica of the key can be reached; {}", all.join("; ")))
+        let all: Vec<_> = replicas.nodes().iter().enumerate().map(why).collect();
+        let which = if missed == 0 { "no replica" } else { "no other replica" };
+        Refusal(format!("SERVER_ERROR {which} of the key can be reached; {}", all.join("; ")))
     }
 
     /// Whether the poller's key is a node's.
@@ -224,56 +292,131 @@ impl Nodes {
         scratch: &mut [u8],
         mut deliver: impl FnMut(Ticket, Outcome<'_>),
     ) {
-        let replicas = self.replicas() as u32;
-        let node = &mut self.all[(readiness.key - self.first_key) as usize];
-        let (again, is_cold) = (&mut self.again, node.is_cold());
-        node.on_ready(now, poller, readiness, scratch, &mut |owed, answer| match owed {
-            Owed::Get(asked)
-                if answer == Answer::Miss && is_cold && asked.tried.count_ones() < replicas =>
-            {
-                again.push(Asked { missed: true, ..asked });
-            }
-            Owed::Get(Asked { ticket, .. }) | Owed::Write(ticket) => {
-                deliver(ticket, Outcome::Answered(answer));
-            }
-            Owed::Clean | Owed::LateGet(_) | Owed::Late => {}
+        // There are at most 256.
+        let at = (readiness.key - self.first_key) as u16;
+        self.with_answers(now, at, &mut deliver, |node, take| {
+            node.on_ready(now, poller, readiness, scratch, take);
         });
-        take_lost(node, &mut self.again, &mut self.lost);
     }
 
-    /// Connects and gives up what is due.
-    pub(crate) fn turn(&mut self, now: Instant, poller: &Poller) {
-        for node in &mut self.all {
-            node.turn(now, poller);
-            take_lost(node, &mut self.again, &mut self.lost);
+    /// Does what brings answers of a node, and hands these on.
+    fn with_answers(
+        &mut self,
+        now: Instant,
+        at: u16,
+        deliver: &mut dyn FnMut(Ticket, Outcome<'_>),
+        act: impl FnOnce(&mut Node, &mut dyn FnMut(Owed, Answer<'_>)),
+    ) {
+        let all_replicas = u8::MAX >> (8 - self.replicas());
+        let node = &mut self.all[usize::from(at)];
+        let (again, parts, writes) = (&mut self.again, &mut self.parts, &self.writes);
+        let is_cold = node.standing.is_cold();
+        act(node, &mut |owed, answer| match owed {
+            Owed::Get(asked) if answer == Answer::Miss && is_cold => {
+                let missed = asked.missed | asked.asks;
+                if missed == all_replicas {
+                    deliver(asked.ticket, Outcome::Answered(answer));
+                } else {
+                    again.push(Asked { missed, ..asked });
+                }
+            }
+            Owed::Get(Asked { ticket, .. }) => deliver(ticket, Outcome::Answered(answer)),
+            Owed::Write(write) => {
+                let ticket = writes.ticket(write).expect("a part of it was open");
+                deliver(ticket, Outcome::Answered(answer));
+                parts.push((write, at, answer.into()));
+            }
+            Owed::Forget(_) | Owed::LateGet(_) | Owed::LateWrite => {}
+        });
+        self.take_ended(now, at);
+    }
+
+    /// Connects and gives up what is due. What has come is read before a node is given up.
+    pub(crate) fn turn(
+        &mut self,
+        now: Instant,
+        poller: &Poller,
+        scratch: &mut [u8],
+        mut deliver: impl FnMut(Ticket, Outcome<'_>),
+    ) {
+        if self.empties_at.is_some_and(|at| at <= now) {
+            self.empties_at = None;
+            self.all.iter_mut().for_each(|node| node.forget(now, Forget::Everything));
+            self.grow_warm();
+        }
+        for at in 0..self.all.len() as u16 {
+            if self.all[usize::from(at)].is_overdue(now) {
+                self.with_answers(now, at, &mut deliver, |node, take| {
+                    node.receive(now, scratch, take);
+                    if node.is_overdue(now) {
+                        node.give_up(now);
+                    }
+                });
+            }
+            let may_begin = !self.writes.is_unsure(at);
+            self.all[usize::from(at)].turn(now, poller, may_begin);
+            self.take_ended(now, at);
         }
     }
 
     /// Sends what was left.
     pub(crate) fn flush(&mut self, now: Instant, poller: &Poller) {
-        for node in &mut self.all {
-            node.flush(now, poller);
-            take_lost(node, &mut self.again, &mut self.lost);
+        for at in 0..self.all.len() as u16 {
+            self.all[usize::from(at)].flush(now, poller);
+            self.take_ended(now, at);
+        }
+    }
+
+    fn take_ended(&mut self, now: Instant, at: u16) {
+        let Ended { lost, spoilt } = self.all[usize::from(at)].take_ended();
+        self.spoilt.extend(spoilt);
+        for owed in lost {
+            match owed {
+                Owed::Get(asked) => self.again.push(asked),
+                Owed::Write(write) => {
+                    self.lost.extend(self.writes.ticket(write));
+                    self.parts.push((write, at, Part::Lost));
+                }
+                Owed::Forget(_) | Owed::LateGet(_) | Owed::LateWrite => {}
+            }
+        }
+        // In the order of the writes: what an earlier one has a node forget decides which node keeps a later one.
+        for (write, node, part) in std::mem::take(&mut self.parts) {
+            self.end_part(now, write, node, part);
+        }
+    }
+
+    /// A replica has carried a write out, or not: one that has not what another has forgets the key.
+    fn end_part(&mut self, now: Instant, write: u32, node: u16, part: Part) {
+        let Some(follows) = self.writes.end(write, node, part) else { return };
+        let mut forget = follows.forget;
+        if let Forget::Key(key) = &follows.what {
+            // It keeps what it has that has no other reason to forget it. That is always the same one of two, so that
+            // not each of them forgets another half.
+            let standing = |node: &u16| &self.all[usize::from(*node)].standing;
+            let keeps = follows.all_but_one.iter().copied().min_by_key(|node| {
+                (standing(node).is_to_forget(key), standing(node).is_cold(), *node)
+            });
+            forget.extend(follows.all_but_one.iter().filter(|node| Some(**node) != keeps));
+        }
+        for node in forget {
+            self.all[usize::from(node)].forget(now, follows.what.clone());
         }
     }
 
     /// Finds other replicas for what was lost; what finds none ends. True if there was something.
-    pub(crate) fn settle(
-        &mut self,
-        now: Instant,
-        mut end: impl FnMut(Ticket, Outcome<'_>),
-    ) -> bool {
-        let did = !self.again.is_empty() || !self.lost.is_empty();
+    pub(crate) fn settle(&mut self, mut end: impl FnMut(Ticket, Outcome<'_>)) -> bool {
+        let did = !self.again.is_empty() || !self.lost.is_empty() || !self.spoilt.is_empty();
         for ticket in std::mem::take(&mut self.lost) {
             end(ticket, Outcome::Lost);
         }
+        for ticket in std::mem::take(&mut self.spoilt) {
+            end(ticket, Outcome::Unreachable(SPOILT));
+        }
         for asked in std::mem::take(&mut self.again) {
-            let (ticket, missed) = (asked.ticket, asked.missed);
-            match self.ask(now, asked) {
-                Ok(()) => {}
-                // One replica has said that it has nothing, and no other can be asked.
-                Err(_) if missed => end(ticket, Outcome::Answered(Answer::Miss)),
-                Err(Refusal(why)) => end(ticket, Outcome::Unreachable(&why)),
+            let ticket = asked.ticket;
+            if let Err(Refusal(why)) = self.ask(asked) {
+                end(ticket, Outcome::Unreachable(&why));
             }
         }
         did
@@ -281,7 +424,8 @@ impl Nodes {
 
     /// When a turn is due at the latest.
     pub(crate) fn next_due(&self) -> Option<Instant> {
-        self.all.iter().filter_map(Node::next_due).min()
+        let due = |(at, node): (u16, &Node)| node.next_due(!self.writes.is_unsure(at));
+        (0..).zip(&self.all).filter_map(due).chain(self.empties_at).min()
     }
 
     /// For `stats`: name and value of each line.
@@ -294,17 +438,8 @@ impl Nodes {
             line("misses", &counts.misses);
             line("writes", &counts.writes);
             line("breaks", &counts.breaks);
+            line("forgets", &counts.forgets);
             line("cleanings", &counts.cleanings);
-        }
-    }
-}
-
-fn take_lost(node: &mut Node, again: &mut Vec<Asked>, lost: &mut Vec<Ticket>) {
-    for owed in node.take_lost() {
-        match owed {
-            Owed::Get(asked) => again.push(asked),
-            Owed::Write(ticket) => lost.push(ticket),
-            Owed::Clean | Owed::LateGet(_) | Owed::Late => {}
         }
     }
 }

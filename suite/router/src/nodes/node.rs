@@ -1,51 +1,44 @@
-//! One memcached: one connection, what was sent by it, and whether it may be asked.
+//! One memcached: whether it may be asked, and what becomes of what it was asked.
 
-use super::answer::{Answer, Read, read};
-use super::owed::Owed;
-use std::collections::VecDeque;
+use super::answer::Answer;
+use super::connection::Connection;
+use super::ledger::{Broken, Ledger, Owed, Ticket};
+use super::standing::{Forget, Standing};
+use std::sync::Arc;
 use std::time::Duration;
 use tailwater_core::Instant;
-use tailwater_rt::net::{Dial, Dialed, Dialing, Stream, Transfer};
-use tailwater_rt::poll::{Interest, Poller, Readiness};
+use tailwater_keyvalue::memcached::buffers::Pool;
+use tailwater_rt::net::{Dial, Dialed, Dialing, Stream};
+use tailwater_rt::poll::{Poller, Readiness};
 
-/// Answers owed at a time; further commands are refused as busy.
-const OWED_MAX: usize = 1 << 16;
-/// Bytes that wait to be sent; likewise.
-const OUTPUT_MAX: usize = 16 << 20;
-/// What is kept of buffers that a large value has made long.
-const KEPT_BYTES: usize = 256 << 10;
 /// Bounds of the pause between two attempts to connect.
 const PAUSE_MIN: Duration = Duration::from_millis(10);
 const PAUSE_MAX: Duration = Duration::from_secs(1);
 
-/// A connection to a memcached, which is made again when it breaks.
+/// How a node is reached, and how long that may take.
+#[derive(Clone, Debug)]
+pub(super) struct Reach {
+    pub(super) dialing: Dialing,
+    /// The poller's.
+    pub(super) key: u64,
+    /// See [`super::NodesConfig::timeout`].
+    pub(super) timeout: Duration,
+    /// See [`super::NodesConfig::settle`].
+    pub(super) settle: Duration,
+    /// For commands that wait to be sent.
+    pub(super) pool: Arc<Pool>,
+}
+
+/// A memcached, to which a connection is made again when it breaks.
 #[derive(Debug)]
 pub(super) struct Node {
-    dialing: Dialing,
-    /// The poller's.
-    key: u64,
-    /// In which it must connect, and answer each command.
-    timeout: Duration,
-    /// See [`super::NodesConfig::settle`].
-    settle: Duration,
-    /// Whether others hold the same keys: then what it missed must be forgotten.
-    is_replicated: bool,
+    reach: Reach,
     state: State,
     attempts: usize,
     pause: Duration,
-    /// Writes have passed it by.
-    missed: bool,
-    /// It has been emptied: others may hold what it does not.
-    is_cold: bool,
-    owed: VecDeque<(Instant, Owed)>,
-    /// What will not be answered, and somebody waits for.
-    lost: Vec<Owed>,
-    output: Vec<u8>,
-    sent: usize,
-    input: Vec<u8>,
-    /// Bytes of input without which the first answer is not whole.
-    needed: usize,
-    watches_output: bool,
+    ledger: Ledger,
+    pub(super) standing: Standing,
+    ended: Ended,
     pub(super) counts: NodeCounts,
 }
 
@@ -59,12 +52,19 @@ enum State {
         dial: Box<Dial>,
         since: Instant,
     },
-    /// Connected, and too slow. It may still carry out what it was sent; so what it is to forget is said by the
+    /// Connected, and silent. It may still carry out what it was sent; so what it is to forget is said by the
     /// same connection, when it has answered everything.
-    Hung(Stream),
-    /// Connected; it forgets what it had.
-    Cleaning(Stream),
-    Up(Stream),
+    Hung(Connection),
+    Up(Connection),
+}
+
+/// What will not be answered by a node.
+#[derive(Debug, Default)]
+pub(super) struct Ended {
+    /// Another replica may answer it.
+    pub(super) lost: Vec<Owed>,
+    /// Gets to which there was no right answer.
+    pub(super) spoilt: Vec<Ticket>,
 }
 
 /// What became of what one node was asked.
@@ -75,45 +75,28 @@ pub(super) struct NodeCounts {
     pub(super) writes: u64,
     /// How often it was lost.
     pub(super) breaks: u64,
-    /// How often it was emptied since it had missed writes.
+    /// How many keys it has forgotten, since it had an old value or none.
+    pub(super) forgets: u64,
+    /// How often it has forgotten everything.
     pub(super) cleanings: u64,
 }
 
 impl Node {
-    pub(super) fn new(
-        dialing: Dialing,
-        key: u64,
-        [timeout, settle]: [Duration; 2],
-        is_replicated: bool,
-    ) -> Self {
+    pub(super) fn new(reach: Reach, forgets_everything: bool) -> Self {
         Self {
-            dialing,
-            key,
-            timeout,
-            settle,
-            is_replicated,
+            reach,
             state: State::Down { until: Instant::ZERO, why: "not connected yet".into() },
             attempts: 0,
             pause: PAUSE_MIN,
-            missed: false,
-            is_cold: false,
-            owed: VecDeque::new(),
-            lost: Vec::new(),
-            output: Vec::new(),
-            sent: 0,
-            input: Vec::new(),
-            needed: 1,
-            watches_output: false,
+            ledger: Ledger::default(),
+            standing: Standing::new(forgets_everything),
+            ended: Ended::default(),
             counts: NodeCounts::default(),
         }
     }
 
     pub(super) const fn is_up(&self) -> bool {
         matches!(self.state, State::Up(_))
-    }
-
-    pub(super) const fn is_cold(&self) -> bool {
-        self.is_cold
     }
 
     /// Whether the first attempt to connect is over.
@@ -127,103 +110,114 @@ impl Node {
             State::Down { why, .. } => why,
             State::Dialing { .. } => "connecting",
             State::Hung(_) => "it has not answered in time",
-            State::Cleaning(_) => "forgetting what it had",
             State::Up(_) => "up",
         }
     }
 
-    /// Whether one more command may be sent.
-    pub(super) fn has_room(&self) -> bool {
-        self.owed.len() < OWED_MAX && self.output.len() - self.sent < OUTPUT_MAX
+    /// Makes room for one more command, of so many bytes. False if it is busy, or not up.
+    pub(super) fn make_room(&mut self, bytes: usize) -> bool {
+        let State::Up(connection) = &mut self.state else { return false };
+        !self.ledger.is_full() && connection.make_room(bytes).is_ok()
     }
 
-    /// A write goes to the other replicas only. One that is about to forget everything misses nothing.
-    pub(super) const fn miss_write(&mut self) {
-        if !matches!(self.state, State::Cleaning(_)) {
-            self.missed = true;
-        }
-    }
-
-    /// Leaves a command for the next [`Node::flush`]; [`Node::owes`] is to follow. Only while it is up.
-    pub(super) fn queue(&mut self, command: impl FnOnce(&mut Vec<u8>)) {
-        command(&mut self.output);
-    }
-
-    /// What is owed for the command that was left last.
-    pub(super) fn owes(&mut self, now: Instant, owed: Owed) {
+    /// Leaves a command, for which there is room, for the next [`Node::flush`].
+    pub(super) fn queue(&mut self, command: &[&[u8]], owed: Owed) {
+        let State::Up(connection) = &mut self.state else { return };
         match owed {
-            Owed::Get(_) => self.counts.gets += 1,
-            Owed::Write(_) => self.counts.writes += 1,
-            Owed::Clean => self.counts.cleanings += 1,
-            Owed::LateGet(_) | Owed::Late => {}
+            Owed::Get(_) | Owed::LateGet(_) => self.counts.gets += 1,
+            Owed::Write(_) | Owed::LateWrite => self.counts.writes += 1,
+            Owed::Forget(_) => {}
         }
-        self.owed.push_back((now, owed));
+        connection.queue(command);
+        self.ledger.add(owed);
     }
 
-    /// Connects when it is time, and gives up what takes too long.
-    pub(super) fn turn(&mut self, now: Instant, poller: &Poller) {
+    /// What it holds of this is old: it forgets it before it is asked what is not asked yet.
+    pub(super) fn forget(&mut self, now: Instant, what: Forget) {
+        self.standing.grows_cold();
+        let State::Up(connection) = &mut self.state else { return self.standing.add(what) };
+        // Beyond the bound on answers that are owed: each of these follows on one that was.
+        if connection.make_room(what.command().concat().len()).is_ok() {
+            self.queue(&what.clone().command(), Owed::Forget(what));
+        } else {
+            self.standing.add(what);
+            self.fail(now, "there is no room to tell it what to forget".into());
+        }
+    }
+
+    /// Connects when it is time, and gives up what takes too long. It begins again only if it `may_begin`.
+    pub(super) fn turn(&mut self, now: Instant, poller: &Poller, may_begin: bool) {
         match &self.state {
-            State::Down { until, .. } if *until <= now => {
+            State::Down { until, .. } if *until <= now && may_begin => {
                 self.attempts += 1;
-                match Dial::begin(self.dialing.clone(), self.attempts, poller, self.key) {
+                let dialing = self.reach.dialing.clone();
+                match Dial::begin(dialing, self.attempts, poller, self.reach.key) {
                     Ok(dial) => self.state = State::Dialing { dial: Box::new(dial), since: now },
                     Err(error) => self.fail(now, error.to_string()),
                 }
             }
-            State::Dialing { since, .. } if now.since(*since) >= self.timeout => {
+            State::Dialing { since, .. } if now.since(*since) >= self.reach.timeout => {
                 self.fail(now, "the attempt to connect took too long".into());
             }
-            State::Up(_) | State::Cleaning(_) if self.overdue().is_some_and(|at| at <= now) => {
-                self.hang();
+            State::Hung(_) if self.ledger.is_empty() && may_begin => {
+                if let State::Hung(connection) = self.take_state() {
+                    self.begin(now, connection);
+                }
             }
             _ => {}
         }
     }
 
-    /// Nobody waits for it any longer.
-    fn hang(&mut self) {
-        let down = State::Down { until: Instant::ZERO, why: String::new() };
-        self.state = match std::mem::replace(&mut self.state, down) {
-            State::Up(stream) | State::Cleaning(stream) => State::Hung(stream),
-            other => other,
-        };
-        self.counts.breaks += 1;
-        self.missed |= self.owed.iter().any(|(_, owed)| owed.is_write());
-        self.lost.extend(self.owed.iter_mut().map(|(_, owed)| owed.give_up()));
+    /// Whether it is up and has been silent for too long. What has come must have been read.
+    pub(super) fn is_overdue(&self, now: Instant) -> bool {
+        let overdue = self.ledger.overdue(self.reach.timeout);
+        self.is_up() && overdue.is_some_and(|at| at <= now)
     }
 
-    /// It has answered everything.
-    fn recover(&mut self, now: Instant) {
+    /// It is found to be overdue: no client waits for it any longer. Found long after the time, it is given that again:
+    /// then this process did not run, and perhaps the node did not, either.
+    pub(super) fn give_up(&mut self, now: Instant) {
+        let overdue = self.ledger.overdue(self.reach.timeout).unwrap_or(now);
+        if now.since(overdue) > self.reach.timeout / 4 {
+            return self.ledger.on_bytes(now);
+        }
+        if let State::Up(connection) = self.take_state() {
+            self.state = State::Hung(connection);
+        }
+        self.counts.breaks += 1;
+        self.ended.lost.extend(self.ledger.give_up());
+    }
+
+    fn take_state(&mut self) -> State {
         let down = State::Down { until: Instant::ZERO, why: String::new() };
-        match std::mem::replace(&mut self.state, down) {
-            State::Hung(stream) => self.begin(now, stream),
-            other => self.state = other,
+        std::mem::replace(&mut self.state, down)
+    }
+
+    /// May be asked by this connection; what it must forget comes first.
+    fn begin(&mut self, now: Instant, connection: Connection) {
+        self.state = State::Up(connection);
+        for what in self.standing.take() {
+            self.forget_at_first(now, what);
         }
     }
 
-    /// May be asked by this connection, once it has forgotten what it must.
-    fn begin(&mut self, now: Instant, stream: Stream) {
-        if self.missed && self.is_replicated {
-            self.state = State::Cleaning(stream);
-            self.queue(|out| out.extend_from_slice(b"flush_all\r\n"));
-            self.owes(now, Owed::Clean);
-        } else {
-            self.state = State::Up(stream);
+    fn forget_at_first(&mut self, now: Instant, what: Forget) {
+        let is_cold = self.standing.is_cold();
+        self.forget(now, what);
+        // Emptied before anything was written, it lacks nothing.
+        if !is_cold && self.is_up() {
+            self.standing.grows_warm();
         }
     }
 
     /// When a turn is due at the latest.
-    pub(super) fn next_due(&self) -> Option<Instant> {
+    pub(super) fn next_due(&self, may_begin: bool) -> Option<Instant> {
         match &self.state {
-            State::Down { until, .. } => Some(*until),
-            State::Dialing { since, .. } => Some(*since + self.timeout),
-            State::Hung(_) => None,
-            State::Cleaning(_) | State::Up(_) => self.overdue(),
+            State::Down { until, .. } => may_begin.then_some(*until),
+            State::Dialing { since, .. } => Some(*since + self.reach.timeout),
+            State::Hung(_) => (self.ledger.is_empty() && may_begin).then_some(Instant::ZERO),
+            State::Up(_) => self.ledger.overdue(self.reach.timeout),
         }
-    }
-
-    fn overdue(&self) -> Option<Instant> {
-        self.owed.front().map(|(since, _)| *since + self.timeout)
     }
 
     /// The poller says something. `deliver` gets each answer, and what it is one to.
@@ -238,160 +232,96 @@ impl Node {
         if let State::Dialing { dial, .. } = &mut self.state {
             match dial.on_ready(poller, readiness) {
                 Dialed::Pending => {}
-                Dialed::Connected(stream) => {
-                    self.pause = PAUSE_MIN;
-                    self.begin(now, stream);
-                }
+                Dialed::Connected(stream) => self.on_connected(now, stream),
                 Dialed::Failed(error) => self.fail(now, error.to_string()),
             }
         } else if readiness.readable {
-            match self.receive(scratch, deliver) {
-                Ok(()) if self.owed.is_empty() => self.recover(now),
-                Ok(()) => {}
-                Err(why) => self.fail(now, why.into()),
-            }
+            self.receive(now, scratch, deliver);
         }
     }
 
-    fn receive(
+    fn on_connected(&mut self, now: Instant, stream: Stream) {
+        self.pause = PAUSE_MIN;
+        if self.counts.breaks > 0 {
+            // It may be another process by now, and empty.
+            self.standing.grows_cold();
+        }
+        let connection = Connection::new(stream, self.reach.key, self.reach.pool.clone());
+        self.begin(now, connection);
+    }
+
+    /// Reads what has come.
+    pub(super) fn receive(
         &mut self,
+        now: Instant,
         scratch: &mut [u8],
         deliver: &mut dyn FnMut(Owed, Answer<'_>),
-    ) -> Result<(), &'static str> {
-        let Some(stream) = self.stream() else { return Ok(()) };
-        let read = match stream.read(scratch) {
-            Transfer::Bytes(read) => read,
-            Transfer::WouldBlock => return Ok(()),
-            Transfer::Closed => return Err("it closed the connection"),
-        };
-        // Usually nothing is left of earlier reads, and the answers need not be copied.
-        if self.input.is_empty() {
-            let used = self.answers(&scratch[..read], deliver)?;
-            self.input.extend_from_slice(&scratch[used..read]);
-        } else {
-            self.input.extend_from_slice(&scratch[..read]);
-            if self.input.len() < self.needed {
-                return Ok(());
-            }
-            let mut input = std::mem::take(&mut self.input);
-            let used = self.answers(&input, deliver)?;
-            input.drain(..used);
-            input.shrink_to(KEPT_BYTES);
-            self.input = input;
-        }
-        Ok(())
-    }
-
-    /// Delivers the whole answers among these bytes. How many bytes they have.
-    fn answers(
-        &mut self,
-        input: &[u8],
-        deliver: &mut dyn FnMut(Owed, Answer<'_>),
-    ) -> Result<usize, &'static str> {
-        let mut at = 0;
-        self.needed = 1;
-        while at < input.len() {
-            let Some((since, owed)) = self.owed.pop_front() else {
-                return Err("it answered what was not asked");
-            };
-            match read(&input[at..], owed.expected()) {
-                Read::Incomplete(needed) => {
-                    self.needed = needed;
-                    self.owed.push_front((since, owed));
-                    break;
+    ) {
+        let (State::Up(connection) | State::Hung(connection)) = &mut self.state else { return };
+        let (ledger, counts) = (&mut self.ledger, &mut self.counts);
+        let standing = &mut self.standing;
+        let received = connection.receive(scratch, |input| {
+            ledger.read(input, |owed, answer| match owed {
+                Owed::Forget(what) => match answer {
+                    Answer::Line(line) if what.is_done(line) => {
+                        match what {
+                            Forget::Key(_) => counts.forgets += 1,
+                            Forget::Everything => counts.cleanings += 1,
+                        }
+                        Ok(())
+                    }
+                    _ => {
+                        standing.add(what);
+                        Err("it did not forget what it was told to")
+                    }
+                },
+                Owed::LateGet(_) | Owed::LateWrite => Ok(()),
+                Owed::Get(_) | Owed::Write(_) => {
+                    counts.misses += u64::from(answer == Answer::Miss);
+                    deliver(owed, answer);
+                    Ok(())
                 }
-                Read::Whole(answer, used) => {
-                    at += used;
-                    self.take(owed, answer, deliver)?;
-                }
-                Read::Broken(why) => {
-                    self.owed.push_front((since, owed));
-                    return Err(why);
-                }
+            })
+        });
+        match received {
+            Ok(true) => self.ledger.on_bytes(now),
+            Ok(false) => {}
+            Err(Broken { why, by }) => {
+                self.ended.spoilt.extend(by);
+                self.fail(now, why.into());
             }
-        }
-        Ok(at)
-    }
-
-    fn take(
-        &mut self,
-        owed: Owed,
-        answer: Answer<'_>,
-        deliver: &mut dyn FnMut(Owed, Answer<'_>),
-    ) -> Result<(), &'static str> {
-        if matches!(owed, Owed::Clean) {
-            if answer != Answer::Line(b"OK") {
-                return Err("it did not take flush_all, and has missed writes");
-            }
-            let down = State::Down { until: Instant::ZERO, why: String::new() };
-            if let State::Cleaning(stream) = std::mem::replace(&mut self.state, down) {
-                self.state = State::Up(stream);
-            }
-            (self.missed, self.is_cold) = (false, true);
-            return Ok(());
-        }
-        if !matches!(owed, Owed::LateGet(_) | Owed::Late) {
-            self.counts.misses += u64::from(answer == Answer::Miss);
-            deliver(owed, answer);
-        }
-        Ok(())
-    }
-
-    const fn stream(&self) -> Option<&Stream> {
-        match &self.state {
-            State::Up(stream) | State::Cleaning(stream) | State::Hung(stream) => Some(stream),
-            State::Down { .. } | State::Dialing { .. } => None,
         }
     }
 
     /// Sends what is there.
     pub(super) fn flush(&mut self, now: Instant, poller: &Poller) {
-        if self.output.is_empty() {
-            return;
-        }
-        let Some(stream) = self.stream() else { return };
-        let mut sent = self.sent;
-        let mut is_closed = false;
-        while sent < self.output.len() && !is_closed {
-            match stream.write(&self.output[sent..]) {
-                Transfer::Bytes(more) => sent += more,
-                Transfer::WouldBlock => break,
-                Transfer::Closed => is_closed = true,
+        let (State::Up(connection) | State::Hung(connection)) = &mut self.state else { return };
+        if connection.has_output() {
+            self.ledger.on_sent(now);
+            if let Err(why) = connection.flush(poller) {
+                self.fail(now, why.into());
             }
-        }
-        let waits = sent < self.output.len();
-        let interest = Interest { readable: true, writable: waits };
-        if is_closed {
-            return self.fail(now, "it closed the connection".into());
-        }
-        if waits != self.watches_output && poller.modify(stream, self.key, interest).is_err() {
-            return self.fail(now, "the kernel does not watch the connection".into());
-        }
-        (self.sent, self.watches_output) = (sent, waits);
-        if !waits {
-            self.output.clear();
-            self.output.shrink_to(KEPT_BYTES);
-            self.sent = 0;
         }
     }
 
     fn fail(&mut self, now: Instant, why: String) {
-        let owes_writes = self.owed.iter().any(|(_, owed)| owed.is_write());
         // What it was sent and did not answer it may have carried out or not, and may yet.
-        self.missed |= owes_writes;
-        let settle = if owes_writes { self.settle } else { Duration::ZERO };
+        let settle =
+            if self.ledger.changes_something() { self.reach.settle } else { Duration::ZERO };
         // This closes the socket, which the poller then forgets.
         self.state = State::Down { until: now + self.pause.max(settle), why };
         self.pause = (self.pause * 2).min(PAUSE_MAX);
         self.counts.breaks += 1;
-        self.lost.extend(std::mem::take(&mut self.owed).into_iter().map(|(_, owed)| owed));
-        self.output.clear();
-        self.input.clear();
-        (self.sent, self.needed, self.watches_output) = (0, 1, false);
+        for owed in self.ledger.take_all() {
+            match owed {
+                Owed::Forget(what) => self.standing.add(what),
+                owed => self.ended.lost.push(owed),
+            }
+        }
     }
 
-    /// What will not be answered.
-    pub(super) fn take_lost(&mut self) -> Vec<Owed> {
-        std::mem::take(&mut self.lost)
+    /// What will not be answered by it.
+    pub(super) fn take_ended(&mut self) -> Ended {
+        std::mem::take(&mut self.ended)
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tailwater_kernels::{Kernels, Level, Rows};
 
 /// A point's bucket has bit i where it lies on the positive side of plane i of the table. A query must be compared with
-/// the points of the so many buckets of each table that are nearest to it: see [`ranked`].
+/// the points of the so many buckets of each table that are nearest to it.
 #[derive(Clone, Debug)]
 pub struct ByHashes {
     tables: usize,

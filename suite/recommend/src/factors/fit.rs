@@ -44,7 +44,7 @@ pub enum FitError {
     Sweeps,
     /// The regularisation.
     Regularisation(f32),
-    /// The similarity says the same of all rows of so many numbers.
+    /// The similarity does not tell rows of so many numbers apart.
     Similarity {
         /// The rank.
         rank: usize,
@@ -65,8 +65,8 @@ impl fmt::Display for FitError {
             }
             Self::Similarity { rank, least } => write!(
                 f,
-                "the rank is {rank}, at which the similarity says the same of all users; {least} or more is needed, \
-                 or the similarity euclid"
+                "the rank is {rank}, too small for the similarity to tell users apart; {least} or more is needed, or the \
+                 similarity euclid"
             ),
         }
     }

@@ -1,7 +1,7 @@
 # `make` lists the verbs. What takes more than a few lines of shell lives in xtask.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench ci pass docs fmt fuzz deny tidy setup setup-pass setup-test clean
+.PHONY: help demo test bench ci pass docs fmt fuzz miri deny tidy setup setup-pass setup-test clean
 
 CARGO := cargo
 BINARY := $(or $(CARGO_TARGET_DIR),target)/release/tailwater
@@ -53,6 +53,9 @@ tidy: setup ## check the map, the layers and other promises of ARCHITECTURE.md
 fuzz: ## fuzz the parsers: TARGET=name (default all), TIME=60 seconds each; needs nightly and cargo-fuzz
 	@sh xtask/setup.sh $(NEEDS_FUZZ)
 	@$(CARGO) xtask fuzz $(or $(TIME),60) $(TARGET)
+
+miri: setup ## run the tests of the kernels under Miri (minutes); needs nightly and its component miri
+	@$(CARGO) xtask miri
 
 deny: setup ## check licences, advisories and sources of dependencies; needs cargo-deny
 	@command -v cargo-deny >/dev/null || { echo "found no cargo-deny; type: cargo install --locked cargo-deny" >&2; exit 1; }

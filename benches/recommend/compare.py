@@ -1,6 +1,6 @@
 """Held-out errors of scikit-surprise's predictors, on the split that tailwater-recommend --split-to has written.
 
-Prints a line for each: its name, RMSE and MAE. See README.md for the commands.
+Prints a line for each: its name, RMSE and MAE. measure.py takes the same numbers. See README.md for the commands.
 """
 
 import argparse
@@ -24,13 +24,10 @@ def errors(predictor, held_out):
     return rmse, sum(abs(error) for error in off) / len(off)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folder", type=pathlib.Path, help="holds seen.csv and held-out.csv")
-    parser.add_argument("--seed", type=int, default=1, help="decides where factors begin")
-    arguments = parser.parse_args()
-    seen = ratings(arguments.folder / "seen.csv")
-    held_out = ratings(arguments.folder / "held-out.csv")
+def compare(folder, seed):
+    """Yields each predictor's name, RMSE and MAE."""
+    seen = ratings(folder / "seen.csv")
+    held_out = ratings(folder / "held-out.csv")
     values = [rating for _, _, rating in seen]
     reader = Reader(rating_scale=(min(values), max(values)))
     # Every row needs a timestamp, which none of these predictors reads.
@@ -40,17 +37,24 @@ def main():
     train = data.construct_trainset(rows)
     predictors = {
         "BaselineOnly": BaselineOnly(verbose=False),
-        "NMF": NMF(random_state=arguments.seed),
-        "NMF, biased": NMF(biased=True, random_state=arguments.seed),
-        "SVD": SVD(random_state=arguments.seed),
+        "NMF": NMF(random_state=seed),
+        "NMF, biased": NMF(biased=True, random_state=seed),
+        "SVD": SVD(random_state=seed),
         "KNNBaseline": KNNBaseline(verbose=False),
     }
-    print(f"{'predictor':28}{'RMSE':>8}{'MAE':>8}")
     for name, predictor in predictors.items():
         predictor.fit(train)
-        rmse, mae = errors(predictor, held_out)
+        yield name, *errors(predictor, held_out)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=pathlib.Path, help="holds seen.csv and held-out.csv")
+    parser.add_argument("--seed", type=int, default=1, help="decides where factors begin")
+    arguments = parser.parse_args()
+    print(f"{'predictor':28}{'RMSE':>8}{'MAE':>8}")
+    for name, rmse, mae in compare(arguments.folder, arguments.seed):
         print(f"{name:28}{rmse:8.4f}{mae:8.4f}")
-    print(f"{len(held_out)} ratings were held out")
 
 
 if __name__ == "__main__":

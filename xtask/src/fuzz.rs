@@ -1,10 +1,10 @@
 //! `fuzz`: runs each fuzz target for a while, on nightly, with cargo-fuzz.
 
 use crate::Result;
+use crate::nightly::{cargo, needs};
 use crate::process;
 use crate::tally::Tally;
 use std::path::Path;
-use std::process::{Command, Stdio};
 
 /// `cargo xtask fuzz SECONDS [TARGET…]`.
 pub(crate) fn main(root: &Path, args: &[String]) -> Result {
@@ -16,7 +16,7 @@ pub(crate) fn main(root: &Path, args: &[String]) -> Result {
     for target in targets {
         let limit = format!("-max_total_time={seconds}");
         let run = ["fuzz", "run", &target, "--", &limit, "-max_len=65536", "-rss_limit_mb=2048"];
-        tally.count(&target, process::run(nightly(root).args(run)));
+        tally.count(&target, process::run(cargo(root).args(run)));
     }
     tally.verdict("fuzz targets")
 }
@@ -29,14 +29,8 @@ fn parse(args: &[String]) -> Result<(u32, &[String])> {
     Ok((seconds, targets))
 }
 
-fn needs(root: &Path, args: &[&str], what: &str, typed: &str) -> Result {
-    let status = nightly(root).args(args).stdout(Stdio::null()).stderr(Stdio::null()).status();
-    let there = status.is_ok_and(|status| status.success());
-    if there { Ok(()) } else { Err(format!("found no {what}; type: {typed}")) }
-}
-
 fn all(root: &Path) -> Result<Vec<String>> {
-    let output = nightly(root).args(["fuzz", "list"]).output();
+    let output = cargo(root).args(["fuzz", "list"]).output();
     let output = output.map_err(|error| format!("could not list the fuzz targets: {error}"))?;
     let listed = String::from_utf8_lossy(&output.stdout);
     let targets: Vec<String> = listed.split_whitespace().map(str::to_owned).collect();
@@ -45,14 +39,6 @@ fn all(root: &Path) -> Result<Vec<String>> {
         return Err(format!("`cargo fuzz list` named no target; see fuzz/Cargo.toml: {said}"));
     }
     Ok(targets)
-}
-
-/// Cargo on nightly. `rustup run`, because `cargo +nightly` fails below a cargo that rustup chose.
-fn nightly(root: &Path) -> Command {
-    let mut command = Command::new("rustup");
-    command.args(["run", "nightly", "cargo"]).current_dir(root);
-    command.env_remove("CARGO").env_remove("RUSTUP_TOOLCHAIN");
-    command
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Both ends and the leaves as the application "hdsearch" of scenario files.
 
-use crate::index::{ivf, lsh};
+use crate::index::{Buckets, ivf, lsh};
 use crate::placement::Placement;
 use crate::prepared::{Answers, Chosen, Plan};
 use crate::service::{self, LEAVES};
@@ -50,6 +50,12 @@ const SETTINGS: &[Setting] = &[
         default: "16",
     },
     Setting { name: "neighbours", help: "how many are wanted, 1 to 1,000", default: "10" },
+    Setting {
+        name: "recall_min",
+        help: "the least share of the neighbours wanted, of ten at most, that answers must find in the mean, 0 to 1; a \
+               run with less is refused",
+        default: "0.5",
+    },
     Setting { name: "queries", help: "how many there are, 1 to 100,000", default: "1_000" },
     Setting { name: "seed", help: "decides generated vectors and the index", default: "1" },
 ];
@@ -65,9 +71,10 @@ fn build(given: &Given<'_>) -> Result<Arc<dyn Application>, BadSetting> {
     let plan = Plan {
         folder: Folder::new(given.data),
         wanted: wanted(settings)?,
-        index: index(settings)?,
+        index: index(settings, leaves)?,
         neighbours: settings.number("neighbours", 1..=NEIGHBOURS_MAX)?,
         leaves,
+        recall_min: settings.number("recall_min", 0.0..=1.0)?,
     };
     Ok(Arc::new(HdSearch { plan, answers: OnceLock::new() }))
 }
@@ -87,14 +94,18 @@ fn wanted(settings: &Settings) -> Result<Wanted, BadSetting> {
     })
 }
 
-fn index(settings: &Settings) -> Result<Chosen, BadSetting> {
+fn index(settings: &Settings, leaves: u32) -> Result<Chosen, BadSetting> {
     let probes = settings.number("probes", 1..=lsh::PROBES_MAX)?;
     if settings.choice("index", &[("lsh", true), ("ivf", false)])? {
-        return Ok(Chosen::Lsh(lsh::Settings {
-            tables: settings.number("tables", 1..=lsh::TABLES_MAX)?,
-            bits: settings.number("bits", 1..=lsh::BITS_MAX)?,
-            probes,
-        }));
+        let tables = settings.number("tables", 1..=lsh::TABLES_MAX)?;
+        let bits = settings.number("bits", 1..=lsh::BITS_MAX)?;
+        let chosen = lsh::Settings { tables, bits, probes };
+        let fits = chosen.check(leaves as usize);
+        return fits.map(|()| Chosen::Lsh(chosen)).map_err(|_| {
+            let most = (Buckets::ENTRIES_MAX / leaves as usize).ilog2();
+            let bits = bits.to_string();
+            BadSetting::new("bits", &bits, format_args!("at most {most}, with {leaves} leaves,"))
+        });
     }
     let lists = settings.number("lists", 1..=ivf::LISTS_MAX)?;
     if probes > lists {
@@ -234,6 +245,13 @@ tier = [{ name = "leaf", nodes = 3, application = true }]
         let few = [("index", "ivf"), ("lists", "3"), ("probes", "4")];
         assert_eq!(error(SCENARIO, &few), "probes is \"4\"; at most lists, 3, is needed");
         assert!(
+            error(SCENARIO, &[("recall_min", "1.1")]).contains("a number from 0 to 1 is needed")
+        );
+        assert_eq!(
+            error(&SCENARIO.replace("nodes = 3", "nodes = 8"), &[("bits", "24")]),
+            "bits is \"24\"; at most 23, with 8 leaves, is needed"
+        );
+        assert!(
             error(&SCENARIO.replace("tier =", "# tier ="), &[])
                 .contains("[[tier]] with name = \"leaf\"")
         );
@@ -267,6 +285,20 @@ tier = [{ name = "leaf", nodes = 3, application = true }]
             !said.contains(&"making vectors".to_owned())
                 && !said.contains(&"making the index".to_owned())
         );
+    }
+
+    #[test]
+    fn answers_that_find_too_little_are_refused_before_a_run_and_by_its_generator() {
+        let scratch = Scratch::new("recall");
+        let made = |least: &str| {
+            let settings = [&SMALL[..], &[("tables", "1"), ("probes", "1"), ("recall_min", least)]];
+            made(SCENARIO, &settings.concat(), &scratch.0).expect("made")
+        };
+        let error = made("0.9").prepare(&quiet).expect_err("too little");
+        assert!(error.contains("recall_min = 0.9 is needed: more probes or tables"), "{error}");
+        assert_eq!(made("0.9").load_questions(), Err(error));
+        assert!(made("0.01").prepare(&quiet).is_ok(), "what was prepared is used again");
+        assert_eq!(made("0.01").load_questions(), Ok(()));
     }
 
     #[test]

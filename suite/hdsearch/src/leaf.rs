@@ -2,7 +2,7 @@
 
 use crate::nearest::{Found, nearest};
 use crate::placement::Placement;
-use crate::wire::{self, WireError};
+use crate::wire::{self, LeafAnswer, WireError};
 use std::cell::RefCell;
 use std::fmt;
 use std::sync::Arc;
@@ -69,7 +69,8 @@ impl Leaf {
         self
     }
 
-    /// The nearest of some of its points, the nearest first. A point that is named twice is found twice.
+    /// The nearest of some of its points, the nearest first, and how many distances were computed for them. A point
+    /// that is named twice is found twice.
     ///
     /// # Errors
     /// When there is no such point.
@@ -82,12 +83,13 @@ impl Leaf {
         candidates: &[u32],
         wanted: usize,
         distances: &mut Vec<f32>,
-    ) -> Result<Vec<Found>, NoSuchRow> {
+    ) -> Result<LeafAnswer, NoSuchRow> {
         let points = self.points.rows();
         distances.clear();
         self.kernels.distances_of(&points.padded(query), points, candidates, distances)?;
         let measured = candidates.iter().zip(distances.iter());
-        Ok(nearest(measured.map(|(&point, &distance)| Found { point, distance }), wanted))
+        let found = nearest(measured.map(|(&point, &distance)| Found { point, distance }), wanted);
+        Ok(LeafAnswer { candidates: distances.len() as u32, found })
     }
 
     /// Answers the bytes of a request.

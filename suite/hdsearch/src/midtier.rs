@@ -4,7 +4,7 @@
 use crate::index::{Candidates, Index};
 use crate::nearest::{Found, nearest};
 use crate::placement::Placement;
-use crate::wire::{self, Answer, CANDIDATES_MAX, Query};
+use crate::wire::{self, Answer, CANDIDATES_MAX, LeafAnswer, Query};
 use std::cell::RefCell;
 use std::fmt;
 use tailwater_kernels::padded;
@@ -23,15 +23,6 @@ pub struct Call {
     pub leaf: usize,
     /// Its bytes.
     pub request: Vec<u8>,
-}
-
-/// What is asked for a query.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Plan {
-    /// The requests: none to leaves without candidates, several to those with more than fit one.
-    pub calls: Vec<Call>,
-    /// How many candidates they name in all.
-    pub candidates: u32,
 }
 
 /// An answer that no leaf may give.
@@ -64,9 +55,10 @@ impl MidTier {
         self.placement.leaves()
     }
 
-    /// Looks candidates up.
+    /// Looks candidates up, and says what to ask: nothing of leaves without candidates, several times of those with
+    /// more than fit one request.
     #[must_use]
-    pub fn plan(&self, query: &Query) -> Plan {
+    pub fn plan(&self, query: &Query) -> Vec<Call> {
         self.with_candidates(&padded(&query.vector), |candidates| {
             let of_leaf = |leaf| {
                 candidates
@@ -74,36 +66,28 @@ impl MidTier {
                     .chunks(CANDIDATES_MAX)
                     .map(move |part| Call { leaf, request: wire::leaf_request(query, part) })
             };
-            let calls = (0..self.placement.leaves()).flat_map(of_leaf).collect();
-            Plan { calls, candidates: candidates.count() as u32 }
-        })
-    }
-
-    /// The candidates of a query, as numbers of points: for the oracle. `row` is the query's vector with its padding.
-    #[must_use]
-    pub fn candidates(&self, row: &[f32]) -> Vec<u32> {
-        self.with_candidates(row, |candidates| {
-            let of_leaf = |leaf| {
-                let local = candidates.of_leaf(leaf).iter();
-                local.map(move |&local| self.placement.point(leaf, local))
-            };
             (0..self.placement.leaves()).flat_map(of_leaf).collect()
         })
     }
 
-    /// The nearest of what leaves answered, the nearest first.
+    /// The answer: the nearest of what leaves found, the nearest first, and as candidates what they say that they
+    /// looked at. What was asked for is no evidence of that.
     ///
     /// # Errors
     /// When a leaf answered something else, or named a point that it has not.
     pub fn merge<'a>(
         &self,
+        tag: u64,
         answers: impl IntoIterator<Item = (usize, &'a [u8])>,
         wanted: usize,
-    ) -> Result<Vec<Found>, NotALeafsAnswer> {
-        let mut all = Vec::new();
+    ) -> Result<Answer, NotALeafsAnswer> {
+        let (mut all, mut looked_at) = (Vec::new(), 0_u32);
         for (leaf, bytes) in answers {
             let count = self.placement.count(leaf);
-            let found = wire::read_leaf_answer(bytes).ok_or(NotALeafsAnswer { leaf })?;
+            let answer = wire::read_leaf_answer(bytes).ok_or(NotALeafsAnswer { leaf })?;
+            let LeafAnswer { candidates, found } = answer;
+            // More than there are points is wrong in any case.
+            looked_at = looked_at.saturating_add(candidates);
             for Found { point: local, distance } in found {
                 if local as usize >= count {
                     return Err(NotALeafsAnswer { leaf });
@@ -111,7 +95,7 @@ impl MidTier {
                 all.push(Found { point: self.placement.point(leaf, local), distance });
             }
         }
-        Ok(nearest(all, wanted))
+        Ok(Answer { tag, candidates: looked_at, found: nearest(all, wanted) })
     }
 
     fn with_candidates<T>(&self, row: &[f32], then: impl FnOnce(&Candidates) -> T) -> T {
@@ -122,14 +106,6 @@ impl MidTier {
             self.index.look_up(row, candidates);
             then(candidates)
         })
-    }
-}
-
-impl Plan {
-    /// The answer with what was found.
-    #[must_use]
-    pub const fn answer(&self, tag: u64, found: Vec<Found>) -> Answer {
-        Answer { tag, candidates: self.candidates, found }
     }
 }
 

@@ -21,10 +21,6 @@ impl Quality {
     /// Of an answer with these points. Truth has the ten nearest, or all if there are fewer.
     #[must_use]
     pub fn of(points: Rows<'_>, truth: &[Found], found: &[Found], candidates: u32) -> Self {
-        let ten = &truth[..truth.len().min(10)];
-        let first = &found[..found.len().min(10)];
-        let hits =
-            ten.iter().filter(|true_one| first.iter().any(|one| one.point == true_one.point));
         let (nearest, reported) = (truth.first(), found.first());
         let cosine = match (nearest, reported) {
             (Some(nearest), Some(reported)) => cosine(points, nearest.point, reported.point),
@@ -33,7 +29,7 @@ impl Quality {
         let is_nearest = |(one, other): (&Found, &Found)| f64::from(one.point == other.point);
         Self {
             recall_1: nearest.zip(reported).map_or(0.0, is_nearest),
-            recall_10: hits.count() as f64 / ten.len().max(1) as f64,
+            recall_10: recall(truth, found, 10),
             cosine,
             candidates: candidates.into(),
         }
@@ -50,6 +46,15 @@ impl Quality {
             candidates: mean(|one| one.candidates),
         }
     }
+}
+
+/// Of the so many nearest points, the share that is among the first so many found.
+#[must_use]
+pub fn recall(truth: &[Found], found: &[Found], wanted: usize) -> f64 {
+    let nearest = &truth[..truth.len().min(wanted)];
+    let first = &found[..found.len().min(wanted)];
+    let is_found = |one: &&Found| first.iter().any(|other| other.point == one.point);
+    nearest.iter().filter(is_found).count() as f64 / nearest.len().max(1) as f64
 }
 
 /// One for the same point, also where all its values are zero.
@@ -102,5 +107,7 @@ mod tests {
         let truth: Vec<u32> = (0..10).collect();
         let late: Vec<u32> = (20..30).chain(0..10).collect();
         assert_eq!(Quality::of(points.rows(), &found(&truth), &found(&late), 0).recall_10, 0.0);
+        assert_eq!(recall(&found(&truth), &found(&[0, 2, 1]), 2), 0.5);
+        assert_eq!(recall(&[], &found(&[0]), 2), 0.0);
     }
 }

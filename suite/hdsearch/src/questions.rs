@@ -1,10 +1,9 @@
 //! What is asked, and what must be answered: prepared once, before anything is measured.
 
 use crate::check::{Expected, Wrong};
-use crate::midtier::MidTier;
 use crate::nearest::Found;
-use crate::oracle;
-use crate::quality::Quality;
+use crate::oracle::{self, LookUp};
+use crate::quality::{Quality, recall};
 use crate::vectors::Set;
 use crate::wire::{Answer, Query};
 use tailwater_kernels::{Kernels, Level};
@@ -26,7 +25,7 @@ pub fn truth<E>(
     each.collect()
 }
 
-/// The queries of a set with the answers that they must get from one index.
+/// The queries of a set with the answers that they must get by one look-up.
 #[derive(Debug)]
 pub struct Questions<'a> {
     set: &'a Set,
@@ -35,20 +34,20 @@ pub struct Questions<'a> {
 }
 
 impl<'a> Questions<'a> {
-    /// Looks every query's candidates up, and finds the nearest of them by plain code. `tell` hears how many are
-    /// done.
+    /// Looks every query's candidates up by definition, and finds the nearest of them by plain code. Neither the index
+    /// nor the mid-tier that is asked later has a part in it. `tell` hears how many are done.
     ///
     /// # Errors
     /// What `tell` returns.
     pub fn prepare<E>(
         set: &'a Set,
-        midtier: &MidTier,
+        look_up: &dyn LookUp,
         neighbours: u16,
         tell: impl Fn(usize) -> Result<(), E>,
     ) -> Result<Self, E> {
         let each = set.queries.rows().all().enumerate().map(|(number, row)| {
             tell(number)?;
-            let candidates = midtier.candidates(row);
+            let candidates = look_up.candidates(row);
             let found = oracle::nearest_of(
                 set.points.rows(),
                 row,
@@ -90,6 +89,16 @@ impl<'a> Questions<'a> {
             let is_there = (point as usize) < points.count();
             is_there.then(|| scalar.squared_distance(query, points.row(point as usize)))
         })
+    }
+
+    /// Of the points that are wanted, and that are truly nearest, the share that is found: the mean over all queries, of
+    /// ten neighbours at most.
+    #[must_use]
+    pub fn recall(&self, truth: &[Vec<Found>]) -> f64 {
+        let wanted = usize::from(self.neighbours).min(10);
+        let each = self.expected.iter().zip(truth);
+        let sum: f64 = each.map(|(expected, truth)| recall(truth, &expected.found, wanted)).sum();
+        sum / self.expected.len().max(1) as f64
     }
 
     /// How good each of the answers is, against the truth.

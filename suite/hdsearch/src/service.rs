@@ -29,14 +29,14 @@ async fn answer(service: Arc<Service>, request: Request) -> Result<Reply, Reply>
     let Service { midtier, turn } = &*service;
     let (tag, query) = wire::read_request(&request.payload, midtier.dimensions())
         .map_err(|error| Reply::failure(BAD_REQUEST, &error.to_string()))?;
-    let mut plan = midtier.plan(&query);
+    let calls = midtier.plan(&query);
     let leaves = downstream::tier(LEAVES).ok_or(Unanswered::Wrong)?;
     let connections = (leaves.shards() / midtier.leaves()).max(1);
     // Relaxed: which connection is used orders nothing.
     let turn = turn.fetch_add(1, Ordering::Relaxed) % connections;
     let mut fan = leaves.fan(&request).fail_fast();
-    let mut asked = Vec::with_capacity(plan.calls.len());
-    for call in plan.calls.drain(..) {
+    let mut asked = Vec::with_capacity(calls.len());
+    for call in calls {
         asked.push(call.leaf);
         fan = fan.call(call.leaf * connections + turn, wire::DISTANCES.0, call.request);
     }
@@ -56,6 +56,6 @@ async fn answer(service: Arc<Service>, request: Request) -> Result<Reply, Reply>
         return Err(Unanswered::Wrong.into());
     }
     let answers = answers.iter().map(|(leaf, bytes)| (*leaf, &bytes[..]));
-    let found = midtier.merge(answers, query.neighbours.into()).map_err(|_| Unanswered::Wrong)?;
-    Ok(Reply::ok(wire::answer(&plan.answer(tag, found))))
+    let answer = midtier.merge(tag, answers, query.neighbours.into());
+    Ok(Reply::ok(wire::answer(&answer.map_err(|_| Unanswered::Wrong)?)))
 }

@@ -10,10 +10,10 @@
 //!
 //! | of a leaf: request | | answer | |
 //! |---|---|---|---|
-//! | neighbours wanted | 2 bytes | neighbours | 2 bytes |
-//! | dimensions | 2 bytes | of each: number in this leaf | 4 bytes |
-//! | values | 4 bytes each | and squared distance | 4 bytes |
-//! | candidates: numbers in this leaf | 4 bytes each, to the end | | |
+//! | neighbours wanted | 2 bytes | points that it looked at | 4 bytes |
+//! | dimensions | 2 bytes | neighbours | 2 bytes |
+//! | values | 4 bytes each | of each: number in this leaf | 4 bytes |
+//! | candidates: numbers in this leaf | 4 bytes each, to the end | and squared distance | 4 bytes |
 //!
 //! The query travels as its vector, as the thesis has it (§2.2.1). The published code sends a number, and every
 //! tier looks the vector up in a copy of the whole set.
@@ -73,6 +73,15 @@ pub struct Answer {
     /// How many points leaves looked at.
     pub candidates: u32,
     /// The neighbours, the nearest first.
+    pub found: Vec<Found>,
+}
+
+/// An answer of a leaf.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LeafAnswer {
+    /// How many points it looked at.
+    pub candidates: u32,
+    /// The nearest of them, by their numbers in this leaf.
     pub found: Vec<Found>,
 }
 
@@ -150,16 +159,18 @@ pub fn read_leaf_request(
 
 /// Writes an answer of a leaf.
 #[must_use]
-pub fn leaf_answer(found: &[Found]) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(2 + 8 * found.len());
-    write_found(&mut bytes, found);
+pub fn leaf_answer(answer: &LeafAnswer) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(6 + 8 * answer.found.len());
+    bytes.extend_from_slice(&answer.candidates.to_le_bytes());
+    write_found(&mut bytes, &answer.found);
     bytes
 }
 
 /// Reads an answer of a leaf; `None` if it is none.
 #[must_use]
-pub fn read_leaf_answer(bytes: &[u8]) -> Option<Vec<Found>> {
-    read_found(bytes)
+pub fn read_leaf_answer(bytes: &[u8]) -> Option<LeafAnswer> {
+    let (candidates, rest) = bytes.split_first_chunk()?;
+    Some(LeafAnswer { candidates: u32::from_le_bytes(*candidates), found: read_found(rest)? })
 }
 
 fn write_query(bytes: &mut Vec<u8>, query: &Query) {
@@ -297,7 +308,10 @@ mod tests {
         assert_eq!(read_answer(&bytes), Some(said.clone()));
         assert_eq!(read_answer(&bytes[..bytes.len() - 8]), None);
         assert_eq!(read_answer(&[&bytes[..], &[0; 8]].concat()), None);
-        assert_eq!(read_leaf_answer(&leaf_answer(&said.found)), Some(said.found));
+        let of_leaf = LeafAnswer { candidates: 12, found: said.found };
+        let bytes = leaf_answer(&of_leaf);
+        assert_eq!(read_leaf_answer(&bytes[4..]), None, "as leaves answered before they counted");
+        assert_eq!(read_leaf_answer(&bytes), Some(of_leaf));
         assert_eq!((read_answer(&[]), read_leaf_answer(&[1])), (None, None));
     }
 
@@ -311,7 +325,12 @@ mod tests {
             if let Ok(query) = read_leaf_request(&bytes, 2, &mut candidates) {
                 prop_assert_eq!(leaf_request(&query, &candidates), bytes.clone());
             }
-            let _ = (read_answer(&bytes), read_leaf_answer(&bytes));
+            if let Some(said) = read_answer(&bytes) {
+                prop_assert_eq!(answer(&said), bytes.clone());
+            }
+            if let Some(said) = read_leaf_answer(&bytes) {
+                prop_assert_eq!(leaf_answer(&said), bytes);
+            }
         }
     }
 }

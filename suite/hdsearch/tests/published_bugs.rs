@@ -1,4 +1,5 @@
-//! What the published code does wrong, done here by wrappers around our tiers: the comparison must notice each.
+//! What the published code does wrong, and what an index can do wrong, done here by wrappers around our tiers: the
+//! comparison must notice each.
 //!
 //! µSuite's HDSearch (github.com/wenischlab/MicroSuite, as of 2020) resizes each leaf's candidates to exactly ten,
 //! padded with point 0; its leaf finds one neighbour, whatever is wanted; its tiers look a query's vector up by number
@@ -6,16 +7,18 @@
 //! indexed.
 
 use tailwater_hdsearch::check::Wrong;
-use tailwater_hdsearch::index::Index;
+use tailwater_hdsearch::index::ivf::{Clustered, Ivf, Training};
 use tailwater_hdsearch::index::lsh::{Hashed, Lsh, Settings};
+use tailwater_hdsearch::index::{Candidates, Index};
 use tailwater_hdsearch::leaf::Leaf;
-use tailwater_hdsearch::midtier::{MidTier, Plan};
+use tailwater_hdsearch::midtier::{Call, MidTier};
 use tailwater_hdsearch::nearest::Found;
+use tailwater_hdsearch::oracle::{ByClusters, ByHashes, LookUp};
 use tailwater_hdsearch::placement::Placement;
 use tailwater_hdsearch::questions::Questions;
 use tailwater_hdsearch::vectors::{Generator, Kind, Set};
-use tailwater_hdsearch::wire::{self, Answer, Query};
-use tailwater_kernels::Table;
+use tailwater_hdsearch::wire::{self, Answer, LeafAnswer, Query};
+use tailwater_kernels::{Rows, Table};
 
 const SETTINGS: Settings = Settings { tables: 4, bits: 6, probes: 3 };
 const QUERIES: usize = 80;
@@ -24,6 +27,7 @@ struct Tiers {
     set: Set,
     placement: Placement,
     midtier: MidTier,
+    look_up: Box<dyn LookUp>,
     leaves: Vec<Leaf>,
 }
 
@@ -32,59 +36,105 @@ impl Tiers {
         let generator = Generator::new(Kind::Words.recipe(30), 11);
         let set = Set::generated(&generator, 2_000, QUERIES, |_| Ok::<_, ()>(())).expect("made");
         let placement = Placement::new(2_000, 4);
-        let midtier = MidTier::new(index(&set.points, placement), placement, 30);
+        let hashed = hashed(set.points.rows());
+        let index = Lsh::new(&hashed, placement, SETTINGS).expect("an index");
+        let midtier = MidTier::new(Box::new(index), placement, 30);
+        let look_up = Box::new(ByHashes::new(set.points.rows(), &hashed, SETTINGS));
         let leaf = |leaf| Leaf::new(set.points.rows(), placement, leaf);
         let leaves = (0..4).map(leaf).collect();
-        Self { set, placement, midtier, leaves }
+        Self { set, placement, midtier, look_up, leaves }
     }
 
-    /// The faults that are noticed when `plan`, each leaf's answer and the merged one pass through these wrappers.
+    /// The same with this index in the mid-tier.
+    fn with(index: impl Index + 'static) -> Self {
+        let tiers = Self::new();
+        let midtier = MidTier::new(Box::new(index), tiers.placement, 30);
+        Self { midtier, ..tiers }
+    }
+
+    fn questions(&self) -> Questions<'_> {
+        let quiet = |_| Ok::<_, ()>(());
+        Questions::prepare(&self.set, &*self.look_up, 10, quiet).expect("prepared")
+    }
+
+    /// The faults that are noticed when the calls, each leaf's answer and the merged one pass through these wrappers.
     fn faults(
         &self,
-        plan: impl Fn(&Query, usize, Plan) -> Plan,
+        plan: impl Fn(&Query, usize, Vec<Call>) -> Vec<Call>,
         leaf: impl Fn(Vec<Found>) -> Vec<Found>,
         merged: impl Fn(Vec<Found>) -> Vec<Found>,
     ) -> Vec<Wrong> {
-        let quiet = |_| Ok::<_, ()>(());
-        let questions = Questions::prepare(&self.set, &self.midtier, 10, quiet).expect("prepared");
+        let leaf = |number: usize, request: &[u8]| {
+            let answer = self.answer(number, request);
+            LeafAnswer { found: leaf(answer.found), ..answer }
+        };
+        self.faults_of(plan, leaf, merged)
+    }
+
+    /// The same with other leaves: `leaf` takes its number and a request.
+    fn faults_of(
+        &self,
+        plan: impl Fn(&Query, usize, Vec<Call>) -> Vec<Call>,
+        leaf: impl Fn(usize, &[u8]) -> LeafAnswer,
+        merged: impl Fn(Vec<Found>) -> Vec<Found>,
+    ) -> Vec<Wrong> {
+        let questions = self.questions();
         let mut faults = Vec::new();
         for number in 0..QUERIES {
             let query = questions.query(number);
-            let plan = plan(&query, number, self.midtier.plan(&query));
-            let mut answers = Vec::new();
-            for call in &plan.calls {
-                let bytes = self.leaves[call.leaf].answer(&call.request).expect("an answer");
-                let found = leaf(wire::read_leaf_answer(&bytes).expect("an answer"));
-                answers.push((call.leaf, wire::leaf_answer(&found)));
-            }
+            let calls = plan(&query, number, self.midtier.plan(&query));
+            let answers: Vec<_> = calls
+                .iter()
+                .map(|call| (call.leaf, wire::leaf_answer(&leaf(call.leaf, &call.request))))
+                .collect();
             let answers = answers.iter().map(|(leaf, bytes)| (*leaf, &bytes[..]));
-            let found = merged(self.midtier.merge(answers, 10).expect("merged"));
-            let answer = plan.answer(0, found);
+            let answer = self.midtier.merge(0, answers, 10).expect("merged");
+            let answer = Answer { found: merged(answer.found), ..answer };
             let checked = questions.check(number, &answer);
             assert_eq!(questions.expected(number).is(&answer), checked.is_ok());
             faults.extend(checked.err());
         }
         faults
     }
+
+    /// What the right leaf answers.
+    fn answer(&self, leaf: usize, request: &[u8]) -> LeafAnswer {
+        let bytes = self.leaves[leaf].answer(request).expect("an answer");
+        wire::read_leaf_answer(&bytes).expect("an answer")
+    }
 }
 
-fn index(points: &Table, placement: Placement) -> Box<dyn Index> {
-    let hashed = Hashed::new(points.rows(), SETTINGS, 1).expect("hashed");
-    Box::new(Lsh::new(&hashed, placement, SETTINGS).expect("an index"))
+fn hashed(points: Rows<'_>) -> Hashed {
+    Hashed::new(points, SETTINGS, 1).expect("hashed")
+}
+
+/// The parts of what was hashed, with these buckets instead.
+fn with_buckets(hashed: &Hashed, buckets: Vec<Vec<u32>>) -> Hashed {
+    let ((normals, offsets), _) = hashed.parts();
+    let mut planes = Table::new(normals.dimensions());
+    (0..normals.count()).for_each(|plane| planes.push(normals.vector(plane)));
+    Hashed::of_parts(SETTINGS.bits, (planes, offsets.to_vec()), buckets).expect("parts")
+}
+
+fn lsh(hashed: &Hashed, placement: Placement) -> Lsh {
+    Lsh::new(hashed, placement, SETTINGS).expect("an index")
 }
 
 fn same<T>(value: T) -> T {
     value
 }
 
-fn as_planned(_: &Query, _: usize, plan: Plan) -> Plan {
+fn as_planned(_: &Query, _: usize, plan: Vec<Call>) -> Vec<Call> {
     plan
 }
 
 /// Changes the candidates of every call.
-fn with_candidates(query: &Query, plan: Plan, change: impl Fn(&mut Vec<u32>)) -> Plan {
-    let mut plan = plan;
-    for call in &mut plan.calls {
+fn with_candidates(
+    query: &Query,
+    mut plan: Vec<Call>,
+    change: impl Fn(&mut Vec<u32>),
+) -> Vec<Call> {
+    for call in &mut plan {
         let mut candidates = Vec::new();
         wire::read_leaf_request(&call.request, 30, &mut candidates).expect("a request");
         change(&mut candidates);
@@ -106,12 +156,37 @@ fn candidates_resized_to_ten_and_padded_with_zero() {
     };
     let faults = tiers.faults(resized, same, same);
     assert!(faults.len() > QUERIES / 2, "{} noticed", faults.len());
-    // Padding alone, where a leaf has fewer than ten: point 0 comes twice, or comes from nowhere.
+    // Padding alone: where point 0 is far away, the neighbours are right all the same, and their number is not.
     let padded = |query: &Query, _, plan| {
         with_candidates(query, plan, |candidates| candidates.resize(candidates.len() + 3, 0))
     };
     let faults = tiers.faults(padded, same, same);
-    assert!(!faults.is_empty());
+    assert_eq!(faults.len(), QUERIES);
+    let counted = faults.iter().filter(|wrong| matches!(wrong, Wrong::Candidates { .. }));
+    assert!(counted.count() > QUERIES / 2, "{faults:?}");
+}
+
+/// Its neighbours are right: what it skips would not have been among them.
+#[test]
+fn a_leaf_that_skips_half_of_its_candidates() {
+    let tiers = Tiers::new();
+    let skips = |leaf: usize, request: &[u8]| {
+        let mut candidates = Vec::new();
+        let query = wire::read_leaf_request(request, 30, &mut candidates).expect("a request");
+        let nearest = tiers.answer(leaf, request).found;
+        let mut others = 0;
+        candidates.retain(|candidate| {
+            let is_near = nearest.iter().any(|found| found.point == *candidate);
+            others += usize::from(!is_near);
+            is_near || others % 2 == 0
+        });
+        tiers.answer(leaf, &wire::leaf_request(&query, &candidates))
+    };
+    let faults = tiers.faults_of(as_planned, skips, same);
+    assert_eq!(faults.len(), QUERIES);
+    let is_count =
+        |wrong: &Wrong| matches!(wrong, Wrong::Candidates { found, needed } if found < needed);
+    assert!(faults.iter().all(is_count), "{faults:?}");
 }
 
 #[test]
@@ -125,16 +200,9 @@ fn a_leaf_that_finds_one_neighbour() {
 #[test]
 fn a_query_looked_up_by_number_in_a_copy_of_the_set() {
     let tiers = Tiers::new();
-    let looked_up = |query: &Query, number: usize, plan: Plan| {
+    let looked_up = |query: &Query, number: usize, plan: Vec<Call>| {
         let vector = tiers.set.points.rows().vector(number).to_vec();
-        let other = Query { vector, neighbours: query.neighbours };
-        let mut plan = plan;
-        for call in &mut plan.calls {
-            let mut candidates = Vec::new();
-            wire::read_leaf_request(&call.request, 30, &mut candidates).expect("a request");
-            call.request = wire::leaf_request(&other, &candidates);
-        }
-        plan
+        with_candidates(&Query { vector, neighbours: query.neighbours }, plan, |_| ())
     };
     let faults = tiers.faults(looked_up, same, same);
     assert_eq!(faults.len(), QUERIES);
@@ -145,17 +213,72 @@ fn a_query_looked_up_by_number_in_a_copy_of_the_set() {
 fn hashes_of_values_cut_to_eight_bits() {
     let tiers = Tiers::new();
     let rows = tiers.set.points.rows();
-    let cut = |vector: &[f32]| {
-        vector.iter().map(|value| f32::from((value * 255.0) as u8)).collect::<Vec<_>>()
-    };
     let mut bytes = Table::new(30);
     (0..rows.count()).for_each(|row| bytes.push(&cut(rows.vector(row))));
-    let other = MidTier::new(index(&bytes, tiers.placement), tiers.placement, 30);
-    let planned = |query: &Query, _: usize, _: Plan| {
-        let hashed = Query { vector: cut(&query.vector), neighbours: query.neighbours };
-        with_candidates(query, other.plan(&hashed), |_| ())
+    // By the planes of the cut points, and by those that the look-up knows.
+    let own_planes = lsh(&hashed(bytes.rows()), tiers.placement);
+    let buckets = hashed(bytes.rows()).parts().1.to_vec();
+    let same_planes = lsh(&with_buckets(&hashed(rows), buckets), tiers.placement);
+    for index in [own_planes, same_planes] {
+        let faults = Tiers::with(Cut(index)).faults(as_planned, same, same);
+        assert!(faults.len() > QUERIES / 2, "{} noticed", faults.len());
+    }
+}
+
+fn cut(vector: &[f32]) -> Vec<f32> {
+    vector.iter().map(|value| f32::from((value * 255.0) as u8)).collect()
+}
+
+/// Queries are hashed as the points were.
+struct Cut(Lsh);
+
+impl Index for Cut {
+    fn look_up(&self, query: &[f32], candidates: &mut Candidates) {
+        self.0.look_up(&cut(query), candidates);
+    }
+
+    fn bytes(&self) -> usize {
+        self.0.bytes()
+    }
+}
+
+#[test]
+fn an_index_that_loses_half_of_its_buckets() {
+    let tiers = Tiers::new();
+    let right = hashed(tiers.set.points.rows());
+    // What is in a bucket with an odd number is found under the even one beside it alone.
+    let even = right.parts().1.iter().map(|table| table.iter().map(|bucket| bucket & !1).collect());
+    let lossy = lsh(&with_buckets(&right, even.collect()), tiers.placement);
+    assert_eq!(Tiers::with(lossy).faults(as_planned, same, same).len(), QUERIES);
+}
+
+#[test]
+fn an_index_that_ignores_how_many_buckets_are_asked_for() {
+    let tiers = Tiers::new();
+    let right = lsh(&hashed(tiers.set.points.rows()), tiers.placement);
+    for probes in [1, 2, 4] {
+        let other = right.with(Settings { probes, ..SETTINGS }).expect("settings");
+        let faults = Tiers::with(other).faults(as_planned, same, same);
+        assert!(faults.len() > QUERIES / 2, "{probes} instead of 3: {} noticed", faults.len());
+    }
+}
+
+#[test]
+fn clusters_that_are_not_the_nearest() {
+    let tiers = Tiers::new();
+    let points = tiers.set.points.rows();
+    let right = Clustered::new(points, 40, Training::default()).expect("clustered");
+    let (centres, lists) = right.parts();
+    let mut table = Table::new(30);
+    (0..centres.count()).for_each(|centre| table.push(centres.vector(centre)));
+    let lists = lists.iter().map(|list| (list + 1) % 40).collect();
+    let wrong = Clustered::of_parts(table, lists).expect("parts");
+    let faults = |clustered: &Clustered, probes| {
+        let index = Ivf::new(clustered, tiers.placement, probes).expect("an index");
+        let look_up = Box::new(ByClusters::new(points, &right, 4));
+        Tiers { look_up, ..Tiers::with(index) }.faults(as_planned, same, same).len()
     };
-    assert!(tiers.faults(planned, same, same).len() > QUERIES / 2);
+    assert_eq!((faults(&right, 4), faults(&right, 3), faults(&wrong, 4)), (0, QUERIES, QUERIES));
 }
 
 #[test]
@@ -168,8 +291,8 @@ fn answers_out_of_order() {
 
 #[test]
 fn a_shard_that_is_left_out() {
-    let without = |_: &Query, _: usize, mut plan: Plan| {
-        plan.calls.retain(|call| call.leaf != 2);
+    let without = |_: &Query, _: usize, mut plan: Vec<Call>| {
+        plan.retain(|call| call.leaf != 2);
         plan
     };
     assert!(Tiers::new().faults(without, same, same).len() > QUERIES / 2);
@@ -188,8 +311,7 @@ fn no_query_is_a_point() {
 #[test]
 fn every_fault_has_words() {
     let tiers = Tiers::new();
-    let quiet = |_| Ok::<_, ()>(());
-    let questions = Questions::prepare(&tiers.set, &tiers.midtier, 10, quiet).expect("prepared");
+    let questions = tiers.questions();
     let right = Answer { tag: 0, ..answer(&questions) };
     let changed = |change: fn(&mut Answer)| {
         let mut answer = right.clone();

@@ -1,12 +1,12 @@
 //! However many leaves there are, answers are the same, to the bit.
 
 use std::collections::BTreeSet;
-use tailwater_hdsearch::index::Index;
 use tailwater_hdsearch::index::ivf::{Clustered, Ivf, Training};
 use tailwater_hdsearch::index::lsh::{Hashed, Lsh, Settings};
+use tailwater_hdsearch::index::{Candidates, Index};
 use tailwater_hdsearch::leaf::Leaf;
 use tailwater_hdsearch::midtier::MidTier;
-use tailwater_hdsearch::oracle;
+use tailwater_hdsearch::oracle::{self, ByClusters, ByHashes, LookUp};
 use tailwater_hdsearch::placement::Placement;
 use tailwater_hdsearch::vectors::{Generator, Kind, Set};
 use tailwater_hdsearch::wire::{self, Answer, Query};
@@ -19,14 +19,13 @@ fn set(kind: Kind, dimensions: usize) -> Set {
 
 /// The mid-tier's answer without sockets: by the same bytes.
 fn ask(midtier: &MidTier, leaves: &[Leaf], query: &Query) -> Answer {
-    let plan = midtier.plan(query);
-    let answers: Vec<_> = plan
-        .calls
+    let calls = midtier.plan(query);
+    let answers: Vec<_> = calls
         .iter()
         .map(|call| (call.leaf, leaves[call.leaf].answer(&call.request).expect("an answer")))
         .collect();
     let answers = answers.iter().map(|(leaf, bytes)| (*leaf, &bytes[..]));
-    plan.answer(9, midtier.merge(answers, query.neighbours.into()).expect("merged"))
+    midtier.merge(9, answers, query.neighbours.into()).expect("merged")
 }
 
 fn answers(
@@ -34,6 +33,7 @@ fn answers(
     count: u32,
     level: Level,
     index: impl Fn(Placement) -> Box<dyn Index>,
+    look_up: &dyn LookUp,
 ) -> Vec<Vec<u8>> {
     let points = set.points.rows();
     let placement = Placement::new(points.count() as u32, count);
@@ -46,7 +46,7 @@ fn answers(
         .map(|number| {
             let query = Query { neighbours: 10, vector: queries.vector(number).to_vec() };
             let answer = ask(&midtier, &leaves, &query);
-            let candidates = midtier.candidates(queries.row(number));
+            let candidates = look_up.candidates(queries.row(number));
             let nearest =
                 oracle::nearest_of(points, queries.row(number), candidates.iter().copied(), 10);
             assert_eq!(answer.found, nearest, "query {number} of {count} leaves");
@@ -56,10 +56,10 @@ fn answers(
         .collect()
 }
 
-fn are_equal(set: &Set, index: impl Fn(Placement) -> Box<dyn Index>) {
-    let one = answers(set, 1, Level::Scalar, &index);
+fn are_equal(set: &Set, look_up: &dyn LookUp, index: impl Fn(Placement) -> Box<dyn Index>) {
+    let one = answers(set, 1, Level::Scalar, &index, look_up);
     for leaves in [2, 4, 16] {
-        assert!(answers(set, leaves, Level::Avx512, &index) == one, "{leaves} leaves");
+        assert!(answers(set, leaves, Level::Avx512, &index, look_up) == one, "{leaves} leaves");
     }
     // Something was found, and not everything looked at.
     let read: Vec<Answer> = one.iter().filter_map(|bytes| wire::read_answer(bytes)).collect();
@@ -73,7 +73,8 @@ fn hashed_points_are_found_alike_by_any_number_of_leaves() {
     let set = set(Kind::Words, 50);
     let settings = Settings { tables: 4, bits: 7, probes: 4 };
     let hashed = Hashed::new(set.points.rows(), settings, 1).expect("hashed");
-    are_equal(&set, |placement| {
+    let look_up = ByHashes::new(set.points.rows(), &hashed, settings);
+    are_equal(&set, &look_up, |placement| {
         Box::new(Lsh::new(&hashed, placement, settings).expect("an index"))
     });
 }
@@ -82,7 +83,21 @@ fn hashed_points_are_found_alike_by_any_number_of_leaves() {
 fn clustered_points_are_found_alike_by_any_number_of_leaves() {
     let set = set(Kind::Images, 200);
     let clustered = Clustered::new(set.points.rows(), 40, Training::default()).expect("clustered");
-    are_equal(&set, |placement| Box::new(Ivf::new(&clustered, placement, 4).expect("an index")));
+    let look_up = ByClusters::new(set.points.rows(), &clustered, 4);
+    let index = |placement| -> Box<dyn Index> {
+        Box::new(Ivf::new(&clustered, placement, 4).expect("an index"))
+    };
+    are_equal(&set, &look_up, index);
+}
+
+fn candidates(index: &dyn Index, placement: Placement, query: &[f32]) -> BTreeSet<u32> {
+    let mut candidates = Candidates::new(placement);
+    index.look_up(query, &mut candidates);
+    let of_leaf = |leaf| {
+        let local = candidates.of_leaf(leaf).iter();
+        local.map(move |&local| placement.point(leaf, local))
+    };
+    (0..placement.leaves()).flat_map(of_leaf).collect()
 }
 
 /// More tables, more probes and more lists never lose a candidate, and all of them have every point.
@@ -103,13 +118,9 @@ fn more_effort_finds_more() {
     let lists = [1, 3, 10, 30]
         .map(|probes| -> Box<dyn Index> { Box::new(ivf.with(probes).expect("settings")) });
     for family in [hashes.into_iter().collect::<Vec<_>>(), lists.into_iter().collect()] {
-        let midtiers: Vec<_> =
-            family.into_iter().map(|index| MidTier::new(index, placement, 50)).collect();
         for query in set.queries.rows().all() {
-            let found: Vec<_> = midtiers
-                .iter()
-                .map(|midtier| midtier.candidates(query).into_iter().collect::<BTreeSet<_>>())
-                .collect();
+            let found: Vec<_> =
+                family.iter().map(|index| candidates(&**index, placement, query)).collect();
             assert!(found.windows(2).all(|pair| pair[0].is_subset(&pair[1])));
             assert_eq!(
                 found.last().map(BTreeSet::len),

@@ -4,10 +4,11 @@ use std::time::Duration;
 use tailwater_control::Site;
 use tailwater_control::catalog::Spec;
 use tailwater_hdsearch::application::KIND;
-use tailwater_hdsearch::frontier::Bench;
+use tailwater_hdsearch::frontier::{Bench, Tried};
 use tailwater_hdsearch::index::ivf::{Clustered, Ivf, Training};
 use tailwater_hdsearch::index::lsh::{Hashed, Lsh, Settings};
 use tailwater_hdsearch::midtier::MidTier;
+use tailwater_hdsearch::oracle::{ByClusters, ByHashes};
 use tailwater_hdsearch::questions;
 use tailwater_hdsearch::vectors::{Generator, Kind, Set};
 use tailwater_hdsearch::wire::{self, Query};
@@ -34,12 +35,22 @@ fn both_indexes_are_measured_with_every_answer_right() {
     let bench = Bench::new(&set, &truth, 10, 3).expect("leaves");
     let settings = Settings { tables: 6, bits: 6, probes: 4 };
     let hashed = Hashed::new(set.points.rows(), settings, 1).expect("hashed");
-    let lsh = Lsh::new(&hashed, bench.placement, settings).expect("an index");
-    let lsh = bench.measure(("lsh", settings.to_string()), Box::new(lsh)).expect("measured");
+    let lsh = Tried {
+        name: "lsh",
+        settings: settings.to_string(),
+        index: Box::new(Lsh::new(&hashed, bench.placement, settings).expect("an index")),
+        look_up: Box::new(ByHashes::new(set.points.rows(), &hashed, settings)),
+    };
+    let lsh = bench.measure(lsh).expect("measured");
     let clustered = Clustered::new(set.points.rows(), 50, Training::default()).expect("clustered");
-    let index = |probes| Box::new(Ivf::new(&clustered, bench.placement, probes).expect("an index"));
-    let some = bench.measure(("ivf", String::new()), index(5)).expect("measured");
-    let all = bench.measure(("ivf", String::new()), index(50)).expect("measured");
+    let ivf = |probes| Tried {
+        name: "ivf",
+        settings: String::new(),
+        index: Box::new(Ivf::new(&clustered, bench.placement, probes).expect("an index")),
+        look_up: Box::new(ByClusters::new(set.points.rows(), &clustered, probes)),
+    };
+    let some = bench.measure(ivf(5)).expect("measured");
+    let all = bench.measure(ivf(50)).expect("measured");
     for point in [&lsh, &some] {
         assert!((0.3..1.0).contains(&point.quality.recall_10), "{point:?}");
         assert!(point.quality.candidates < 3_000.0 && point.latency_us.p50 > 0.0);

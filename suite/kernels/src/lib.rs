@@ -1,8 +1,8 @@
-//! The inner loops of the suite's services, and the files that they read in place.
+//! The inner loops of the suite's services.
 //!
 //! [`Kernels`] computes squared Euclidean distances and dot products of `f32` vectors, and intersections of
 //! sorted lists. Which instructions it uses is found at run time ([`Level`]). [`Table`] and [`Rows`] hold vectors
-//! as these like them, and [`Mapped`] is a file in memory.
+//! as these like them.
 //!
 //! **Results do not depend on the machine.** Every level adds the same 32 lanes in the same order, and none fuses
 //! a multiplication with an addition. So scalar code, SSE4.1, AVX2 and AVX-512 give the same bits, and an answer
@@ -11,27 +11,22 @@
 //!
 //! # Where unsafe code is, and why it is sound
 //!
-//! The crate has five kinds of it, and each block names its rule:
+//! The crate has four kinds of it, and each block names its rule:
 //!
 //! 1. *Instructions.* A function for a [`Level`] runs only by a [`Kernels`] of that level. Its constructors are
 //!    the proof: they ask the processor first.
 //! 2. *Loads and stores.* Each goes through a reference to an array of exactly the register's size.
 //! 3. *Prefetches* read nothing: any address is allowed.
-//! 4. *Views.* Plain numbers without padding are seen as other plain numbers, with alignment and length checked.
-//! 5. *Mapped files* must not change while they are mapped ([`Mapped`] says how that is kept).
+//! 4. *Views.* Lines of floats are seen as floats.
 
 mod level;
 mod kernels;
 mod distance;
 mod intersect;
 mod table;
-mod plain;
-mod mapped;
 
 pub use distance::BLOCK;
 pub use intersect::{gallop, merge};
 pub use kernels::Kernels;
 pub use level::Level;
-pub use mapped::{Mapped, MappedError};
-pub use plain::Plain;
 pub use table::{NoSuchRow, Rows, Table, padded};

@@ -17,7 +17,7 @@ pub struct Table {
     dimensions: usize,
 }
 
-/// Rows of floats somewhere in memory: those of a [`Table`], or of a file.
+/// The rows of a [`Table`], or the first of them.
 #[derive(Clone, Copy, Debug)]
 pub struct Rows<'a> {
     values: &'a [f32],
@@ -82,18 +82,6 @@ impl Table {
 const _: () = assert!(size_of::<Line>() == LINE * size_of::<f32>());
 
 impl<'a> Rows<'a> {
-    /// Rows of so many dimensions, each padded with zeros to the next multiple of [`BLOCK`]. `None` if these
-    /// values are no whole number of rows.
-    #[must_use]
-    pub fn new(values: &'a [f32], dimensions: usize) -> Option<Self> {
-        let stride = stride(dimensions);
-        (dimensions > 0 && values.len().is_multiple_of(stride)).then_some(Self {
-            values,
-            dimensions,
-            stride,
-        })
-    }
-
     /// How many there are.
     #[must_use]
     pub const fn count(&self) -> usize {

@@ -93,20 +93,25 @@ impl Model {
     /// Learns. `told` hears after each sweep how many are done.
     ///
     /// # Errors
-    /// When the rule's settings find no factors.
+    /// When the rule's settings find no factors, or none that its similarity tells apart.
     pub fn learn(
         ratings: Arc<Ratings>,
         rule: Rule,
         told: impl FnMut(usize),
     ) -> Result<Self, FitError> {
+        rule.similarity.check(rule.fit.rank)?;
         let factors = Arc::new(rule.fit.run(&ratings, told)?);
         let biases = Arc::new(Biases::fit(&ratings));
         Ok(Self { ratings, rule, factors, biases })
     }
 
     /// The same with another rule for neighbours; how factors were found stays.
+    ///
+    /// # Panics
+    /// When the similarity does not tell rows of this rank apart: a mistake of the program.
     #[must_use]
     pub fn with(&self, similarity: Similarity, among: Among, neighbours: usize) -> Self {
+        assert_eq!(similarity.check(self.factors.rank()), Ok(()));
         let rule = Rule { similarity, among, neighbours, ..self.rule };
         Self { rule, ..self.clone() }
     }

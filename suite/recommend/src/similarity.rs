@@ -1,6 +1,6 @@
 //! How alike two users are, by their rows of factors.
 
-use crate::factors::dot;
+use crate::factors::{FitError, dot};
 
 /// A measure; larger is more alike. The thesis names these three (§2.2.4).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -17,6 +17,21 @@ impl Similarity {
     /// Every one, with the word for it.
     pub const ALL: [(&str, Self); 3] =
         [("cosine", Self::Cosine), ("pearson", Self::Pearson), ("euclid", Self::Euclid)];
+
+    /// Whether it tells rows of so many numbers apart.
+    ///
+    /// # Errors
+    /// When it says the same of all: a number less its mean is zero, and two are 1 and −1, or the reverse; the cosine of
+    /// two numbers that are not negative is 1.
+    pub(crate) const fn check(self, rank: usize) -> Result<(), FitError> {
+        let least = match self {
+            // All that there can be.
+            Self::Euclid => 0,
+            Self::Cosine => 2,
+            Self::Pearson => 3,
+        };
+        if rank >= least { Ok(()) } else { Err(FitError::Similarity { rank, least }) }
+    }
 
     /// A row as [`Similarity::of`] takes it: made once for each user.
     pub(crate) fn prepare(self, row: &mut [f32]) {
@@ -46,6 +61,7 @@ impl Similarity {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::BTreeSet;
 
     fn of(similarity: Similarity, one: &[f32], other: &[f32]) -> f32 {
         let prepared = |row: &[f32]| {
@@ -54,6 +70,27 @@ mod tests {
             row
         };
         similarity.of(&prepared(one), &prepared(other))
+    }
+
+    /// Of rows that are too short, no two are told apart, or by a sign alone.
+    #[test]
+    fn ranks_that_tell_nothing_apart_are_refused() {
+        assert_eq!(Similarity::Euclid.check(1), Ok(()));
+        for (similarity, least) in [(Similarity::Cosine, 2), (Similarity::Pearson, 3)] {
+            assert_eq!(similarity.check(least), Ok(()));
+            assert!(similarity.check(least - 1).is_err(), "{similarity:?}");
+        }
+        let rows = [[0.5, 2.0], [1.0, 1.5], [3.0, 1.0], [0.1, 9.0]];
+        let found = |similarity, rank: usize| {
+            let pairs = rows.iter().flat_map(|one| rows.iter().map(move |other| (one, other)));
+            let each = pairs.map(|(one, other)| of(similarity, &one[..rank], &other[..rank]));
+            // In thousandths, since lengths are rounded.
+            each.map(|alike| (alike.abs() * 1e3).round() as i32).collect::<BTreeSet<_>>()
+        };
+        assert_eq!(found(Similarity::Pearson, 1), BTreeSet::from([0]));
+        assert_eq!(found(Similarity::Pearson, 2), BTreeSet::from([1_000]));
+        assert_eq!(found(Similarity::Cosine, 1), BTreeSet::from([1_000]));
+        assert!(found(Similarity::Cosine, 2).len() > 1 && found(Similarity::Euclid, 1).len() > 1);
     }
 
     #[test]

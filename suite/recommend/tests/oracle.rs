@@ -1,11 +1,11 @@
 //! Against a recommender without shards and heaps, and against what the published code does wrong.
 
 use std::sync::Arc;
+use tailwater_core::Rng;
 use tailwater_recommend::average::Averaged;
 use tailwater_recommend::evaluate::Errors;
 use tailwater_recommend::factors::Fit;
 use tailwater_recommend::model::{Among, Model, Query, Rule, Whole};
-use tailwater_recommend::neighbours::{Neighbour, weighted_mean};
 use tailwater_recommend::queries;
 use tailwater_recommend::ratings::{Generated, Rating, Ratings, Split, by_lines};
 use tailwater_recommend::similarity::Similarity;
@@ -28,43 +28,110 @@ fn sharded(model: &Model, shards: u32) -> Whole {
     Whole { profiles: model.profiles(), shards }
 }
 
-/// Every user compared, all of them sorted: by the definitions alone.
-fn by_definition(model: &Model, rule: Rule, query: Query) -> f32 {
-    let (ratings, factors, biases) = (model.ratings(), model.factors(), model.biases());
-    let like =
-        |user: u32| similarity(rule.similarity, factors.of_user(query.user), factors.of_user(user));
-    let others = (0..ratings.users() as u32).filter(|user| *user != query.user);
-    let neighbour = |user: u32| {
-        let value = match rule.among {
-            Among::Everyone => factors.product(user, query.item),
-            Among::Raters => {
-                let own = ratings.of_user(user).iter().find(|rating| rating.item == query.item)?;
-                f64::from(own.value) - biases.predict(user, query.item)
-            }
-        };
-        Some(Neighbour { user, similarity: like(user), value: value as f32 })
-    };
-    let mut all: Vec<_> = others.filter_map(neighbour).collect();
-    all.sort_by(Neighbour::order);
-    all.truncate(rule.neighbours);
-    let alone = biases.predict(query.user, query.item);
-    let exact = match (weighted_mean(&all, rule.among.shrinkage()), rule.among) {
-        (None, _) => alone,
-        (Some(mean), Among::Raters) => alone + mean,
-        (Some(mean), Among::Everyone) => mean,
-    };
-    let [low, high] = ratings.bounds();
-    (exact as f32).clamp(low, high)
+/// The recommender by its definitions, of the ratings alone: nothing of the crate's is called, factors excepted, which
+/// are compared with their own definition in `factors_follow_from_the_definition`.
+struct Definition<'a> {
+    all: &'a [Rating],
+    /// The rows of users and of items.
+    factors: (Vec<Vec<f64>>, Vec<Vec<f64>>),
+    mean: f64,
+    of_users: Vec<f64>,
+    of_items: Vec<f64>,
 }
 
-fn similarity(kind: Similarity, one: &[f32], other: &[f32]) -> f32 {
-    let wide = |row: &[f32]| row.iter().map(|it| f64::from(*it)).collect::<Vec<_>>();
-    let (mut one, mut other) = (wide(one), wide(other));
-    let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+impl<'a> Definition<'a> {
+    fn of(learnt: &'a Model) -> Self {
+        let (ratings, factors) = (learnt.ratings(), learnt.factors());
+        let wide = |row: &[f32]| row.iter().map(|it| f64::from(*it)).collect::<Vec<_>>();
+        let users = (0..ratings.users() as u32).map(|user| wide(factors.of_user(user))).collect();
+        let items = (0..ratings.items() as u32).map(|item| wide(factors.of_item(item))).collect();
+        let all = ratings.all();
+        let mean = all.iter().map(|it| f64::from(it.value)).sum::<f64>() / all.len() as f64;
+        let (of_users, of_items) = biases(all, mean, (ratings.users(), ratings.items()));
+        Self { all, factors: (users, items), mean, of_users, of_items }
+    }
+
+    fn alone(&self, user: u32, item: u32) -> f64 {
+        self.mean + self.of_users[user as usize] + self.of_items[item as usize]
+    }
+
+    /// Every user compared, all of them sorted.
+    fn predict(&self, rule: Rule, query: Query) -> f32 {
+        let (users, items) = &self.factors;
+        let like = |user: u32| {
+            similarity(rule.similarity, &users[query.user as usize], &users[user as usize])
+        };
+        let mut near: Vec<(f64, u32, f64)> = match rule.among {
+            Among::Everyone => (0..users.len() as u32)
+                .map(|user| {
+                    (like(user), user, dot(&users[user as usize], &items[query.item as usize]))
+                })
+                .collect(),
+            Among::Raters => {
+                let raters = self.all.iter().filter(|it| it.item == query.item);
+                raters
+                    .map(|it| {
+                        let exceeds = f64::from(it.value) - self.alone(it.user, it.item);
+                        (like(it.user), it.user, exceeds)
+                    })
+                    .collect()
+            }
+        };
+        near.retain(|&(_, user, _)| user != query.user);
+        near.sort_by(|one, other| other.0.total_cmp(&one.0).then(one.1.cmp(&other.1)));
+        near.truncate(rule.neighbours);
+        let exact = self.combined(rule.among, query, &near);
+        let values = || self.all.iter().map(|it| it.value);
+        let (low, high) = (values().fold(f32::MAX, f32::min), values().fold(f32::MIN, f32::max));
+        (exact as f32).clamp(low, high)
+    }
+
+    /// What exceeds biases is drawn to zero, as by neighbours of a similarity of five together.
+    fn combined(&self, among: Among, query: Query, near: &[(f64, u32, f64)]) -> f64 {
+        let weight = |alike: f64| alike.max(0.0);
+        let weights: f64 = near.iter().map(|one| weight(one.0)).sum();
+        let weighted: f64 = near.iter().map(|one| weight(one.0) * one.2).sum();
+        let plain = near.iter().map(|one| one.2).sum::<f64>() / near.len() as f64;
+        let biases = self.alone(query.user, query.item);
+        match among {
+            _ if near.is_empty() => biases,
+            Among::Raters => biases + weighted / (weights + 5.0),
+            Among::Everyone if weights > 0.0 => weighted / weights,
+            Among::Everyone => plain,
+        }
+    }
+}
+
+/// Ten times all items and then all users, each the mean of what is left to it, as with 10 or 15 ratings of nothing.
+fn biases(all: &[Rating], mean: f64, (users, items): (usize, usize)) -> (Vec<f64>, Vec<f64>) {
+    let (mut of_users, mut of_items) = (vec![0.0; users], vec![0.0; items]);
+    for _ in 0..10 {
+        let (mut sums, mut counts) = (vec![0.0; items], vec![10.0; items]);
+        for it in all {
+            sums[it.item as usize] += f64::from(it.value) - mean - of_users[it.user as usize];
+            counts[it.item as usize] += 1.0;
+        }
+        of_items = sums.iter().zip(&counts).map(|(sum, count)| sum / count).collect();
+        let (mut sums, mut counts) = (vec![0.0; users], vec![15.0; users]);
+        for it in all {
+            sums[it.user as usize] += f64::from(it.value) - mean - of_items[it.item as usize];
+            counts[it.user as usize] += 1.0;
+        }
+        of_users = sums.iter().zip(&counts).map(|(sum, count)| sum / count).collect();
+    }
+    (of_users, of_items)
+}
+
+fn dot(one: &[f64], other: &[f64]) -> f64 {
+    one.iter().zip(other).map(|(a, b)| a * b).sum()
+}
+
+fn similarity(kind: Similarity, one: &[f64], other: &[f64]) -> f64 {
+    let (mut one, mut other) = (one.to_vec(), other.to_vec());
     if kind == Similarity::Euclid {
         let square = |(a, b): (&f64, &f64)| (a - b) * (a - b);
         let distance = one.iter().zip(&other).map(square).sum::<f64>().sqrt();
-        return (1.0 / (1.0 + distance)) as f32;
+        return 1.0 / (1.0 + distance);
     }
     if kind == Similarity::Pearson {
         for row in [&mut one, &mut other] {
@@ -72,7 +139,67 @@ fn similarity(kind: Similarity, one: &[f32], other: &[f32]) -> f32 {
             row.iter_mut().for_each(|it| *it -= mean);
         }
     }
-    (dot(&one, &other) / (dot(&one, &one) * dot(&other, &other)).sqrt()) as f32
+    let lengths = (dot(&one, &one) * dot(&other, &other)).sqrt();
+    if lengths > 0.0 { dot(&one, &other) / lengths } else { 0.0 }
+}
+
+/// The factors where each coordinate in turn is the best for all others as they are, with its error computed anew each
+/// time from all ratings.
+fn factors(ratings: &Ratings, fit: Fit) -> (Vec<Vec<f64>>, Vec<Vec<f64>>) {
+    let all = ratings.all();
+    let mean = all.iter().map(|it| f64::from(it.value)).sum::<f64>() / all.len() as f64;
+    let square = mean / fit.rank as f64;
+    let (even, weight) = (square.sqrt(), f64::from(fit.regularisation) * square);
+    let mut rng = Rng::from_seed(fit.seed).split("factors");
+    let mut draw = |rows: usize| -> Vec<Vec<f64>> {
+        let mut row = || (0..fit.rank).map(|_| even * (0.5 + rng.unit())).collect();
+        (0..rows).map(|_| row()).collect()
+    };
+    let (mut users, mut items) = (draw(ratings.users()), draw(ratings.items()));
+    for _ in 0..fit.sweeps {
+        for (user, row) in users.iter_mut().enumerate() {
+            let own: Vec<_> = all.iter().filter(|it| it.user as usize == user).collect();
+            let others: Vec<_> =
+                own.iter().map(|it| (it.value, &items[it.item as usize])).collect();
+            descend(row, &others, even, weight);
+        }
+        for (item, row) in items.iter_mut().enumerate() {
+            let own: Vec<_> = all.iter().filter(|it| it.item as usize == item).collect();
+            let others: Vec<_> =
+                own.iter().map(|it| (it.value, &users[it.user as usize])).collect();
+            descend(row, &others, even, weight);
+        }
+    }
+    (users, items)
+}
+
+/// The coordinate x that is best: Σ (v − w·h)² + λ (x − c)² has no slope there, or x is zero.
+fn descend(own: &mut [f64], others: &[(f32, &Vec<f64>)], even: f64, weight: f64) {
+    for place in 0..own.len() {
+        let (mut above, mut below) = (weight * even, weight);
+        for (value, other) in others {
+            let without = dot(own, other) - own[place] * other[place];
+            above += (f64::from(*value) - without) * other[place];
+            below += other[place] * other[place];
+        }
+        own[place] = (above / below).max(0.0);
+    }
+}
+
+#[test]
+fn factors_follow_from_the_definition() {
+    let ratings = ratings(3_000);
+    let learnt = model(&ratings, small());
+    let (users, items) = factors(&ratings, small().fit);
+    let of = learnt.factors();
+    let users = users.iter().enumerate().map(|(user, row)| (of.of_user(user as u32), row));
+    let items = items.iter().enumerate().map(|(item, row)| (of.of_item(item as u32), row));
+    for (found, expected) in users.chain(items) {
+        for (found, expected) in found.iter().zip(expected) {
+            // Ours are rounded to 32 bits at every step.
+            assert!((f64::from(*found) - expected).abs() < 1e-3, "{found} for {expected}");
+        }
+    }
 }
 
 #[test]
@@ -80,13 +207,14 @@ fn predictions_follow_from_the_definitions() {
     let ratings = ratings(4_000);
     let queries = queries::draw(&ratings, 300, 1).expect("empty cells");
     let learnt = model(&ratings, small());
+    let definition = Definition::of(&learnt);
     for (_, similarity) in Similarity::ALL {
         for (_, among) in Among::ALL {
             let rule = Rule { similarity, among, ..small() };
             let whole = learnt.with(similarity, among, rule.neighbours).whole();
             for &query in &queries {
                 let (found, expected) =
-                    (whole.predict(query).expect("known"), by_definition(&learnt, rule, query));
+                    (whole.predict(query).expect("known"), definition.predict(rule, query));
                 // Rows are rounded once when they are prepared.
                 let off = (found - expected).abs() / expected;
                 assert!(off < 1e-4, "{rule:?} {query:?}: {found} for {expected}");
@@ -113,14 +241,41 @@ fn shards_change_nothing_to_the_bit() {
     }
 }
 
-/// How many of the queries a faulty service answers otherwise than the oracle.
+/// How many of the queries a service answers otherwise than the definition says.
 fn wrong(learnt: &Model, queries: &[Query], faulty: impl Fn(Query) -> f32) -> usize {
-    let oracle = learnt.whole();
+    let definition = Definition::of(learnt);
     let is_wrong = |query: &&Query| {
-        let expected = oracle.predict(**query).expect("known");
+        let expected = definition.predict(small(), **query);
         (faulty(**query) - expected).abs() > 1e-4 * expected
     };
     queries.iter().filter(is_wrong).count()
+}
+
+#[test]
+fn the_right_service_has_no_fault() {
+    let ratings = ratings(6_000);
+    let learnt = model(&ratings, small());
+    for (whole, seed) in [(learnt.whole(), 3), (sharded(&learnt, 4), 4), (sharded(&learnt, 7), 5)] {
+        let queries = queries::draw(&ratings, 300, seed).expect("empty cells");
+        assert_eq!(wrong(&learnt, &queries, |query| whole.predict(query).expect("known")), 0);
+    }
+}
+
+/// The default similarity says the same of all users then.
+#[test]
+fn a_rank_that_tells_no_users_apart_is_refused() {
+    let ratings = Arc::new(ratings(1_000));
+    let learn = |rank, similarity| {
+        let fit = Fit { rank, sweeps: 1, ..Fit::default() };
+        Model::learn(ratings.clone(), Rule { fit, similarity, ..Rule::default() }, |_| ())
+    };
+    assert_eq!(Rule::default().similarity, Similarity::Pearson);
+    let error = learn(1, Similarity::Pearson).expect_err("refused").to_string();
+    assert!(error.contains("3 or more is needed, or the similarity euclid"), "{error}");
+    assert!(learn(2, Similarity::Pearson).is_err() && learn(1, Similarity::Cosine).is_err());
+    assert!(learn(3, Similarity::Pearson).is_ok() && learn(1, Similarity::Euclid).is_ok());
+    let zero = learn(0, Similarity::Euclid).expect_err("refused").to_string();
+    assert!(zero.contains("the rank is 0; a number from 1 to 128 is needed"), "{zero}");
 }
 
 /// The published mid-tier averages what leaves predict by themselves.

@@ -26,6 +26,8 @@ pub struct Section {
     pub start: u64,
     /// Its length.
     pub bytes: u64,
+    /// Its SHA-256, in hexadecimal digits.
+    pub sha256: String,
 }
 
 /// What stands at the beginning of a file.

@@ -1,20 +1,23 @@
 //! Reading a file: its header at once, its sections when they are asked for.
 
 use super::write::first_line;
-use super::{DataError, FORM, HEADER_BYTES_MAX, Header, LINE_BYTES_MAX, MAGIC, hexadecimal};
+use super::{
+    DataError, FORM, HEADER_BYTES_MAX, Header, LINE_BYTES_MAX, MAGIC, Section, hexadecimal,
+};
 use sha2::{Digest as _, Sha256};
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, ErrorKind, Read as _, Seek as _, SeekFrom};
+use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 
 /// A file of prepared data.
 #[derive(Debug)]
 pub struct Data {
-    path: PathBuf,
-    file: File,
+    pub(super) path: PathBuf,
+    pub(super) file: File,
     header: Header,
     /// Where the sections begin.
-    start: u64,
+    pub(super) start: u64,
 }
 
 impl Data {
@@ -76,19 +79,24 @@ impl Data {
     /// The bytes of a section.
     ///
     /// # Errors
-    /// When there is none of this name, or it cannot be read.
+    /// When there is none of this name, it cannot be read, or it has not its hash.
     pub fn section(&mut self, name: &str) -> Result<Vec<u8>, DataError> {
-        let found = self.header.sections.iter().find(|section| section.name == name);
-        let Some(section) = found else {
-            return Err(self.damaged(format!("it has no section {name}")));
-        };
+        let section = self.named(name)?;
         // No longer than the file, which was looked at.
         let mut bytes = vec![0; section.bytes as usize];
-        let at = self.start + section.start;
         let trouble = |error| DataError::Io(self.path.clone(), error);
-        self.file.seek(SeekFrom::Start(at)).map_err(trouble)?;
-        self.file.read_exact(&mut bytes).map_err(trouble)?;
-        Ok(bytes)
+        self.file.read_exact_at(&mut bytes, self.start + section.start).map_err(trouble)?;
+        match hexadecimal(&Sha256::digest(&bytes)) == section.sha256 {
+            true => Ok(bytes),
+            false => {
+                Err(self.damaged(format!("the SHA-256 of its {name} is not that of its header")))
+            }
+        }
+    }
+
+    pub(super) fn named(&self, name: &str) -> Result<&Section, DataError> {
+        let found = self.header.sections.iter().find(|section| section.name == name);
+        found.ok_or_else(|| self.damaged(format!("it has no section {name}")))
     }
 
     /// Reads everything, and compares it with the hash of the header.

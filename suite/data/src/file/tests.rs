@@ -89,6 +89,85 @@ fn every_cut_and_every_changed_byte_is_found() {
     assert!(sound(&whole).is_ok());
 }
 
+/// A section is read without the others: it has a hash of its own.
+#[test]
+fn a_section_that_is_damaged_is_refused_and_the_others_are_not() {
+    let place = Place::new("section");
+    written(&place);
+    let mut whole = fs::read(place.file()).expect("read");
+    *whole.last_mut().expect("a byte") ^= 1;
+    fs::write(place.file(), whole).expect("written");
+    let mut data = Data::open(&place.file()).expect("its header is sound");
+    assert_eq!(data.section("one").expect("sound"), [1, 2, 3]);
+    let error = data.section("three").expect_err("damaged").to_string();
+    assert!(error.contains("the SHA-256 of its three is not that of its header"), "{error}");
+}
+
+const RECORDS: u32 = 3_000;
+
+/// Records of so many bytes, each full of its number.
+fn with_records(place: &Place, record_bytes: usize) -> Data {
+    let bytes = (0..RECORDS).flat_map(|number| vec![number as u8; record_bytes]).collect();
+    let content = Content::new("test", origin()).with("one", vec![1, 2, 3]);
+    let content = content.with_records("some", record_bytes, bytes);
+    content.with("behind", vec![9; 5_000]).write(&place.file()).expect("written");
+    Data::open(&place.file()).expect("opened")
+}
+
+fn read(data: &mut Data, record_bytes: usize, numbers: &[u32]) -> Result<Vec<Vec<u8>>, DataError> {
+    let mut all = Vec::new();
+    let numbers = numbers.iter().copied();
+    data.read_records("some", record_bytes, numbers, |record| all.push(record.to_vec()))?;
+    Ok(all)
+}
+
+#[test]
+fn some_records_come_without_the_others() {
+    let place = Place::new("records");
+    // Shorter than a page, as long as one, and longer; none of them begins with one.
+    for bytes in [1, 200, 4_096, 5_001] {
+        let mut data = with_records(&place, bytes);
+        assert_eq!(data.records("some", bytes).expect("whole"), RECORDS as usize);
+        let every: Vec<u32> = (0..RECORDS).collect();
+        let third: Vec<u32> = (1..RECORDS).step_by(3).collect();
+        let mixed = [2_999, 0, 1, 1_500, 1_499, 1_499, 2_999];
+        for numbers in [&every[..], &third, &mixed, &[]] {
+            let wanted: Vec<Vec<u8>> =
+                numbers.iter().map(|&number| vec![number as u8; bytes]).collect();
+            assert_eq!(read(&mut data, bytes, numbers).expect("read"), wanted, "{bytes} bytes");
+        }
+        data.verify().expect("sound");
+    }
+}
+
+#[test]
+fn a_record_that_is_damaged_is_refused_where_it_is_read() {
+    let place = Place::new("record");
+    drop(with_records(&place, 200));
+    let mut whole = fs::read(place.file()).expect("read");
+    // Record 17, counted from the end of the file.
+    let at = whole.len() - 5_000 - 200 * (RECORDS as usize - 17) + 3;
+    whole[at] ^= 0x10;
+    fs::write(place.file(), whole).expect("written");
+    let mut data = Data::open(&place.file()).expect("its header is sound");
+    assert!(read(&mut data, 200, &[16, 18]).is_ok());
+    let error = read(&mut data, 200, &[16, 17]).expect_err("damaged").to_string();
+    assert!(error.contains("record 17 of its some has not its sum"), "{error}");
+}
+
+#[test]
+fn records_that_are_not_there_are_refused() {
+    let place = Place::new("none");
+    let mut data = with_records(&place, 200);
+    assert!(data.records("some", 0).is_err());
+    let error = data.records("some", 7).expect_err("no whole number").to_string();
+    assert!(error.contains("600000 bytes, which are no whole number of 7"), "{error}");
+    assert!(read(&mut data, 7, &[0]).is_err());
+    let error = read(&mut data, 200, &[RECORDS]).expect_err("too large").to_string();
+    assert!(error.contains("no record 3000"), "{error}");
+    assert!(data.read_records("one", 1, [0], |_| ()).is_err(), "it has no sums");
+}
+
 #[test]
 fn sections_that_lie_elsewhere_are_refused() {
     let place = Place::new("overlap");

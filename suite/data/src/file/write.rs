@@ -1,6 +1,7 @@
 //! Writing a file: under another name first, so that no reader ever sees half of it.
 
-use super::{DataError, FORM, HEADER_BYTES_MAX, Header, MAGIC, Origin, Section};
+use super::{DataError, FORM, HEADER_BYTES_MAX, Header, MAGIC, Origin, Section, sums_of};
+use crate::numbers::bytes_of_u32;
 use sha2::{Digest as _, Sha256};
 use std::fmt::Write as _;
 use std::fs::{self, File, OpenOptions};
@@ -28,6 +29,19 @@ impl Content {
     pub fn with(mut self, name: impl Into<String>, bytes: Vec<u8>) -> Self {
         self.sections.push((name.into(), bytes));
         self
+    }
+
+    /// The same with a section of records of so many bytes, of which a reader may take some. Beside it lies a section
+    /// with a sum of each.
+    ///
+    /// # Panics
+    /// When they are no whole number of records: a mistake of the program.
+    #[must_use]
+    pub fn with_records(self, name: &str, record_bytes: usize, bytes: Vec<u8>) -> Self {
+        let records = bytes.chunks_exact(record_bytes);
+        assert!(records.remainder().is_empty(), "whole records are needed");
+        let sums = bytes_of_u32(&records.map(crc32fast::hash).collect::<Vec<_>>());
+        self.with(sums_of(name), sums).with(name, bytes)
     }
 
     /// Writes it to this path, whole or not at all.
@@ -59,7 +73,8 @@ impl Content {
         let mut hash = Sha256::new();
         let sections = self.sections.iter().map(|(name, bytes)| {
             hash.update(bytes);
-            let section = Section { name: name.clone(), start, bytes: bytes.len() as u64 };
+            let sha256 = hexadecimal(&Sha256::digest(bytes));
+            let section = Section { name: name.clone(), start, bytes: bytes.len() as u64, sha256 };
             start += section.bytes;
             section
         });

@@ -3,6 +3,7 @@
 use crate::index::Index;
 use crate::index::ivf::{Clustered, Ivf, Training};
 use crate::index::lsh::{self, Hashed, Lsh};
+use crate::oracle::{ByClusters, ByHashes, LookUp};
 use crate::placement::Placement;
 use tailwater_kernels::Rows;
 
@@ -30,8 +31,17 @@ pub enum Build {
     Ivf(usize),
 }
 
-/// An index with its name and settings in words.
-pub type Named = ((&'static str, String), Box<dyn Index>);
+/// An index that is tried.
+pub struct Tried {
+    /// `lsh` or `ivf`.
+    pub name: &'static str,
+    /// Its settings in words.
+    pub settings: String,
+    /// It.
+    pub index: Box<dyn Index>,
+    /// What it must find.
+    pub look_up: Box<dyn LookUp>,
+}
 
 impl Grid {
     /// For a set of so many points: hashes with some ten to hundreds of points a bucket, clusters of some
@@ -66,7 +76,7 @@ impl Grid {
         points: Rows<'_>,
         placement: Placement,
         seed: u64,
-    ) -> Result<Vec<Named>, String> {
+    ) -> Result<Vec<Tried>, String> {
         match *build {
             Build::Lsh(bits) => {
                 self.lsh(bits, points, placement, seed).map_err(|error| error.to_string())
@@ -83,18 +93,25 @@ impl Grid {
         points: Rows<'_>,
         placement: Placement,
         seed: u64,
-    ) -> Result<Vec<Named>, lsh::BadSettings> {
+    ) -> Result<Vec<Tried>, lsh::BadSettings> {
         let most = self.tables.iter().copied().max().unwrap_or(1);
         let all = lsh::Settings { tables: most, bits, probes: 1 };
-        let index = Lsh::new(&Hashed::new(points, all, seed)?, placement, all)?;
+        let hashed = Hashed::new(points, all, seed)?;
+        let index = Lsh::new(&hashed, placement, all)?;
+        let look_up = ByHashes::new(points, &hashed, all);
         let each = self.tables.iter().flat_map(|&tables| {
             self.lsh_probes.iter().map(move |&probes| lsh::Settings { tables, bits, probes })
         });
         // Buckets that are not there cannot be looked into.
         each.filter(|settings| settings.probes <= 1 << bits)
             .map(|settings| {
-                let index: Box<dyn Index> = Box::new(index.with(settings)?);
-                Ok((("lsh", settings.to_string()), index))
+                let look_up = look_up.with(settings.tables, settings.probes);
+                Ok(Tried {
+                    name: "lsh",
+                    settings: settings.to_string(),
+                    index: Box::new(index.with(settings)?),
+                    look_up: Box::new(look_up),
+                })
             })
             .collect()
     }
@@ -105,14 +122,20 @@ impl Grid {
         points: Rows<'_>,
         placement: Placement,
         seed: u64,
-    ) -> Result<Vec<Named>, crate::index::ivf::BadSettings> {
+    ) -> Result<Vec<Tried>, crate::index::ivf::BadSettings> {
         let training = Training { seed, ..Training::default() };
-        let index = Ivf::new(&Clustered::new(points, lists, training)?, placement, 1)?;
+        let clustered = Clustered::new(points, lists, training)?;
+        let index = Ivf::new(&clustered, placement, 1)?;
+        let look_up = ByClusters::new(points, &clustered, 1);
         let each = self.ivf_probes.iter().filter(|&&probes| probes <= lists);
         each.map(|&probes| {
             let settings = crate::index::ivf::Settings { lists, probes };
-            let index: Box<dyn Index> = Box::new(index.with(probes)?);
-            Ok((("ivf", settings.to_string()), index))
+            Ok(Tried {
+                name: "ivf",
+                settings: settings.to_string(),
+                index: Box::new(index.with(probes)?),
+                look_up: Box::new(look_up.with(probes)),
+            })
         })
         .collect()
     }

@@ -9,13 +9,13 @@ mod markdown;
 mod tiers;
 
 pub use goals::{GOALS, Goal};
-pub use grid::{Build, Grid, Named};
+pub use grid::{Build, Grid, Tried};
 pub use tiers::{Tiers, TiersError};
 
 use crate::check::Wrong;
 use crate::index::{Candidates, Index};
 use crate::leaf::Leaf;
-use crate::midtier::MidTier;
+use crate::midtier::{MidTier, NotALeafsAnswer};
 use crate::nearest::Found;
 use crate::placement::Placement;
 use crate::quality::Quality;
@@ -83,6 +83,8 @@ pub struct Times {
 pub enum MeasureError {
     /// The question of this number was answered wrongly.
     Wrong(usize, Wrong),
+    /// A leaf answered something else.
+    Leaf(NotALeafsAnswer),
     /// It was not answered.
     Tiers(TiersError),
 }
@@ -141,13 +143,12 @@ impl<'a> Bench<'a> {
     /// When an answer is wrong, or none comes.
     pub fn measure(
         &self,
-        (name, settings): (&str, String),
-        index: Box<dyn Index>,
+        Tried { name, settings, index, look_up }: Tried,
     ) -> Result<Point, MeasureError> {
         let index_bytes = index.bytes();
         let dimensions = self.set.points.rows().dimensions();
         let midtier = MidTier::new(index, self.placement, dimensions);
-        let Ok(questions) = Questions::prepare(self.set, &midtier, self.neighbours, no_tell);
+        let Ok(questions) = Questions::prepare(self.set, &*look_up, self.neighbours, no_tell);
         let quality = Quality::mean(&questions.qualities(self.truth));
         let compute_us = self.compute(&midtier, &questions)?;
         let latency_us = self.ask(midtier, &questions)?;
@@ -160,18 +161,17 @@ impl<'a> Bench<'a> {
         for number in warmed(questions.count()) {
             let query = questions.query(number);
             let start = Instant::now();
-            let plan = midtier.plan(&query);
-            let answers: Vec<_> = plan
-                .calls
+            let calls = midtier.plan(&query);
+            let answers: Vec<_> = calls
                 .iter()
                 .map(|call| {
                     (call.leaf, self.leaves[call.leaf].answer(&call.request).unwrap_or_default())
                 })
                 .collect();
             let answers = answers.iter().map(|(leaf, bytes)| (*leaf, &bytes[..]));
-            let found = midtier.merge(answers, query.neighbours.into()).unwrap_or_default();
+            let answer = midtier.merge(0, answers, query.neighbours.into());
             times.push(start.elapsed());
-            let answer = plan.answer(0, found);
+            let answer = answer.map_err(MeasureError::Leaf)?;
             questions.check(number, &answer).map_err(|wrong| MeasureError::Wrong(number, wrong))?;
         }
         Ok(Times::of_warmed(times))
@@ -230,6 +230,7 @@ impl fmt::Display for MeasureError {
             Self::Wrong(number, wrong) => {
                 write!(f, "the answer to query {number} is wrong: {wrong}")
             }
+            Self::Leaf(error) => error.fmt(f),
             Self::Tiers(error) => error.fmt(f),
         }
     }

@@ -2,18 +2,20 @@
 
 use super::vectors::{bytes_of_found, found_of_bytes};
 use crate::check::Expected;
+use crate::nearest::Found;
 use crate::questions::Questions;
 use crate::wire::{self, Answer};
 use tailwater_data::numbers::{bytes_of_u32, u32_of_bytes};
 use tailwater_data::{Content, Data, DataError};
 
 /// Raised when what is made of the same settings changes; older files are made anew.
-pub(super) const KIND: &str = "hdsearch answers 1";
+pub(super) const KIND: &str = "hdsearch answers 2";
 
 const REQUESTS: &str = "requests";
 const CANDIDATES: &str = "candidates";
 const COUNTS: &str = "counts";
 const FOUND: &str = "found";
+const RECALL: &str = "recall";
 
 /// What a generator needs.
 #[derive(Debug)]
@@ -21,6 +23,8 @@ pub struct Answers {
     /// Requests with the tag 0, all of one length.
     requests: Vec<u8>,
     expected: Vec<Expected>,
+    /// See [`Questions::recall`].
+    recall: f64,
 }
 
 impl Answers {
@@ -28,6 +32,12 @@ impl Answers {
     #[must_use]
     pub const fn count(&self) -> usize {
         self.expected.len()
+    }
+
+    /// How good the answers are: see [`Questions::recall`].
+    #[must_use]
+    pub const fn recall(&self) -> f64 {
+        self.recall
     }
 
     /// The request of a query, with this tag.
@@ -45,7 +55,7 @@ impl Answers {
         self.expected.get(number).is_some_and(|expected| expected.is(answer))
     }
 
-    pub(super) fn of(questions: &Questions<'_>) -> Self {
+    pub(super) fn of(questions: &Questions<'_>, truth: &[Vec<Found>]) -> Self {
         let all = 0..questions.count();
         Self {
             requests: all
@@ -53,6 +63,7 @@ impl Answers {
                 .flat_map(|number| wire::request(0, &questions.query(number)))
                 .collect(),
             expected: all.map(|number| questions.expected(number).clone()).collect(),
+            recall: questions.recall(truth),
         }
     }
 
@@ -65,6 +76,7 @@ impl Answers {
             .with(CANDIDATES, bytes_of_u32(&candidates))
             .with(COUNTS, bytes_of_u32(&counts))
             .with(FOUND, found)
+            .with(RECALL, self.recall.to_le_bytes().into())
     }
 
     pub(super) fn read(data: &mut Data) -> Result<Self, DataError> {
@@ -89,6 +101,13 @@ impl Answers {
                 fits.then_some(expected)
             });
         let expected = answers.ok_or_else(|| data.damaged("its answers are none".into()))?;
-        Ok(Self { requests, expected })
+        Ok(Self { requests, expected, recall: recall(data)? })
     }
+}
+
+/// How good the answers are: see [`Questions::recall`].
+pub(super) fn recall(data: &mut Data) -> Result<f64, DataError> {
+    let bytes = data.section(RECALL)?;
+    let recall = <[u8; 8]>::try_from(&bytes[..]).ok().map(f64::from_le_bytes);
+    recall.ok_or_else(|| data.damaged("its recall is none".into()))
 }

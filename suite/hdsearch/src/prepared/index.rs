@@ -4,6 +4,7 @@ use super::vectors::{bytes_of_table, table, values};
 use crate::index::Index;
 use crate::index::ivf::{self, Clustered, Ivf, Training};
 use crate::index::lsh::{self, Hashed, Lsh};
+use crate::oracle::{ByClusters, ByHashes, LookUp};
 use crate::placement::Placement;
 use tailwater_data::numbers::{bytes_of_u32, u32_of_bytes};
 use tailwater_data::{Content, Data, DataError};
@@ -11,6 +12,8 @@ use tailwater_kernels::Rows;
 
 /// Raised when what is made of the same settings changes; older files are made anew.
 pub(super) const KIND: &str = "hdsearch index 1";
+
+const OTHER_KIND: &str = "found an index of another kind";
 
 const NORMALS: &str = "planes";
 const OFFSETS: &str = "offsets";
@@ -95,14 +98,31 @@ impl Chosen {
                 let index = Ivf::new(clustered, placement, settings.probes);
                 Ok(Box::new(index.map_err(|error| error.to_string())?))
             }
-            _ => Err("found an index of another kind".into()),
+            _ => Err(OTHER_KIND.into()),
+        }
+    }
+
+    /// What the index must find among these points.
+    ///
+    /// # Errors
+    /// As [`Self::place`].
+    pub fn look_up(self, made: &Made, points: Rows<'_>) -> Result<Box<dyn LookUp>, String> {
+        match (self, made) {
+            (Self::Lsh(settings), Made::Lsh(hashed)) => {
+                Ok(Box::new(ByHashes::new(points, hashed, settings)))
+            }
+            (Self::Ivf(settings), Made::Ivf(clustered)) => {
+                Ok(Box::new(ByClusters::new(points, clustered, settings.probes)))
+            }
+            _ => Err(OTHER_KIND.into()),
         }
     }
 
     pub(super) fn read(self, data: &mut Data, dimensions: usize) -> Result<Made, DataError> {
         let made = match self {
             Self::Lsh(lsh::Settings { tables, bits, .. }) => {
-                let planes = (table(data, NORMALS, dimensions)?, values(&data.section(OFFSETS)?));
+                let planes =
+                    (table(data, NORMALS, dimensions)?, values(&data.section(OFFSETS)?).collect());
                 let hashes = (0..tables).map(|table| numbers(data, &hashes_of(table)));
                 let hashes = hashes.collect::<Result<_, _>>()?;
                 Hashed::of_parts(bits, planes, hashes).map(Made::Lsh)

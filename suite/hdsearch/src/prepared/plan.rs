@@ -15,7 +15,7 @@ use tailwater_load::application::Tell;
 use tailwater_stats::result::DataUsed;
 
 /// Data that decide what mid-tier, leaves and generator have.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Plan {
     /// The folder of prepared data.
     pub folder: Folder,
@@ -27,13 +27,16 @@ pub struct Plan {
     pub neighbours: u16,
     /// How many leaves share the points.
     pub leaves: u32,
+    /// The least [`Questions::recall`] of answers that a run may use, 0 to 1.
+    pub recall_min: f64,
 }
 
 impl Plan {
     /// Makes what is not there, or was made of another state of the source. Says what a result must tell of it.
     ///
     /// # Errors
-    /// A sentence for people; what `tell` returns.
+    /// A sentence for people when something is missing or damaged, or when the answers are not good enough; what `tell`
+    /// returns.
     pub fn prepare(&self, tell: Tell<'_>) -> Result<Vec<DataUsed>, String> {
         tell("looking at the data")?;
         let stamp = self.stamp()?;
@@ -49,6 +52,8 @@ impl Plan {
                 there[2] = Some(maker.answers(&known, &made)?);
             }
         }
+        let mut data = self.folder.open(&names[2], answers::KIND).map_err(|why| why.to_string())?;
+        self.is_good_enough(answers::recall(&mut data).map_err(|why| why.to_string())?)?;
         Ok(names
             .into_iter()
             .zip(there.into_iter().flatten())
@@ -90,10 +95,28 @@ impl Plan {
     /// Opens the queries and their answers.
     ///
     /// # Errors
-    /// As above.
+    /// As above, and when the answers are not good enough.
     pub fn open_answers(&self) -> Result<Answers, String> {
         let open = || Answers::read(&mut self.folder.open(&self.answers_name(), answers::KIND)?);
-        open().map_err(|error: DataError| error.to_string())
+        let answers = open().map_err(|error: DataError| error.to_string())?;
+        self.is_good_enough(answers.recall())?;
+        Ok(answers)
+    }
+
+    /// An index may be as its definition says and find next to nothing: no comparison of answers would tell.
+    fn is_good_enough(&self, recall: f64) -> Result<(), String> {
+        if recall >= self.recall_min {
+            return Ok(());
+        }
+        let mend = match self.index {
+            Chosen::Lsh(_) => "more probes or tables, fewer bits",
+            Chosen::Ivf(_) => "more probes, fewer lists",
+        };
+        Err(format!(
+            "found a recall of {recall:.3} with {}; recall_min = {} is needed: {mend}, or a smaller recall_min",
+            self.index.about(),
+            self.recall_min
+        ))
     }
 
     fn midtier(&self, made: &Made, points: u32, dimensions: usize) -> Result<MidTier, String> {
@@ -198,9 +221,10 @@ impl Maker<'_> {
 
     fn answers(&self, known: &Known, made: &Made) -> Result<Header, String> {
         let (plan, points) = (self.plan, known.set.points.rows());
-        let midtier = plan.midtier(made, points.count() as u32, points.dimensions())?;
+        (self.tell)("looking up by definition")?;
+        let look_up = plan.index.look_up(made, points)?;
         let queries = known.set.queries.rows().count();
-        let questions = Questions::prepare(&known.set, &midtier, plan.neighbours, |done| {
+        let questions = Questions::prepare(&known.set, &*look_up, plan.neighbours, |done| {
             (self.tell)(&format!("finding the answers, query {done} of {queries}"))
         })?;
         let Quality { recall_1, recall_10, cosine, candidates } =
@@ -213,7 +237,7 @@ impl Maker<'_> {
             100.0 * candidates / points.count() as f64
         );
         let content = Content::new(answers::KIND, self.origin(about));
-        self.write(&plan.answers_name(), &Answers::of(&questions).fill(content))
+        self.write(&plan.answers_name(), &Answers::of(&questions, &known.truth).fill(content))
     }
 
     fn origin(&self, about: String) -> Origin {

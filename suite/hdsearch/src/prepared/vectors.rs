@@ -7,7 +7,7 @@ use tailwater_data::{Content, Data, DataError};
 use tailwater_kernels::{Rows, Table};
 
 /// Raised when what is made of the same settings changes; older files are made anew.
-pub(super) const KIND: &str = "hdsearch vectors 1";
+pub(super) const KIND: &str = "hdsearch vectors 2";
 
 /// True neighbours of a query that are kept: as many as the intrinsic dimension is measured from.
 pub(super) const NEIGHBOURS: usize = 100;
@@ -30,16 +30,16 @@ impl Known {
         let truth = self.truth.iter().flat_map(|found| bytes_of_found(found)).collect();
         content
             .with(DIMENSIONS, dimensions.to_le_bytes().into())
-            .with(POINTS, bytes_of_table(points.rows()))
+            .with_records(POINTS, 4 * points.rows().dimensions(), bytes_of_table(points.rows()))
             .with(QUERIES, bytes_of_table(queries.rows()))
             .with(TRUTH, truth)
     }
 
     pub(super) fn read(data: &mut Data) -> Result<Self, DataError> {
-        let dimensions = dimensions(data)?;
-        let points = table(data, POINTS, dimensions)?;
+        let (count, dimensions) = size(data)?;
+        let points = rows(data, dimensions, 0..count)?;
         let queries = table(data, QUERIES, dimensions)?;
-        let each = NEIGHBOURS.min(points.rows().count());
+        let each = NEIGHBOURS.min(count as usize);
         let bytes = data.section(TRUTH)?;
         let truth: Option<Vec<_>> = bytes.chunks(8 * each).map(found_of_bytes).collect();
         let truth = truth.filter(|truth| truth.len() == queries.rows().count());
@@ -48,26 +48,36 @@ impl Known {
     }
 }
 
-/// The points of one leaf.
+/// The points of one leaf. Those of others are not read: all leaves together read the file once.
 pub(super) fn shard(data: &mut Data, leaf: usize, leaves: u32) -> Result<Table, DataError> {
-    let dimensions = dimensions(data)?;
-    let bytes = data.section(POINTS)?;
-    let size = 4 * dimensions;
-    let placement = Placement::new((bytes.len() / size) as u32, leaves);
-    let mut own = Table::with_capacity(dimensions, placement.count(leaf));
-    for point in placement.of_leaf(leaf) {
-        own.push(&values(&bytes[point as usize * size..][..size]));
-    }
-    Ok(own)
+    let (count, dimensions) = size(data)?;
+    rows(data, dimensions, Placement::new(count, leaves).of_leaf(leaf))
 }
 
-/// How many points there are, and of how many dimensions.
+/// How many points there are, one at least, and of how many dimensions.
 pub(super) fn size(data: &mut Data) -> Result<(u32, usize), DataError> {
     let dimensions = dimensions(data)?;
-    let sections = &data.header().sections;
-    let bytes =
-        sections.iter().find(|section| section.name == POINTS).map_or(0, |found| found.bytes);
-    Ok(((bytes / (4 * dimensions as u64)) as u32, dimensions))
+    let count = data.records(POINTS, 4 * dimensions)?;
+    match u32::try_from(count) {
+        Ok(count @ 1..) => Ok((count, dimensions)),
+        _ => Err(data.damaged(format!("it has {count} points"))),
+    }
+}
+
+/// These points, each put in its place as it is read.
+fn rows(
+    data: &mut Data,
+    dimensions: usize,
+    numbers: impl ExactSizeIterator<Item = u32>,
+) -> Result<Table, DataError> {
+    let mut table = Table::with_capacity(dimensions, numbers.len());
+    let mut vector = Vec::with_capacity(dimensions);
+    data.read_records(POINTS, 4 * dimensions, numbers, |record| {
+        vector.clear();
+        vector.extend(values(record));
+        table.push(&vector);
+    })?;
+    Ok(table)
 }
 
 fn dimensions(data: &mut Data) -> Result<usize, DataError> {
@@ -84,7 +94,9 @@ pub(super) fn table(data: &mut Data, name: &str, dimensions: usize) -> Result<Ta
         return Err(data.damaged(format!("its {name} are no whole number of vectors")));
     }
     let mut table = Table::with_capacity(dimensions, bytes.len() / (4 * dimensions));
-    bytes.chunks_exact(4 * dimensions).for_each(|vector| table.push(&values(vector)));
+    for vector in bytes.chunks_exact(4 * dimensions) {
+        table.push(&values(vector).collect::<Vec<_>>());
+    }
     Ok(table)
 }
 
@@ -98,8 +110,8 @@ pub(super) fn bytes_of_table(rows: Rows<'_>) -> Vec<u8> {
 }
 
 /// Numbers of a section, as many as are whole.
-pub(super) fn values(bytes: &[u8]) -> Vec<f32> {
-    bytes.as_chunks().0.iter().map(|value| f32::from_le_bytes(*value)).collect()
+pub(super) fn values(bytes: &[u8]) -> impl Iterator<Item = f32> + use<'_> {
+    bytes.as_chunks().0.iter().map(|value| f32::from_le_bytes(*value))
 }
 
 pub(super) fn bytes_of_found(found: &[Found]) -> Vec<u8> {
@@ -115,4 +127,115 @@ pub(super) fn found_of_bytes(bytes: &[u8]) -> Option<Vec<Found>> {
         distance: f32::from_le_bytes([e, f, g, h]),
     });
     rest.is_empty().then(|| found.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::vectors::{Generator, Kind};
+    use std::fs;
+    use std::path::PathBuf;
+    use tailwater_data::Origin;
+
+    const DIMENSIONS_HERE: usize = 20;
+
+    /// A file of the test's own, gone when it ends.
+    struct Scratch(PathBuf);
+
+    impl Scratch {
+        fn new(name: &str) -> Self {
+            let name = format!("tailwater-hdsearch-vectors-{name}-{}.data", std::process::id());
+            Self(std::env::temp_dir().join(name))
+        }
+
+        fn written(&self, content: &Content) -> Data {
+            content.write(&self.0).expect("written");
+            Data::open_as(&self.0, KIND).expect("opened")
+        }
+    }
+
+    impl Drop for Scratch {
+        fn drop(&mut self) {
+            let _ = fs::remove_file(&self.0);
+        }
+    }
+
+    fn content() -> Content {
+        let text = String::new;
+        let origin = Origin { about: text(), source: text(), licence: text(), stamp: text() };
+        Content::new(KIND, origin)
+    }
+
+    fn known() -> Known {
+        let generator = Generator::new(Kind::Words.recipe(DIMENSIONS_HERE), 3);
+        let set = Set::generated(&generator, 500, 7, |_| Ok::<_, ()>(())).expect("made");
+        let truth = crate::questions::truth(&set, NEIGHBOURS, |_| Ok::<_, ()>(()));
+        Known { set, truth: truth.expect("found") }
+    }
+
+    /// Points of so many bytes, as records of so many.
+    fn of_points(bytes: usize, record_bytes: usize) -> Content {
+        let content = content().with(DIMENSIONS, 4_u32.to_le_bytes().into());
+        let content = content.with_records(POINTS, record_bytes, vec![0; bytes]);
+        content.with(QUERIES, vec![0; 16]).with(TRUTH, Vec::new())
+    }
+
+    #[test]
+    fn each_leaf_has_its_points_and_all_come_back() {
+        let (scratch, known) = (Scratch::new("back"), known());
+        let mut data = scratch.written(&known.fill(content()));
+        let rows = known.set.points.rows();
+        for leaves in [1, 3, 16] {
+            let placement = Placement::new(500, leaves);
+            for leaf in 0..placement.leaves() {
+                let own = shard(&mut data, leaf, leaves).expect("a shard");
+                assert_eq!(own.rows().count(), placement.count(leaf));
+                for (local, point) in placement.of_leaf(leaf).enumerate() {
+                    assert_eq!(own.rows().row(local), rows.row(point as usize));
+                }
+            }
+        }
+        let back = Known::read(&mut data).expect("read");
+        assert_eq!(back.set.points.rows().values(), rows.values());
+        assert_eq!(back.set.queries.rows().values(), known.set.queries.rows().values());
+        assert_eq!(back.truth, known.truth);
+    }
+
+    /// The leaf that has the point notices, and no other leaf reads it.
+    #[test]
+    fn a_damaged_vector_is_refused_by_its_leaf() {
+        let (scratch, known) = (Scratch::new("damage"), known());
+        let data = scratch.written(&known.fill(content()));
+        let behind = data.header().sections.iter().rev().take(2).map(|it| it.bytes).sum::<u64>();
+        drop(data);
+        let mut bytes = fs::read(&scratch.0).expect("read");
+        // Of the last point, which is number 499: on leaf 1 of 3.
+        let at = bytes.len() - behind as usize - 1;
+        bytes[at] ^= 1;
+        fs::write(&scratch.0, bytes).expect("written");
+        let mut data = Data::open_as(&scratch.0, KIND).expect("its header is sound");
+        assert!(shard(&mut data, 0, 3).is_ok() && shard(&mut data, 2, 3).is_ok());
+        let error = shard(&mut data, 1, 3).expect_err("damaged").to_string();
+        assert!(error.contains("record 499 of its points has not its sum"), "{error}");
+        assert!(Known::read(&mut data).is_err());
+    }
+
+    #[test]
+    fn a_part_of_a_vector_is_refused_and_so_are_no_points() {
+        let scratch = Scratch::new("part");
+        let mut data = scratch.written(&of_points(36, 4));
+        let error = "its points have 36 bytes, which are no whole number of 16";
+        for found in [
+            shard(&mut data, 0, 1).map(drop),
+            size(&mut data).map(drop),
+            Known::read(&mut data).map(drop),
+        ] {
+            assert!(found.expect_err("refused").to_string().contains(error));
+        }
+        let mut data = scratch.written(&of_points(0, 16));
+        for found in [shard(&mut data, 0, 1).map(drop), Known::read(&mut data).map(drop)] {
+            let error = found.expect_err("refused").to_string();
+            assert!(error.contains("it has 0 points"), "{error}");
+        }
+    }
 }

@@ -55,11 +55,11 @@ fn measured(bench: &Bench<'_>, arguments: &FrontierArguments) -> Result<Vec<Poin
     let mut measured = Vec::new();
     for (build, number) in builds.iter().zip(1..) {
         let indexes = grid.build(build, points, bench.placement, arguments.set.seed)?;
-        for (named, index) in indexes {
+        for tried in indexes {
             // The share is known before anything is measured.
-            let share = bench.candidates(&*index) / points.count() as f64;
+            let share = bench.candidates(&*tried.index) / points.count() as f64;
             if share <= arguments.share_max {
-                measured.push(bench.measure(named, index).map_err(|error| error.to_string())?);
+                measured.push(bench.measure(tried).map_err(|error| error.to_string())?);
             }
             bar.inc(1);
         }

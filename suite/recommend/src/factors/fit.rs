@@ -44,6 +44,13 @@ pub enum FitError {
     Sweeps,
     /// The regularisation.
     Regularisation(f32),
+    /// The similarity does not tell rows of so many numbers apart.
+    Similarity {
+        /// The rank.
+        rank: usize,
+        /// The least at which it does not.
+        least: usize,
+    },
 }
 
 impl fmt::Display for FitError {
@@ -56,6 +63,11 @@ impl fmt::Display for FitError {
             Self::Regularisation(found) => {
                 write!(f, "the regularisation is {found}; a number above 0 is needed")
             }
+            Self::Similarity { rank, least } => write!(
+                f,
+                "the rank is {rank}, too small for the similarity to tell users apart; {least} or more is needed, or the \
+                 similarity euclid"
+            ),
         }
     }
 }

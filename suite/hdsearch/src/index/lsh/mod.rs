@@ -159,7 +159,11 @@ fn hash(margins: &[f32]) -> u32 {
 pub struct BadSettings(Settings);
 
 impl Settings {
-    fn check(self, leaves: usize) -> Result<(), BadSettings> {
+    /// Whether there can be an index with these, of points on so many leaves.
+    ///
+    /// # Errors
+    /// When there cannot.
+    pub fn check(self, leaves: usize) -> Result<(), BadSettings> {
         let fits = (1..=TABLES_MAX).contains(&self.tables)
             && (1..=BITS_MAX).contains(&self.bits)
             && (1..=PROBES_MAX).contains(&self.probes)

@@ -1,7 +1,23 @@
-//! Answers without an index, and by plain code: what every answer is compared with.
+//! Answers by plain code: what every answer is compared with.
+//!
+//! [`nearest_of_all`] looks at every point. [`LookUp`] says which points an index must find, by the index's definition: of
+//! the index it takes the planes or centres, which chance has chosen, and nothing else. [`nearest_of`] finds the nearest of
+//! these.
+
+mod clusters;
+mod hashes;
+
+pub use clusters::ByClusters;
+pub use hashes::ByHashes;
 
 use crate::nearest::{Found, nearest};
 use tailwater_kernels::{Kernels, Level, Rows};
+
+/// What an index must find.
+pub trait LookUp {
+    /// The points that a query must be compared with, each once, by rising number. `query` is a row with its padding.
+    fn candidates(&self, query: &[f32]) -> Vec<u32>;
+}
 
 /// The nearest of all points, by looking at each.
 #[must_use]

@@ -18,6 +18,7 @@ pub mod counts;
 pub mod closed;
 pub mod connections;
 pub mod fleet;
+pub mod foreign;
 pub mod meter;
 pub mod work;
 pub mod paths;

@@ -12,8 +12,7 @@ use tailwater_tune::ab::Block;
 
 /// Where blocks are measured.
 pub(super) struct Bench<'a> {
-    /// None where no knob is a file.
-    pub(super) session: Option<Session>,
+    pub(super) session: Session,
     pub(super) dials: &'a [Dial],
     pub(super) target: &'a Target,
     pub(super) interrupt: &'a Interrupt,
@@ -27,7 +26,7 @@ pub(super) struct Bench<'a> {
 
 impl<'a> Bench<'a> {
     pub(super) const fn new(
-        session: Option<Session>,
+        session: Session,
         (dials, target): (&'a [Dial], &'a Target),
         interrupt: &'a Interrupt,
         (until, seed): (Instant, u64),
@@ -69,16 +68,27 @@ impl<'a> Bench<'a> {
         blocks.try_into().map_err(|_| Failure::work("a quad has four blocks"))
     }
 
+    /// A block that nothing is concluded from: whether the setting can be measured at all, before time is spent on others.
+    pub(super) fn trial(&mut self, setting: &Setting) -> Result<(), Failure> {
+        let seed = self.next_seed();
+        self.block(setting, seed).map(drop)
+    }
+
+    /// Whether no setting can be measured after this failure; otherwise it was that of its setting.
+    pub(super) const fn is_over(&self, failure: &Failure) -> bool {
+        matches!(failure, Failure::Signal(..)) || self.session.is_over()
+    }
+
     /// One block of a setting.
     pub(super) fn block(&mut self, setting: &Setting, seed: u64) -> Result<Block, Failure> {
-        turn(self.session.as_mut(), self.dials, setting)?;
+        turn(&mut self.session, self.dials, setting)?;
         let settle = self.dials.iter().map(Dial::settle).max().unwrap_or_default();
         self.interrupt.rest(settle)?;
         let steal = Steal::begin();
         let mut block = self.target.block((self.dials, setting), seed, self.interrupt)?;
         block.noise = vec![steal.until_now()];
         // A block during which a knob was turned by others says nothing.
-        self.session.as_mut().map_or(Ok(()), Session::check)?;
+        self.session.check()?;
         Ok(block)
     }
 

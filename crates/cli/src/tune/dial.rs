@@ -83,7 +83,7 @@ impl Dial {
             Way::Files { form, paths, .. } => {
                 let text = paths.first().map(|path| root.read(path)).transpose();
                 let text = text.map_err(Failure::work)?.unwrap_or_default();
-                form.parse(said, &text, &listed(*form, root))
+                form.parse(said, &text, &beside(*form, root))
             }
             Way::Launch(launch) => launch.parse(said),
             Way::Key | Way::Word => Ok(said.to_owned()),
@@ -137,11 +137,10 @@ impl Dial {
 
 /// Writes a setting's values to the files of the kernel; all of them, so that both arms are disturbed alike.
 pub(super) fn turn(
-    session: Option<&mut Session>,
+    session: &mut Session,
     dials: &[Dial],
     setting: &Setting,
 ) -> Result<(), Failure> {
-    let Some(session) = session else { return Ok(()) };
     for (dial, value) in dials.iter().zip(setting) {
         for path in dial.paths() {
             session.set(path, value)?;
@@ -173,10 +172,7 @@ fn of_files(
     Ok(Dial { name: knob.name.into(), way: Way::Files { knob, form, paths }, stock })
 }
 
-/// What the file says that lists a knob's words.
-pub(super) fn listed(form: Form, root: &Root) -> String {
-    match form {
-        Form::Listed(path) => root.read(path).unwrap_or_default(),
-        _ => String::new(),
-    }
+/// What the other file says that a knob's values depend on.
+pub(super) fn beside(form: Form, root: &Root) -> String {
+    form.beside().and_then(|path| root.read(path).ok()).unwrap_or_default()
 }

@@ -1,6 +1,6 @@
 //! `tailwater tune knobs`: what can be turned here, and what cannot.
 
-use super::dial::listed;
+use super::dial::beside;
 use super::exec;
 use super::machine::Root;
 use crate::failure::{Failure, say};
@@ -43,7 +43,7 @@ struct Row {
 }
 
 pub(super) fn knobs(options: &KnobsOptions) -> Result<(), Failure> {
-    let root = Root::new(&options.root);
+    let root = Root::new(&options.root)?;
     let mut rows: Vec<Row> = knobs::all().map(|knob| row(knob, &root)).collect();
     rows.extend(REFUSED.iter().map(|knob| Row {
         name: knob.name,
@@ -114,7 +114,7 @@ fn of_files(row: &mut Row, (pattern, form, absent): (&str, Form, &str), root: &R
         }
     }
     let text = root.read(first).unwrap_or_default();
-    row.allowed = Some(form.allowed(&text, &listed(form, root)));
+    row.allowed = Some(form.allowed(&text, &beside(form, root)));
     let denied = row.files.iter().find_map(|path| root.refuses(path));
     row.refused = row.refused.take().or(denied);
 }

@@ -15,6 +15,7 @@ mod ab;
 mod sku;
 mod undo;
 mod exec;
+mod drive;
 
 use crate::failure::Failure;
 use clap::Subcommand;
@@ -40,6 +41,9 @@ pub(crate) enum TuneVerb {
     Undo(undo::UndoOptions),
     /// Start a program with knobs of its process set, such as what ab has found to be better.
     Exec(exec::ExecOptions),
+    /// Measure one block of memcached or redis: start it afresh, load it in its own protocol, compare every answer, print
+    /// JSON.
+    Drive(drive::DriveOptions),
 }
 
 pub(crate) fn tune(verb: &TuneVerb) -> Result<(), Failure> {
@@ -50,6 +54,7 @@ pub(crate) fn tune(verb: &TuneVerb) -> Result<(), Failure> {
         TuneVerb::Sku(options) => sku::sku(options),
         TuneVerb::Undo(options) => undo::undo(options),
         TuneVerb::Exec(options) => exec::exec(options),
+        TuneVerb::Drive(options) => drive::drive(options),
     }
 }
 
@@ -60,7 +65,6 @@ fn tell(line: &str) {
     let _ = writeln!(std::io::stderr(), "tailwater: {line}");
 }
 
-/// A share such as 5% or 0.05.
 /// The word for a seed that nobody chose.
 const FRESH: &str = "fresh";
 
@@ -78,6 +82,7 @@ fn fresh_seed() -> u64 {
     RandomState::new().build_hasher().finish() & u64::from(u32::MAX)
 }
 
+/// A share such as 5% or 0.05.
 fn percent(text: &str) -> Result<f64, String> {
     let trimmed = text.trim();
     let number = match trimmed.strip_suffix('%') {

@@ -82,7 +82,9 @@ fn words_in_braces_are_knobs_and_more_may_be_better() {
     let output = machine.tune("ab", &arguments);
     let text = stdout(&output);
     assert!(text.contains("A: threads=2\nB: threads=4\nthe printed number of sh"), "{text}");
-    assert!(text.contains("B is better: the printed number +8."), "{text}{}", stderr(&output));
+    // 8 %, within a deviation of the blocks.
+    let found = ["+7.", "+8."].map(|change| format!("B is better: the printed number {change}"));
+    assert!(found.iter().any(|found| text.contains(found)), "{text}{}", stderr(&output));
 }
 
 #[test]
@@ -180,9 +182,10 @@ fn blocks_of_a_quad_have_one_seed_and_each_quad_its_own() {
     machine.tune("ab", &arguments);
     let seeds = machine.read("seeds.log");
     let lines: Vec<&str> = seeds.lines().collect();
-    assert!(lines.len() >= 20, "{seeds}");
-    for (quad, four) in lines.chunks(4).enumerate() {
-        let wanted = format!("{0} {0}", 7 + quad);
+    assert!(lines.len() >= 21, "{seeds}");
+    assert_eq!(lines[0], "7 7", "B's trial");
+    for (quad, four) in lines[1..].chunks(4).enumerate() {
+        let wanted = format!("{0} {0}", 8 + quad);
         assert!(four.iter().all(|line| *line == wanted), "{four:?}");
     }
 }
@@ -205,6 +208,53 @@ fn what_something_else_writes_meanwhile_ends_it_and_is_kept() {
 }
 
 #[test]
+fn a_setting_that_cannot_be_measured_is_told_before_the_pilot() {
+    let machine = Machine::new("trial");
+    let lines = "if [ \"$1\" = bad ]; then exit 3; fi; echo $noise";
+    let program = machine.program("trial", lines);
+    let mut arguments = flags(&["--knob", "mode=bad", "--against", "good"], &program);
+    arguments.push("{mode}");
+    let output = machine.tune("ab", &arguments);
+    let told = stderr(&output);
+    assert_eq!(output.status.code(), Some(1), "{told}");
+    assert!(told.contains("(exit status: 3); it was B's trial before the pilot"), "{told}");
+    assert_eq!(machine.read("trial.count"), "1\n", "nothing else was measured");
+    // A knob of the process that the kernel refuses: nobody has a CPU of this number alone.
+    let output = machine.tune("ab", &flags(&["--knob", "cpus=1023"], &program));
+    assert!(stderr(&output).contains("it was B's trial"), "{}", stderr(&output));
+    assert_eq!(machine.read("trial.count"), "1\n");
+}
+
+#[test]
+fn two_at_a_time_are_refused_also_where_no_knob_is_a_file() {
+    let machine = Machine::new("two-processes");
+    let program = machine.program("two", "exec sleep 600");
+    let knob = ["--knob", "malloc-arenas=1"];
+    let mut first = machine.start("ab", &flags(&knob, &program));
+    eventually("the first measures", || machine.has("two.count"));
+    let second = machine.tune("ab", &flags(&knob, &program));
+    assert_eq!(second.status.code(), Some(2));
+    let told = stderr(&second);
+    assert!(told.contains(&format!("another tailwater tune (process {})", first.id())), "{told}");
+    first.kill().expect("our child");
+    first.wait().expect("our child");
+    assert!(!machine.has("run"), "no file is written for a knob of the process");
+}
+
+#[test]
+fn links_out_of_the_root_are_not_followed() {
+    let machine = Machine::new("links");
+    let outside = Machine::new("links-outside");
+    let link = machine.path(SWAPPINESS);
+    std::fs::remove_file(&link).expect("in the test's folder");
+    std::os::unix::fs::symlink(outside.path(SWAPPINESS), &link).expect("in the test's folder");
+    let output = machine.tune("ab", &["--knob", "swappiness=10", "--", "true"]);
+    assert_eq!(output.status.code(), Some(2), "{}", stdout(&output));
+    assert!(stderr(&output).contains("is missing"), "{}", stderr(&output));
+    outside.is_as_before().expect("nothing was written there");
+}
+
+#[test]
 fn two_at_a_time_are_refused() {
     let machine = Machine::new("two");
     let program = machine.program("two", "exec sleep 600");
@@ -220,17 +270,23 @@ fn two_at_a_time_are_refused() {
     machine.is_as_before().expect("the knob is put back");
 }
 
+/// No rule of its own sets a run aside, however busy the machine is with other tests.
+const EVERY_RUN_COUNTS: &str = "[validity]\nlateness_of_slo_max = 10\nsteal_max = 1024\n\
+    server_involuntary_max_per_s = 1000000\nload_involuntary_max_per_s = 1000000\n";
+
 #[test]
 fn keys_of_a_scenario_are_knobs_and_a_run_is_a_block() {
     let machine = Machine::new("scenario");
     let text = "slo = \"60s\"\nwarm_up = \"10ms\"\nduration = \"60ms\"\n[server]\ntransport = \"unix\"\n\
-                service = { distribution = \"constant\", mean = \"10us\", work = \"sleep\" }\n[clients]\ncount = 4\n\
+                service = { distribution = \"constant\", mean = \"1ms\", work = \"sleep\" }\n[clients]\ncount = 4\n\
                 [demand]\nrequests_per_second = 1000\n[capacity]\nfixed_rps = 20000\n[[controller]]\nname = \"none\"\n";
-    machine.write("one.toml", text);
+    let text = format!("{text}{EVERY_RUN_COUNTS}");
+    machine.write("one.toml", &text);
     let file = machine.path("one.toml").display().to_string();
+    // The key reaches the run: what takes four times as long is found to.
     let more = [
         "--knob",
-        "server.reception=spin:20us",
+        "server.service.mean=4ms",
         "--scenario",
         &file,
         "--metric",
@@ -238,24 +294,25 @@ fn keys_of_a_scenario_are_knobs_and_a_run_is_a_block() {
         "--pilot",
         "4",
         "--quads",
-        "12",
+        "24",
         "--accept-weak",
         "--json",
         "--effect",
         "50%",
+        "--tolerate",
+        "100%",
     ];
     let arguments = [&QUIET[..], &["--seed", "1"], &more].concat();
     let plan = stdout(&machine.tune("plan", &arguments));
-    assert!(plan.contains("--seed 1 [server.reception = spin:20us]"), "{plan}");
+    assert!(plan.contains("--seed 1 [server.service.mean = 4ms]"), "{plan}");
     let output = machine.tune("ab", &arguments);
-    // On a machine that is busy with other tests its own rules may set runs aside.
-    if output.status.code() == Some(0) {
-        let quads = json(&output)["quads"].as_array().map(Vec::len);
-        assert!(quads.is_some_and(|quads| quads >= 1), "{}", stdout(&output));
-    } else {
-        let told = stderr(&output);
-        assert!(told.contains("set aside"), "{told}");
-    }
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let result = json(&output);
+    let quads = result["quads"].as_array().expect("a list");
+    assert!(quads.iter().all(|quad| quad["set_aside"].is_null()), "{result}");
+    let last = result["looks"].as_array().and_then(|looks| looks.last()).expect("looks");
+    let mean = last["mean"].as_f64().expect("a number");
+    assert!((0.5..2.5).contains(&mean), "four times as long is 1.4: {mean}");
     machine.write("two.toml", &text.replace("fixed_rps = 20000", ""));
     let file = machine.path("two.toml").display().to_string();
     let output = machine.tune("ab", &["--knob", "server.loops=2", "--scenario", &file]);

@@ -9,3 +9,4 @@ mod comparing;
 mod restoring;
 mod searching;
 mod programs;
+mod driving;

@@ -7,6 +7,9 @@ const MASK_DIGITS_MAX: usize = 2_048;
 /// Digits of a mask between commas: `bitmap_parse` of the kernel reads 32 bits at a time.
 const GROUP: usize = 8;
 
+/// What the kernel says of its memory.
+const MEMORY: &str = "/proc/meminfo";
+
 /// The text of a knob's file: how a value is read from it, and which are written.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Form {
@@ -21,7 +24,8 @@ pub enum Form {
         /// The largest.
         high: u64,
     },
-    /// How many there shall be of something of which the kernel may find fewer.
+    /// How many pages of memory there shall be, of which the kernel may find fewer. What is set aside is gone for all
+    /// else, so half of the memory that is available is the most that may be added.
     Reserve {
         /// The most.
         high: u64,
@@ -56,13 +60,23 @@ impl Form {
         }
     }
 
-    /// The value that is meant by what a person says, where it is allowed. `text` is what the file says now, `listed`
-    /// what the other file of [`Form::Listed`] says.
+    /// Another file that what is allowed depends on.
+    #[must_use]
+    pub const fn beside(self) -> Option<&'static str> {
+        match self {
+            Self::Listed(path) => Some(path),
+            Self::Reserve { .. } => Some(MEMORY),
+            _ => None,
+        }
+    }
+
+    /// The value that is meant by what a person says, where it is allowed. `text` is what the file says now, `beside`
+    /// what that of [`Form::beside`] says.
     ///
     /// # Errors
     /// Says what was found and what is needed.
-    pub fn parse(self, said: &str, text: &str, listed: &str) -> Result<String, String> {
-        let needed = || format!("'{}' found, {} is needed", clip(said), self.allowed(text, listed));
+    pub fn parse(self, said: &str, text: &str, beside: &str) -> Result<String, String> {
+        let needed = || format!("'{}' found, {} is needed", clip(said), self.allowed(text, beside));
         let within = |(low, high): (u64, u64)| {
             let number = said.trim().parse().ok();
             number.filter(|n: &u64| (low..=high).contains(n)).map(|n| n.to_string())
@@ -70,10 +84,10 @@ impl Form {
         let value = match self {
             Self::Marked(_) | Self::Listed(_) => {
                 let word = said.trim();
-                self.words(text, listed).contains(&word).then(|| word.to_owned())
+                self.words(text, beside).contains(&word).then(|| word.to_owned())
             }
             Self::Number { low, high } => within((low, high)),
-            Self::Reserve { high } => within((0, high)),
+            Self::Reserve { high } => within((0, room(text, beside, high))),
             Self::Triple { low, high } => {
                 let is_allowed = |three: &[u64; 3]| {
                     three.is_sorted() && three.iter().all(|number| (low..=high).contains(number))
@@ -87,11 +101,14 @@ impl Form {
 
     /// What may be written, for people.
     #[must_use]
-    pub fn allowed(self, text: &str, listed: &str) -> String {
+    pub fn allowed(self, text: &str, beside: &str) -> String {
         match self {
-            Self::Marked(_) | Self::Listed(_) => self.words(text, listed).join("|"),
+            Self::Marked(_) | Self::Listed(_) => self.words(text, beside).join("|"),
             Self::Number { low, high } => format!("{low}–{high}"),
-            Self::Reserve { high } => format!("0–{high}"),
+            Self::Reserve { high } => {
+                let room = room(text, beside, high);
+                format!("0–{room} (those now and half of the memory that is available)")
+            }
             Self::Triple { low, high } => format!("least,usual,most from {low} up to {high}"),
             Self::Mask => "CPUs as a hexadecimal mask".into(),
         }
@@ -122,6 +139,19 @@ impl Form {
             _ => Vec::new(),
         }
     }
+}
+
+/// How many pages there may be: those now, and half of what is available, but `high` at most. No more than now where
+/// that is not told.
+fn room(text: &str, meminfo: &str, high: u64) -> u64 {
+    let of = |name: &str| {
+        let line = meminfo.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+        line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok())
+    };
+    // Both in KiB (proc_meminfo(5)).
+    let (available, page) = (of("MemAvailable").unwrap_or(0), of("Hugepagesize").unwrap_or(0));
+    let now: u64 = text.trim().parse().unwrap_or(0);
+    now.saturating_add((available / 2).checked_div(page).unwrap_or(0)).min(high)
 }
 
 /// Whether the kernel may have found so many of a reserve.
@@ -270,6 +300,22 @@ mod tests {
         assert_eq!(Form::Mask.parse("0xF", "", ""), Ok("f".into()));
         assert_eq!(Form::Mask.now("0\n").as_deref(), Some("0"));
         assert!(Form::Mask.parse("two", "", "").is_err());
+    }
+
+    #[test]
+    fn no_more_pages_are_set_aside_than_half_of_the_available_memory() {
+        let form = Form::Reserve { high: 600 };
+        let memory =
+            "MemTotal: 8000000 kB\nMemAvailable:    1000000 kB\nHugepagesize:       2048 kB\n";
+        assert_eq!(form.parse("250", "6\n", memory), Ok("250".into()));
+        let error = form.parse("251", "6\n", memory).unwrap_err();
+        assert!(error.contains("0–250 (those now and half of the memory"), "{error}");
+        assert_eq!(form.parse("0", "6\n", memory), Ok("0".into()));
+        // Where nothing is known there may be fewer, and not more.
+        assert_eq!(form.parse("6", "6\n", ""), Ok("6".into()));
+        assert!(form.parse("7", "6\n", "").is_err());
+        let large = "MemAvailable: 90000000 kB\nHugepagesize: 2048 kB\n";
+        assert!(form.parse("601", "0\n", large).unwrap_err().contains("0–600"));
     }
 
     #[test]

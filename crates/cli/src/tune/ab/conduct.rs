@@ -49,6 +49,8 @@ pub(in crate::tune) fn conduct(
     (a, b): (&Setting, &Setting),
     budget: &Budget,
 ) -> Result<Conducted, Failure> {
+    // A starts with the pilot, B would only after it: an allocator that is missing would cost all of that time.
+    bench.trial(b).map_err(|failure| failure.and("it was B's trial before the pilot"))?;
     let pilot = pilot(bench, rules, a, budget)?;
     let quads = rules.quads_max.min(bench.quads_left());
     let forecast = forecast(&pilot, rules, quads, budget, bench)?;
@@ -109,7 +111,7 @@ pub(in crate::tune) fn pilot(
         if quad > 0 && bench.quads_left() == 0 {
             let time = super::for_people(bench.quad_time());
             return Err(Failure::usage(format!(
-                "the time is over within the pilot, of which a quad takes {time}; give more by --time, or shorter blocks"
+                "the time is over within the pilot, of which a quad takes {time}; give more time, or shorter blocks"
             )));
         }
         let order = pilot.throw();
@@ -135,11 +137,11 @@ pub(in crate::tune) fn forecast(
         )));
     }
     if quads == 0 {
-        return Err(Failure::usage("no time is left after the pilot; give more by --time"));
+        return Err(Failure::usage("no time is left after the pilot; give more"));
     }
     let forecast = pilot.forecast(rules, quads, budget.seed).map_err(|error| match error {
         SettingError::TooFew { .. } => {
-            Failure::usage(format!("{error}; give more by --quads or --time"))
+            Failure::usage(format!("{error}; give more quads or more time"))
         }
         _ => Failure::work(
             "every block of the pilot measured the same: there is no noise to compare with, so the quantity does not \
@@ -149,7 +151,7 @@ pub(in crate::tune) fn forecast(
     tell(&text::forecast(&forecast, rules, bench.quad_time()));
     if text::is_weak(&forecast, rules) && !budget.accept_weak {
         return Err(Failure::work(
-            "so weak a test is not begun: give longer blocks, more --quads or --time, a larger --effect, or \
+            "so weak a test is not begun: give longer blocks, more quads or more time, a larger effect, or \
              --accept-weak",
         ));
     }

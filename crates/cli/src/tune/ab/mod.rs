@@ -76,7 +76,7 @@ fn prepare(options: &AbOptions, root: &Root) -> Result<Prepared, Failure> {
 
 /// `tailwater tune plan`.
 pub(super) fn dry(options: &AbOptions) -> Result<(), Failure> {
-    let root = Root::new(&options.root);
+    let root = Root::new(&options.root)?;
     let Prepared { target, dials, a, b } = prepare(options, &root)?;
     let arms = [("A", &a), ("B", &b)];
     let text = plan(&root, (&dials, &target), &arms, options.seed);
@@ -88,23 +88,22 @@ pub(super) fn ab(options: &AbOptions) -> Result<(), Failure> {
     if options.dry_run {
         return dry(options);
     }
-    let root = Root::new(&options.root);
+    let root = Root::new(&options.root)?;
     let interrupt = Interrupt::watch_to_the_end()?;
     let began = Instant::now();
-    let names = options.knobs.iter().map(|(name, _)| name.as_str());
-    let mut session = Session::begin_for(&root, names, &mut tell)?;
+    let mut session = Session::begin(&root, &mut tell)?;
     let Prepared { target, dials, a, b } = prepare(options, &root)?;
     let rules = rules(options, &target)?;
     // Before the work: a result that cannot be written would be lost.
     let folder = options.out.as_deref().map(Folder::prepare_for_more).transpose()?;
-    note(session.as_mut(), &dials, &[&a, &b])?;
+    note(&mut session, &dials, &[&a, &b])?;
     let until = began + options.time;
     let mut bench = Bench::new(session, (&dials, &target), &interrupt, (until, options.seed));
     let budget =
         Budget { pilot: options.pilot, accept_weak: options.accept_weak, seed: options.seed };
     let conducted = conduct(&mut bench, &rules, (&a, &b), &budget);
     // Knobs first: whatever is wrong with the result, the machine is as it was.
-    let put_back = end(bench.session.take());
+    let put_back = end(bench.session);
     let told = conducted.and_then(|conducted| {
         let settings = (&a, &b);
         let outcome =
@@ -131,11 +130,10 @@ pub(super) fn both(
 
 /// Notes what files say, before any is written.
 pub(super) fn note(
-    session: Option<&mut Session>,
+    session: &mut Session,
     dials: &[Dial],
     settings: &[&Setting],
 ) -> Result<(), Failure> {
-    let Some(session) = session else { return Ok(()) };
     for (at, dial) in dials.iter().enumerate() {
         let values = settings.iter().filter_map(|of| of.get(at));
         let mut values: Vec<String> = values.cloned().collect();
@@ -147,9 +145,8 @@ pub(super) fn note(
 }
 
 /// Puts knobs back.
-pub(super) fn end(session: Option<Session>) -> Result<(), Failure> {
-    let kept = session.map(Session::end).transpose()?.unwrap_or_default();
-    kept.iter().for_each(|line| tell(line));
+pub(super) fn end(session: Session) -> Result<(), Failure> {
+    session.end()?.iter().for_each(|line| tell(line));
     Ok(())
 }
 

@@ -32,7 +32,8 @@ pub(super) fn rules(rules: &Rules, options: &AbOptions, metric: &str) -> String 
             percent(options.effect)
         ),
         format!(
-            "A pilot of {} quads, then at most {} quads within {}; four blocks each, their order by coin.",
+            "One block of B on trial, a pilot of {} quads, then at most {} quads within {}; four blocks each, their order by \
+             coin.",
             options.pilot,
             rules.quads_max,
             super::for_people(options.time)

@@ -1,44 +1,62 @@
-//! One process at a time turns the knobs of a machine.
+//! One process at a time tunes a machine: two would disturb each other's blocks, also where neither writes a file.
 
 use super::root::Root;
-use super::store;
 use crate::failure::Failure;
+use rustix::fs::{Mode, OFlags, fstat, openat};
 use std::fs::{File, TryLockError};
-use std::io::{Read as _, Seek as _, Write as _};
 
-/// The lock's file.
-const PATH: &str = "/run/tailwater/tune.lock";
-/// Digits of a process number and a newline.
-const BYTES_MAX: u64 = 32;
+/// Locks that are listed.
+const LOCKS: &str = "/proc/locks";
 
 /// Held while the file is open: the kernel gives it back however this process ends.
+///
+/// It lies on the root folder itself, which everybody can open: a user who may write no knob must keep away, too.
 pub(super) fn take(root: &Root) -> Result<File, Failure> {
-    store::make_folder(root)?;
-    let path = root.join(PATH);
-    let trouble = |error| Failure::work(format!("{}: {error}", path.display()));
-    let opened = File::options().create(true).truncate(false).read(true).write(true).open(&path);
-    let mut file = opened.map_err(trouble)?;
-    match file.try_lock() {
-        Ok(()) => {}
-        Err(TryLockError::WouldBlock) => {
-            let mut holder = String::new();
-            // Not yet written, or gone: the number is for people only.
-            let _ = file.take(BYTES_MAX).read_to_string(&mut holder);
-            let holder = holder.trim();
-            let named =
-                if holder.is_empty() { String::new() } else { format!(" (process {holder})") };
-            return Err(Failure::usage(format!(
-                "another tailwater tune{named} turns knobs of this machine; wait until it has ended"
-            )));
-        }
-        Err(TryLockError::Error(error)) => return Err(trouble(error)),
-    }
-    let number = || {
-        file.set_len(0)?;
-        file.rewind()?;
-        writeln!(file, "{}", std::process::id())
+    let trouble = |error: std::io::Error| {
+        Failure::work(format!("{}: it cannot be locked: {error}", root.join("").display()))
     };
-    let mut number = number;
-    number().map_err(trouble)?;
-    Ok(file)
+    // Opened anew: a lock is shared by all that one opening is handed on to.
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let opened = openat(root.folder(), ".", flags, Mode::empty());
+    let folder = File::from(opened.map_err(|error| trouble(error.into()))?);
+    match folder.try_lock() {
+        Ok(()) => Ok(folder),
+        Err(TryLockError::WouldBlock) => {
+            let holder = holder(&folder);
+            let named = holder.map_or_else(String::new, |pid| format!(" (process {pid})"));
+            Err(Failure::usage(format!(
+                "another tailwater tune{named} measures on this machine; wait until it has ended"
+            )))
+        }
+        Err(TryLockError::Error(error)) => Err(trouble(error)),
+    }
+}
+
+/// The process that has it, where the kernel tells.
+fn holder(folder: &File) -> Option<u32> {
+    let inode = fstat(folder).ok()?.st_ino;
+    let locks = std::fs::read_to_string(LOCKS).ok()?;
+    locks.lines().find_map(|line| held(line, inode))
+}
+
+/// Of a line as `1: FLOCK  ADVISORY  WRITE 417 fe:00:2 0 EOF` (proc_locks(5)).
+fn held(line: &str, inode: u64) -> Option<u32> {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let [_, "FLOCK", _, _, pid, place, ..] = words.as_slice() else { return None };
+    let is_ours = place.rsplit(':').next()?.parse() == Ok(inode);
+    pid.parse().ok().filter(|_| is_ours)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_holder_is_that_of_the_inode() {
+        let line = "1: FLOCK  ADVISORY  WRITE 417 fe:00:2 0 EOF";
+        assert_eq!(held(line, 2), Some(417));
+        assert_eq!(held(line, 3), None);
+        assert_eq!(held("1: POSIX  ADVISORY  WRITE 417 fe:00:2 0 EOF", 2), None);
+        assert_eq!(held("1: -> FLOCK  ADVISORY  WRITE 417 fe:00:2 0 EOF", 2), None);
+    }
 }

@@ -1,12 +1,12 @@
 //! Turning knobs, with everything put back at the end.
 
-use super::lock;
 use super::root::Root;
 use super::store::{self, Stored};
+use super::{lock, place};
 use crate::failure::Failure;
 use std::collections::BTreeMap;
 use std::fs::File;
-use tailwater_tune::journal::{Entry, Journal};
+use tailwater_tune::journal::{Entry, Journal, Place, Standing};
 use tailwater_tune::knobs::{self, Form, Lever};
 
 /// Knobs that are turned. What they were is put back when it ends or is dropped, also by a panic.
@@ -15,6 +15,8 @@ pub(in crate::tune) struct Session {
     journal: Journal,
     /// Of each file that was written, what it said afterwards.
     last: BTreeMap<String, String>,
+    /// Whether something else has written to a file meanwhile.
+    is_over: bool,
     /// Held until everything is put back.
     _lock: File,
 }
@@ -31,7 +33,8 @@ pub(in crate::tune) struct Restored {
 }
 
 impl Session {
-    /// Takes the lock, and puts back what an earlier session has left. `told` hears of that.
+    /// Takes the lock, and puts back what an earlier session has left. `told` hears of that. It comes before knobs are
+    /// read: what is left turned is not what they are. Nothing is written before [`Session::intend`].
     ///
     /// # Errors
     /// When another session is under way, or what is left cannot be put back.
@@ -51,19 +54,8 @@ impl Session {
                 "an earlier tailwater tune left knobs turned that cannot be put back: {why}"
             )));
         }
-        let journal = Journal::default();
-        Ok(Self { root: root.clone(), journal, last: BTreeMap::new(), _lock: lock })
-    }
-
-    /// The same where a knob of these names is a file, or something is left by an earlier session. It comes before the
-    /// knobs are read: what is left turned is not what they are.
-    pub(in crate::tune) fn begin_for<'n>(
-        root: &Root,
-        mut names: impl Iterator<Item = &'n str>,
-        told: &mut dyn FnMut(&str),
-    ) -> Result<Option<Self>, Failure> {
-        let is_needed = names.any(|name| form(name).is_ok()) || store::is_there(root);
-        is_needed.then(|| Self::begin(root, told)).transpose()
+        let journal = Journal { place: place::here(root), entries: Vec::new() };
+        Ok(Self { root: root.clone(), journal, last: BTreeMap::new(), is_over: false, _lock: lock })
     }
 
     /// Notes on disk what files say, before any of them is written. `values` are all that will be written.
@@ -135,6 +127,11 @@ impl Session {
         paths.iter().try_for_each(|path| self.check_file(path))
     }
 
+    /// Whether something else has written to a file, so that nothing more can be compared.
+    pub(in crate::tune) const fn is_over(&self) -> bool {
+        self.is_over
+    }
+
     fn check_file(&mut self, path: &str) -> Result<(), Failure> {
         let entry = self.journal.entries.iter().find(|entry| entry.path == path);
         let Some(entry) = entry else { return Ok(()) };
@@ -149,6 +146,7 @@ impl Session {
              test, and the test is over",
             self.root.join(path).display()
         );
+        self.is_over = true;
         self.journal.entries.retain(|entry| entry.path != path);
         self.last.remove(path);
         store::keep(&self.root, &self.journal)?;
@@ -175,7 +173,7 @@ impl Session {
         if entries.is_empty() {
             return Restored::default();
         }
-        put_back(&self.root, entries, &last)
+        put_back(&self.root, &self.journal.place, entries, &last)
     }
 }
 
@@ -204,14 +202,26 @@ fn leftover(root: &Root) -> Result<Leftover, Failure> {
     match store::read(root)? {
         Stored::Nothing => Ok(Leftover { restored: Restored::default(), damage: None }),
         Stored::Whole(journal) => {
-            Ok(Leftover { restored: put_back(root, journal.entries, &none), damage: None })
+            let restored = put_back(root, &journal.place, journal.entries, &none);
+            Ok(Leftover { restored, damage: None })
         }
         Stored::Broken(damaged) => {
             let readable = damaged.readable.len();
-            let restored = restore_each(root, &damaged.readable, &none).0;
+            let (restored, done) = match &damaged.place {
+                Some(place) => (
+                    restore_each(root, place, &damaged.readable, &none).0,
+                    format!("The {readable} entries that can be read were put back"),
+                ),
+                None => (
+                    Restored::default(),
+                    "Nothing of it was put back, as it does not say on which start of the machine, and in which \
+                     network namespace, knobs were turned"
+                        .into(),
+                ),
+            };
             let damage = format!(
-                "{} is damaged: {damaged}. The {readable} entries that can be read were put back. Look what the others \
-                 say, put those knobs back by hand, and remove the file",
+                "{} is damaged: {damaged}. {done}. Look what the others say, put those knobs back by hand, and remove \
+                 the file",
                 store::shown(root)
             );
             Ok(Leftover { restored, damage: Some(damage) })
@@ -232,9 +242,15 @@ pub(in crate::tune) fn undo(root: &Root) -> Result<(Restored, Option<String>), F
 }
 
 /// Puts files back, the last first, and keeps the journal of those that could not be.
-fn put_back(root: &Root, entries: Vec<Entry>, last: &BTreeMap<String, String>) -> Restored {
-    let (mut restored, remaining) = restore_each(root, &entries, last);
-    if let Err(error) = store::keep(root, &Journal { entries: remaining }) {
+fn put_back(
+    root: &Root,
+    place: &Place,
+    entries: Vec<Entry>,
+    last: &BTreeMap<String, String>,
+) -> Restored {
+    let (mut restored, remaining) = restore_each(root, place, &entries, last);
+    let remaining = Journal { place: place.clone(), entries: remaining };
+    if let Err(error) = store::keep(root, &remaining) {
         restored.failed.push(error.to_string());
     }
     restored
@@ -243,12 +259,22 @@ fn put_back(root: &Root, entries: Vec<Entry>, last: &BTreeMap<String, String>) -
 /// What came of each, and the entries that are still to be put back.
 fn restore_each(
     root: &Root,
+    place: &Place,
     entries: &[Entry],
     last: &BTreeMap<String, String>,
 ) -> (Restored, Vec<Entry>) {
     let (mut restored, mut remaining) = (Restored::default(), Vec::new());
+    let now = place::here(root);
     for entry in entries.iter().rev() {
-        match restore_one(root, entry, last.get(&entry.path)) {
+        let outcome = match place.standing(&now, entry) {
+            Standing::Here => restore_one(root, entry, last.get(&entry.path)),
+            Standing::Restarted => Ok(Outcome::Kept(format!(
+                "{}: the machine has started anew since it was turned, so it says what that has set",
+                root.join(&entry.path).display()
+            ))),
+            Standing::Elsewhere => Err(elsewhere(root, place, entry)),
+        };
+        match outcome {
             Ok(Outcome::Unchanged) => {}
             Ok(Outcome::Back(line)) => restored.done.push(line),
             Ok(Outcome::Kept(line)) => restored.kept.push(line),
@@ -259,6 +285,16 @@ fn restore_each(
         }
     }
     (restored, remaining)
+}
+
+/// Why an entry of another network namespace is left alone.
+fn elsewhere(root: &Root, place: &Place, entry: &Entry) -> String {
+    format!(
+        "{}: it was turned in the network namespace {}, and here it is another file; type tailwater tune undo there, as \
+         by nsenter --net=/proc/PID/ns/net with a process of that namespace",
+        root.join(&entry.path).display(),
+        place.network.as_deref().unwrap_or("that is not known")
+    )
 }
 
 enum Outcome {
@@ -324,7 +360,7 @@ mod tests {
         }
 
         fn root(&self) -> Root {
-            Root::new(&self.0)
+            Root::new(&self.0).expect("it is there")
         }
 
         fn says(&self) -> String {
@@ -397,12 +433,71 @@ mod tests {
         assert_eq!(folder.says(), "60\n");
     }
 
+    /// The text of a journal whose place is another one.
+    fn moved(folder: &Folder, entry: Entry, change: impl Fn(&mut Place)) -> Journal {
+        let mut place = place::here(&folder.root());
+        change(&mut place);
+        Journal { place, entries: vec![entry] }
+    }
+
+    #[test]
+    fn after_a_start_of_the_machine_nothing_is_put_back() {
+        let folder = Folder::new("restarted");
+        let boot = folder.0.join("proc/sys/kernel/random");
+        fs::create_dir_all(&boot).expect("in the test's folder");
+        fs::write(boot.join("boot_id"), "one\n").expect("in the test's folder");
+        let mut session = begun(&folder);
+        session.set(PATH, "10").expect("it can be set");
+        let entry = session.journal.entries[0].clone();
+        drop(session);
+        let journal = moved(&folder, entry, |_| {});
+        assert_eq!(journal.place.boot.as_deref(), Some("one"));
+        store::write(&folder.root(), &journal).expect("as of one that was killed");
+        fs::write(boot.join("boot_id"), "two\n").expect("in the test's folder");
+        // The new start has this value of its own accord.
+        fs::write(folder.0.join(&PATH[1..]), "10\n").expect("in the test's folder");
+        let (restored, damage) = undo(&folder.root()).expect("it can be read");
+        assert!(damage.is_none() && restored.done.is_empty() && restored.failed.is_empty());
+        assert!(restored.kept[0].contains("has started anew"), "{:?}", restored.kept);
+        assert_eq!(folder.says(), "10\n");
+        assert!(matches!(store::read(&folder.root()), Ok(Stored::Nothing)));
+    }
+
+    #[test]
+    fn files_of_another_network_namespace_are_left_alone_and_stay_in_the_journal() {
+        let folder = Folder::new("namespace");
+        let path = "/proc/sys/net/core/netdev_budget";
+        fs::create_dir_all(folder.0.join("proc/sys/net/core")).expect("in the test's folder");
+        fs::write(folder.0.join(&path[1..]), "600\n").expect("in the test's folder");
+        let entry = Entry {
+            knob: "netdev-budget".into(),
+            path: path.into(),
+            old: "300".into(),
+            ours: vec!["600".into()],
+        };
+        let there = |place: &mut Place| place.network = Some("net:[1]".into());
+        let journal = moved(&folder, entry.clone(), there);
+        store::write(&folder.root(), &journal).expect("as of one that was killed");
+        let (restored, _) = undo(&folder.root()).expect("it can be read");
+        assert!(restored.failed[0].contains("namespace net:[1]"), "{:?}", restored.failed);
+        let told = Session::begin(&folder.root(), &mut |_| {}).err().expect("it is still there");
+        assert!(told.to_string().contains("nsenter"), "{told}");
+        let read = || fs::read_to_string(folder.0.join(&path[1..])).expect("it is there");
+        assert_eq!(read(), "600\n");
+        // From the namespace itself it is put back.
+        let journal = moved(&folder, entry, |_| {});
+        store::write(&folder.root(), &journal).expect("in the test's folder");
+        assert_eq!(undo(&folder.root()).expect("it can be put back").0.done.len(), 1);
+        assert_eq!(read(), "300\n");
+    }
+
     #[test]
     fn while_one_session_lasts_no_other_begins() {
         let folder = Folder::new("lock");
         let session = begun(&folder);
         let second = Session::begin(&folder.root(), &mut |_| {}).err().expect("the first lasts");
         let own = format!("(process {})", std::process::id());
+        // Also where no knob is a file.
         assert!(second.to_string().contains(&own), "{second}");
         drop(session);
         assert!(Session::begin(&folder.root(), &mut |_| {}).is_ok());

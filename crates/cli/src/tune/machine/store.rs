@@ -2,17 +2,20 @@
 
 use super::root::Root;
 use crate::failure::Failure;
-use std::fs::{self, DirBuilder, File};
+use rustix::fs::{AtFlags, Mode, OFlags, fsync, mkdirat, openat, renameat, unlinkat};
+use rustix::io::Errno;
+use std::fs::File;
 use std::io::{self, Read as _, Write as _};
-use std::os::unix::fs::DirBuilderExt as _;
-use std::path::Path;
+use std::os::fd::OwnedFd;
 use tailwater_tune::journal::{BYTES_MAX, Damaged, Journal};
 
+/// Where its folder is made.
+const ABOVE: &str = "/run";
 /// Its folder, which only its owner may read or write: what stands there is put back as root.
-const FOLDER: &str = "/run/tailwater";
-const PATH: &str = "/run/tailwater/tune.journal";
+const FOLDER: &str = "tailwater";
+const NAME: &str = "tune.journal";
 /// Until it is whole.
-const PART: &str = "/run/tailwater/tune.journal.part";
+const PART: &str = "tune.journal.part";
 
 /// What lies on disk.
 pub(super) enum Stored {
@@ -23,37 +26,20 @@ pub(super) enum Stored {
 
 /// The journal's place, for messages.
 pub(super) fn shown(root: &Root) -> String {
-    root.join(PATH).display().to_string()
-}
-
-pub(super) fn make_folder(root: &Root) -> Result<(), Failure> {
-    let folder = root.join(FOLDER);
-    DirBuilder::new().recursive(true).mode(0o700).create(&folder).map_err(|error| {
-        Failure::work(format!(
-            "{}: {error}; what knobs were before is kept there, so none can be turned",
-            folder.display()
-        ))
-    })
-}
-
-/// Whether something is left, as far as this user can see.
-pub(super) fn is_there(root: &Root) -> bool {
-    // What may not be looked into may hold something.
-    root.join(PATH).try_exists().unwrap_or(true)
+    root.join(&format!("{ABOVE}/{FOLDER}/{NAME}")).display().to_string()
 }
 
 /// Reads it, whatever is there.
 pub(super) fn read(root: &Root) -> Result<Stored, Failure> {
-    let path = root.join(PATH);
-    let file = match File::open(&path) {
-        Ok(file) => file,
+    let opened = root.open(&format!("{ABOVE}/{FOLDER}/{NAME}"), OFlags::RDONLY | OFlags::NOFOLLOW);
+    let file = match opened {
+        Ok(file) => File::from(file),
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Stored::Nothing),
-        Err(error) => return Err(Failure::work(format!("{}: {error}", path.display()))),
+        Err(error) => return Err(trouble(root, &error)),
     };
     let mut bytes = Vec::new();
-    file.take(BYTES_MAX as u64)
-        .read_to_end(&mut bytes)
-        .map_err(|error| Failure::work(format!("{}: {error}", path.display())))?;
+    let read = file.take(BYTES_MAX as u64).read_to_end(&mut bytes);
+    read.map_err(|error| trouble(root, &error))?;
     Ok(match Journal::parse(&String::from_utf8_lossy(&bytes)) {
         Ok(journal) => Stored::Whole(journal),
         Err(damaged) => Stored::Broken(damaged),
@@ -62,15 +48,18 @@ pub(super) fn read(root: &Root) -> Result<Stored, Failure> {
 
 /// Puts it on disk: the file first, then its name, then the folder that has the name.
 pub(super) fn write(root: &Root, journal: &Journal) -> Result<(), Failure> {
-    let (path, part) = (root.join(PATH), root.join(PART));
+    let folder = made(root)?;
     let whole = || {
-        let mut file = File::create(&part)?;
+        // Of a start that was killed.
+        gone(&folder, PART)?;
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+        let mut file = File::from(openat(&folder, PART, flags, Mode::RUSR | Mode::WUSR)?);
         file.write_all(journal.text().as_bytes())?;
         file.sync_all()?;
-        fs::rename(&part, &path)?;
-        sync(&root.join(FOLDER))
+        renameat(&folder, PART, &folder, NAME)?;
+        Ok(fsync(&folder)?)
     };
-    whole().map_err(|error: io::Error| Failure::work(format!("{}: {error}", path.display())))
+    whole().map_err(|error: io::Error| trouble(root, &error))
 }
 
 /// The same, or removes it where nothing is left to put back.
@@ -78,15 +67,67 @@ pub(super) fn keep(root: &Root, journal: &Journal) -> Result<(), Failure> {
     if journal.entries.is_empty() { remove(root) } else { write(root, journal) }
 }
 
+/// The folder too: it would keep users out who may write no knob, and have none to put back.
 fn remove(root: &Root) -> Result<(), Failure> {
-    let path = root.join(PATH);
-    let gone = || match fs::remove_file(&path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => sync(&root.join(FOLDER)),
+    let all = || {
+        let above = match root.open(ABOVE, OFlags::RDONLY | OFlags::DIRECTORY) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            opened => opened?,
+        };
+        let folder = match openat(&above, FOLDER, DIRECTORY, Mode::empty()) {
+            Err(Errno::NOENT) => return Ok(()),
+            opened => opened?,
+        };
+        gone(&folder, NAME)?;
+        gone(&folder, PART)?;
+        fsync(&folder)?;
+        match unlinkat(&above, FOLDER, AtFlags::REMOVEDIR) {
+            // Something else lies there, or the folder may not be removed: neither is a knob.
+            Err(Errno::NOTEMPTY | Errno::EXIST | Errno::ACCESS | Errno::PERM | Errno::BUSY) => {
+                Ok(())
+            }
+            removed => Ok(removed?),
+        }
     };
-    gone().map_err(|error| Failure::work(format!("{}: {error}", path.display())))
+    all().map_err(|error: io::Error| trouble(root, &error))
 }
 
-fn sync(folder: &Path) -> io::Result<()> {
-    File::open(folder)?.sync_all()
+/// A folder and no link to one.
+const DIRECTORY: OFlags =
+    OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+
+/// Its folder, which is made where it is missing.
+fn made(root: &Root) -> Result<OwnedFd, Failure> {
+    let opened = || {
+        let above = match root.open(ABOVE, OFlags::RDONLY | OFlags::DIRECTORY) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                mkdirat(root.folder(), &ABOVE[1..], Mode::from_raw_mode(0o755))?;
+                root.open(ABOVE, OFlags::RDONLY | OFlags::DIRECTORY)?
+            }
+            opened => opened?,
+        };
+        match mkdirat(&above, FOLDER, Mode::RWXU) {
+            Ok(()) | Err(Errno::EXIST) => {}
+            Err(error) => return Err(error.into()),
+        }
+        Ok(openat(&above, FOLDER, DIRECTORY, Mode::empty())?)
+    };
+    opened().map_err(|error: io::Error| {
+        Failure::work(format!(
+            "{}: {error}; what knobs were before is kept there, so none can be turned",
+            root.join(&format!("{ABOVE}/{FOLDER}")).display()
+        ))
+    })
+}
+
+/// Removes a file, where it is still there.
+fn gone(folder: &OwnedFd, name: &str) -> io::Result<()> {
+    match unlinkat(folder, name, AtFlags::empty()) {
+        Ok(()) | Err(Errno::NOENT) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn trouble(root: &Root, error: &io::Error) -> Failure {
+    Failure::work(format!("{}: {error}", shown(root)))
 }

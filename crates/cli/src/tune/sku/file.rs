@@ -4,6 +4,8 @@ use super::super::dial::{Dial, Setting};
 use super::super::machine::Root;
 use super::super::targets::{Target, TargetOptions};
 use super::super::{fresh_seed, noise, percent};
+use super::found::LeftOut;
+use super::recipes::Recipe;
 use crate::failure::Failure;
 use crate::scenarios;
 use serde::Deserialize;
@@ -64,6 +66,9 @@ struct KnobText {
     name: String,
     stock: Option<String>,
     values: Vec<String>,
+    /// Left out where it cannot be set here.
+    #[serde(default)]
+    optional: bool,
 }
 
 #[derive(Deserialize)]
@@ -88,65 +93,74 @@ pub(super) struct Wanted {
     pub(super) pilot: u32,
     pub(super) replicates: u32,
     pub(super) seed: u64,
+    /// Values of optional knobs that cannot be set here.
+    pub(super) left_out: Vec<LeftOut>,
 }
 
 /// A file that was read.
 pub(super) struct Described {
     file: PathBuf,
     text: Text,
+    /// Of the scenario that it names, where both come with the program.
+    scenario: Option<&'static str>,
 }
 
 impl Described {
     pub(super) fn read(file: &Path) -> Result<Self, Failure> {
-        let text = scenarios::read(file)?;
-        let text = toml::from_str(&text).map_err(|error| {
-            Failure::usage(format!("{}: {}", file.display(), error.to_string().trim_end()))
-        })?;
-        Ok(Self { file: file.to_owned(), text })
+        Self::parse(file.to_owned(), &scenarios::read(file)?, None)
     }
 
-    /// Of its knobs.
-    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
-        self.text.knob.iter().map(|knob| knob.name.as_str())
+    /// One that comes with the program.
+    pub(super) fn known(recipe: &Recipe) -> Result<Self, Failure> {
+        let file = PathBuf::from(format!("{}.toml", recipe.name));
+        Self::parse(file, recipe.text, recipe.scenario)
+    }
+
+    fn parse(file: PathBuf, text: &str, scenario: Option<&'static str>) -> Result<Self, Failure> {
+        let text = toml::from_str(text).map_err(|error| {
+            Failure::usage(format!("{}: {}", file.display(), error.to_string().trim_end()))
+        })?;
+        Ok(Self { file, text, scenario })
     }
 
     /// What it comes to with the knobs as they are now.
     pub(super) fn on(&self, root: &Root) -> Result<Wanted, Failure> {
-        wanted(&self.text, &self.file, root)
+        wanted(self, root)
             .map_err(|failure| Failure::usage(format!("{}: {failure}", self.file.display())))
     }
 }
 
-fn wanted(text: &Text, file: &Path, root: &Root) -> Result<Wanted, Failure> {
-    let target = Target::new(&target(text, file)?)?;
+fn wanted(described: &Described, root: &Root) -> Result<Wanted, Failure> {
+    let text = &described.text;
+    let target = Target::new(&target(described)?)?;
     let (mut dials, mut stock, mut values) = (Vec::<Dial>::new(), Vec::new(), Vec::new());
+    let mut left_out = Vec::new();
     bounded("[[knob]] tables", text.knob.len(), (1, FACTORS_MAX))?;
     for knob in &text.knob {
-        let dial = Dial::find(&knob.name, target.offer(), root)?;
+        let found = turned(knob, &target, root);
+        let (dial, own, tried) = match found {
+            Err(why) if knob.optional => {
+                let (name, value) = (knob.name.clone(), knob.values.join(", "));
+                left_out.push(LeftOut { knob: name, value, because: why.to_string() });
+                continue;
+            }
+            found => found?,
+        };
         if dials.iter().any(|known| known.name == dial.name) {
             return Err(Failure::usage(format!(
                 "{} stands in two [[knob]] tables; one is needed",
                 knob.name
             )));
         }
-        let own = match &knob.stock {
-            Some(said) => dial.parse(said, root)?,
-            None => dial.stock.clone().ok_or_else(|| {
-                Failure::usage(format!("{} has no one value now; write stock = \"…\"", knob.name))
-            })?,
-        };
-        bounded(&format!("values of {}", knob.name), knob.values.len(), (1, VALUES_MAX))?;
-        let tried = knob.values.iter().map(|said| dial.parse(said, root));
-        let tried = tried.collect::<Result<Vec<_>, _>>()?;
-        if tried.contains(&own) {
-            return Err(Failure::usage(format!(
-                "{}: {own} is stock; leave it out of values",
-                knob.name
-            )));
-        }
         stock.push(own);
         values.push(tried);
         dials.push(dial);
+    }
+    if let (true, Some(first)) = (dials.is_empty(), left_out.first()) {
+        return Err(Failure::usage(format!(
+            "none of its knobs can be set here, {} because {}",
+            first.knob, first.because
+        )));
     }
     bounded("[[rival]] tables", text.rival.len(), (0, RIVALS_MAX))?;
     let rivals = text.rival.iter().map(|of| rival(of, &dials, &stock, root));
@@ -165,16 +179,56 @@ fn wanted(text: &Text, file: &Path, root: &Root) -> Result<Wanted, Failure> {
         }
     }
     let (title, seed) = (text.title.clone(), text.seed.unwrap_or_else(fresh_seed));
-    Ok(Wanted { title, target, dials, stock, values, rivals, rules, time, pilot, replicates, seed })
+    Ok(Wanted {
+        title,
+        target,
+        dials,
+        stock,
+        values,
+        rivals,
+        rules,
+        time,
+        pilot,
+        replicates,
+        seed,
+        left_out,
+    })
 }
 
-fn target(text: &Text, file: &Path) -> Result<TargetOptions, Failure> {
+/// A knob with its value without us, and those to try.
+fn turned(
+    knob: &KnobText,
+    target: &Target,
+    root: &Root,
+) -> Result<(Dial, String, Vec<String>), Failure> {
+    let dial = Dial::find(&knob.name, target.offer(), root)?;
+    let own = match &knob.stock {
+        Some(said) => dial.parse(said, root)?,
+        None => dial.stock.clone().ok_or_else(|| {
+            Failure::usage(format!("{} has no one value now; write stock = \"…\"", knob.name))
+        })?,
+    };
+    bounded(&format!("values of {}", knob.name), knob.values.len(), (1, VALUES_MAX))?;
+    let tried = knob.values.iter().map(|said| dial.parse(said, root));
+    let tried = tried.collect::<Result<Vec<_>, _>>()?;
+    if tried.contains(&own) {
+        return Err(Failure::usage(format!(
+            "{}: {own} is stock; leave it out of values",
+            knob.name
+        )));
+    }
+    Ok((dial, own, tried))
+}
+
+fn target(described: &Described) -> Result<TargetOptions, Failure> {
+    let (text, file) = (&described.text, &described.file);
     if text.scenario.is_some() && !text.command.is_empty() {
         return Err(Failure::usage("scenario and command both say what is measured; keep one"));
     }
     let folder = file.parent().unwrap_or(Path::new(""));
     Ok(TargetOptions {
         scenario: text.scenario.as_ref().map(|scenario| folder.join(scenario)),
+        scenario_text: described.scenario.map(str::to_owned),
         metric: text.metric.clone(),
         better: text.better.map(|way| match way {
             Way::Less => Better::Less,

@@ -16,67 +16,134 @@ use tailwater_tune::factorial::Factorial;
 /// How often a block is measured that the noise rules set aside.
 const TRIES: u32 = 3;
 
+/// Of a knob whose gain is as large as this many standard errors, four of five searches keep: one for the rule, and the
+/// 80 % quantile of the normal law.
+const KEPT_MOSTLY: f64 = 1.841_6;
+
+/// What screening says.
+#[derive(Clone, Debug, Default, Serialize)]
+pub(super) struct Screening {
+    /// Of each knob that has a value to try.
+    pub(super) knobs: Vec<Screened>,
+    /// Of each effect, as a logarithm of a ratio; none where there was no screening.
+    pub(super) standard_error: Option<f64>,
+    /// The smallest gain that four of five searches keep for testing.
+    pub(super) smallest_kept: Option<f64>,
+    /// Why there was none, where so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) skipped: Option<String>,
+}
+
 /// What screening says of one knob.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Screened {
+    /// Its number.
+    #[serde(skip)]
+    pub(super) at: usize,
     pub(super) knob: String,
     /// The value that was tried.
     pub(super) value: String,
     /// Main effect as a logarithm of a ratio; below zero where the quantity falls.
-    pub(super) effect: f64,
-    /// Of the effect.
-    pub(super) standard_error: f64,
+    pub(super) effect: Option<f64>,
     /// Whether it is tested.
     pub(super) kept: bool,
 }
 
-/// Plays the design with the first value of each knob. `noise` is the deviation of a block's logarithm.
+impl Screening {
+    /// Numbers of the knobs that are tested, the most promising first.
+    pub(super) fn survivors(&self) -> Vec<usize> {
+        let mut kept: Vec<&Screened> = self.knobs.iter().filter(|of| of.kept).collect();
+        let size = |of: &Screened| of.effect.map_or(0.0, f64::abs);
+        // Those without an effect stay in their order.
+        kept.sort_by(|one, other| size(other).total_cmp(&size(one)));
+        kept.into_iter().map(|of| of.at).collect()
+    }
+
+    /// Every knob is tested, for this reason.
+    fn skipped(wanted: &Wanted, values: &[Vec<String>], why: String) -> Self {
+        let knobs = knobs(wanted, values);
+        let knobs = knobs.map(|of| Screened { kept: true, ..of }).collect();
+        Self { knobs, skipped: Some(why), ..Self::default() }
+    }
+}
+
+/// Those that have a value to try.
+fn knobs<'w>(wanted: &'w Wanted, values: &'w [Vec<String>]) -> impl Iterator<Item = Screened> + 'w {
+    wanted.dials.iter().zip(values).enumerate().filter_map(|(at, (dial, values))| {
+        let (knob, value) = (dial.name.clone(), values.first()?.clone());
+        Some(Screened { at, knob, value, effect: None, kept: false })
+    })
+}
+
+/// Plays the design with the first value of each knob. `noise` is the deviation of a block's logarithm. Where a setting
+/// cannot be measured, or the time would not do, there is no screening, and every knob is tested.
+///
+/// # Errors
+/// With what ends the whole search.
 pub(super) fn screen(
     bench: &mut Bench<'_>,
     wanted: &Wanted,
+    values: &[Vec<String>],
     noise: f64,
-) -> Result<Vec<Screened>, Failure> {
-    let factors = wanted.dials.len();
-    let design = Factorial::new(factors).ok_or_else(|| Failure::usage("too many knobs"))?;
-    let blocks = design.runs() as u64 * u64::from(wanted.replicates);
-    let progress = Progress::new(blocks);
+) -> Result<Screening, Failure> {
+    let mut knobs: Vec<Screened> = knobs(wanted, values).collect();
+    let design = Factorial::new(knobs.len()).ok_or_else(|| Failure::usage("too many knobs"))?;
+    let fits = |bench: &Bench<'_>| 2 * design.runs() as u64 <= 4 * u64::from(bench.quads_left());
+    if !fits(bench) {
+        let why = "it would take more than half of the time for tests".to_owned();
+        return Ok(Screening::skipped(wanted, values, why));
+    }
+    let progress = Progress::new(design.runs() as u64 * u64::from(wanted.replicates));
     let mut rng = Rng::from_seed(wanted.seed).split("screening");
-    let mut sums = vec![0.0; factors];
-    for replicate in 1..=wanted.replicates {
-        progress.say(&format!("screening, {replicate} of {}", wanted.replicates));
+    let (mut sums, mut played) = (vec![0.0; knobs.len()], 0_u32);
+    while played < wanted.replicates && (played == 0 || fits(bench)) {
+        progress.say(&format!("screening, {} of {}", played + 1, wanted.replicates));
         let seed = bench.next_seed();
         let mut responses = vec![0.0; design.runs()];
         for run in shuffled(design.runs(), &mut rng) {
-            let setting = setting(wanted, &design.levels(run));
-            responses[run] = response(bench, wanted, &setting, seed)?;
+            let setting = setting(wanted, &knobs, &design.levels(run));
+            responses[run] = match response(bench, wanted, &setting, seed) {
+                Ok(response) => response,
+                Err(failure) if bench.is_over(&failure) => return Err(failure),
+                Err(failure) => {
+                    return Ok(Screening::skipped(wanted, values, failure.to_string()));
+                }
+            };
             progress.step();
         }
         let effects = design.effects(&responses).unwrap_or_default();
         sums.iter_mut().zip(effects).for_each(|(sum, effect)| *sum += effect);
+        played += 1;
     }
     // Half of the blocks are high, half low.
-    let standard_error = 2.0 * noise / (blocks as f64).sqrt();
-    let screened = |(at, sum): (usize, f64)| {
-        let effect = sum / f64::from(wanted.replicates);
+    let blocks = design.runs() as f64 * f64::from(played);
+    let standard_error = 2.0 * noise / blocks.sqrt();
+    for (of, sum) in knobs.iter_mut().zip(sums) {
+        let effect = sum / f64::from(played);
         let gain = match wanted.rules.better {
             Better::Less => -effect,
             Better::More => effect,
         };
         // Of several values, others may be good where the first is bad.
-        let several = wanted.values[at].len() > 1;
-        let kept = gain > standard_error || (several && gain < -standard_error);
-        let (knob, value) = (wanted.dials[at].name.clone(), wanted.values[at][0].clone());
-        Screened { knob, value, effect, standard_error, kept }
-    };
-    Ok(sums.into_iter().enumerate().map(screened).collect())
+        let several = values[of.at].len() > 1;
+        of.kept = gain > standard_error || (several && gain < -standard_error);
+        of.effect = Some(effect);
+    }
+    Ok(Screening {
+        knobs,
+        standard_error: Some(standard_error),
+        smallest_kept: Some(KEPT_MOSTLY * standard_error),
+        skipped: None,
+    })
 }
 
 /// Stock, but for the knobs that are high.
-fn setting(wanted: &Wanted, high: &[bool]) -> Setting {
-    let value = |(at, high): (usize, &bool)| {
-        if *high { wanted.values[at][0].clone() } else { wanted.stock[at].clone() }
-    };
-    high.iter().enumerate().map(value).collect()
+fn setting(wanted: &Wanted, knobs: &[Screened], high: &[bool]) -> Setting {
+    let mut setting = wanted.stock.clone();
+    for (of, _) in knobs.iter().zip(high).filter(|(_, high)| **high) {
+        setting[of.at].clone_from(&of.value);
+    }
+    setting
 }
 
 /// The logarithm of what a block measured, once that is quiet enough.
@@ -93,7 +160,7 @@ fn response(
         }
     }
     Err(Failure::work(format!(
-        "screening: a block cannot count after {TRIES} tries; look at its noise by tailwater tune ab"
+        "a block cannot count after {TRIES} tries; look at its noise by tailwater tune ab"
     )))
 }
 

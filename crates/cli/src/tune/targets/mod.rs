@@ -25,6 +25,9 @@ pub(crate) struct TargetOptions {
     /// `[capacity] fixed_rps`.
     #[arg(long, value_name = "FILE", conflicts_with = "command")]
     pub(super) scenario: Option<PathBuf>,
+    /// The scenario's text, where it comes with the program; the file is then its name.
+    #[arg(skip)]
+    pub(super) scenario_text: Option<String>,
     /// The quantity that is compared. Of a scenario: cpu (of the server per request), p50, p99, p999 or goodput. Of a
     /// command: where it stands in the JSON that is printed, as /server/cpu_ns (RFC 6901); left out: all that is printed
     /// is a number.
@@ -44,7 +47,7 @@ pub(crate) struct TargetOptions {
     #[arg(long, value_name = "TIME", default_value = "10min", value_parser = duration)]
     pub(super) block_limit: Duration,
     /// The command to measure, behind --. {seed} in its words becomes the block's seed, {NAME} the value of --knob
-    /// NAME=VALUE.
+    /// NAME=VALUE, {tailwater} this program.
     #[arg(last = true, value_name = "CMD")]
     pub(super) command: Vec<String>,
 }
@@ -79,7 +82,7 @@ impl Target {
     pub(super) fn new(options: &TargetOptions) -> Result<Self, Failure> {
         let (kind, metric, mut guards) = match &options.scenario {
             Some(file) => {
-                let scenario = ScenarioTarget::read(file)?;
+                let scenario = ScenarioTarget::new(file, options.scenario_text.clone())?;
                 let metric = gauge::of_scenario(options.metric.as_deref().unwrap_or("cpu"))?;
                 let guards = gauge::guards(&metric, options.tolerate, scenario.has_tiers());
                 (Kind::Scenario(Box::new(scenario)), metric, guards)
@@ -195,8 +198,10 @@ fn launch(dials: &[Dial], setting: &Setting) -> Vec<String> {
 
 /// A command's words with values for the names in braces.
 fn filled(words: &[String], dials: &[Dial], setting: &Setting, seed: u64) -> Vec<String> {
+    let myself = std::env::current_exe().unwrap_or_else(|_| "tailwater".into());
     let fill = |word: &String| {
         let word = word.replace("{seed}", &seed.to_string());
+        let word = word.replace("{tailwater}", &myself.display().to_string());
         dials.iter().zip(setting).fold(word, |word, (dial, value)| dial.fill(&word, value))
     };
     words.iter().map(fill).collect()

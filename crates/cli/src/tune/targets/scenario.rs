@@ -16,11 +16,12 @@ pub(super) struct ScenarioTarget {
 }
 
 impl ScenarioTarget {
-    pub(super) fn read(file: &Path) -> Result<Self, Failure> {
+    /// Of this text, or of what the file says.
+    pub(super) fn new(file: &Path, text: Option<String>) -> Result<Self, Failure> {
         if file == Path::new("-") {
             return Err(Failure::usage("--scenario needs a file: it is read for each block"));
         }
-        let text = scenarios::read(file)?;
+        let text = text.map_or_else(|| scenarios::read(file), Ok)?;
         let parsed = scenarios::parse(file, &text)?;
         let table =
             text.parse().map_err(|error| Failure::usage(format!("{}: {error}", file.display())))?;

@@ -2,17 +2,25 @@
 //!
 //! A journal is written before the first knob is turned, and holds for each file what it said and all that will be
 //! written to it. So whatever ends the program, at whatever moment, another can put everything back, and can tell a
-//! value of ours from one that somebody else has written since.
+//! value of ours from one that somebody else has written since. It also says on which start of the machine and in
+//! which network namespace that was: elsewhere the same path is another file.
 //!
-//! The text has a line for each entry, with a checksum, and a last line that counts them. Files are written whole under
-//! another name and then renamed, so a journal that is cut off or altered was damaged by something else.
+//! The text has a line for the place and one for each entry, each with a checksum, and a last line that counts the
+//! entries. Files are written whole under another name and then renamed, so a journal that is cut off or altered was
+//! damaged by something else.
 
-use crate::knobs::{self, Lever};
-use serde::{Deserialize, Serialize};
+mod entry;
+mod place;
+
+pub use entry::Entry;
+pub use place::{Place, Standing};
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use std::fmt::{self, Write as _};
 
 /// The first line; the number is that of the format.
-const HEAD: &str = "tailwater tune journal 1";
+const HEAD: &str = "tailwater tune journal 2";
 /// What the last line begins with.
 const END: &str = "end ";
 /// Entries of a journal. The catalogue has 31 knobs in files, of which few have one for each CPU.
@@ -20,49 +28,11 @@ pub const ENTRIES_MAX: usize = 16_384;
 /// Bytes of a journal's text.
 pub const BYTES_MAX: usize = 8 * 1024 * 1024;
 
-/// One file of a knob.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Entry {
-    /// The knob's name.
-    pub knob: String,
-    /// Its file, as from the root of the file system.
-    pub path: String,
-    /// What it said before.
-    pub old: String,
-    /// All that may be written to it.
-    pub ours: Vec<String>,
-}
-
-impl Entry {
-    /// Why the entry must not be acted on: it names no knob, or a file that is none of the knob's.
-    ///
-    /// # Errors
-    /// With the reason.
-    pub fn check(&self) -> Result<(), String> {
-        let knob = knobs::find(&self.knob).map(|knob| knob.lever);
-        let Some(Lever::Files { pattern, form, .. }) = knob else {
-            return Err(format!("{:?} is no knob that is a file", self.knob));
-        };
-        if !knobs::fits(pattern, &self.path) {
-            return Err(format!("{:?} is no file of {}", self.path, self.knob));
-        }
-        match form.now(&self.old) {
-            Some(_) => Ok(()),
-            None => Err(format!("{:?} is no value of {}", self.old, self.knob)),
-        }
-    }
-
-    /// Whether a value that is found in the file is `old`, or may come of our writing.
-    #[must_use]
-    pub fn is_ours(&self, found: &str) -> bool {
-        let knob = knobs::find(&self.knob).map(|knob| knob.lever);
-        matches!(knob, Some(Lever::Files { form, .. }) if form.is_ours(found, &self.old, &self.ours))
-    }
-}
-
 /// The entries of knobs that are turned, in the order in which they were first turned.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Journal {
+    /// Where they are turned.
+    pub place: Place,
     /// One for each file.
     pub entries: Vec<Entry>,
 }
@@ -70,6 +40,8 @@ pub struct Journal {
 /// A journal that does not say what it said once.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Damaged {
+    /// Where knobs were turned; `None` where that cannot be read, and then nothing may be put back.
+    pub place: Option<Place>,
     /// The entries whose lines are whole.
     pub readable: Vec<Entry>,
     /// What is wrong, each with its line.
@@ -89,11 +61,8 @@ impl Journal {
     #[must_use]
     pub fn text(&self) -> String {
         let mut text = format!("{HEAD}\n");
-        for entry in &self.entries {
-            // Strings and lists of strings always have a text as JSON.
-            let line = serde_json::to_string(entry).unwrap_or_default();
-            let _ = writeln!(text, "{:016x} {line}", checksum(line.as_bytes()));
-        }
+        put(&mut text, &self.place);
+        self.entries.iter().for_each(|entry| put(&mut text, entry));
         let _ = writeln!(text, "{END}{}", self.entries.len());
         text
     }
@@ -107,6 +76,12 @@ impl Journal {
         let mut lines = text.lines().enumerate();
         if lines.next().is_none_or(|(_, line)| line != HEAD) {
             faults.push(format!("line 1 is not \"{HEAD}\""));
+        }
+        let mut place = None;
+        match lines.next().map(|(_, line)| summed(line)) {
+            Some(Ok(found)) => place = Some(found),
+            Some(Err(why)) => faults.push(format!("line 2, the place: {why}")),
+            None => {}
         }
         let (mut readable, mut seen, mut ended) = (Vec::new(), 0_usize, None);
         for (index, line) in lines {
@@ -136,22 +111,32 @@ impl Journal {
             }
             Some(_) => {}
         }
-        if faults.is_empty() {
-            Ok(Self { entries: readable })
-        } else {
-            Err(Damaged { readable, faults })
+        match place {
+            Some(place) if faults.is_empty() => Ok(Self { place, entries: readable }),
+            place => Err(Damaged { place, readable, faults }),
         }
     }
 }
 
+fn put(text: &mut String, of: &impl Serialize) {
+    // Strings and lists of strings always have a text as JSON.
+    let line = serde_json::to_string(of).unwrap_or_default();
+    let _ = writeln!(text, "{:016x} {line}", checksum(line.as_bytes()));
+}
+
 fn entry(line: &str) -> Result<Entry, String> {
+    let entry: Entry = summed(line)?;
+    entry.check().map(|()| entry)
+}
+
+/// What a line says whose checksum holds.
+fn summed<T: DeserializeOwned>(line: &str) -> Result<T, String> {
     let altered = || "its checksum does not hold".to_owned();
     let (sum, json) = line.split_once(' ').ok_or_else(altered)?;
     if sum != format!("{:016x}", checksum(json.as_bytes())) {
         return Err(altered());
     }
-    let entry: Entry = serde_json::from_str(json).map_err(|error| error.to_string())?;
-    entry.check().map(|()| entry)
+    serde_json::from_str(json).map_err(|error| error.to_string())
 }
 
 /// FNV-1a of 64 bits: against accidents, not against forgery, which `Entry::check` bounds.
@@ -175,6 +160,14 @@ mod tests {
         }
     }
 
+    fn place() -> Place {
+        Place { boot: Some("0c4d".into()), network: Some("net:[4026531840]".into()) }
+    }
+
+    fn journal(entries: Vec<Entry>) -> Journal {
+        Journal { place: place(), entries }
+    }
+
     fn thp() -> Entry {
         Entry {
             knob: "thp".into(),
@@ -193,17 +186,17 @@ mod tests {
     #[test]
     fn what_is_written_is_read() {
         for entries in [vec![], vec![swappiness("60")], vec![swappiness("60"), thp()]] {
-            let journal = Journal { entries };
+            let journal = journal(entries);
             assert_eq!(Journal::parse(&journal.text()), Ok(journal));
         }
     }
 
     #[test]
     fn each_cut_off_text_is_damaged_and_keeps_its_whole_lines() {
-        let text = Journal { entries: vec![swappiness("60"), thp()] }.text();
+        let text = journal(vec![swappiness("60"), thp()]).text();
         for cut in 0..text.len() - 1 {
             let damaged = Journal::parse(&text[..cut]).unwrap_err();
-            let whole = text[..cut].matches('\n').count().saturating_sub(1);
+            let whole = text[..cut].matches('\n').count().saturating_sub(2);
             assert!(damaged.readable.len() >= whole.min(2), "{cut}: {damaged:?}");
             assert!(!damaged.faults.is_empty());
         }
@@ -216,11 +209,22 @@ mod tests {
         let launch = Entry { knob: "nice".into(), ..swappiness("60") };
         let no_value = swappiness("x");
         for entry in [elsewhere, unknown, launch, no_value] {
-            let text = Journal { entries: vec![entry, thp()] }.text();
+            let text = journal(vec![entry, thp()]).text();
             let damaged = Journal::parse(&text).unwrap_err();
             assert_eq!(damaged.readable, vec![thp()], "{damaged}");
-            assert!(damaged.to_string().starts_with("line 2: "), "{damaged}");
+            assert!(damaged.to_string().starts_with("line 3: "), "{damaged}");
         }
+    }
+
+    #[test]
+    fn without_its_place_a_journal_is_damaged_and_says_so() {
+        let text = journal(vec![thp()]).text();
+        let altered = text.replacen("0c4d", "0c4e", 1);
+        let damaged = Journal::parse(&altered).unwrap_err();
+        assert_eq!((damaged.place.as_ref(), damaged.readable.len()), (None, 1));
+        assert!(damaged.to_string().starts_with("line 2, the place: "), "{damaged}");
+        let other = text.replacen("thp", "tph", 1);
+        assert_eq!(Journal::parse(&other).unwrap_err().place, Some(place()));
     }
 
     #[test]
@@ -232,7 +236,7 @@ mod tests {
     proptest! {
         #[test]
         fn one_altered_byte_never_passes(at in 0_usize..1_000, byte in 0_u8..128) {
-            let text = Journal { entries: vec![swappiness("60"), thp()] }.text();
+            let text = journal(vec![swappiness("60"), thp()]).text();
             let mut bytes = text.clone().into_bytes();
             let at = at % (bytes.len() - 1);
             prop_assume!(bytes[at] != byte);

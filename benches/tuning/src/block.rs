@@ -1,0 +1,61 @@
+//! A block of real work, in a process of its own.
+
+use std::hint::black_box;
+use std::process::Command;
+
+/// Units of a block: some 100 ms on a core of 2.6 GHz.
+pub(crate) const UNITS: u64 = 60_000;
+/// Multiplications of a unit, each waiting for the one before.
+const ROUNDS: u64 = 300;
+/// Reads of a unit, each at a place that the one before says: these go to memory that others use too.
+const READS: u64 = 20;
+/// Words of 8 bytes that are read from: 32 MiB, more than a core's own caches.
+const WORDS: usize = 4 << 20;
+
+/// CPU time in ns of so many units. What the process takes beside them does not count.
+pub(crate) fn cost(units: u64) -> u64 {
+    let words: Vec<u64> = (0..WORDS as u64).map(|at| at.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
+    let before = on_cpu_ns();
+    let mut state = black_box(1_u64);
+    for _ in 0..units {
+        for _ in 0..ROUNDS {
+            state = state.wrapping_mul(0x2545_f491_4f6c_dd1d).rotate_left(17);
+        }
+        for _ in 0..READS {
+            // The high half: low bits of a product are poor.
+            let at = (state >> 32) as usize % WORDS;
+            state = state.wrapping_mul(0x2545_f491_4f6c_dd1d) ^ words[at];
+        }
+    }
+    black_box(state);
+    on_cpu_ns() - before
+}
+
+/// Of this thread, the only one.
+fn on_cpu_ns() -> u64 {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    text.split_whitespace().next().and_then(|word| word.parse().ok()).unwrap_or(0)
+}
+
+/// The costs of so many blocks, one after another.
+pub(crate) fn record(units: u64, blocks: usize) -> Result<Vec<f64>, String> {
+    let myself = std::env::current_exe().map_err(|error| error.to_string())?;
+    let one = |_| {
+        let output = Command::new(&myself).args(["--block", &units.to_string()]).output();
+        let output = output.map_err(|error| format!("a block: {error}"))?;
+        let said: serde_json::Value =
+            serde_json::from_slice(&output.stdout).map_err(|error| format!("a block: {error}"))?;
+        said["cpu_ns"].as_f64().filter(|cost| *cost > 0.0).ok_or("a block without a cost".into())
+    };
+    (0..blocks).map(one).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_units_cost_more() {
+        assert!(cost(4_000) > cost(400));
+    }
+}

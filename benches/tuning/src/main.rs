@@ -1,0 +1,100 @@
+//! `tuning`: what `tailwater tune` finds where nothing differs, and where an effect is planted.
+//!
+//! `README.md` says what is measured and judged.
+
+#![forbid(unsafe_code)]
+
+mod block;
+mod redraw;
+mod compare;
+
+use clap::Parser;
+use compare::{Live, Planted};
+use redraw::Redrawn;
+use serde::Serialize;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// What `tailwater tune` finds where nothing differs, and where an effect is planted.
+#[derive(Parser)]
+#[command(version)]
+struct Args {
+    /// Blocks that are recorded for redrawing.
+    #[arg(long, default_value_t = 2_400)]
+    blocks: usize,
+    /// Live comparisons of the program with itself.
+    #[arg(long, default_value_t = 20)]
+    live: u32,
+    /// Comparisons for each planted effect.
+    #[arg(long, default_value_t = 8)]
+    planted: u32,
+    /// Writes everything as JSON to this file.
+    #[arg(long)]
+    out: Option<PathBuf>,
+    /// Shows only that everything works: few blocks, and no verdict.
+    #[arg(long)]
+    short: bool,
+    /// Do one block of so many units of work and print what it cost.
+    #[arg(long, hide = true)]
+    block: Option<u64>,
+    /// Names an arm, and does nothing.
+    #[arg(long, hide = true)]
+    arm: Option<String>,
+}
+
+/// Everything that was found.
+#[derive(Serialize)]
+struct Found {
+    redrawn: Redrawn,
+    live: Live,
+    planted: Vec<Planted>,
+}
+
+/// Of planted work.
+const EFFECTS: [f64; 3] = [0.01, 0.02, 0.05];
+
+fn main() -> ExitCode {
+    let args = Args::parse();
+    if let Some(units) = args.block {
+        println!("{{\"cpu_ns\": {}}}", block::cost(units));
+        return ExitCode::SUCCESS;
+    }
+    match run(&args) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("tuning: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Whether every goal was met.
+fn run(args: &Args) -> Result<bool, String> {
+    let (blocks, live, planted) =
+        if args.short { (200, 1, 1) } else { (args.blocks, args.live, args.planted) };
+    let units = if args.short { block::UNITS / 20 } else { block::UNITS };
+    let redrawn = redraw::redrawn(&block::record(units, blocks)?)?;
+    println!("{redrawn}");
+    let live = compare::live(units, live, args.short)?;
+    println!("{live}");
+    let mut all = Vec::new();
+    for effect in if args.short { &EFFECTS[2..] } else { &EFFECTS } {
+        let found = compare::planted(units, *effect, planted, args.short)?;
+        println!("{found}");
+        all.push(found);
+    }
+    let found = Found { redrawn, live, planted: all };
+    if let Some(path) = &args.out {
+        let text = serde_json::to_string_pretty(&found).map_err(|error| error.to_string())?;
+        std::fs::write(path, text + "\n")
+            .map_err(|error| format!("{}: {error}", path.display()))?;
+    }
+    let good = found.redrawn.is_good()
+        && found.live.is_good()
+        && found.planted.iter().all(Planted::is_good);
+    if !args.short {
+        println!("{}", if good { "every goal is met" } else { "a goal is missed" });
+    }
+    Ok(good || args.short)
+}

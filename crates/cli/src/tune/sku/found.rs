@@ -1,0 +1,82 @@
+//! What a search has found so far.
+
+use super::super::dial::Setting;
+use super::file::Wanted;
+use super::screen::Screening;
+use serde::Serialize;
+use tailwater_tune::ab::{Forecast, Look, Verdict};
+
+/// One test.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Tested {
+    /// What was tried, in words.
+    pub(super) name: String,
+    pub(super) a: Setting,
+    pub(super) b: Setting,
+    pub(super) level: f64,
+    pub(super) verdict: Verdict,
+    /// Whether its time was over before a verdict.
+    pub(super) timed_out: bool,
+    /// What ended it before a verdict, where something did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) failed: Option<String>,
+    /// The smallest effect that four of five tests of so many quads find; none where there is none.
+    pub(super) smallest_effect: Option<f64>,
+    pub(super) looks: Vec<Look>,
+}
+
+/// A value that could not be set or measured at all.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct LeftOut {
+    pub(super) knob: String,
+    pub(super) value: String,
+    pub(super) because: String,
+}
+
+/// All that was found.
+#[derive(Debug, Serialize)]
+pub(super) struct Found {
+    pub(super) tailwater: &'static str,
+    pub(super) title: String,
+    pub(super) target: String,
+    pub(super) metric: String,
+    pub(super) knobs: Vec<String>,
+    pub(super) stock: Setting,
+    pub(super) forecast: Forecast,
+    pub(super) left_out: Vec<LeftOut>,
+    pub(super) screening: Screening,
+    pub(super) tested: Vec<Tested>,
+    /// Values that were neither screened nor tested.
+    pub(super) untried: Vec<String>,
+    /// The composed setting.
+    pub(super) sku: Setting,
+    /// Against stock first, then against each rival.
+    pub(super) confirmed: Vec<Tested>,
+    /// Why it ended before it was done, if it did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) cut_short: Option<String>,
+    pub(super) seconds: f64,
+}
+
+impl Found {
+    /// Before screening.
+    pub(super) fn new(wanted: &Wanted, forecast: Forecast, left_out: Vec<LeftOut>) -> Self {
+        Self {
+            tailwater: env!("CARGO_PKG_VERSION"),
+            title: wanted.title.clone(),
+            target: wanted.target.name(),
+            metric: wanted.target.metric().to_owned(),
+            knobs: wanted.dials.iter().map(|dial| dial.name.clone()).collect(),
+            stock: wanted.stock.clone(),
+            forecast,
+            left_out,
+            screening: Screening::default(),
+            tested: Vec::new(),
+            untried: Vec::new(),
+            sku: wanted.stock.clone(),
+            confirmed: Vec::new(),
+            cut_short: None,
+            seconds: 0.0,
+        }
+    }
+}

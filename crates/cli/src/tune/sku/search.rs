@@ -1,0 +1,268 @@
+//! The search itself: trials, the pilot, screening, tests, and confirming. What was found is kept whatever ends it.
+
+use super::super::ab::{self, Budget, Compared};
+use super::super::bench::Bench;
+use super::super::dial::Setting;
+use super::super::tell;
+use super::file::Wanted;
+use super::found::{Found, LeftOut, Tested};
+use super::screen::screen;
+use super::text;
+use crate::failure::Failure;
+use std::time::Instant;
+use tailwater_stats::anytime::Level;
+use tailwater_stats::holm;
+use tailwater_tune::ab::{Better, Pilot, Rules, Verdict};
+
+/// The share of the time that is kept for confirming.
+const CONFIRMING: f64 = 0.35;
+/// The share of the time after which no more values are tried one by one: what fails later ends its own test only.
+const TRIALS: f64 = 0.1;
+
+/// Hears of all that is found so far, after each step that takes long.
+pub(super) type Keep<'k> = &'k dyn Fn(&Found) -> Result<(), Failure>;
+
+/// Values that can be measured, of each knob.
+type Values = [Vec<String>];
+
+/// Searches until it is done, the time is over, or nothing more can be measured: then with the failure.
+///
+/// # Errors
+/// When stock cannot be measured, no value can, or the pilot says that nothing would be found.
+pub(super) fn search(
+    bench: &mut Bench<'_>,
+    wanted: &Wanted,
+    accept_weak: bool,
+    keep: Keep<'_>,
+) -> Result<(Found, Option<Failure>), Failure> {
+    let began = Instant::now();
+    let budget = Budget { pilot: wanted.pilot, accept_weak, seed: wanted.seed };
+    let (values, left_out) = tried(bench, wanted)?;
+    let pilot = ab::pilot(bench, &wanted.rules, &wanted.stock, &budget)?;
+    let quads = wanted.rules.quads_max.min(bench.quads_left());
+    let forecast = ab::forecast(&pilot, &wanted.rules, quads, &budget, bench)?;
+    let mut found = Found::new(wanted, forecast, left_out);
+    let ended = go_on(bench, wanted, (&values, &pilot), &mut found, keep).err();
+    found.cut_short = ended.as_ref().map(ToString::to_string);
+    found.seconds = began.elapsed().as_secs_f64();
+    Ok((found, ended))
+}
+
+/// Plays each value once, and leaves out those that cannot be measured: one that is wrong costs a block, and not all
+/// that was found before its turn.
+fn tried(
+    bench: &mut Bench<'_>,
+    wanted: &Wanted,
+) -> Result<(Vec<Vec<String>>, Vec<LeftOut>), Failure> {
+    let until = Instant::now() + wanted.time.mul_f64(TRIALS);
+    let (mut values, mut left_out) =
+        (vec![Vec::new(); wanted.dials.len()], wanted.left_out.clone());
+    for (at, dial) in wanted.dials.iter().enumerate() {
+        for value in &wanted.values[at] {
+            let mut setting = wanted.stock.clone();
+            setting[at].clone_from(value);
+            let tried = if Instant::now() < until { bench.trial(&setting) } else { Ok(()) };
+            match tried {
+                Ok(()) => values[at].push(value.clone()),
+                Err(failure) if bench.is_over(&failure) => return Err(failure),
+                Err(failure) => {
+                    let because = failure.to_string();
+                    tell(&format!("{}={value} is left out: {because}", dial.name));
+                    let (knob, value) = (dial.name.clone(), value.clone());
+                    left_out.push(LeftOut { knob, value, because });
+                }
+            }
+        }
+    }
+    match left_out.first() {
+        Some(first) if values.iter().all(Vec::is_empty) => Err(Failure::work(format!(
+            "no value can be measured, {}={} for this reason: {}",
+            first.knob, first.value, first.because
+        ))),
+        _ => Ok((values, left_out)),
+    }
+}
+
+/// Everything after the pilot.
+fn go_on(
+    bench: &mut Bench<'_>,
+    wanted: &Wanted,
+    (values, pilot): (&Values, &Pilot),
+    found: &mut Found,
+    keep: Keep<'_>,
+) -> Result<(), Failure> {
+    let until = bench.until;
+    bench.until = until.checked_sub(wanted.time.mul_f64(CONFIRMING)).unwrap_or(until);
+    found.screening = screen(bench, wanted, values, found.forecast.noise)?;
+    tell(&text::screened(&found.screening));
+    found.untried = untried(wanted, values, found);
+    keep(found)?;
+    climb(bench, wanted, (values, pilot), found, keep)?;
+    bench.until = until;
+    confirm(bench, wanted, pilot, found, keep)
+}
+
+/// Values of knobs that screening left out, but for those that it played.
+fn untried(wanted: &Wanted, values: &Values, found: &Found) -> Vec<String> {
+    let left = found.screening.knobs.iter().filter(|of| !of.kept);
+    let others = left.flat_map(|of| values[of.at].iter().skip(1).map(move |value| (of.at, value)));
+    others.map(|(at, value)| format!("{}={value}", wanted.dials[at].name)).collect()
+}
+
+/// Tests each survivor's values against what was adopted so far, the most promising first.
+fn climb(
+    bench: &mut Bench<'_>,
+    wanted: &Wanted,
+    (values, pilot): (&Values, &Pilot),
+    found: &mut Found,
+    keep: Keep<'_>,
+) -> Result<(), Failure> {
+    let survivors = found.screening.survivors();
+    let all: Vec<(usize, &String)> =
+        survivors.iter().flat_map(|at| values[*at].iter().map(move |value| (*at, value))).collect();
+    for (number, (at, value)) in all.iter().enumerate() {
+        if bench.quads_left() == 0 {
+            tell("the time for tests is over; what is left is for confirming");
+            let left = all[number..].iter();
+            let left = left.map(|(at, value)| format!("{}={value}", wanted.dials[*at].name));
+            found.untried.extend(left);
+            return Ok(());
+        }
+        let adopted = found.sku.clone();
+        let mut tried = adopted.clone();
+        tried[*at].clone_from(value);
+        let name = format!("{}={value}", wanted.dials[*at].name);
+        let arms = (name, &adopted, &tried);
+        let (test, ended) = test(bench, (&wanted.rules, pilot), arms, number as u64)?;
+        tell(&text::tested(&test));
+        if test.verdict == Verdict::Better {
+            found.sku = tried;
+        }
+        found.tested.push(test);
+        keep(found)?;
+        ended.map_or(Ok(()), Err)?;
+    }
+    Ok(())
+}
+
+/// Holds the composed setting against stock and rivals on fresh blocks. The level is divided among the claims that are
+/// still open (Holm): what was shown leaves its share to the others.
+fn confirm(
+    bench: &mut Bench<'_>,
+    wanted: &Wanted,
+    pilot: &Pilot,
+    found: &mut Found,
+    keep: Keep<'_>,
+) -> Result<(), Failure> {
+    if found.sku == wanted.stock {
+        return Ok(());
+    }
+    let sku = found.sku.clone();
+    let stock = ("stock".to_owned(), wanted.stock.clone());
+    let all = std::iter::once(&stock).chain(&wanted.rivals);
+    let rivals: Vec<&(String, Setting)> = all.filter(|(_, of)| *of != sku).collect();
+    let alpha = wanted.rules.level.alpha();
+    for (number, (name, setting)) in rivals.iter().enumerate() {
+        let shown = shown(&found.confirmed, rivals.len(), alpha).into_iter().filter(|is| *is);
+        let level = alpha / (rivals.len() - shown.count()) as f64;
+        let rules =
+            Rules { level: Level::new(level).map_err(Failure::work)?, ..wanted.rules.clone() };
+        let arms = (name.clone(), setting, &sku);
+        // Apart from the numbers of the tests before.
+        let number = u64::from(u32::MAX) + number as u64;
+        let (test, ended) = test(bench, (&rules, pilot), arms, number)?;
+        tell(&text::tested(&test));
+        found.confirmed.push(test);
+        let shown = self::shown(&found.confirmed, rivals.len(), alpha);
+        settle(&mut found.confirmed, &shown, wanted.rules.better);
+        keep(found)?;
+        ended.map_or(Ok(()), Err)?;
+    }
+    Ok(())
+}
+
+/// Which claims are shown among so many, of which the later ones may not be tested yet.
+fn shown(confirmed: &[Tested], claims: usize, alpha: f64) -> Vec<bool> {
+    let p_value = |test: &Tested| test.looks.last().map_or(1.0, |look| look.p_value);
+    let mut p_values: Vec<f64> = confirmed.iter().map(p_value).collect();
+    p_values.resize(claims, 1.0);
+    holm(&p_values, alpha)
+}
+
+/// A claim that was open at its own share of the level may be shown at the larger one that others have left to it.
+fn settle(confirmed: &mut [Tested], shown: &[bool], better: Better) {
+    let open = confirmed.iter_mut().zip(shown);
+    for (test, _) in open.filter(|(test, shown)| **shown && test.verdict == Verdict::Open) {
+        let mean = test.looks.last().map_or(0.0, |look| look.mean);
+        let is_less = mean < 0.0;
+        let is_better = is_less == (better == Better::Less);
+        test.verdict = if is_better { Verdict::Better } else { Verdict::Worse };
+    }
+}
+
+/// One test, and what ends the whole search, where that happened within it.
+fn test(
+    bench: &mut Bench<'_>,
+    (rules, pilot): (&Rules, &Pilot),
+    (name, a, b): (String, &Setting, &Setting),
+    number: u64,
+) -> Result<(Tested, Option<Failure>), Failure> {
+    let seed = bench.next_seed().wrapping_add(number << 32);
+    let Compared { comparison, ended, timed_out } = ab::compare(bench, rules, pilot, (a, b), seed)?;
+    let quads = comparison.looks().len() as u32;
+    let forecast = pilot.forecast(rules, quads, seed).ok();
+    let test = Tested {
+        name,
+        a: a.clone(),
+        b: b.clone(),
+        level: rules.level.alpha(),
+        verdict: comparison.verdict(),
+        timed_out,
+        failed: ended.as_ref().map(ToString::to_string),
+        smallest_effect: forecast.and_then(|forecast| forecast.smallest_effect),
+        looks: comparison.looks().to_vec(),
+    };
+    // A failure of one setting ends its test only.
+    Ok((test, ended.filter(|failure| bench.is_over(failure))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tailwater_tune::ab::Look;
+
+    fn test(p_value: f64, mean: f64, verdict: Verdict) -> Tested {
+        let look = Look { quads: 20, evidence: 1.0 / p_value, p_value, mean, interval: None };
+        Tested {
+            name: String::new(),
+            a: Vec::new(),
+            b: Vec::new(),
+            level: 0.025,
+            verdict,
+            timed_out: false,
+            failed: None,
+            smallest_effect: None,
+            looks: vec![look],
+        }
+    }
+
+    #[test]
+    fn a_claim_that_others_leave_their_share_to_is_shown() {
+        // Against stock it was open at 2.5 %; the rival's being shown leaves it all of 5 %.
+        let mut claims = vec![test(0.04, -0.02, Verdict::Open), test(0.01, -0.02, Verdict::Better)];
+        let first = shown(&claims[..1], 2, 0.05);
+        assert_eq!(first, [false, false]);
+        let both = shown(&claims, 2, 0.05);
+        settle(&mut claims, &both, Better::Less);
+        assert_eq!(claims[0].verdict, Verdict::Better);
+        // With the other sign it is shown to be worse, and a guard's word stays.
+        let mut claims = vec![
+            test(0.04, 0.02, Verdict::Open),
+            test(0.001, -0.02, Verdict::Alarm("errors".into())),
+        ];
+        let both = shown(&claims, 2, 0.05);
+        settle(&mut claims, &both, Better::Less);
+        assert_eq!(claims[0].verdict, Verdict::Worse);
+        assert_eq!(claims[1].verdict, Verdict::Alarm("errors".into()));
+    }
+}

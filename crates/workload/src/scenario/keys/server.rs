@@ -82,14 +82,14 @@ pub(super) static SERVER: Table = Table {
             Text,
             Needed,
             "\"key-value\"",
-            "A program that serves in place of a service: key-value, search, setalgebra or hdsearch. Sockets only.",
+            "A program that serves in place of a service: key-value, search, setalgebra, hdsearch or recommend. Sockets only.",
         ),
         key(
             "settings",
             Settings,
             Means("the application's defaults"),
             "{ keys = 10000 }",
-            "Settings of the application: docs/key-value.md, docs/search.md, docs/set-algebra.md and docs/hdsearch.md list them.",
+            "Settings of the application: docs/key-value.md, docs/search.md, docs/set-algebra.md, docs/hdsearch.md and docs/recommend.md list them.",
         ),
         key(
             "locks",

@@ -18,6 +18,7 @@ pub(crate) const KINDS: &[Kind] = &[
     tailwater_setalgebra::application::KIND,
     tailwater_hdsearch::application::KIND,
     tailwater_recommend::application::KIND,
+    tailwater_router::tiers::application::KIND,
 ];
 
 /// The application of a scenario, whose data lie in this folder.

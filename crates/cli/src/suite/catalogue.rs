@@ -24,4 +24,8 @@ pub(crate) const SERVICES: &[Service] = &[
         kind: &tailwater_recommend::application::KIND,
         scenario: include_str!("../../../../scenarios/recommend.toml"),
     },
+    Service {
+        kind: &tailwater_router::tiers::application::KIND,
+        scenario: include_str!("../../../../scenarios/router.toml"),
+    },
 ];

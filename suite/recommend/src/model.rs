@@ -27,7 +27,7 @@ impl Among {
     /// Every one, with the word for it.
     pub const ALL: [(&str, Self); 2] = [("raters", Self::Raters), ("everyone", Self::Everyone)];
 
-    /// See [`weighted_mean`]. What raters exceed their biases by is mostly chance where they are few.
+    /// See [`weighted_mean`](crate::neighbours::weighted_mean). What raters exceed their biases by is mostly chance where they are few.
     #[must_use]
     pub const fn shrinkage(self) -> f64 {
         match self {

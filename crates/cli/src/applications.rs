@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use std::path::Path;
 use std::sync::Arc;
-use tailwater_load::application::{Kind, Tell};
+use tailwater_load::application::{Kind, Tell, Whose};
 use tailwater_load::{Application, paths, work};
 use tailwater_stats::result::DataUsed;
 use tailwater_workload::Scenario;
@@ -17,6 +17,8 @@ pub(crate) const KINDS: &[Kind] = &[
     tailwater_search::application::KIND,
     tailwater_setalgebra::application::KIND,
     tailwater_hdsearch::application::KIND,
+    tailwater_recommend::application::KIND,
+    tailwater_router::tiers::application::KIND,
 ];
 
 /// The application of a scenario, whose data lie in this folder.
@@ -40,14 +42,16 @@ pub(crate) fn of(scenario: &Scenario, data: &Path) -> Result<Arc<dyn Application
     make(scenario, kind, &settings, |key| said.place_of(key), data)
 }
 
-/// Prepares the data of a scenario's application, where it has some, and says what a result must tell of them.
+/// Prepares what these processes need of the data of a scenario's application, where it has some, and says what a result
+/// must tell of them.
 pub(crate) fn prepare(
     scenario: &Scenario,
     data: &Path,
+    whose: Whose<'_>,
     tell: Tell<'_>,
 ) -> Result<Vec<DataUsed>, Failure> {
     let application = of(scenario, data).map_err(Failure::usage)?;
-    application.prepare(tell).map_err(Failure::work)
+    application.prepare(whose, tell).map_err(Failure::work)
 }
 
 /// What a tier of a scenario serves whose paths say what requests do.

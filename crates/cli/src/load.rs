@@ -1,14 +1,15 @@
 //! `tailwater load`: load on any server, from flags.
 
-use crate::applications;
 use crate::args::LoadOptions;
 use crate::failure::{Failure, say};
 use crate::job::{Asks, Job, Kind, OpenJob, OpenOutcome, Outcome, ServiceJob};
+use crate::prepare::prepare;
 use crate::scenarios::{self, Said};
 use crate::terminal;
 use tailwater_control::catalog::Spec;
 use tailwater_core::Nanos;
 use tailwater_experiment::{capacity, drain};
+use tailwater_load::application::Whose;
 use tailwater_report::table;
 use tailwater_stats::result::{DataUsed, Experiment};
 use tailwater_stats::{Rules, discard, judge};
@@ -91,7 +92,7 @@ fn asks(options: &LoadOptions) -> Result<(Asks, Vec<DataUsed>), Failure> {
     };
     let scenario = scenarios::parse(file, &scenarios::read(file)?)?;
     let data = options.data.path_for(&scenario)?;
-    let used = applications::prepare(&scenario, &data, &|_| Ok(()))?;
+    let used = prepare(&scenario, &data, Whose::All, &|| Ok(()))?;
     Ok((Asks::Scenario(Said::of(&scenario, &data)), used))
 }
 

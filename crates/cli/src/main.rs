@@ -16,6 +16,7 @@ mod job;
 mod serve;
 mod load;
 mod locks;
+mod prepare;
 mod probe;
 mod run;
 mod two_cores;

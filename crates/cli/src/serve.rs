@@ -7,17 +7,18 @@ use crate::applications;
 use crate::args::{Offered, ServeOptions};
 use crate::failure::Failure;
 use crate::job::allow_many_descriptors;
+use crate::prepare::prepare;
 use crate::reader;
 use crate::scenarios::{self, Said};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::io::{ErrorKind, Write as _};
 use std::path::PathBuf;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError, sync_channel};
 use std::time::Duration;
 use tailwater_control::Site;
 use tailwater_control::asqm::Policy;
-use tailwater_load::application::Place;
+use tailwater_load::application::{Place, Whose};
 use tailwater_load::work::{self, Spinner};
 use tailwater_rt::{Drained, LockRules, Placement, Reply, Request, Router, Server, ServerConfig};
 use tailwater_workload::Scenario;
@@ -29,7 +30,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 pub(crate) fn serve(options: &ServeOptions) -> Result<(), Failure> {
     allow_many_descriptors();
     let end = ends(options.while_read)?;
-    let servers = match (described(options)?, &options.tier) {
+    let servers = match (described(options, &end)?, &options.tier) {
         (Some(described), Some(tier)) => tiers::farm(options, &described, tier)?,
         (described, _) => vec![front(options, described.as_ref())?],
     };
@@ -141,13 +142,18 @@ struct Described {
     data: PathBuf,
 }
 
-fn described(options: &ServeOptions) -> Result<Option<Described>, Failure> {
+fn described(options: &ServeOptions, end: &Receiver<End>) -> Result<Option<Described>, Failure> {
     let described = match &options.scenario {
         Some(file) => {
             let scenario = scenarios::parse(file, &scenarios::read(file)?)?;
             let data = options.data.path_for(&scenario)?;
             // By `run` they were prepared before it started this process.
-            applications::prepare(&scenario, &data, &|_| Ok(()))?;
+            let whose = options.tier.as_deref().map_or(Whose::Front, Whose::Tier);
+            let goes_on = || match end.try_recv() {
+                Err(TryRecvError::Empty) => Ok(()),
+                _ => Err("asked to end before its data were prepared".to_owned()),
+            };
+            prepare(&scenario, &data, whose, &goes_on)?;
             Described { scenario, data }
         }
         None if options.said => {

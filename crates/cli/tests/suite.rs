@@ -63,6 +63,31 @@ fn a_service_runs_in_three_tiers_and_every_answer_is_right() {
 }
 
 #[test]
+fn predictions_are_asked_in_three_tiers_by_users_and_by_lines() {
+    let folder = Folder::new("suite-recommend");
+    let run = ["suite", "run", "recommend", "--short", "--json", "--leaves", "3"];
+    let small = ["ratings=3000", "queries=300", "rank=6", "sweeps=4"];
+    for sharding in ["sharding=users", "sharding=lines"] {
+        let set = small.into_iter().chain([sharding]).flat_map(|setting| ["--set", setting]);
+        let output = tailwater(&folder.0, &run.into_iter().chain(set).collect::<Vec<_>>());
+        let result = json(&output);
+        assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+        for run in result["runs"].as_array().expect("runs") {
+            assert!(!is_wrong(run), "{}", run["invalid_because"]);
+            let fates = ["ok", "late"].map(|fate| run["fates"][fate].as_u64().unwrap_or(0));
+            assert!(fates.iter().sum::<u64>() > 0, "{}", run["fates"]);
+            assert_eq!(run["tiers"][1]["nodes"], 3);
+        }
+        let data = result["data"].as_array().expect("data");
+        let about = data.last().and_then(|used| used["about"].as_str()).expect("text");
+        assert!(about.contains("RMSE ") && about.contains("biases alone"), "{about}");
+        let names: Vec<&str> = data.iter().filter_map(|used| used["name"].as_str()).collect();
+        assert_eq!(names.len(), 3);
+        assert_eq!(names[0].ends_with("-3slices"), sharding == "sharding=lines", "{names:?}");
+    }
+}
+
+#[test]
 fn data_are_made_once_listed_checked_and_mended() {
     let folder = Folder::new("suite-data");
     let make = ["data", "make", "setalgebra", "--json"];
@@ -123,12 +148,15 @@ fn without_a_home_a_folder_is_asked_for() {
 struct ByHand {
     folder: Folder,
     documents: u32,
+    /// How long the mid-tier waits for leaves.
+    patience: &'static str,
 }
 
 impl ByHand {
     /// The flags that say what is served or asked.
     fn flags(&self) -> Vec<String> {
         let text = SCENARIO.replace("DOCUMENTS", &self.documents.to_string());
+        let text = text.replace("PATIENCE", self.patience);
         let file = self.folder.write(&format!("{}.toml", self.documents), &text);
         let data = self.folder.0.join("data");
         let flags = ["--scenario", path(&file), "--controller", "none", "--data", path(&data)];
@@ -142,11 +170,29 @@ impl ByHand {
         common::Serving::start(&flags)
     }
 
+    /// The same, with what it has said to people by the time it serves.
+    fn serve_and_hear(&self, name: &str, more: &[&str]) -> (common::Serving, String) {
+        let heard = self.folder.0.join(name);
+        let flags = self.flags();
+        let flags: Vec<&str> =
+            flags.iter().map(String::as_str).chain(more.iter().copied()).collect();
+        let to = format!("exec 2>'{}'", path(&heard));
+        let serving = common::Serving::start_after(&to, &flags);
+        (serving, fs::read_to_string(heard).expect("it was made"))
+    }
+
     /// Leaves and the front before them.
     fn start(&self) -> (common::Serving, common::Serving) {
         let leaves = self.serve(&["--tier", "leaf"]);
         let front = self.serve(&["--downstream", &format!("leaf={}", leaves.nodes.join(","))]);
         (leaves, front)
+    }
+
+    /// The files that were prepared, by name.
+    fn prepared(&self) -> Vec<String> {
+        let entries = fs::read_dir(self.folder.0.join("data/setalgebra"));
+        let name = |entry: fs::DirEntry| entry.file_name().to_string_lossy().into_owned();
+        entries.into_iter().flatten().flatten().map(name).collect()
     }
 
     /// Asks the server at this address.
@@ -169,12 +215,12 @@ demand.requests_per_second = 100
 controller = { name = "none" }
 tier = [{ name = "leaf", nodes = 2, application = true }]
 server.application = "setalgebra"
-server.settings = { text = "generated", documents = DOCUMENTS, queries = 100 }
+server.settings = { text = "generated", documents = DOCUMENTS, queries = 100, least = 1, patience = "PATIENCE" }
 "#;
 
 #[test]
 fn mid_tier_and_leaves_can_be_served_by_hand() {
-    let hand = ByHand { folder: Folder::new("suite-hand"), documents: 1_000 };
+    let hand = ByHand { folder: Folder::new("suite-hand"), documents: 1_000, patience: "30s" };
     let (_leaves, front) = hand.start();
     let output = hand.ask(&front.address);
     let result = json(&output);
@@ -188,7 +234,7 @@ fn mid_tier_and_leaves_can_be_served_by_hand() {
 /// The leaves have a hundred documents more than the oracle knows of.
 #[test]
 fn wrong_answers_void_a_run() {
-    let hand = ByHand { folder: Folder::new("suite-wrong"), documents: 1_000 };
+    let hand = ByHand { folder: Folder::new("suite-wrong"), documents: 1_000, patience: "30s" };
     let (_leaves, front) = hand.start();
     let fewer = ByHand { documents: 900, ..hand };
     let output = fewer.ask(&front.address);
@@ -197,4 +243,46 @@ fn wrong_answers_void_a_run() {
     assert!(said.contains("answers of the server were wrong"), "{said}");
     let run = &json(&output)["runs"][0];
     assert!(run["valid"] == false && is_wrong(run), "{run}");
+}
+
+/// Each process by hand prepares what it opens itself, and says so.
+#[test]
+fn servers_by_hand_prepare_what_they_need_and_say_so() {
+    let hand = ByHand { folder: Folder::new("suite-needs"), documents: 500, patience: "30s" };
+    let (leaves, said) = hand.serve_and_hear("leaves", &["--tier", "leaf"]);
+    let prepared = hand.prepared();
+    assert!(prepared.len() == 1 && prepared[0].ends_with("-2leaves.data"), "{prepared:?}");
+    assert!(said.contains("tailwater: preparing data in "), "{said}");
+    let downstream = format!("leaf={}", leaves.nodes.join(","));
+    let (front, said) = hand.serve_and_hear("front", &["--downstream", &downstream]);
+    assert_eq!(said, "", "a mid-tier has no data");
+    let output = hand.ask(&front.address);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("tailwater: preparing data in "), "{said}");
+    assert_eq!(hand.prepared().len(), 2);
+    let again = hand.ask(&front.address);
+    let said = String::from_utf8_lossy(&again.stderr);
+    assert!(!said.contains("preparing"), "{said}");
+}
+
+/// A leaf that takes connections and says nothing: with `least` below the number of leaves its documents are missing, and
+/// the answers are no goodput.
+#[test]
+fn answers_that_lack_a_leaf_are_told_apart() {
+    let folder = Folder::new("suite-partial");
+    let hand = ByHand { folder, documents: 500, patience: "50ms" };
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = silent.local_addr().expect("an address");
+    let leaves = hand.serve(&["--tier", "leaf"]);
+    let nodes = format!("leaf={},{}", leaves.nodes[0], address);
+    let front = hand.serve(&["--downstream", &nodes]);
+    let output = hand.ask(&front.address);
+    let result = json(&output);
+    let run = &result["runs"][0];
+    let count = |pointer: &str| run.pointer(pointer).and_then(Value::as_u64).unwrap_or(0);
+    assert!(!is_wrong(run), "{}", run["invalid_because"]);
+    assert!(count("/partial_answers") > 0, "{run}");
+    // Each answer lacks the silent leaf, though each came within the objective.
+    assert_eq!((count("/fates/ok"), count("/fates/late")), (0, count("/partial_answers")));
+    assert_eq!(run["goodput_rps"], 0.0);
 }

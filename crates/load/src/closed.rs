@@ -164,7 +164,8 @@ impl<'a> Round<'a> {
             End::Response { status, payload, .. }
                 if self.application.is_answer(*status, payload, event.token as u32) =>
             {
-                self.right += 1;
+                // What lacks a part is no capacity.
+                self.right += u64::from(!self.application.is_partial(payload));
             }
             End::Rejected { .. } => self.refused += 1,
             _ => self.wrong += 1,

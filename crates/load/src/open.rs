@@ -245,6 +245,10 @@ impl<'a> Record<'a> {
                 #[expect(clippy::cast_possible_truncation, reason = "as when it was sent")]
                 let right = self.plan.application.is_answer(*status, payload, index as u32);
                 self.wrong_answers += u64::from(!right);
+                if right && self.plan.application.is_partial(payload) {
+                    self.tally.served_in_part(intended, latency);
+                    return;
+                }
                 self.tally.served(intended, latency);
                 let class = self.plan.application.class_of(&self.order(index));
                 self.tally.answered(intended, class, latency);

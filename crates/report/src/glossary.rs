@@ -28,9 +28,9 @@ pub(crate) const TERMS: [(&str, &str); 14] = [
     ),
     (
         "fates",
-        "In time, late, expired (given up at the client before sending), shed (rejected by the \
-         server), lost (sent and never answered, or never sent because the generator could not). \
-         The five add up to every intended request.",
+        "In time, late (or with a part missing, which a note tells), expired (given up at the \
+         client before sending), shed (rejected by the server), lost (sent and never answered, or \
+         never sent because the generator could not). The five add up to every intended request.",
     ),
     ("drops", "Requests shed ÷ requests received by the server; never above 100 %."),
     ("reject delay", "From sending a request to receiving its reject, median."),

@@ -7,7 +7,7 @@ use tailwater_stats::{CapacityFrom, doubt};
 
 /// A remark on runs that do not count.
 pub(crate) struct Note {
-    /// `invalid`, `doubtful` or `discarded`.
+    /// `invalid`, `doubtful`, `partial` or `discarded`.
     pub(crate) kind: &'static str,
     /// Which run.
     pub(crate) what: String,
@@ -19,7 +19,7 @@ pub(crate) struct Note {
 pub(crate) const NO_VALID: &str =
     "! no valid repetition: these numbers come from invalid runs and are no result";
 
-/// Every invalid run, then valid ones whose shares are in doubt, then every discarded one.
+/// Every invalid run, then valid ones whose shares are in doubt, then those with partial answers, then every discarded one.
 pub(crate) fn notes(experiment: &Experiment) -> Vec<Note> {
     let invalid = experiment.runs.iter().filter(|run| !run.valid).map(|run| Note {
         kind: "invalid",
@@ -36,7 +36,16 @@ pub(crate) fn notes(experiment: &Experiment) -> Vec<Note> {
     let doubtful = valid.filter_map(|run| {
         Some(Note { kind: "doubtful", what: name(run), why: doubt(run, capacity)? })
     });
-    invalid.chain(doubtful).chain(discarded).collect()
+    let partial = experiment.runs.iter().filter(|run| run.partial_answers > 0).map(|run| Note {
+        kind: "partial",
+        what: name(run),
+        why: format!(
+            "{} of {} answers lacked a part; they count as late, and are no goodput",
+            run.partial_answers,
+            run.fates.ok + run.fates.late
+        ),
+    });
+    invalid.chain(doubtful).chain(partial).chain(discarded).collect()
 }
 
 /// What mends runs that the generator spoiled; nothing where it kept up.

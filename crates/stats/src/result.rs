@@ -232,6 +232,9 @@ pub struct Run {
     /// Answers that were not what was asked for. One voids the run.
     #[serde(default, skip_serializing_if = "is_no_answer")]
     pub wrong_answers: u64,
+    /// Answers in the measured window that lacked a part, as the scenario lets them: they count as late, whenever they came.
+    #[serde(default, skip_serializing_if = "is_no_answer")]
+    pub partial_answers: u64,
     /// The generator's audit of itself: whether the gaps that it really sent are exponential. Told, and
     /// not judged by: its turns of a few µs show in it before they matter. `None` for steps.
     #[serde(default)]
@@ -352,7 +355,7 @@ pub struct RetryReport {
 pub struct Fates {
     /// Served within the SLO.
     pub ok: u64,
-    /// Served after it.
+    /// Served after it, or with a part missing.
     pub late: u64,
     /// Given up at the client before sending.
     pub expired: u64,

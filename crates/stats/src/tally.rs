@@ -32,7 +32,7 @@ pub struct TallySpec {
 const NOT_SERVED: f32 = -1.0;
 
 /// Counts fates request by request. Each intended request gets exactly one of [`Tally::served`],
-/// [`Tally::shed`], [`Tally::expired`], [`Tally::lost`] and [`Tally::unsent`]; those intended
+/// [`Tally::served_in_part`], [`Tally::shed`], [`Tally::expired`], [`Tally::lost`] and [`Tally::unsent`]; those intended
 /// outside the window are ignored.
 ///
 /// One per thread, then [`Tally::merge`].
@@ -41,6 +41,7 @@ pub struct Tally {
     spec: TallySpec,
     fates: Fates,
     unsent: u64,
+    partial: u64,
     shed_by_reason: BTreeMap<&'static str, u64>,
     latency: Histogram,
     reject: Histogram,
@@ -59,6 +60,7 @@ impl Tally {
             spec,
             fates: Fates::default(),
             unsent: 0,
+            partial: 0,
             shed_by_reason: BTreeMap::new(),
             latency: Histogram::new(),
             reject: Histogram::new(),
@@ -71,10 +73,19 @@ impl Tally {
 
     /// Answered, `latency` after its intended time.
     pub fn served(&mut self, intended: Instant, latency: Duration) {
+        self.answer(intended, latency, latency <= self.spec.slo);
+    }
+
+    /// The same, but the answer lacks a part: it counts as late, whenever it came.
+    pub fn served_in_part(&mut self, intended: Instant, latency: Duration) {
+        self.partial += u64::from(self.offset(intended).is_some());
+        self.answer(intended, latency, false);
+    }
+
+    fn answer(&mut self, intended: Instant, latency: Duration, ok: bool) {
         let Some(offset) = self.offset(intended) else {
             return;
         };
-        let ok = latency <= self.spec.slo;
         *(if ok { &mut self.fates.ok } else { &mut self.fates.late }) += 1;
         self.latency.record(latency);
         self.note(offset, latency.as_secs_f32() * 1e6);
@@ -174,6 +185,7 @@ impl Tally {
         self.fates.shed += other.fates.shed;
         self.fates.lost += other.fates.lost;
         self.unsent += other.unsent;
+        self.partial += other.partial;
         for (reason, count) in &other.shed_by_reason {
             *self.shed_by_reason.entry(reason).or_default() += count;
         }
@@ -204,6 +216,7 @@ impl Tally {
             window,
             fates: self.fates,
             unsent: self.unsent,
+            partial: self.partial,
             shed_by_reason: self.shed_by_reason.into_iter().map(owned).collect(),
             latency: self.latency,
             reject: self.reject,
@@ -250,6 +263,8 @@ pub struct Findings {
     pub fates: Fates,
     /// How many of the lost were never handed to a client.
     pub unsent: u64,
+    /// How many of the late lacked a part, whenever they came.
+    pub partial: u64,
     /// Sheds by the reason's stable name; they add up to [`Fates::shed`].
     pub shed_by_reason: BTreeMap<String, u64>,
     /// Of served requests, from their intended time.
@@ -303,6 +318,7 @@ impl Findings {
         run.lateness_p99_us = micros(self.lateness.quantile(0.99));
         run.fates = self.fates;
         run.unsent = self.unsent;
+        run.partial_answers = self.partial;
         run.shed_by_reason = self.shed_by_reason;
         run.series = self.series;
         run.classes = self.classes;

@@ -10,7 +10,7 @@ use std::sync::{Arc, OnceLock};
 use tailwater_data::Folder;
 use tailwater_load::Application;
 use tailwater_load::application::{
-    Ask, BadSetting, Given, Kind, Node, Order, Place, Setting, Settings, Tell,
+    Ask, BadSetting, Given, Kind, Node, Order, Place, Setting, Settings, Tell, Whose,
 };
 use tailwater_rt::Router;
 use tailwater_stats::result::DataUsed;
@@ -126,8 +126,8 @@ impl HdSearch {
 }
 
 impl Application for HdSearch {
-    fn prepare(&self, tell: Tell<'_>) -> Result<Vec<DataUsed>, String> {
-        self.plan.prepare(tell)
+    fn prepare(&self, whose: Whose<'_>, tell: Tell<'_>) -> Result<Vec<DataUsed>, String> {
+        self.plan.prepare(whose, tell)
     }
 
     fn router(&self, _place: &Place) -> Result<Router, String> {
@@ -220,7 +220,7 @@ tier = [{ name = "leaf", nodes = 3, application = true }]
             made(SCENARIO, &[("vectors", "/nowhere/at/all")], Path::new("/nowhere")).expect("made");
         let error = application.load_questions().expect_err("nothing is there");
         assert!(error.contains("found no prepared data in /nowhere/hdsearch/"), "{error}");
-        let error = application.prepare(&quiet).expect_err("nothing is there");
+        let error = application.prepare(Whose::All, &quiet).expect_err("nothing is there");
         assert!(error.contains("/nowhere/at/all"), "{error}");
     }
 
@@ -268,7 +268,7 @@ tier = [{ name = "leaf", nodes = 3, application = true }]
                 said.borrow_mut().push(what.split(',').next().unwrap_or_default().to_owned());
                 Ok(())
             };
-            let used = application.prepare(&tell).expect("prepared");
+            let used = application.prepare(Whose::All, &tell).expect("prepared");
             (used, said.into_inner())
         };
         let (used, said) = prepare(&[]);
@@ -294,11 +294,44 @@ tier = [{ name = "leaf", nodes = 3, application = true }]
             let settings = [&SMALL[..], &[("tables", "1"), ("probes", "1"), ("recall_min", least)]];
             made(SCENARIO, &settings.concat(), &scratch.0).expect("made")
         };
-        let error = made("0.9").prepare(&quiet).expect_err("too little");
+        let error = made("0.9").prepare(Whose::All, &quiet).expect_err("too little");
         assert!(error.contains("recall_min = 0.9 is needed: more probes or tables"), "{error}");
         assert_eq!(made("0.9").load_questions(), Err(error));
-        assert!(made("0.01").prepare(&quiet).is_ok(), "what was prepared is used again");
+        assert!(made("0.01").prepare(Whose::All, &quiet).is_ok(), "what was prepared is used again");
         assert_eq!(made("0.01").load_questions(), Ok(()));
+    }
+
+    #[test]
+    fn fewer_points_than_leaves_are_refused() {
+        let scratch = Scratch::new("few");
+        let settings = [&SMALL[..], &[("points", "2")]].concat();
+        let application = made(SCENARIO, &settings, &scratch.0).expect("made");
+        let error = application.prepare(Whose::All, &quiet).expect_err("too few");
+        assert!(error.contains("found 2 points for 3 leaves"), "{error}");
+        // Also where they were prepared for as many leaves as there are points.
+        let two = SCENARIO.replace("nodes = 3", "nodes = 2");
+        let enough = made(&two, &settings, &scratch.0).expect("made");
+        enough.prepare(Whose::All, &quiet).expect("prepared");
+        assert_eq!(application.prepare(Whose::All, &quiet).expect_err("too few"), error);
+    }
+
+    #[test]
+    fn no_process_prepares_more_than_it_needs() {
+        let scratch = Scratch::new("whose");
+        let application = made(SCENARIO, &SMALL, &scratch.0).expect("made");
+        let prepared = |whose| application.prepare(whose, &quiet).expect("prepared").len();
+        assert_eq!(prepared(Whose::Tier("leaf")), 1);
+        let place = Place {
+            loops: 1,
+            workers: 0,
+            locks: None,
+            spinner: tailwater_load::work::Spinner::of_speed(1.0),
+        };
+        assert!(application.node(Node { tier: "leaf", number: 2 }, &place).is_ok());
+        assert!(application.router(&place).is_err(), "the index is the mid-tier's");
+        assert_eq!(prepared(Whose::Front), 2);
+        assert!(application.router(&place).is_ok());
+        assert!(application.load_questions().is_err(), "the answers are the generator's");
     }
 
     #[test]
@@ -309,7 +342,7 @@ tier = [{ name = "leaf", nodes = 3, application = true }]
             true => Err("stopped".to_owned()),
             false => Ok(()),
         };
-        assert_eq!(application.prepare(&stop), Err("stopped".into()));
+        assert_eq!(application.prepare(Whose::All, &stop), Err("stopped".into()));
         assert!(!scratch.0.exists());
     }
 
@@ -320,7 +353,7 @@ tier = [{ name = "leaf", nodes = 3, application = true }]
             let settings =
                 [&SMALL[..], &[("index", index), ("lists", "20"), ("probes", "3")]].concat();
             let application = made(SCENARIO, &settings, &scratch.0).expect("made");
-            application.prepare(&quiet).expect("prepared");
+            application.prepare(Whose::All, &quiet).expect("prepared");
             application.load_questions().expect("loaded");
             let ask = |seed| application.ask(&Order { seed, service: Duration::ZERO, tag: 5 });
             assert_eq!(ask(1), ask(1));

@@ -12,7 +12,7 @@ use tailwater_hdsearch::oracle::{ByClusters, ByHashes};
 use tailwater_hdsearch::questions;
 use tailwater_hdsearch::vectors::{Generator, Kind, Set};
 use tailwater_hdsearch::wire::{self, Query};
-use tailwater_load::application::{Node, Order, Place};
+use tailwater_load::application::{Node, Order, Place, Whose};
 use tailwater_load::work::Spinner;
 use tailwater_rt::client::{ChannelConfig, Client};
 use tailwater_rt::downstream::TierConfig;
@@ -104,7 +104,7 @@ fn the_application_answers_what_it_prepared() {
     let of = (&server.paths[..], tiers);
     let made = KIND.make(&said, server.service.clone(), (server.work, false), of, &folder);
     let application = made.expect("an application");
-    application.prepare(&|_| Ok(())).expect("prepared");
+    application.prepare(Whose::All, &|_| Ok(())).expect("prepared");
     application.load_questions().expect("loaded");
 
     let controller =

@@ -6,14 +6,17 @@
 
 use crate::factors::FitError;
 use crate::model::{Model, Query, Rule, Whole};
+use crate::profiles::Profiles;
 use crate::ratings::{Ratings, by_lines};
+use crate::shard::Shard;
 use std::sync::Arc;
 
 /// A leaf: a model of its slice.
 #[derive(Clone, Debug)]
 pub struct Slice {
-    ratings: Arc<Ratings>,
     whole: Whole,
+    /// Of each user, whether the slice has a rating.
+    has_rated: Vec<bool>,
 }
 
 /// Leaves, and what is answered where none can predict.
@@ -25,25 +28,28 @@ pub struct Averaged {
 }
 
 impl Slice {
+    /// Of both parts of one model.
+    #[must_use]
+    pub fn new(profiles: Profiles, shard: Shard) -> Self {
+        let has_rated = shard.has_rated();
+        Self { whole: Whole { profiles, shards: vec![shard] }, has_rated }
+    }
+
     /// Learns from a slice.
     ///
     /// # Errors
     /// When the rule's settings find no factors.
     pub fn learn(slice: Ratings, rule: Rule) -> Result<Self, FitError> {
-        let ratings = Arc::new(slice);
-        let whole = Model::learn(ratings.clone(), rule, |_| ())?.whole();
-        Ok(Self { ratings, whole })
+        let model = Model::learn(Arc::new(slice), rule, |_| Ok(()))?;
+        Ok(Self::new(model.profiles(), model.shard(0, 1)))
     }
 
     /// Its prediction; `None` where its slice has no rating of the user, or none of the item.
     #[must_use]
     pub fn predict(&self, query: Query) -> Option<f32> {
-        let is_inside = (query.item as usize) < self.ratings.items()
-            && (query.user as usize) < self.ratings.users();
-        let is_known = is_inside
-            && !self.ratings.of_user(query.user).is_empty()
-            && self.ratings.of_item(query.item).len() > 0;
-        is_known.then(|| self.whole.predict(query))?
+        let has_rated = self.has_rated.get(query.user as usize).is_some_and(|&has| has);
+        let has_item = self.whole.shards.iter().any(|shard| shard.has_item(query.item));
+        (has_rated && has_item).then(|| self.whole.predict(query))?
     }
 }
 

@@ -40,6 +40,18 @@ impl Biases {
         it
     }
 
+    /// From its parts: the mean, then what each user and each item adds.
+    #[must_use]
+    pub const fn of_parts(mean: f64, users: Vec<f64>, items: Vec<f64>) -> Self {
+        Self { mean, users, items }
+    }
+
+    /// Its parts.
+    #[must_use]
+    pub fn parts(&self) -> (f64, &[f64], &[f64]) {
+        (self.mean, &self.users, &self.items)
+    }
+
     /// The prediction for a cell. What nothing is known of adds nothing.
     #[must_use]
     pub fn predict(&self, user: u32, item: u32) -> f64 {

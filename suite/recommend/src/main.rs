@@ -9,6 +9,7 @@ use std::io::{BufReader, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
+use tailwater_program::{concluded, explain, print};
 use tailwater_recommend::average::Averaged;
 use tailwater_recommend::evaluate::Errors;
 use tailwater_recommend::factors::Fit;
@@ -84,13 +85,7 @@ const EXAMPLES: &str = "Examples:
 Exit codes: 0 done, 2 the ratings or the settings are wrong.";
 
 fn main() -> ExitCode {
-    match run(&Arguments::parse()) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(why) => {
-            explain(&format!("tailwater-recommend: {why}"));
-            ExitCode::from(2)
-        }
-    }
+    concluded("tailwater-recommend", run(&Arguments::parse()))
 }
 
 fn run(arguments: &Arguments) -> Result<(), String> {
@@ -134,7 +129,10 @@ type Row = (&'static str, Errors);
 fn judge(arguments: &Arguments, split: &Split, rule: Rule) -> Result<Vec<Row>, String> {
     let bar = bar(rule.fit.sweeps as u64, "sweep {pos} of {len}");
     let seen = Arc::new(split.seen.clone());
-    let learnt = Model::learn(seen, rule, |done| bar.set_position(done as u64));
+    let learnt = Model::learn(seen, rule, |done| {
+        bar.set_position(done as u64);
+        Ok(())
+    });
     bar.finish_and_clear();
     let learnt = learnt.map_err(|error| error.to_string())?;
     let everyone = learnt.with(rule.similarity, Among::Everyone, rule.neighbours).whole();
@@ -195,7 +193,10 @@ fn read(path: &Path) -> Result<Named, String> {
     let file = File::open(path).map_err(|error| of_file(&error))?;
     let bytes = file.metadata().map_or(0, |metadata| metadata.len());
     let bar = bar(bytes, "read {bytes} of {total_bytes}");
-    let named = read_csv(BufReader::new(file), |read| bar.set_position(read));
+    let named = read_csv(BufReader::new(file), |read| {
+        bar.set_position(read);
+        Ok(())
+    });
     bar.finish_and_clear();
     named.map_err(|error| of_file(&error))
 }
@@ -235,19 +236,6 @@ fn write_csv(path: &Path, named: &Named, ratings: &[Rating]) -> std::io::Result<
 fn bar(length: u64, template: &str) -> ProgressBar {
     let style = ProgressStyle::with_template(template).expect("a template of this program");
     ProgressBar::new(length).with_style(style)
-}
-
-/// A reader that has gone away (`| head`) ends the program quietly.
-fn print(text: &str) -> Result<(), String> {
-    match writeln!(std::io::stdout(), "{text}") {
-        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => std::process::exit(0),
-        result => result.map_err(|error| format!("standard output: {error}")),
-    }
-}
-
-#[expect(clippy::print_stderr, reason = "programs may")]
-fn explain(text: &str) {
-    eprintln!("{text}");
 }
 
 fn share(text: &str) -> Result<f64, String> {

@@ -5,9 +5,10 @@
 //! of all are among the best of each leaf, so the prediction does not depend on the number of leaves, to the bit.
 
 use crate::baseline::Biases;
-use crate::factors::{Factors, Fit, FitError, row};
-use crate::neighbours::{Nearest, Neighbour, merge, weighted_mean};
-use crate::ratings::{Rating, Ratings};
+use crate::factors::{Factors, Fit, FitError};
+use crate::profiles::Profiles;
+use crate::ratings::Ratings;
+use crate::shard::Shard;
 use crate::similarity::Similarity;
 use std::sync::Arc;
 
@@ -26,7 +27,7 @@ impl Among {
     /// Every one, with the word for it.
     pub const ALL: [(&str, Self); 2] = [("raters", Self::Raters), ("everyone", Self::Everyone)];
 
-    /// See [`weighted_mean`]. What raters exceed their biases by is mostly chance where they are few.
+    /// See [`weighted_mean`](crate::neighbours::weighted_mean). What raters exceed their biases by is mostly chance where they are few.
     #[must_use]
     pub const fn shrinkage(self) -> f64 {
         match self {
@@ -71,15 +72,6 @@ pub struct Query {
     pub item: u32,
 }
 
-/// What a leaf is asked: for the neighbours of a user with this prepared row.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Probe<'a> {
-    /// The cell.
-    pub query: Query,
-    /// As [`Profiles::probe`] gives it.
-    pub row: &'a [f32],
-}
-
 /// What the ratings taught, before it is divided.
 #[derive(Clone, Debug)]
 pub struct Model {
@@ -90,19 +82,36 @@ pub struct Model {
 }
 
 impl Model {
-    /// Learns. `told` hears after each sweep how many are done.
+    /// Learns. `told` hears now and then how many sweeps are done; its error ends the learning.
     ///
     /// # Errors
-    /// When the rule's settings find no factors, or none that its similarity tells apart.
+    /// When the rule's settings find no factors, or none that its similarity tells apart; what `told` returns.
     pub fn learn(
         ratings: Arc<Ratings>,
         rule: Rule,
-        told: impl FnMut(usize),
+        told: impl FnMut(usize) -> Result<(), String>,
     ) -> Result<Self, FitError> {
         rule.similarity.check(rule.fit.rank)?;
         let factors = Arc::new(rule.fit.run(&ratings, told)?);
         let biases = Arc::new(Biases::fit(&ratings));
         Ok(Self { ratings, rule, factors, biases })
+    }
+
+    /// What was learnt before; `None` where the parts are not of one matrix.
+    #[must_use]
+    pub fn of_parts(
+        ratings: Arc<Ratings>,
+        rule: Rule,
+        factors: Factors,
+        biases: Biases,
+    ) -> Option<Self> {
+        let (users, items) = (ratings.users(), ratings.items());
+        let rows = factors.parts();
+        let (_, of_users, of_items) = biases.parts();
+        let fits = (rows.0.len(), rows.1.len()) == (users * factors.rank(), items * factors.rank())
+            && (of_users.len(), of_items.len()) == (users, items);
+        let (factors, biases) = (Arc::new(factors), Arc::new(biases));
+        fits.then_some(Self { ratings, rule, factors, biases })
     }
 
     /// The same with another rule for neighbours; how factors were found stays.
@@ -134,18 +143,17 @@ impl Model {
         &self.ratings
     }
 
+    /// How it predicts.
+    #[must_use]
+    pub const fn rule(&self) -> Rule {
+        self.rule
+    }
+
     /// The mid-tier's part.
     #[must_use]
     pub fn profiles(&self) -> Profiles {
-        let rows = prepared(self, 0..self.ratings.users() as u32);
-        Profiles {
-            rank: self.factors.rank(),
-            rows,
-            biases: self.biases.clone(),
-            bounds: self.ratings.bounds(),
-            among: self.rule.among,
-            neighbours: self.rule.neighbours,
-        }
+        let rows = self.prepared(0..self.ratings.users() as u32);
+        Profiles::new(self.rule, rows, self.biases.clone(), self.ratings.bounds())
     }
 
     /// The part of leaf `number` of so many: each `of`-th user.
@@ -154,130 +162,21 @@ impl Model {
     /// Without leaves.
     #[must_use]
     pub fn shard(&self, number: u32, of: u32) -> Shard {
-        let own = || (number..self.ratings.users() as u32).step_by(of as usize);
-        let value = |rating: &Rating| {
-            (f64::from(rating.value) - self.biases.predict(rating.user, rating.item)) as f32
-        };
-        let mut by_item = vec![Vec::new(); self.ratings.items()];
-        for (place, user) in (0..).zip(own()) {
-            for rating in self.ratings.of_user(user) {
-                by_item[rating.item as usize].push((place, value(rating)));
-            }
-        }
-        Shard {
-            rule: self.rule,
-            rank: self.factors.rank(),
-            rows: prepared(self, own()),
-            users: own().collect(),
-            by_item,
-            factors: self.factors.clone(),
-        }
+        Shard::of(self, number, of)
+    }
+
+    /// The rows of these users as [`Similarity::of`] takes them.
+    pub(crate) fn prepared(&self, users: impl Iterator<Item = u32>) -> Vec<f32> {
+        let mut rows: Vec<f32> =
+            users.flat_map(|user| self.factors.of_user(user)).copied().collect();
+        rows.chunks_mut(self.factors.rank()).for_each(|row| self.rule.similarity.prepare(row));
+        rows
     }
 
     /// All in one place.
     #[must_use]
     pub fn whole(&self) -> Whole {
         Whole { profiles: self.profiles(), shards: vec![self.shard(0, 1)] }
-    }
-}
-
-fn prepared(model: &Model, users: impl Iterator<Item = u32>) -> Vec<f32> {
-    let mut rows: Vec<f32> = users.flat_map(|user| model.factors.of_user(user)).copied().collect();
-    rows.chunks_mut(model.factors.rank()).for_each(|row| model.rule.similarity.prepare(row));
-    rows
-}
-
-/// The mid-tier's part.
-#[derive(Clone, Debug)]
-pub struct Profiles {
-    rank: usize,
-    rows: Vec<f32>,
-    biases: Arc<Biases>,
-    bounds: [f32; 2],
-    among: Among,
-    neighbours: usize,
-}
-
-impl Profiles {
-    /// Users that it knows.
-    #[must_use]
-    pub fn users(&self) -> usize {
-        self.rows.len() / self.rank
-    }
-
-    /// What to ask leaves; `None` for a user that is not known.
-    #[must_use]
-    pub fn probe(&self, query: Query) -> Option<Probe<'_>> {
-        let is_known = (query.user as usize) < self.users();
-        is_known.then(|| Probe { query, row: row(&self.rows, self.rank, query.user) })
-    }
-
-    /// The prediction, given each leaf's best neighbours. Without any it is that of the biases alone.
-    #[must_use]
-    pub fn predict(&self, query: Query, shards: impl IntoIterator<Item = Vec<Neighbour>>) -> f32 {
-        let mean = weighted_mean(&merge(shards, self.neighbours), self.among.shrinkage());
-        let biases = || self.biases.predict(query.user, query.item);
-        let exact = match (self.among, mean) {
-            (_, None) => biases(),
-            (Among::Raters, Some(mean)) => biases() + mean,
-            (Among::Everyone, Some(mean)) => mean,
-        };
-        (exact as f32).clamp(self.bounds[0], self.bounds[1])
-    }
-}
-
-/// A leaf's part.
-#[derive(Clone, Debug)]
-pub struct Shard {
-    rule: Rule,
-    rank: usize,
-    users: Vec<u32>,
-    /// Prepared, in the order of `users`.
-    rows: Vec<f32>,
-    /// Of each item, the places in `users` of those that rated it, and what their rating exceeds their biases by.
-    by_item: Vec<Vec<(u32, f32)>>,
-    /// For [`Among::Everyone`].
-    factors: Arc<Factors>,
-}
-
-impl Shard {
-    /// Numbers in the row of a [`Probe`].
-    #[must_use]
-    pub const fn rank(&self) -> usize {
-        self.rank
-    }
-
-    /// The best neighbours that it has; none for an item that it does not know.
-    ///
-    /// # Panics
-    /// When the probe's row is not of this length: readers of bytes check that.
-    #[must_use]
-    pub fn nearest(&self, probe: Probe<'_>) -> Vec<Neighbour> {
-        assert_eq!(
-            probe.row.len(),
-            self.rank,
-            "rows have as many numbers as the model has factors"
-        );
-        let Query { user: asking, item } = probe.query;
-        let mut nearest = Nearest::new(self.rule.neighbours);
-        let mut offer = |place: u32, value: f32| {
-            let user = self.users[place as usize];
-            if user != asking {
-                let own = row(&self.rows, self.rank, place);
-                let similarity = self.rule.similarity.of(probe.row, own);
-                nearest.offer(Neighbour { user, similarity, value });
-            }
-        };
-        let Some(raters) = self.by_item.get(item as usize) else { return Vec::new() };
-        match self.rule.among {
-            Among::Raters => raters.iter().for_each(|&(place, value)| offer(place, value)),
-            Among::Everyone => {
-                for (place, &user) in (0..).zip(&self.users) {
-                    offer(place, self.factors.product(user, item) as f32);
-                }
-            }
-        }
-        nearest.into_best()
     }
 }
 

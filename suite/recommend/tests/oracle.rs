@@ -1,4 +1,4 @@
-//! Against a recommender without shards and heaps, and against what the published code does wrong.
+//! Service and oracle against the definitions, and the oracle against what the published code does wrong.
 
 use std::sync::Arc;
 use tailwater_core::Rng;
@@ -6,6 +6,7 @@ use tailwater_recommend::average::Averaged;
 use tailwater_recommend::evaluate::Errors;
 use tailwater_recommend::factors::Fit;
 use tailwater_recommend::model::{Among, Model, Query, Rule, Whole};
+use tailwater_recommend::oracle::{Oracle, averaged};
 use tailwater_recommend::queries;
 use tailwater_recommend::ratings::{Generated, Rating, Ratings, Split, by_lines};
 use tailwater_recommend::similarity::Similarity;
@@ -15,7 +16,7 @@ fn ratings(number: usize) -> Ratings {
 }
 
 fn model(ratings: &Ratings, rule: Rule) -> Model {
-    Model::learn(Arc::new(ratings.clone()), rule, |_| ()).expect("sound settings")
+    Model::learn(Arc::new(ratings.clone()), rule, |_| Ok(())).expect("sound settings")
 }
 
 fn small() -> Rule {
@@ -211,10 +212,12 @@ fn predictions_follow_from_the_definitions() {
     for (_, similarity) in Similarity::ALL {
         for (_, among) in Among::ALL {
             let rule = Rule { similarity, among, ..small() };
-            let whole = learnt.with(similarity, among, rule.neighbours).whole();
+            let with = learnt.with(similarity, among, rule.neighbours);
+            let (whole, oracle) = (with.whole(), Oracle::of(&with));
             for &query in &queries {
                 let (found, expected) =
                     (whole.predict(query).expect("known"), definition.predict(rule, query));
+                assert_eq!(found.to_bits(), oracle.predict(query).to_bits(), "{rule:?} {query:?}");
                 // Rows are rounded once when they are prepared.
                 let off = (found - expected).abs() / expected;
                 assert!(off < 1e-4, "{rule:?} {query:?}: {found} for {expected}");
@@ -243,11 +246,8 @@ fn shards_change_nothing_to_the_bit() {
 
 /// How many of the queries a service answers otherwise than the definition says.
 fn wrong(learnt: &Model, queries: &[Query], faulty: impl Fn(Query) -> f32) -> usize {
-    let definition = Definition::of(learnt);
-    let is_wrong = |query: &&Query| {
-        let expected = definition.predict(small(), **query);
-        (faulty(**query) - expected).abs() > 1e-4 * expected
-    };
+    let oracle = Oracle::of(learnt);
+    let is_wrong = |query: &&Query| faulty(**query).to_bits() != oracle.predict(**query).to_bits();
     queries.iter().filter(is_wrong).count()
 }
 
@@ -267,7 +267,7 @@ fn a_rank_that_tells_no_users_apart_is_refused() {
     let ratings = Arc::new(ratings(1_000));
     let learn = |rank, similarity| {
         let fit = Fit { rank, sweeps: 1, ..Fit::default() };
-        Model::learn(ratings.clone(), Rule { fit, similarity, ..Rule::default() }, |_| ())
+        Model::learn(ratings.clone(), Rule { fit, similarity, ..Rule::default() }, |_| Ok(()))
     };
     assert_eq!(Rule::default().similarity, Similarity::Pearson);
     let error = learn(1, Similarity::Pearson).expect_err("refused").to_string();
@@ -294,6 +294,48 @@ fn an_average_of_the_leaves_predictions_is_caught() {
     assert!(wrong(&learnt, &queries, averaged) > 100);
     let of_slices = Averaged::learn(&ratings, 4, small()).expect("sound settings");
     assert!(wrong(&learnt, &queries, |query| of_slices.predict(query)) > 100);
+}
+
+/// As a mode it has an oracle of its own.
+#[test]
+fn an_average_of_slices_is_what_its_own_oracle_says() {
+    let ratings = ratings(6_000);
+    let queries = queries::draw(&ratings, 300, 3).expect("empty cells");
+    for (_, among) in Among::ALL {
+        let rule = Rule { among, ..small() };
+        let served = Averaged::learn(&ratings, 4, rule).expect("sound settings");
+        let slices: Vec<Model> =
+            by_lines(&ratings, 4).iter().map(|slice| model(slice, rule)).collect();
+        let oracles: Vec<Oracle<'_>> = slices.iter().map(Oracle::of).collect();
+        for &query in &queries {
+            let needed = averaged(&oracles, &ratings, query);
+            assert_eq!(served.predict(query).to_bits(), needed.to_bits(), "{query:?}");
+        }
+        let lacks = |query: &&Query| {
+            averaged(&oracles[..3], &ratings, **query) != averaged(&oracles, &ratings, **query)
+        };
+        assert!(queries.iter().filter(lacks).count() > 100, "a leaf that is left out is noticed");
+    }
+}
+
+/// With one leaf, too: the faults are not those of merging.
+#[test]
+fn faults_of_one_leaf_are_caught() {
+    let ratings = ratings(6_000);
+    let queries = queries::draw(&ratings, 300, 6).expect("empty cells");
+    let learnt = model(&ratings, small());
+    let with = |rule: Rule| learnt.with(rule.similarity, rule.among, rule.neighbours).whole();
+    for (what, rule) in [
+        ("products of factors over everyone", Rule { among: Among::Everyone, ..small() }),
+        ("a neighbour is left out", Rule { neighbours: 4, ..small() }),
+        ("another measure", Rule { similarity: Similarity::Euclid, ..small() }),
+    ] {
+        let faulty = with(rule);
+        let caught = wrong(&learnt, &queries, |query| faulty.predict(query).expect("known"));
+        assert!(caught > 30, "{what}: {caught}");
+    }
+    let right = learnt.whole();
+    assert_eq!(wrong(&learnt, &queries, |query| right.predict(query).expect("known")), 0);
 }
 
 /// The published code gives each leaf a slice of lines: a user's ratings lie in all of them.

@@ -3,7 +3,8 @@
 //!
 //! Start with [`Router`]: stock clients speak to it, and it speaks to stock memcacheds. [`spooky`] hashes keys,
 //! [`placement`] finds the nodes of a hash, [`choice`] chooses among these, and [`nodes`] has one connection to each.
-//! [`oracle`] says which answers can be. `docs/router.md` is about use, and about what is promised when nodes die.
+//! [`oracle`] says which answers can be. [`tiers`] is the same as a service of scenario files, over stores of tailwater's
+//! own. `docs/router.md` is about use, and about what is promised when nodes die.
 
 #![forbid(unsafe_code)]
 
@@ -13,5 +14,6 @@ pub mod choice;
 pub mod nodes;
 mod front;
 pub mod oracle;
+pub mod tiers;
 
 pub use front::{FrontConfig, Router, StartError};

@@ -114,7 +114,7 @@ pub fn value(key: u32, epoch: u32, version: u32) -> Vec<u8> {
 }
 
 /// The epoch and the version of this key that a value is.
-fn version_in(key: u32, found: &[u8]) -> Option<(u32, u32)> {
+pub(crate) fn version_in(key: u32, found: &[u8]) -> Option<(u32, u32)> {
     let (head, _) = found.split_first_chunk::<HEAD_BYTES>()?;
     let words = head.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word));
     let [of, epoch, version] = words.collect::<Vec<_>>().try_into().ok()?;

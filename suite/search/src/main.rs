@@ -3,10 +3,11 @@
 #![forbid(unsafe_code)]
 
 use clap::Parser;
-use std::io::{BufRead as _, IsTerminal as _, Write as _};
+use std::io::{BufRead as _, IsTerminal as _};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 use tailwater_data::text::{Corpus, Source};
+use tailwater_program::{concluded, explain, print};
 use tailwater_search::{Hit, Index, Mode, Query};
 
 /// Searches a text: best documents first, by BM25.
@@ -56,13 +57,7 @@ const EXAMPLES: &str = "Examples:
 Exit codes: 0 done (whether anything was found or not), 2 the text or the query is wrong.";
 
 fn main() -> ExitCode {
-    match run(&Arguments::parse()) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(why) => {
-            explain(&format!("tailwater-search: {why}"));
-            ExitCode::from(2)
-        }
-    }
+    concluded("tailwater-search", run(&Arguments::parse()))
 }
 
 fn run(arguments: &Arguments) -> Result<(), String> {
@@ -143,17 +138,4 @@ fn json(query: &Query, hits: &[Hit], corpus: &Corpus, took: Duration) -> String 
         .collect();
     let took_us = took.as_nanos() as f64 / 1e3;
     serde_json::json!({ "terms": query.terms(), "took_us": took_us, "hits": hits }).to_string()
-}
-
-/// A reader that has gone away (`| head`) ends the program quietly.
-fn print(text: &str) -> Result<(), String> {
-    match writeln!(std::io::stdout(), "{text}") {
-        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => std::process::exit(0),
-        result => result.map_err(|error| format!("standard output: {error}")),
-    }
-}
-
-#[expect(clippy::print_stderr, reason = "programs may")]
-fn explain(text: &str) {
-    eprintln!("{text}");
 }

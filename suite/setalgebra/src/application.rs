@@ -13,7 +13,7 @@ use tailwater_data::Folder;
 use tailwater_data::text::{Source, WORDNET, is_wordnet_in};
 use tailwater_load::Application;
 use tailwater_load::application::{
-    Ask, BadSetting, Given, Kind, Node, Order, Place, Setting, Settings, Tell,
+    Ask, BadSetting, Given, Kind, Node, Order, Place, Setting, Settings, Tell, Whose,
 };
 use tailwater_rt::Router;
 use tailwater_stats::result::DataUsed;
@@ -54,6 +54,11 @@ const SETTINGS: &[Setting] = &[
         name: "independent",
         help: "of a hundred queries, so many whose words know nothing of each other, 0 to 100",
         default: "20",
+    },
+    Setting {
+        name: "odd",
+        help: "of a hundred queries, so many have an unknown word, stop words alone, or a word twice, 0 to 100",
+        default: "3",
     },
     Setting { name: "hits", help: "most documents of an answer, 1 to 250,000", default: "65_536" },
     Setting {
@@ -105,6 +110,7 @@ fn plan(settings: &Settings, leaves: u32, folder: Folder) -> Result<Plan, BadSet
         queries: settings.number("queries", 1..=1_000_000)?,
         words: settings.number("words", 1..=WORDS_MAX)?,
         independent_percent: settings.number("independent", 0..=100)?,
+        odd_percent: settings.number("odd", 0..=100)?,
         ..Draw::default()
     };
     let source = source(settings.text("text"));
@@ -131,8 +137,8 @@ impl SetAlgebra {
 }
 
 impl Application for SetAlgebra {
-    fn prepare(&self, tell: Tell<'_>) -> Result<Vec<DataUsed>, String> {
-        self.plan.prepare(tell)
+    fn prepare(&self, whose: Whose<'_>, tell: Tell<'_>) -> Result<Vec<DataUsed>, String> {
+        self.plan.prepare(whose, tell)
     }
 
     fn router(&self, _place: &Place) -> Result<Router, String> {
@@ -166,6 +172,10 @@ impl Application for SetAlgebra {
         let number = (answer.tag >> 32) as usize;
         answer.tag as u32 == tag
             && self.questions().is_answer(number, &answer, (leaves, least, hits))
+    }
+
+    fn is_partial(&self, payload: &[u8]) -> bool {
+        Answer::of_bytes(payload).is_some_and(|answer| answer.missing != 0)
     }
 }
 
@@ -201,8 +211,83 @@ tier = [{ name = "leaf", nodes = 3, application = true }]
         assert!(error.contains("found no prepared data in /nowhere/setalgebra/"), "{error}");
         assert!(error.contains("tailwater data make"), "{error}");
         let quiet = |_: &str| Ok(());
-        let error = application.prepare(&quiet).expect_err("nothing is there");
+        let error = application.prepare(Whose::All, &quiet).expect_err("nothing is there");
         assert!(error.contains("/nowhere/at/all"), "{error}");
+    }
+
+    /// A folder of the test's own, gone when it ends.
+    struct Scratch(std::path::PathBuf);
+
+    impl Scratch {
+        fn new(name: &str) -> Self {
+            let name = format!("tailwater-setalgebra-{name}-{}", std::process::id());
+            Self(std::env::temp_dir().join(name))
+        }
+
+        fn made(&self, settings: &[(&str, &str)]) -> Arc<dyn Application> {
+            let scenario = Scenario::parse("x.toml", SCENARIO).expect("a scenario");
+            let said: Vec<_> =
+                settings.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
+            let server = &scenario.server;
+            let of = (&server.paths[..], &scenario.tiers[..]);
+            let made = KIND.make(&said, server.service.clone(), (server.work, false), of, &self.0);
+            made.expect("made")
+        }
+    }
+
+    impl Drop for Scratch {
+        fn drop(&mut self) {
+            let _ = std::fs::remove_dir_all(&self.0);
+        }
+    }
+
+    fn quiet(_: &str) -> Result<(), String> {
+        Ok(())
+    }
+
+    #[test]
+    fn fewer_documents_than_leaves_are_refused() {
+        let scratch = Scratch::new("few");
+        std::fs::create_dir_all(&scratch.0).expect("a folder");
+        let file = scratch.0.join("text");
+        let prepare = |text: &str| {
+            std::fs::write(&file, text).expect("written");
+            let settings = [("text", file.to_str().expect("text")), ("stop", "0")];
+            scratch.made(&settings).prepare(Whose::All, &quiet)
+        };
+        let error = prepare("one line\nof one document\n\nand another").expect_err("too few");
+        assert!(error.contains("found 2 documents for 3 leaves"), "{error}");
+        assert!(error.contains("fewer leaves, or more documents"), "{error}");
+        assert_eq!(prepare("one\n\ntwo\n\nthree").map(|used| used.len()), Ok(2));
+    }
+
+    #[test]
+    fn no_process_prepares_more_than_it_needs() {
+        let scratch = Scratch::new("whose");
+        let application = scratch.made(&[("text", "generated"), ("documents", "300")]);
+        let place = Place {
+            loops: 1,
+            workers: 0,
+            locks: None,
+            spinner: tailwater_load::work::Spinner::of_speed(1.0),
+        };
+        assert_eq!(application.prepare(Whose::Front, &quiet), Ok(Vec::new()));
+        assert!(!scratch.0.exists() && application.router(&place).is_ok());
+        let used = application.prepare(Whose::Tier(LEAF), &quiet).expect("prepared");
+        assert_eq!(used.len(), 1);
+        assert!(application.node(Node { tier: LEAF, number: 2 }, &place).is_ok());
+        assert!(application.load_questions().is_err(), "the answers are the generator's");
+        assert_eq!(application.prepare(Whose::All, &quiet).map(|used| used.len()), Ok(2));
+        assert!(application.load_questions().is_ok());
+    }
+
+    #[test]
+    fn partial_answers_are_told_apart() {
+        let scratch = Scratch::new("partial");
+        let application = scratch.made(&[]);
+        let answer = |missing| Answer { tag: 1, missing, found: 0, documents: Vec::new() };
+        assert!(!application.is_partial(&answer(0).to_bytes()));
+        assert!(application.is_partial(&answer(2).to_bytes()));
     }
 
     #[test]

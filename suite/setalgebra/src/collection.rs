@@ -1,8 +1,8 @@
 //! Documents as numbers: what is indexed, drawn from and looked at by the oracle.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use tailwater_data::text::generate::{Generator, Text, word};
-use tailwater_data::text::tokens::tokens;
+use tailwater_data::text::tokens::{TERM_BYTES_MAX, tokens};
 
 /// Documents, each a row of words in its order, and how often each word occurs in all of them.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -15,6 +15,15 @@ pub struct Collection {
     occurrences: Vec<u32>,
     /// Where each document ends there.
     ends: Vec<usize>,
+    /// A word that no document has.
+    stranger: u32,
+}
+
+/// Makes a collection of texts, one after the other: none of them is kept.
+#[derive(Debug, Default)]
+pub struct Builder {
+    made: Collection,
+    numbers: HashMap<String, u32>,
 }
 
 /// More documents than this are not taken.
@@ -26,20 +35,9 @@ const TOLD_EVERY: usize = 8_192;
 impl Collection {
     /// Of texts.
     pub fn of_texts<'a>(texts: impl IntoIterator<Item = &'a str>) -> Self {
-        let (mut found, mut numbers) = (Self::default(), HashMap::new());
-        for text in texts {
-            for term in tokens(text) {
-                let next = numbers.len() as u32;
-                let number = *numbers.entry(term.into_owned()).or_insert(next);
-                found.push(number);
-            }
-            found.ends.push(found.occurrences.len());
-        }
-        found.words = vec![String::new(); numbers.len()];
-        for (word, number) in numbers {
-            found.words[number as usize] = word;
-        }
-        found
+        let mut builder = Builder::default();
+        texts.into_iter().for_each(|text| builder.push(text));
+        builder.build()
     }
 
     /// Of a generated text. `tell` hears how many documents are made.
@@ -64,6 +62,7 @@ impl Collection {
             }
             found.ends.push(found.occurrences.len());
         }
+        found.add_stranger();
         Ok(found)
     }
 
@@ -73,6 +72,24 @@ impl Collection {
         }
         self.frequency[word as usize] += 1;
         self.occurrences.push(word);
+    }
+
+    /// Queries may have words that no document has. This one is of a length that no word of one letter alone has.
+    fn add_stranger(&mut self) {
+        const LETTER: &str = "x";
+        let is_it = |word: &&String| word.chars().all(|letter| letter == 'x');
+        let taken: BTreeSet<usize> = self.words.iter().filter(is_it).map(String::len).collect();
+        // The longest that is free; a text that has all of them has a word "xx…x" of every length.
+        let free = (1..=TERM_BYTES_MAX).rev().find(|length| !taken.contains(length));
+        self.stranger = self.words.len() as u32;
+        self.words.push(LETTER.repeat(free.unwrap_or(TERM_BYTES_MAX + 1)));
+        self.frequency.push(0);
+    }
+
+    /// A word that no document has.
+    #[must_use]
+    pub const fn stranger(&self) -> u32 {
+        self.stranger
     }
 
     /// How many documents there are.
@@ -133,9 +150,55 @@ impl Collection {
     }
 }
 
+impl Builder {
+    /// How many documents there are so far.
+    #[must_use]
+    pub const fn documents(&self) -> usize {
+        self.made.documents()
+    }
+
+    /// Adds a document.
+    pub fn push(&mut self, text: &str) {
+        for term in tokens(text) {
+            let next = self.numbers.len() as u32;
+            let number = match self.numbers.get(&*term) {
+                Some(&number) => number,
+                None => *self.numbers.entry(term.into_owned()).or_insert(next),
+            };
+            self.made.push(number);
+        }
+        self.made.ends.push(self.made.occurrences.len());
+    }
+
+    /// The collection.
+    #[must_use]
+    pub fn build(self) -> Collection {
+        let Self { mut made, numbers } = self;
+        made.words = vec![String::new(); numbers.len()];
+        for (word, number) in numbers {
+            made.words[number as usize] = word;
+        }
+        made.add_stranger();
+        made
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_stranger_is_in_no_document() {
+        let long = "x".repeat(TERM_BYTES_MAX);
+        let found = Collection::of_texts(["the boat", &long, "x"]);
+        let stranger = found.stranger();
+        assert_eq!(found.word(stranger), "x".repeat(TERM_BYTES_MAX - 1));
+        assert_eq!(found.frequency(stranger), 0);
+        assert!(!found.stop_list(usize::MAX).contains(&stranger));
+        let text = Text { documents: 20, vocabulary: 2_000, ..Text::default() };
+        let found = Collection::generated(&text, 3, &|_| Ok(())).expect("made");
+        assert!(!found.occurrences().contains(&found.stranger()));
+    }
 
     #[test]
     fn documents_keep_their_words() {

@@ -105,7 +105,8 @@ mod tests {
         let collection = Collection::generated(&text, 5, &|_| Ok(())).expect("made");
         let stop = stop_list(&collection, 12);
         assert_eq!(stop, collection.stop_list(12).into_iter().collect());
-        let draw = Draw { queries: 200, words: 4, independent_percent: 50, seed: 2 };
+        let draw =
+            Draw { queries: 200, words: 4, independent_percent: 50, odd_percent: 20, seed: 2 };
         let mut queries = draw.queries(&collection, &collection.stop_list(12)).expect("drawn");
         queries.push(stop.iter().copied().take(2).collect());
         let found = answers(&collection, &stop, &queries, usize::MAX, &|_| Ok(())).expect("found");

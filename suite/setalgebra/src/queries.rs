@@ -21,6 +21,9 @@ pub struct Draw {
     pub words: usize,
     /// Of a hundred queries, so many whose words know nothing of each other.
     pub independent_percent: u32,
+    /// Of a hundred queries, so many are odd: by turns one of the others with a word that no document has, words of the
+    /// stop list alone, and one of the others with a word twice.
+    pub odd_percent: u32,
     /// Decides everything.
     pub seed: u64,
 }
@@ -28,7 +31,7 @@ pub struct Draw {
 impl Default for Draw {
     /// That of the thesis, but for the share of queries whose words are of one document.
     fn default() -> Self {
-        Self { queries: 10_000, words: 9, independent_percent: 20, seed: 1 }
+        Self { queries: 10_000, words: 9, independent_percent: 20, odd_percent: 0, seed: 1 }
     }
 }
 
@@ -36,8 +39,8 @@ impl Default for Draw {
 const TRIES: usize = 1_000;
 
 impl Draw {
-    /// Draws the queries: different words, by number, as often as they occur in the documents. None consists of words of
-    /// the stop list alone.
+    /// Draws the queries: different words, by number, as often as they occur in the documents. None but odd ones consists
+    /// of words of the stop list alone.
     ///
     /// # Errors
     /// A sentence when the documents have hardly a word that is not in the stop list.
@@ -55,7 +58,15 @@ impl Draw {
                     .to_owned()
             })
         };
-        (0..self.queries).map(|_| one()).collect()
+        let mut queries: Vec<Vec<u32>> =
+            (0..self.queries).map(|_| one()).collect::<Result<_, _>>()?;
+        let mut odd = Rng::from_seed(self.seed).split("odd queries");
+        let is_odd = |_: &&mut Vec<u32>| odd.below(100) < self.odd_percent;
+        let chosen: Vec<&mut Vec<u32>> = queries.iter_mut().filter(is_odd).collect();
+        for (turn, query) in chosen.into_iter().enumerate() {
+            make_odd(query, turn, (stop, &is_stop), collection.stranger());
+        }
+        Ok(queries)
     }
 
     fn query(&self, collection: &Collection, rng: &mut Rng) -> Option<Vec<u32>> {
@@ -75,6 +86,25 @@ impl Draw {
             }
         }
         Some(words)
+    }
+}
+
+/// Makes a query odd in the way whose turn it is. Without a stop list no query has its words alone.
+fn make_odd(query: &mut Vec<u32>, turn: usize, (stop, is_stop): (&[u32], &[bool]), stranger: u32) {
+    // Room for one word more.
+    query.truncate(WORDS_MAX - 1);
+    match turn % 3 {
+        1 if !stop.is_empty() => {
+            let length = query.len();
+            query.clear();
+            query.extend(stop.iter().cycle().skip(turn).take(length.min(stop.len())));
+        }
+        2 => {
+            // A word that is a condition, where there is one among those left.
+            let word = query.iter().copied().find(|&word| !is_stop[word as usize]);
+            query.extend(word.or_else(|| query.first().copied()));
+        }
+        _ => query.insert(turn % (query.len() + 1), stranger),
     }
 }
 
@@ -130,6 +160,33 @@ mod tests {
         let apart = draw(100);
         assert!(apart.iter().filter(|query| held(query)).count() < 200);
         assert_eq!(draw(30), draw(30));
+    }
+
+    #[test]
+    fn odd_queries_have_an_unknown_word_or_stop_words_alone_or_a_word_twice() {
+        let collection = small();
+        let stop = collection.stop_list(12);
+        let draw = Draw { queries: 900, odd_percent: 10, words: 16, ..Draw::default() };
+        let queries = draw.queries(&collection, &stop).expect("drawn");
+        let even = Draw { odd_percent: 0, ..draw }.queries(&collection, &stop).expect("drawn");
+        let odd: Vec<&Vec<u32>> = queries
+            .iter()
+            .zip(&even)
+            .filter(|(odd, even)| odd != even)
+            .map(|(odd, _)| odd)
+            .collect();
+        assert!((50..150).contains(&odd.len()), "{}", odd.len());
+        let unknown = |query: &&&Vec<u32>| query.contains(&collection.stranger());
+        let alone = |query: &&&Vec<u32>| query.iter().all(|word| stop.contains(word));
+        let twice = |query: &&&Vec<u32>| query.iter().collect::<BTreeSet<_>>().len() < query.len();
+        let counts = [
+            odd.iter().filter(unknown).count(),
+            odd.iter().filter(alone).count(),
+            odd.iter().filter(twice).count(),
+        ];
+        assert!(counts.iter().all(|&count| count >= odd.len() / 3), "{counts:?} of {}", odd.len());
+        assert!(queries.iter().all(|query| (1..=WORDS_MAX).contains(&query.len())));
+        assert!(even.iter().all(|query| !query.contains(&collection.stranger())));
     }
 
     #[test]

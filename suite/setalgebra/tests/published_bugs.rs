@@ -12,8 +12,6 @@ use tailwater_setalgebra::intersect::Method;
 use tailwater_setalgebra::leaf::Leaf;
 use tailwater_setalgebra::wire::{Answer, read_request};
 
-const LEAVES: u32 = 4;
-
 /// What is planted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Bug {
@@ -35,13 +33,49 @@ enum Bug {
     LocalNumbers,
     /// The first leaf alone is asked.
     OneLeafAlone,
+    /// Words of the stop list are no condition, so a query of these alone is taken to find every document.
+    StopWordsFindAll,
+    /// A word that is named twice takes its documents away again.
+    TwiceIsNever,
+}
+
+/// Those that a single leaf can have.
+const OF_ONE_LEAF: [Bug; 7] = [
+    Bug::EmptyReturnsPartial,
+    Bug::LongListsDropped(100),
+    Bug::MissingWordPassedOver,
+    Bug::PaddedWithZero,
+    Bug::LastForgotten,
+    Bug::StopWordsFindAll,
+    Bug::TwiceIsNever,
+];
+
+/// Those of dividing and merging.
+const OF_SEVERAL: [Bug; 3] = [Bug::ShardedByWord, Bug::LocalNumbers, Bug::OneLeafAlone];
+
+/// Which leaf, and of how many.
+#[derive(Clone, Copy)]
+struct Place {
+    number: u32,
+    leaves: u32,
+    /// How many documents it has.
+    documents: u32,
 }
 
 /// A leaf that does as published: words in the query's order, intersected one by one.
-fn published(leaf: &Leaf, number: u32, words: &[&str], stop: &[&str], bug: Bug) -> Vec<u32> {
+fn published(leaf: &Leaf, place: Place, words: &[&str], stop: &[&str], bug: Bug) -> Vec<u32> {
+    let Place { number, leaves, documents } = place;
     let mut found: Option<Vec<u32>> = None;
-    for &word in words.iter().filter(|word| !stop.contains(word)) {
-        if bug == Bug::ShardedByWord && word.len() as u32 % LEAVES != number {
+    let asked = || words.iter().filter(|word| !stop.contains(word));
+    if bug == Bug::StopWordsFindAll && asked().count() == 0 {
+        found = Some((0..documents).collect());
+    }
+    let is_twice = |word: &&str| asked().filter(|other| *other == word).count() > 1;
+    if bug == Bug::TwiceIsNever && asked().any(is_twice) {
+        return Vec::new();
+    }
+    for &word in asked() {
+        if bug == Bug::ShardedByWord && word.len() as u32 % leaves != number {
             continue;
         }
         let mut list = Vec::new();
@@ -70,7 +104,7 @@ fn published(leaf: &Leaf, number: u32, words: &[&str], stop: &[&str], bug: Bug) 
     }
     let mut found = found.unwrap_or_default();
     if bug != Bug::LocalNumbers || number != 1 {
-        found.iter_mut().for_each(|local| *local = *local * LEAVES + number);
+        found.iter_mut().for_each(|local| *local = *local * leaves + number);
     }
     if bug == Bug::PaddedWithZero && found.is_empty() && number == 0 {
         found.push(0);
@@ -78,26 +112,29 @@ fn published(leaf: &Leaf, number: u32, words: &[&str], stop: &[&str], bug: Bug) 
     found
 }
 
-/// How many of the answers the oracle finds wrong.
-fn wrong(world: &World, bug: Bug) -> usize {
-    let leaves = world.leaves(LEAVES, Method::Gallop);
+/// How many of the answers of so many leaves the oracle finds wrong.
+fn wrong(world: &World, count: u32, bug: Bug) -> usize {
+    let leaves = world.leaves(count, Method::Gallop);
+    let all = world.collection.documents() as u32;
     let stop: Vec<&str> = world.stop.iter().map(|&word| world.collection.word(word)).collect();
     let is_wrong = |query: &usize| {
         let request = world.questions.request(*query, 9);
         let (tag, words) = read_request(&request).expect("a request");
         let answer = |(number, leaf): (u32, &Leaf)| {
             let asked = bug != Bug::OneLeafAlone || number == 0;
-            let documents = published(leaf, number, if asked { &words } else { &[] }, &stop, bug);
+            let documents = (number..all).step_by(count as usize).len() as u32;
+            let place = Place { number, leaves: count, documents };
+            let documents = published(leaf, place, if asked { &words } else { &[] }, &stop, bug);
             let found = documents.len() as u32;
             let payload = Answer { tag, missing: 0, found, documents }.to_bytes();
             Ok(Answered { status: 0, payload, sojourn: Duration::ZERO })
         };
         let outcomes = (0..).zip(&leaves).map(answer).collect();
         // What is not even an answer is noticed by the mid-tier.
-        let answer = midtier(LEAVES).unite(tag, outcomes);
+        let answer = midtier(count).unite(tag, outcomes);
         answer.is_err()
             || answer.is_ok_and(|answer| {
-                !world.questions.is_answer(*query, &answer, (LEAVES, LEAVES, HITS))
+                !world.questions.is_answer(*query, &answer, (count, count, HITS))
             })
     };
     (0..world.questions.count()).filter(is_wrong).count()
@@ -105,23 +142,26 @@ fn wrong(world: &World, bug: Bug) -> usize {
 
 #[test]
 fn what_is_published_is_right_without_its_bugs() {
-    assert_eq!(wrong(&World::generated(), Bug::None), 0);
+    let world = World::generated();
+    for leaves in [1, 4] {
+        assert_eq!(wrong(&world, leaves, Bug::None), 0, "{leaves} leaves");
+    }
 }
 
 #[test]
 fn every_bug_of_the_published_code_is_noticed() {
     let world = World::generated();
-    for bug in [
-        Bug::EmptyReturnsPartial,
-        Bug::LongListsDropped(100),
-        Bug::MissingWordPassedOver,
-        Bug::PaddedWithZero,
-        Bug::LastForgotten,
-        Bug::ShardedByWord,
-        Bug::LocalNumbers,
-        Bug::OneLeafAlone,
-    ] {
-        assert!(wrong(&world, bug) > 0, "{bug:?}");
+    for bug in OF_ONE_LEAF.into_iter().chain(OF_SEVERAL) {
+        assert!(wrong(&world, 4, bug) > 0, "{bug:?}");
+    }
+}
+
+/// No merge hides or shows them there.
+#[test]
+fn bugs_of_a_single_leaf_are_noticed_with_one_leaf_too() {
+    let world = World::generated();
+    for bug in OF_ONE_LEAF {
+        assert!(wrong(&world, 1, bug) > 0, "{bug:?}");
     }
 }
 

@@ -19,6 +19,7 @@ mod watch;
 
 use crate::args::{Driver, RunOptions};
 use crate::failure::Failure;
+use crate::prepare::prepare;
 use crate::scenarios::Said;
 use crate::{applications, scenarios};
 use busiest::Busiest;
@@ -30,6 +31,7 @@ use simulation::Simulation;
 use std::io::Write as _;
 use std::path::Path;
 use tailwater_experiment::{Shard, Unfinished, check, pieces};
+use tailwater_load::application::Whose;
 use tailwater_sim::{Failure as Trouble, Simulator};
 use tailwater_stats::result::{DataUsed, Experiment};
 use tailwater_workload::Scenario;
@@ -192,12 +194,9 @@ pub(crate) fn prepared(
     data: &Path,
     interrupt: &Interrupt,
 ) -> Result<Vec<DataUsed>, Failure> {
-    let progress = Progress::new(1);
-    let tell = |what: &str| {
-        progress.say(what);
-        interrupt.signal().map_or(Ok(()), |signal| Err(Failure::signal(signal).to_string()))
-    };
-    let prepared = applications::prepare(scenario, data, &tell);
+    let goes_on =
+        || interrupt.signal().map_or(Ok(()), |signal| Err(Failure::signal(signal).to_string()));
+    let prepared = prepare(scenario, data, Whose::All, &goes_on);
     match interrupt.signal() {
         Some(signal) => Err(Failure::signal(signal).and("its data were not prepared")),
         None => prepared,

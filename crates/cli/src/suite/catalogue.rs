@@ -20,4 +20,12 @@ pub(crate) const SERVICES: &[Service] = &[
         kind: &tailwater_hdsearch::application::KIND,
         scenario: include_str!("../../../../scenarios/hdsearch.toml"),
     },
+    Service {
+        kind: &tailwater_recommend::application::KIND,
+        scenario: include_str!("../../../../scenarios/recommend.toml"),
+    },
+    Service {
+        kind: &tailwater_router::tiers::application::KIND,
+        scenario: include_str!("../../../../scenarios/router.toml"),
+    },
 ];

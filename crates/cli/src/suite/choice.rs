@@ -140,7 +140,7 @@ mod tests {
         };
         assert_eq!(
             why("setalgerba", &[]),
-            "found no service setalgerba; one of setalgebra, hdsearch is needed (tailwater suite list)"
+            "found no service setalgerba; one of setalgebra, hdsearch, recommend, router is needed (tailwater suite list)"
         );
         let said = why("setalgebra", &[pair("hits", "0")]);
         assert!(said.starts_with("server.settings of setalgebra: hits is \"0\""), "{said}");

@@ -23,12 +23,12 @@ use tailwater_workload::{Distribution, Service, Work};
 
 /// Both ends of a service: what is served, what is asked, and whether an answer answers it.
 pub trait Application: Send + Sync {
-    /// Prepares the data that its processes open, unless they are there. Called once, before any of them starts.
+    /// Prepares the data that these processes open, unless they are there. Called once, before any of them starts.
     /// Says what a result must tell of them.
     ///
     /// # Errors
     /// A sentence for the operator when they cannot be made; what `tell` returns.
-    fn prepare(&self, _tell: Tell<'_>) -> Result<Vec<DataUsed>, String> {
+    fn prepare(&self, _whose: Whose<'_>, _tell: Tell<'_>) -> Result<Vec<DataUsed>, String> {
         Ok(Vec::new())
     }
 
@@ -66,10 +66,27 @@ pub trait Application: Send + Sync {
     /// Whether this answers the request with this tag. Statuses other than zero are the application's
     /// own; a run with one wrong answer counts for nothing.
     fn is_answer(&self, status: u16, payload: &[u8], tag: u32) -> bool;
+
+    /// Whether an answer that is right lacks a part, as an application may allow it: the documents of a leaf that did not
+    /// answer in time. Such answers are told apart, and are no goodput.
+    fn is_partial(&self, _payload: &[u8]) -> bool {
+        false
+    }
 }
 
 /// Hears what a preparation is about, every tenth of a second of work or more often. Its error ends the preparation.
 pub type Tell<'a> = &'a dyn Fn(&str) -> Result<(), String>;
+
+/// Processes whose data are prepared.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Whose<'a> {
+    /// Server, tiers and generator: what a result tells of.
+    All,
+    /// The server that clients ask.
+    Front,
+    /// The nodes of this tier.
+    Tier(&'a str),
+}
 
 /// A node of a tier of an application.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -51,6 +51,25 @@ fn a_known_run_is_filled_in_field_by_field() {
 }
 
 #[test]
+fn partial_answers_are_no_goodput() {
+    let mut tally = Tally::new(spec());
+    (0..10).for_each(|i| tally.served(at(1000 + i), US * 100));
+    (0..4).for_each(|i| tally.served_in_part(at(1500 + i), US * 100));
+    tally.served_in_part(at(1504), US * 300);
+    tally.served_in_part(at(2500), US * 100);
+    let mut other = Tally::new(spec());
+    other.served_in_part(at(1600), US * 100);
+    tally.merge(&other);
+    let mut run = Run::default();
+    tally.finish().fill(&mut run, None);
+    assert_eq!(run.fates, Fates { ok: 10, late: 6, ..Fates::default() });
+    assert_eq!(run.partial_answers, 6, "the one outside of the window is none of them");
+    assert_eq!((run.throughput_rps, run.goodput_rps), (16.0, 10.0));
+    let series = run.series.expect("bins were asked for");
+    assert!(series.goodput_rps[1] == 0.0 && series.p99_us[1] > 90.0, "{series:?}");
+}
+
+#[test]
 fn the_series_goes_by_intended_time() {
     let mut tally = Tally::new(spec());
     (0..98).for_each(|i| tally.served(at(1000 + i), US * 100));

@@ -195,6 +195,25 @@ fn a_header_that_no_reader_takes_is_not_written() {
     assert!(!place.file().exists());
 }
 
+/// As a process leaves it that is ended amid writing; another that writes still has a lock.
+#[test]
+fn drafts_that_nobody_writes_any_more_are_taken_away() {
+    let place = Place::new("drafts");
+    let folder = place.0.join("inner");
+    fs::create_dir_all(&folder).expect("a folder");
+    let [left, held, other] = ["x.00.part", "x.01.part", "x.part.data"].map(|it| folder.join(it));
+    for path in [&left, &held, &other] {
+        fs::write(path, "half").expect("written");
+    }
+    let writer = fs::File::open(&held).expect("opened");
+    writer.try_lock().expect("locked");
+    written(&place);
+    assert_eq!([&left, &held, &other].map(|path| path.exists()), [false, true, true]);
+    drop(writer);
+    written(&place);
+    assert!(!held.exists() && place.file().exists());
+}
+
 #[test]
 fn what_is_not_there_names_how_it_comes() {
     let error = Data::open("/nowhere/x.data".as_ref()).expect_err("not there").to_string();

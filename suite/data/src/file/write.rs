@@ -4,7 +4,7 @@ use super::{DataError, FORM, HEADER_BYTES_MAX, Header, MAGIC, Origin, Section, s
 use crate::numbers::bytes_of_u32;
 use sha2::{Digest as _, Sha256};
 use std::fmt::Write as _;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::hash::{BuildHasher as _, RandomState};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -57,6 +57,7 @@ impl Content {
         }
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder).map_err(trouble)?;
+            clear_drafts(folder);
         }
         let (draft, file) = create_draft(path).map_err(trouble)?;
         let written = self.write_draft(file, &text).and_then(|()| fs::rename(&draft, path));
@@ -92,13 +93,42 @@ impl Content {
     }
 }
 
-/// A new file beside this one. In a folder that others can write to, nobody can foresee its name, and no file or link
-/// that lies there already is opened.
+/// How drafts end.
+const DRAFT: &str = "part";
+
+/// Each try meets another process that takes the draft for one that nobody writes.
+const TRIES: usize = 8;
+
+/// A new file beside this one, locked until it is closed: a draft without a lock is nobody's any more. In a folder that
+/// others can write to, nobody can foresee its name, and no file or link that lies there already is opened.
 fn create_draft(path: &Path) -> io::Result<(PathBuf, File)> {
-    let random = RandomState::new().hash_one(std::process::id());
-    let draft = path.with_extension(format!("{random:016x}.part"));
-    let file = OpenOptions::new().write(true).create_new(true).open(&draft)?;
-    Ok((draft, file))
+    for _ in 0..TRIES {
+        let random = RandomState::new().hash_one(std::process::id());
+        let draft = path.with_extension(format!("{random:016x}.{DRAFT}"));
+        let file = OpenOptions::new().write(true).create_new(true).open(&draft)?;
+        match file.try_lock() {
+            // Before it was locked, another process may have taken it away, as it had no lock.
+            Ok(()) if draft.exists() => return Ok((draft, file)),
+            Ok(()) | Err(TryLockError::WouldBlock) => {}
+            // File systems without locks: there no process takes drafts away.
+            Err(TryLockError::Error(_)) => return Ok((draft, file)),
+        }
+    }
+    Err(io::Error::other("other processes took each draft away; try again"))
+}
+
+/// Takes away what processes that were ended amid writing have left in a folder. Whatever stands in the way of that is
+/// no reason not to write.
+fn clear_drafts(folder: &Path) {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    for draft in entries.map(|entry| entry.path()) {
+        // No link is followed, and nothing opened that has no end.
+        let is_file = fs::symlink_metadata(&draft).is_ok_and(|it| it.is_file());
+        if is_file && draft.extension().is_some_and(|it| it == DRAFT) {
+            let is_nobodys = File::open(&draft).is_ok_and(|file| file.try_lock().is_ok());
+            let _ = is_nobodys.then(|| fs::remove_file(&draft));
+        }
+    }
 }
 
 /// What stands before this header.

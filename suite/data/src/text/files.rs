@@ -1,10 +1,11 @@
 //! Text files of one's own.
 
-use super::{BYTES_MAX, CorpusError};
+use super::{BYTES_MAX, CorpusError, Take};
 use crate::file::hexadecimal;
 use sha2::{Digest as _, Sha256};
+use std::borrow::Cow;
 use std::fs::File;
-use std::io::Read as _;
+use std::io::{self, BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
@@ -32,34 +33,61 @@ pub(super) fn stamp_of(files: &[PathBuf]) -> Result<String, CorpusError> {
     Ok(format!("{} files, SHA-256 {}", files.len(), hexadecimal(&hash.finalize())))
 }
 
-/// Each paragraph of a file, or each file of a folder, in the order of their names.
-pub(super) fn load(path: &Path, documents: usize) -> Result<Vec<String>, CorpusError> {
-    let loaded = if path.is_dir() { folder(path, documents)? } else { file(path, documents)? };
-    if loaded.is_empty() { Err(CorpusError::Empty(path.into())) } else { Ok(loaded) }
+/// Gives each paragraph of a file, or each file of a folder, in the order of their names.
+pub(super) fn each(path: &Path, documents: usize, take: Take<'_>) -> Result<(), CorpusError> {
+    let mut count = 0;
+    let mut counted = |text: &str| {
+        count += 1;
+        take(text)
+    };
+    if path.is_dir() {
+        folder(path, documents, &mut counted)?;
+    } else {
+        paragraphs(Lines::open(path)?, documents, &mut counted)?;
+    }
+    if count == 0 { Err(CorpusError::Empty(path.into())) } else { Ok(()) }
 }
 
-/// A whole file. What is no UTF-8 in it is replaced: old texts have a few bytes of other encodings.
-pub(super) fn text(path: &Path) -> Result<String, CorpusError> {
-    let unreadable = |error| CorpusError::Unreadable(path.into(), error);
-    let metadata = path.metadata().map_err(unreadable)?;
-    if !metadata.is_file() {
-        return Err(CorpusError::NoFile(path.into()));
-    }
-    if metadata.len() > BYTES_MAX {
-        return Err(CorpusError::TooMuch(path.into()));
-    }
-    let mut bytes = Vec::new();
-    let file = File::open(path).map_err(unreadable)?;
-    file.take(BYTES_MAX + 1).read_to_end(&mut bytes).map_err(unreadable)?;
-    // The file may have grown meanwhile.
-    if bytes.len() as u64 > BYTES_MAX {
-        return Err(CorpusError::TooMuch(path.into()));
-    }
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
+/// The lines of a file, one after the other. What is no UTF-8 in them is replaced: old texts have a few bytes of other
+/// encodings.
+pub(super) struct Lines {
+    path: PathBuf,
+    reader: io::Take<BufReader<File>>,
+    line: Vec<u8>,
 }
 
-fn file(path: &Path, documents: usize) -> Result<Vec<String>, CorpusError> {
-    Ok(paragraphs(&text(path)?).take(documents).collect())
+impl Lines {
+    pub(super) fn open(path: &Path) -> Result<Self, CorpusError> {
+        let unreadable = |error| CorpusError::Unreadable(path.into(), error);
+        let metadata = path.metadata().map_err(unreadable)?;
+        if !metadata.is_file() {
+            return Err(CorpusError::NoFile(path.into()));
+        }
+        if metadata.len() > BYTES_MAX {
+            return Err(CorpusError::TooMuch(path.into()));
+        }
+        let file = File::open(path).map_err(unreadable)?;
+        // The file may grow meanwhile.
+        let reader = BufReader::new(file).take(BYTES_MAX + 1);
+        Ok(Self { path: path.into(), reader, line: Vec::new() })
+    }
+
+    /// The next line, without its end; `None` after the last.
+    pub(super) fn next_line(&mut self) -> Result<Option<Cow<'_, str>>, CorpusError> {
+        let Self { path, reader, line } = self;
+        line.clear();
+        let unreadable = |error| CorpusError::Unreadable(path.clone(), error);
+        if reader.read_until(b'\n', line).map_err(unreadable)? == 0 {
+            return Ok(None);
+        }
+        if reader.limit() == 0 {
+            return Err(CorpusError::TooMuch(path.clone()));
+        }
+        let line: &[u8] = line;
+        let line = line.strip_suffix(b"\n").unwrap_or(line);
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        Ok(Some(String::from_utf8_lossy(line)))
+    }
 }
 
 /// The files of a folder, by name.
@@ -73,38 +101,72 @@ fn list(path: &Path) -> Result<Vec<PathBuf>, CorpusError> {
     Ok(files)
 }
 
-fn folder(path: &Path, documents: usize) -> Result<Vec<String>, CorpusError> {
-    let files = list(path)?;
+fn folder(path: &Path, documents: usize, take: Take<'_>) -> Result<(), CorpusError> {
     let mut bytes_left = BYTES_MAX;
-    let mut loaded = Vec::new();
-    for file in files.into_iter().take(documents) {
-        let text = text(&file)?;
+    for file in list(path)?.into_iter().take(documents) {
+        let (mut lines, mut text) = (Lines::open(&file)?, String::new());
+        while let Some(line) = lines.next_line()? {
+            text.push_str(&line);
+            text.push('\n');
+        }
         let too_much = || CorpusError::TooMuch(path.into());
         bytes_left = bytes_left.checked_sub(text.len() as u64).ok_or_else(too_much)?;
-        loaded.push(text);
+        take(&text).map_err(CorpusError::Stopped)?;
     }
-    Ok(loaded)
+    Ok(())
 }
 
-/// The runs of lines that are not blank, each as one line.
-fn paragraphs(text: &str) -> impl Iterator<Item = String> {
-    let lines: Vec<&str> = text.lines().map(str::trim).collect();
-    let paragraphs: Vec<_> = lines
-        .split(|line| line.is_empty())
-        .filter(|paragraph| !paragraph.is_empty())
-        .map(|paragraph| paragraph.join(" "))
-        .collect();
-    paragraphs.into_iter()
+/// Gives the runs of lines that are not blank, each as one line.
+fn paragraphs(mut lines: Lines, documents: usize, take: Take<'_>) -> Result<(), CorpusError> {
+    let (mut paragraph, mut left) = (String::new(), documents);
+    while left > 0 {
+        let line = lines.next_line()?;
+        let is_last = line.is_none();
+        let line = line.as_deref().map_or("", str::trim);
+        if !line.is_empty() {
+            paragraph.push_str(if paragraph.is_empty() { "" } else { " " });
+            paragraph.push_str(line);
+        } else if !paragraph.is_empty() {
+            take(&paragraph).map_err(CorpusError::Stopped)?;
+            paragraph.clear();
+            left -= 1;
+        }
+        if is_last {
+            break;
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn load(path: &Path, documents: usize) -> Result<Vec<String>, CorpusError> {
+        let mut loaded = Vec::new();
+        each(path, documents, &mut |text| {
+            loaded.push(text.to_owned());
+            Ok(())
+        })?;
+        Ok(loaded)
+    }
+
     #[test]
     fn paragraphs_end_at_blank_lines() {
-        let found: Vec<_> = paragraphs("\n one\ntwo \n\n \nthree\n").collect();
-        assert_eq!(found, ["one two", "three"]);
+        let path = std::env::temp_dir().join(format!("tailwater-lines-{}", std::process::id()));
+        let text = b"\n one\ntwo \r\n\n \nth\xffree\n\n\nfour";
+        std::fs::write(&path, text).expect("written");
+        let all = ["one two", "th\u{fffd}ree", "four"];
+        assert_eq!(load(&path, usize::MAX).expect("read"), all);
+        assert_eq!(load(&path, 2).expect("read"), all[..2]);
+        // Line by line: what is behind the last document that is wanted is not looked at.
+        let mut taken = 0;
+        let stopped = each(&path, usize::MAX, &mut |_| {
+            taken += 1;
+            Err("enough".to_owned())
+        });
+        assert!(matches!(stopped, Err(CorpusError::Stopped(why)) if why == "enough") && taken == 1);
+        std::fs::remove_file(path).expect("removed");
     }
 
     #[test]

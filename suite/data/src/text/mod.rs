@@ -53,23 +53,45 @@ pub enum CorpusError {
     NoFile(PathBuf),
     /// There is more than [`BYTES_MAX`].
     TooMuch(PathBuf),
+    /// Whoever takes the documents had enough, and said this.
+    Stopped(String),
+}
+
+/// Takes documents one after the other; its error ends the reading.
+pub type Take<'a> = &'a mut dyn FnMut(&str) -> Result<(), String>;
+
+/// Gives the first so many documents of a source; without a number, all, or as many as [`generate::Text`] has by default.
+/// What is read is read line by line: no more than one document is in memory.
+///
+/// # Errors
+/// When they cannot be read, or there is none; what `take` returns.
+pub fn each(source: &Source, documents: Option<usize>, take: Take<'_>) -> Result<(), CorpusError> {
+    let first = documents.unwrap_or(usize::MAX);
+    match source {
+        Source::WordNet(folder) => wordnet::each(folder, first, take),
+        Source::Files(path) => files::each(path, first, take),
+        Source::Generated(seed) => {
+            let default = generate::Text::default();
+            let generator = generate::Generator::new(default, *seed);
+            (0..documents.unwrap_or(default.documents))
+                .try_for_each(|number| take(&generator.document(number)))
+                .map_err(CorpusError::Stopped)
+        }
+    }
 }
 
 impl Corpus {
-    /// Reads the first so many documents, or generates so many; without a number, all, or as many as
-    /// [`generate::Text`] has by default.
+    /// As [`each`], and keeps all of them.
+    ///
+    /// # Errors
+    /// As [`each`].
     pub fn load(source: &Source, documents: Option<usize>) -> Result<Self, CorpusError> {
-        let first = documents.unwrap_or(usize::MAX);
-        let documents = match source {
-            Source::WordNet(folder) => wordnet::load(folder, first)?,
-            Source::Files(path) => files::load(path, first)?,
-            Source::Generated(seed) => {
-                let default = generate::Text::default();
-                let documents = documents.unwrap_or(default.documents);
-                generate::Text { documents, ..default }.generate(*seed)
-            }
-        };
-        Ok(Self { documents })
+        let mut loaded = Vec::new();
+        each(source, documents, &mut |text| {
+            loaded.push(text.to_owned());
+            Ok(())
+        })?;
+        Ok(Self { documents: loaded })
     }
 
     /// The texts in their order.
@@ -187,6 +209,7 @@ impl fmt::Display for CorpusError {
                 write!(f, "{}: found more than {} MiB of text", path.display(), BYTES_MAX >> 20)?;
                 f.write_str("; less is needed")
             }
+            Self::Stopped(why) => f.write_str(why),
         }
     }
 }

@@ -1,7 +1,8 @@
 //! The glosses of WordNet (Fellbaum, "WordNet: An Electronic Lexical Database", 1998) from its database
 //! files, whose format is described by `man 5 wndb`.
 
-use super::{CorpusError, files};
+use super::files::{self, Lines};
+use super::{CorpusError, Take};
 use std::path::Path;
 
 const FILES: [&str; 4] = ["data.noun", "data.verb", "data.adj", "data.adv"];
@@ -20,22 +21,28 @@ pub(super) fn stamp(folder: &Path) -> Result<String, CorpusError> {
     files::stamp_of(&FILES.map(|file| folder.join(file)))
 }
 
-pub(super) fn load(folder: &Path, documents: usize) -> Result<Vec<String>, CorpusError> {
+pub(super) fn each(folder: &Path, documents: usize, take: Take<'_>) -> Result<(), CorpusError> {
     if !is_in(folder) {
         return Err(CorpusError::NotInstalled(folder.into()));
     }
-    let mut loaded = Vec::new();
+    let mut left = documents;
     for file in FILES {
         let path = folder.join(file);
-        let text = files::text(&path)?;
-        // The licence on top is indented by two spaces.
-        let entries = text.lines().enumerate().filter(|(_, line)| !line.starts_with("  "));
-        for (number, line) in entries.take(documents - loaded.len()) {
-            let malformed = || CorpusError::Malformed(path.clone(), number + 1);
-            loaded.push(document(line).ok_or_else(malformed)?);
+        let (mut lines, mut number) = (Lines::open(&path)?, 0);
+        while left > 0
+            && let Some(line) = lines.next_line()?
+        {
+            number += 1;
+            // The licence on top is indented by two spaces.
+            if line.starts_with("  ") {
+                continue;
+            }
+            let malformed = || CorpusError::Malformed(path.clone(), number);
+            take(&document(&line).ok_or_else(malformed)?).map_err(CorpusError::Stopped)?;
+            left -= 1;
         }
     }
-    Ok(loaded)
+    Ok(())
 }
 
 /// "words: gloss" of a line `offset file type count word id word id … | gloss`, whose count is

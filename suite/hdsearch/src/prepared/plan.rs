@@ -11,7 +11,7 @@ use crate::vectors::{Kind, Source, Wanted, shape};
 use std::fmt::Write as _;
 use tailwater_data::text;
 use tailwater_data::{Content, DataError, Folder, Header, Origin};
-use tailwater_load::application::Tell;
+use tailwater_load::application::{Tell, Whose};
 use tailwater_stats::result::DataUsed;
 
 /// Data that decide what mid-tier, leaves and generator have.
@@ -32,28 +32,42 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Makes what is not there, or was made of another state of the source. Says what a result must tell of it.
+    /// Makes what is not there of what these processes need, or was made of another state of the source. Says what a
+    /// result must tell of it.
     ///
     /// # Errors
     /// A sentence for people when something is missing or damaged, or when the answers are not good enough; what `tell`
     /// returns.
-    pub fn prepare(&self, tell: Tell<'_>) -> Result<Vec<DataUsed>, String> {
+    pub fn prepare(&self, whose: Whose<'_>, tell: Tell<'_>) -> Result<Vec<DataUsed>, String> {
         tell("looking at the data")?;
         let stamp = self.stamp()?;
         let names = [self.vectors_name(), self.index_name(), self.answers_name()];
         let kinds = [vectors::KIND, index::KIND, answers::KIND];
+        // Each is made of those before it.
+        let needed = match whose {
+            Whose::Tier(_) => 1,
+            Whose::Front => 2,
+            Whose::All => 3,
+        };
         let ready = |at: usize| self.folder.ready(&names[at], kinds[at], &stamp);
-        let mut there = [ready(0), ready(1), ready(2)];
+        let mut there: Vec<Option<Header>> = (0..needed).map(ready).collect();
         if there.iter().any(Option::is_none) {
             let maker = Maker { plan: self, stamp: &stamp, tell };
             let known = maker.known(&mut there[0])?;
-            let made = maker.index(&known, &mut there[1])?;
-            if there[2].is_none() {
-                there[2] = Some(maker.answers(&known, &made)?);
-            }
+            maker.rest(&known, &mut there[1..])?;
         }
-        let mut data = self.folder.open(&names[2], answers::KIND).map_err(|why| why.to_string())?;
-        self.is_good_enough(answers::recall(&mut data).map_err(|why| why.to_string())?)?;
+        // What was prepared for fewer leaves may be too few for these.
+        let size = self
+            .folder
+            .open(&names[0], vectors::KIND)
+            .and_then(|mut data| vectors::size(&mut data));
+        let (points, _) = size.map_err(|error| error.to_string())?;
+        self.check(points as usize)?;
+        if whose == Whose::All {
+            let mut data =
+                self.folder.open(&names[2], answers::KIND).map_err(|why| why.to_string())?;
+            self.is_good_enough(answers::recall(&mut data).map_err(|why| why.to_string())?)?;
+        }
         Ok(names
             .into_iter()
             .zip(there.into_iter().flatten())
@@ -119,6 +133,18 @@ impl Plan {
         ))
     }
 
+    /// Each leaf must have something to answer from.
+    fn check(&self, points: usize) -> Result<(), String> {
+        let leaves = self.leaves;
+        match points >= leaves as usize {
+            true => Ok(()),
+            false => Err(format!(
+                "found {points} points for {leaves} leaves; one for each leaf is needed at least: fewer leaves, or more \
+                 points"
+            )),
+        }
+    }
+
     fn midtier(&self, made: &Made, points: u32, dimensions: usize) -> Result<MidTier, String> {
         let placement = Placement::new(points, self.leaves);
         Ok(MidTier::new(self.index.place(made, placement)?, placement, dimensions))
@@ -182,6 +208,8 @@ impl Maker<'_> {
             0 => (self.tell)(&format!("{what}, {done}")),
             _ => (self.tell)(&format!("{what}, {done} of {all}")),
         })?;
+        // Before the long work.
+        self.plan.check(set.points.rows().count())?;
         let queries = set.queries.rows().count();
         let truth = truth(&set, NEIGHBOURS, |done| {
             (self.tell)(&format!("finding the true neighbours, query {done} of {queries}"))
@@ -200,6 +228,16 @@ impl Maker<'_> {
         *there =
             Some(self.write(&name, &known.fill(Content::new(vectors::KIND, self.origin(about))))?);
         Ok(known)
+    }
+
+    /// The index, and the answers where they are needed.
+    fn rest(&self, known: &Known, there: &mut [Option<Header>]) -> Result<(), String> {
+        let [index, answers @ ..] = there else { return Ok(()) };
+        let made = self.index(known, index)?;
+        for answers in answers.iter_mut().filter(|there| there.is_none()) {
+            *answers = Some(self.answers(known, &made)?);
+        }
+        Ok(())
     }
 
     fn index(&self, known: &Known, there: &mut Option<Header>) -> Result<Made, String> {

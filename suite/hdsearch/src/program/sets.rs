@@ -1,11 +1,11 @@
 //! Points and queries as they are asked for, with progress.
 
 use crate::arguments::SetArguments;
-use crate::print;
 use indicatif::{ProgressBar, ProgressStyle};
 use tailwater_hdsearch::nearest::Found;
 use tailwater_hdsearch::questions;
 use tailwater_hdsearch::vectors::{self, Set, Shape, Wanted};
+use tailwater_program::print;
 
 /// A set, and for people what it is.
 pub(crate) struct Named {

@@ -2,11 +2,12 @@
 
 use crate::arguments::{FrontierArguments, Which};
 use crate::sets::{self, Named, bar};
-use crate::{explain, print, table};
+use crate::table;
 use std::path::Path;
 use tailwater_hdsearch::frontier::{Bench, Build, Frontier, Grid, Point, Times};
 use tailwater_hdsearch::{oracle, vectors::Set};
 use tailwater_kernels::Kernels;
+use tailwater_program::{explain, print};
 
 pub(crate) fn run(arguments: &FrontierArguments) -> Result<(), String> {
     if !(0.0..=1.0).contains(&arguments.share_max) {

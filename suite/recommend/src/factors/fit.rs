@@ -28,6 +28,9 @@ pub struct Fit {
     pub seed: u64,
 }
 
+/// Every so many ratings: some milliseconds of work.
+const TOLD_EVERY: usize = 1 << 16;
+
 impl Default for Fit {
     /// See `docs/recommend.md` for how these were chosen.
     fn default() -> Self {
@@ -35,8 +38,8 @@ impl Default for Fit {
     }
 }
 
-/// Settings that find no factors.
-#[derive(Clone, Copy, PartialEq, Debug)]
+/// Why there are no factors.
+#[derive(Clone, PartialEq, Debug)]
 pub enum FitError {
     /// The rank.
     Rank(usize),
@@ -51,6 +54,8 @@ pub enum FitError {
         /// The least at which it does not.
         least: usize,
     },
+    /// Whoever hears of the sweeps had enough, and said this.
+    Stopped(String),
 }
 
 impl fmt::Display for FitError {
@@ -68,6 +73,7 @@ impl fmt::Display for FitError {
                 "the rank is {rank}, too small for the similarity to tell users apart; {least} or more is needed, or the \
                  similarity euclid"
             ),
+            Self::Stopped(why) => f.write_str(why),
         }
     }
 }
@@ -78,17 +84,21 @@ impl Fit {
     /// The largest rank: 512 bytes for each user and item.
     pub const RANK_MAX: usize = 128;
 
-    /// The factors. `told` hears after each sweep how many are done.
+    /// The factors. `told` hears now and then how many sweeps are done; its error ends the search.
     ///
     /// # Errors
-    /// When the settings cannot find any.
-    pub fn run(&self, ratings: &Ratings, mut told: impl FnMut(usize)) -> Result<Factors, FitError> {
+    /// When the settings cannot find any; what `told` returns.
+    pub fn run(
+        &self,
+        ratings: &Ratings,
+        mut told: impl FnMut(usize) -> Result<(), String>,
+    ) -> Result<Factors, FitError> {
         self.check()?;
         let mut descent = Descent::begin(ratings, self);
-        for sweep in 1..=self.sweeps {
-            descent.sweep();
-            told(sweep);
+        for sweep in 0..self.sweeps {
+            descent.sweep(&mut || told(sweep).map_err(FitError::Stopped))?;
         }
+        told(self.sweeps).map_err(FitError::Stopped)?;
         Ok(descent.factors)
     }
 
@@ -146,22 +156,35 @@ impl<'a> Descent<'a> {
         Self { ratings, factors, errors, prior }
     }
 
-    fn sweep(&mut self) {
+    /// `look` is called every [`TOLD_EVERY`] ratings; its error ends the sweep.
+    fn sweep(&mut self, look: &mut dyn FnMut() -> Result<(), FitError>) -> Result<(), FitError> {
         let (ratings, rank) = (self.ratings, self.factors.rank);
         let Factors { users, items, .. } = &mut self.factors;
         let all = ratings.all();
+        let mut left = 0;
+        let mut count = |ratings: usize| -> Result<(), FitError> {
+            if ratings < left {
+                left -= ratings;
+                return Ok(());
+            }
+            left = TOLD_EVERY;
+            look()
+        };
         for user in 0..ratings.users() as u32 {
             let positions = ratings.row(user);
+            count(positions.len())?;
             let others = positions.clone().map(|at| (at, all[at].item));
             let own = &mut users[user as usize * rank..][..rank];
             descend(own, items, others, &mut self.errors, self.prior);
         }
         for item in 0..ratings.items() as u32 {
             let positions = ratings.column(item).iter().map(|&at| at as usize);
+            count(positions.len())?;
             let others = positions.map(|at| (at, all[at].user));
             let own = &mut items[item as usize * rank..][..rank];
             descend(own, users, others, &mut self.errors, self.prior);
         }
+        Ok(())
     }
 }
 
@@ -213,7 +236,7 @@ mod tests {
         let mut last = f64::INFINITY;
         for sweeps in 1..12 {
             let fit = Fit { sweeps, ..Fit::default() };
-            let factors = fit.run(&ratings, |_| ()).expect("sound");
+            let factors = fit.run(&ratings, |_| Ok(())).expect("sound");
             let now = objective(&ratings, &factors, &fit);
             assert!(now <= last * (1.0 + 1e-6), "sweep {sweeps}: {now} after {last}");
             assert!(factors.users.iter().chain(&factors.items).all(|factor| *factor >= 0.0));
@@ -234,7 +257,7 @@ mod tests {
         let of = |(user, item)| Rating { user, item, value: truth.product(user, item) as f32 };
         let known = Ratings::new(users, items, cells().filter(is_known).map(of).collect());
         let fit = Fit { rank, sweeps: 1_000, regularisation: 1e-4, ..Fit::default() };
-        let found = fit.run(&known, |_| ()).expect("sound");
+        let found = fit.run(&known, |_| Ok(())).expect("sound");
         let worst = cells()
             .map(|(user, item)| (found.product(user, item) - truth.product(user, item)).abs())
             .fold(0.0, f64::max);
@@ -244,7 +267,7 @@ mod tests {
     #[test]
     fn the_seed_decides_and_settings_are_checked() {
         let ratings = Generated { ratings: 1_000, ..Generated::default() }.make(2);
-        let run = |fit: Fit| fit.run(&ratings, |_| ());
+        let run = |fit: Fit| fit.run(&ratings, |_| Ok(()));
         let small = Fit { sweeps: 2, ..Fit::default() };
         assert_eq!(run(small), run(small));
         assert_ne!(run(small), run(Fit { seed: 2, ..small }));
@@ -260,5 +283,7 @@ mod tests {
         for (fit, error) in wrong {
             assert_eq!(run(fit).expect_err(error).to_string(), error);
         }
+        let enough = |done| if done < 1 { Ok(()) } else { Err("enough".to_owned()) };
+        assert_eq!(small.run(&ratings, enough), Err(FitError::Stopped("enough".into())));
     }
 }

@@ -13,6 +13,26 @@ pub struct Factors {
 }
 
 impl Factors {
+    /// From its parts; `None` where they are no whole rows.
+    #[must_use]
+    pub fn of_parts(rank: usize, users: Vec<f32>, items: Vec<f32>) -> Option<Self> {
+        let whole = |rows: &[f32]| rank > 0 && rows.len().is_multiple_of(rank);
+        (whole(&users) && whole(&items)).then_some(Self { rank, users, items })
+    }
+
+    /// All rows of users, and all of items.
+    #[must_use]
+    pub fn parts(&self) -> (&[f32], &[f32]) {
+        (&self.users, &self.items)
+    }
+
+    /// The same with the rows of these users alone, in this order.
+    #[must_use]
+    pub fn with_users(&self, users: impl Iterator<Item = u32>) -> Self {
+        let users = users.flat_map(|user| self.of_user(user)).copied().collect();
+        Self { rank: self.rank, users, items: self.items.clone() }
+    }
+
     /// Numbers in a row.
     #[must_use]
     pub const fn rank(&self) -> usize {

@@ -34,6 +34,8 @@ pub enum CsvError {
     },
     /// It has no ratings.
     Empty,
+    /// Whoever hears how much is read had enough, and said this.
+    Stopped(String),
 }
 
 impl fmt::Display for CsvError {
@@ -42,6 +44,7 @@ impl fmt::Display for CsvError {
             Self::Io(error) => error.fmt(f),
             Self::Line { line, message } => write!(f, "line {line}: {message}"),
             Self::Empty => f.write_str("found no rating; lines of user,item,rating are needed"),
+            Self::Stopped(why) => f.write_str(why),
         }
     }
 }
@@ -51,18 +54,21 @@ impl std::error::Error for CsvError {}
 /// Longest word for a user or an item, and for a line's other columns together.
 const WORD_BYTES_MAX: usize = 256;
 
-/// Reads ratings. `told` hears now and then how many bytes were read.
+/// Reads ratings. `told` hears now and then how many bytes were read; its error ends the reading.
 ///
 /// # Errors
 /// As [`CsvError`] says; two ratings of one cell are an error of the later line.
-pub fn read_csv(input: impl BufRead, mut told: impl FnMut(u64)) -> Result<Named, CsvError> {
+pub fn read_csv(
+    input: impl BufRead,
+    mut told: impl FnMut(u64) -> Result<(), String>,
+) -> Result<Named, CsvError> {
     let mut lines = Lines::new(input).map_err(CsvError::Io)?;
     let (mut users, mut items) = (Numbers::default(), Numbers::default());
     let mut all: Vec<(Rating, u64)> = Vec::new();
     while let Some((line, fields)) = lines.next_line()? {
         let wrong = |message: String| CsvError::Line { line, message };
         if line % 65_536 == 0 {
-            told(lines.bytes());
+            told(lines.bytes()).map_err(CsvError::Stopped)?;
         }
         let [user, item, value] = &fields;
         let Some(value) = value else {
@@ -210,7 +216,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn read(text: &str) -> Result<Named, CsvError> {
-        read_csv(text.as_bytes(), |_| ())
+        read_csv(text.as_bytes(), |_| Ok(()))
     }
 
     #[test]
@@ -252,14 +258,14 @@ mod tests {
         for (text, error) in wrong {
             assert_eq!(read(text).expect_err(text).to_string(), error);
         }
-        let bytes = read_csv(&b"1,2,3\n\xff,2,3\n"[..], |_| ()).expect_err("no text");
+        let bytes = read_csv(&b"1,2,3\n\xff,2,3\n"[..], |_| Ok(())).expect_err("no text");
         assert_eq!(bytes.to_string(), "line 2: found bytes that are no UTF-8 text");
     }
 
     proptest! {
         #[test]
         fn no_bytes_are_beyond_it(input in prop::collection::vec(any::<u8>(), 0..300)) {
-            let _ = read_csv(&input[..], |_| ());
+            let _ = read_csv(&input[..], |_| Ok(()));
         }
 
         #[test]

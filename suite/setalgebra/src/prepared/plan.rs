@@ -1,15 +1,15 @@
 //! What is to be prepared, under which names it lies, and how it is made.
 
 use super::Questions;
-use crate::collection::{Collection, DOCUMENTS_MAX};
+use crate::collection::{Builder, Collection, DOCUMENTS_MAX};
 use crate::index::Shard;
 use crate::oracle;
 use crate::queries::Draw;
 use std::fmt::Write as _;
 use tailwater_data::text::generate::Text;
-use tailwater_data::text::{Corpus, Source};
+use tailwater_data::text::{self, Source};
 use tailwater_data::{Content, Folder, Header, Origin};
-use tailwater_load::application::Tell;
+use tailwater_load::application::{Tell, Whose};
 use tailwater_stats::result::DataUsed;
 
 /// The generated text: longer documents than the default's, towards those of an encyclopedia.
@@ -20,7 +20,26 @@ const ANSWERS_MAX: usize = 64 << 20;
 
 /// Raised when what is made of the same settings changes; older files are made anew.
 const INDEX: &str = "setalgebra index 1";
-const QUESTIONS: &str = "setalgebra queries 1";
+const QUESTIONS: &str = "setalgebra queries 2";
+
+/// Every so many documents a caller hears how far it is.
+const TOLD_EVERY: usize = 8_192;
+
+/// What is prepared.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum File {
+    Index,
+    Questions,
+}
+
+impl File {
+    const fn kind(self) -> &'static str {
+        match self {
+            Self::Index => INDEX,
+            Self::Questions => QUESTIONS,
+        }
+    }
+}
 
 /// Data that decide what leaves and generator have.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -40,26 +59,34 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Makes what is not there, or was made of another state of the source. Says what a result must tell of it.
+    /// Makes what is not there of what these processes need, or was made of another state of the source. Says what a
+    /// result must tell of it.
     ///
     /// # Errors
     /// A sentence for people; what `tell` returns.
-    pub fn prepare(&self, tell: Tell<'_>) -> Result<Vec<DataUsed>, String> {
+    pub fn prepare(&self, whose: Whose<'_>, tell: Tell<'_>) -> Result<Vec<DataUsed>, String> {
+        let needed: &[File] = match whose {
+            Whose::All => &[File::Index, File::Questions],
+            Whose::Tier(_) => &[File::Index],
+            // The mid-tier asks its leaves for everything.
+            Whose::Front => &[],
+        };
+        if needed.is_empty() {
+            return Ok(Vec::new());
+        }
         tell("looking at the data")?;
         let stamp = self.source.stamp().map_err(|why| why.to_string())?;
-        let ready = |name: &str, kind| self.folder.ready(name, kind, &stamp);
-        let (index, questions) = (self.index_name(), self.questions_name());
-        let there = (ready(&index, INDEX), ready(&questions, QUESTIONS));
-        let (indexed, asked) = match there {
-            (Some(indexed), Some(asked)) => (indexed, asked),
-            (indexed, asked) => {
-                let collection = self.collection(tell)?;
-                let made = Made { plan: self, collection: &collection, stamp: &stamp, tell };
-                let indexed = indexed.map_or_else(|| made.index(&index), Ok)?;
-                (indexed, asked.map_or_else(|| made.questions(&questions), Ok)?)
+        let ready = |file: &File| self.folder.ready(&self.name_of(*file), file.kind(), &stamp);
+        let mut there: Vec<Option<Header>> = needed.iter().map(ready).collect();
+        if there.iter().any(Option::is_none) {
+            let collection = self.collection(tell)?;
+            let made = Made { plan: self, collection: &collection, stamp: &stamp, tell };
+            for (file, there) in needed.iter().zip(&mut there) {
+                *there = Some(there.take().map_or_else(|| made.file(*file), Ok)?);
             }
-        };
-        Ok(vec![indexed.used(index), asked.used(questions)])
+        }
+        let used = |(file, there): (&File, Option<Header>)| Some(there?.used(self.name_of(*file)));
+        Ok(needed.iter().zip(there).filter_map(used).collect())
     }
 
     /// Opens the index of a leaf.
@@ -101,17 +128,36 @@ impl Plan {
                 Collection::generated(&text, *seed, &made)?
             }
             source => {
-                tell("reading documents")?;
-                let corpus = Corpus::load(source, self.documents).map_err(|why| why.to_string())?;
-                tell("numbering words")?;
-                Collection::of_texts(corpus.texts())
+                let mut builder = Builder::default();
+                let mut take = |text: &str| {
+                    if builder.documents() % TOLD_EVERY == 0 {
+                        tell(&format!("reading documents, {}", builder.documents()))?;
+                    }
+                    builder.push(text);
+                    Ok(())
+                };
+                text::each(source, self.documents, &mut take).map_err(|why| why.to_string())?;
+                builder.build()
             }
         };
-        let documents = collection.documents();
+        let (documents, leaves) = (collection.documents(), self.leaves);
         if documents > DOCUMENTS_MAX {
             return Err(format!("found {documents} documents; at most {DOCUMENTS_MAX} are needed"));
         }
+        if documents < leaves as usize {
+            return Err(format!(
+                "found {documents} documents for {leaves} leaves; one for each leaf is needed at least: fewer leaves, or \
+                 more documents (of a file each paragraph is one, and blank lines are between paragraphs)"
+            ));
+        }
         Ok(collection)
+    }
+
+    fn name_of(&self, file: File) -> String {
+        match file {
+            File::Index => self.index_name(),
+            File::Questions => self.questions_name(),
+        }
     }
 
     fn index_name(&self) -> String {
@@ -119,9 +165,11 @@ impl Plan {
     }
 
     fn questions_name(&self) -> String {
-        let Draw { queries, words, independent_percent, seed } = self.draw;
+        let Draw { queries, words, independent_percent, odd_percent, seed } = self.draw;
         let base = self.base_name();
-        format!("{base}-{queries}queries-{words}words-{independent_percent}independent-{seed}")
+        format!(
+            "{base}-{queries}queries-{words}words-{independent_percent}independent-{odd_percent}odd-{seed}"
+        )
     }
 
     /// What both depend on.
@@ -152,6 +200,14 @@ struct Made<'a> {
 }
 
 impl Made<'_> {
+    fn file(&self, file: File) -> Result<Header, String> {
+        let name = self.plan.name_of(file);
+        match file {
+            File::Index => self.index(&name),
+            File::Questions => self.questions(&name),
+        }
+    }
+
     fn index(&self, name: &str) -> Result<Header, String> {
         let Self { plan, collection, tell, .. } = self;
         let stop = collection.stop_list(plan.stop);

@@ -31,7 +31,7 @@ impl World {
 
     pub(crate) fn of(collection: Collection) -> Self {
         let stop = collection.stop_list(10);
-        let draw = Draw { queries: 600, ..Draw::default() };
+        let draw = Draw { queries: 600, odd_percent: 10, ..Draw::default() };
         let queries = draw.queries(&collection, &stop).expect("drawn");
         let naive = oracle::stop_list(&collection, 10);
         let answers =

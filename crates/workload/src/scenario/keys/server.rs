@@ -83,14 +83,14 @@ pub(super) static SERVER: Table = Table {
             Text,
             Needed,
             "\"key-value\"",
-            "A program that serves in place of a service: key-value, search, setalgebra or hdsearch. Sockets only.",
+            "A program that serves in place of a service: key-value, search, setalgebra, hdsearch, recommend or router. Sockets only.",
         ),
         key(
             "settings",
             Settings,
             Means("the application's defaults"),
             "{ keys = 10000 }",
-            "Settings of the application: docs/key-value.md, docs/search.md, docs/set-algebra.md and docs/hdsearch.md list them.",
+            "Settings of the application: docs/key-value.md, docs/search.md, docs/set-algebra.md, docs/hdsearch.md, docs/recommend.md and docs/router.md list them.",
         ),
         key(
             "locks",

@@ -1,0 +1,244 @@
+//! Router in three tiers: over sockets, with leaves that die, and with planted faults.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+use tailwater_control::Site;
+use tailwater_control::catalog::{Controller, Spec};
+use tailwater_load::Application;
+use tailwater_load::application::{Ask, BadSetting, Node, Order, Place};
+use tailwater_load::work::Spinner;
+use tailwater_router::placement::{Placement, Rule};
+use tailwater_router::tiers::application::KIND;
+use tailwater_router::tiers::register::{key_of, preloaded};
+use tailwater_router::tiers::wire::{self, BAD_REQUEST, GET, SET};
+use tailwater_rt::client::{CallError, ChannelConfig, Client};
+use tailwater_rt::downstream::TierConfig;
+use tailwater_rt::{Server, ServerConfig};
+use tailwater_workload::Scenario;
+
+const LEAVES: u32 = 4;
+
+const SCENARIO: &str = r#"
+slo = "10s"
+clients.count = 1
+demand.of_capacity = 1.0
+controller = [{ name = "none" }]
+server.application = "router"
+tier = [{ name = "leaf", nodes = 4, application = true }]
+"#;
+
+fn made(settings: &[(&str, &str)]) -> Result<Arc<dyn Application>, BadSetting> {
+    let scenario = Scenario::parse("x.toml", SCENARIO).expect("a scenario");
+    let said: Vec<_> =
+        settings.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
+    let server = &scenario.server;
+    let of = (&server.paths[..], &scenario.tiers[..]);
+    KIND.make(&said, server.service.clone(), (server.work, false), of, Path::new(""))
+}
+
+fn few(more: &[(&str, &str)]) -> Arc<dyn Application> {
+    let settings = [&[("keys", "40"), ("sets", "40"), ("memory", "8")], more].concat();
+    made(&settings).expect("made")
+}
+
+fn place() -> Place {
+    Place { loops: 1, workers: 0, locks: None, spinner: Spinner::of_speed(1.0) }
+}
+
+fn controller() -> Controller {
+    Spec::named("none").build(&Site::one_loop(Duration::from_secs(10), 1)).expect("built")
+}
+
+fn order(number: u32) -> Order {
+    Order { seed: number.into(), service: Duration::ZERO, tag: number }
+}
+
+/// Mid-tier and leaves, with two connections to each leaf.
+struct Tiers {
+    leaves: Vec<Option<Server>>,
+    _front: Server,
+    client: Client,
+}
+
+impl Tiers {
+    fn start(application: &dyn Application) -> Self {
+        let controller = controller();
+        let admission = || controller.admission.clone();
+        let leaf = |number| {
+            let router = application.node(Node { tier: "leaf", number }, &place()).expect("a leaf");
+            Server::start(ServerConfig::default(), admission(), router).expect("it starts")
+        };
+        let leaves: Vec<Server> = (0..LEAVES).map(leaf).collect();
+        let twice = leaves.iter().flat_map(|leaf| [leaf, leaf]);
+        let channels = twice.map(|leaf| ChannelConfig::new(leaf.address().clone())).collect();
+        let tier = TierConfig::new("leaf", channels).controller(&controller);
+        let config = ServerConfig { tiers: vec![tier], ..ServerConfig::default() };
+        let router = application.router(&place()).expect("a mid-tier");
+        let front = Server::start(config, admission(), router).expect("it starts");
+        let client = ChannelConfig::new(front.address().clone());
+        let client = Client::connect_with(client, &controller).expect("a client");
+        Self { leaves: leaves.into_iter().map(Some).collect(), _front: front, client }
+    }
+
+    /// Asks so many at a time, and checks each answer; how many were answered.
+    fn ask(&self, application: &dyn Application, numbers: std::ops::Range<u32>) -> usize {
+        let mut answered = 0;
+        for batch in numbers.collect::<Vec<_>>().chunks(32) {
+            let asked: Vec<_> = batch
+                .iter()
+                .map(|&number| {
+                    let Ask { method, payload } = application.ask(&order(number));
+                    (number, self.client.call(method.0, payload))
+                })
+                .collect();
+            for (number, call) in asked {
+                match call.wait() {
+                    Ok(answer) => {
+                        let right = application.is_answer(answer.status, &answer.payload, number);
+                        assert!(right, "request {number}: status {}", answer.status);
+                        answered += 1;
+                    }
+                    // A refusal is no wrong answer.
+                    Err(CallError::Shed(_)) => {}
+                    Err(other) => panic!("request {number}: {other}"),
+                }
+            }
+        }
+        answered
+    }
+}
+
+#[test]
+fn every_answer_is_right_by_every_placement_and_choice() {
+    for placement in ["modulo", "jump", "rendezvous", "ring"] {
+        for choice in ["random", "least-recently-used", "first-alive"] {
+            let application = few(&[("placement", placement), ("choice", choice)]);
+            let tiers = Tiers::start(&*application);
+            assert_eq!(tiers.ask(&*application, 0..600), 600, "{placement}, {choice}");
+        }
+    }
+}
+
+/// With three replicas on four leaves each key lives while two of them die.
+#[test]
+fn leaves_that_die_make_no_answer_wrong_and_others_answer() {
+    let application = few(&[]);
+    let mut tiers = Tiers::start(&*application);
+    assert_eq!(tiers.ask(&*application, 0..300), 300);
+    for (dies, from) in [(1, 300), (3, 1_300)] {
+        drop(tiers.leaves[dies].take());
+        // Whoever finds the leaf gone may be refused; from then on it is not asked.
+        tiers.ask(&*application, from..from + 400);
+        let answered = tiers.ask(&*application, from + 400..from + 1_000);
+        assert_eq!(answered, 600, "leaf {dies} is gone");
+    }
+}
+
+#[test]
+fn what_is_no_request_is_refused_in_words() {
+    let application = few(&[]);
+    let tiers = Tiers::start(&*application);
+    for (method, payload) in
+        [(GET, &b"short"[..]), (SET, &[0; 8]), (SET, &[0, 0, 0, 0, 0, 0, 0, 0, 9, 1])]
+    {
+        let answer = tiers.client.call(method.0, payload.to_vec()).wait().expect("an answer");
+        assert_eq!(answer.status, BAD_REQUEST, "{payload:?}");
+    }
+    let unknown = tiers.client.call(GET.0, wire::get(1, b"no such key")).wait().expect("an answer");
+    assert_eq!(unknown.status, wire::MISS);
+}
+
+#[test]
+fn settings_that_cannot_be_used_are_named() {
+    let error =
+        |settings: &[(&str, &str)]| made(settings).map(drop).expect_err("refused").to_string();
+    assert_eq!(
+        error(&[("replicas", "5")]),
+        "replicas is \"5\"; at most the number of leaves, 4, is needed"
+    );
+    assert!(error(&[("placement", "hash")]).contains("one of modulo, jump, rendezvous, ring"));
+    assert!(error(&[("skew", "nan")]).contains("a number from 0 to 2"));
+    let small = made(&[("keys", "100_000"), ("memory", "4")]).expect("made");
+    let error = small.node(Node { tier: "leaf", number: 0 }, &place()).err().expect("too small");
+    assert!(error.contains("raise server.settings.memory"), "{error}");
+    let two = Place { loops: 2, ..place() };
+    let error = few(&[]).router(&two).err().expect("refused");
+    assert!(error.contains("found 2 loops and 0 workers"), "{error}");
+}
+
+/// What is planted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Bug {
+    None,
+    /// A set goes to the first replica alone, and gets to any.
+    SetsOne,
+    /// Gets find a leaf that is none of the key's, and answer what that has.
+    WrongPlace,
+    /// A set is acknowledged and thrown away, one of five.
+    LosesSets,
+    /// The value of another key.
+    OtherKey,
+    /// A replica that came back has what it had at its start.
+    ComesBackOld,
+    /// A value is cut.
+    Cut,
+}
+
+/// How many answers of a service with this fault are found wrong.
+fn wrong(bug: Bug) -> usize {
+    let application = few(&[]);
+    let names: Vec<String> = (0..LEAVES).map(|leaf| format!("leaf-{leaf}")).collect();
+    let placement = Placement::new(Rule::Jump, &names, 3).expect("sound");
+    let fresh = || -> BTreeMap<Vec<u8>, Vec<u8>> {
+        (0..40).map(|key| (key_of(key), preloaded(key))).collect()
+    };
+    let mut leaves: Vec<_> = (0..LEAVES).map(|_| fresh()).collect();
+    let mut found = 0;
+    for number in 0..2_000_u32 {
+        if bug == Bug::ComesBackOld && number % 500 == 499 {
+            leaves[1] = fresh();
+        }
+        let Ask { method, payload } = application.ask(&order(number));
+        let (tag, answer) = if method == SET {
+            let wire::Set { tag, key, value } = wire::read_set(&payload).expect("a request");
+            let replicas = placement.of(key);
+            let count = match bug {
+                Bug::SetsOne => 1,
+                Bug::LosesSets if number % 5 == 0 => 0,
+                _ => 3,
+            };
+            for &node in &replicas.nodes()[..count] {
+                leaves[usize::from(node)].insert(key.to_owned(), value.to_owned());
+            }
+            (tag, Vec::new())
+        } else {
+            let (tag, key) = wire::read_get(&payload).expect("a request");
+            let replicas = placement.of(key);
+            let chosen = replicas.nodes()[number as usize % 3];
+            let other = (0..LEAVES as u16).find(|node| !replicas.nodes().contains(node));
+            let node = if bug == Bug::WrongPlace { other.unwrap_or(chosen) } else { chosen };
+            let key =
+                if bug == Bug::OtherKey && number % 7 == 0 { key_of(3) } else { key.to_owned() };
+            let mut value = leaves[usize::from(node)].get(&key).cloned().unwrap_or_default();
+            if bug == Bug::Cut && number % 7 == 0 {
+                value.pop();
+            }
+            (tag, value)
+        };
+        found += usize::from(!application.is_answer(0, &wire::answer(tag, &answer), number));
+    }
+    found
+}
+
+#[test]
+fn planted_faults_are_noticed_and_nothing_else_is() {
+    assert_eq!(wrong(Bug::None), 0);
+    for bug in
+        [Bug::SetsOne, Bug::WrongPlace, Bug::LosesSets, Bug::OtherKey, Bug::ComesBackOld, Bug::Cut]
+    {
+        let found = wrong(bug);
+        assert!(found > 20, "{bug:?}: {found}");
+    }
+}

@@ -12,7 +12,7 @@ pub(crate) fn under_hard_limit<T>(open: impl FnOnce() -> T) -> T {
     let before = getrlimit(Resource::Nofile);
     let spare: Vec<File> = (0..SPARE).map_while(|_| File::open("/dev/null").ok()).collect();
     // Where it may not be raised, `open` says that files are short.
-    let _ = setrlimit(Resource::Nofile, Rlimit { current: before.maximum, ..before.clone() });
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: before.maximum, ..before });
     let done = open();
     let _ = setrlimit(Resource::Nofile, before);
     drop(spare);

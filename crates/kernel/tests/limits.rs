@@ -8,8 +8,8 @@ use tailwater_kernel::{Probe, Recorder};
 fn a_soft_limit_of_files_ends_no_recording_and_is_as_before() {
     let before = getrlimit(Resource::Nofile);
     // As many as this process has open, and some.
-    let low = Rlimit { current: Some(24), ..before.clone() };
-    setrlimit(Resource::Nofile, low.clone()).expect("it may be lowered");
+    let low = Rlimit { current: Some(24), ..before };
+    setrlimit(Resource::Nofile, low).expect("it may be lowered");
     let recorder = match Recorder::start(Probe::look()) {
         Ok(recorder) => recorder,
         Err(missing) => {

@@ -59,6 +59,13 @@ pub enum What {
         /// The new one.
         child: u32,
     },
+    /// A thread has a new name (`task_rename`): its own wish, or it begins another program.
+    Rename {
+        /// The thread.
+        tid: u32,
+        /// What it is called now.
+        name: Name,
+    },
     /// A device's interrupt begins (`irq_handler_entry`).
     InterruptEntry {
         /// Its line.

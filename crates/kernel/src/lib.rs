@@ -3,8 +3,8 @@
 //! Start with [`Probe`]: it says which events can be had here, and of each other one what is missing and what to type.
 //! A [`Recorder`] then hands out [`Event`]s of all processors in order of time, and a [`schedule::Machine`] turns these
 //! into [`schedule::Fact`]s: when each thread ran, waited for a core and behind which others, and slept and what woke it.
-//! The machine is pure, as are all parts in [`schedule`]: they read no clock and no file. [`counts`] needs less: it counts
-//! system calls, switches and faults of one process, and goes by `/proc` where tracepoints may not be used.
+//! The machine is pure, as are all parts in [`schedule`]: they read no clock and no file. [`Syscalls`] counts the system
+//! calls of a program, and [`Throttling`] how often a CPU quota stopped it.
 //!
 //! Unsafe code is one call, in `ioctl.rs`: the library that opens the events leaves it out.
 
@@ -14,12 +14,20 @@ mod format;
 mod event;
 mod layout;
 mod ioctl;
+mod processors;
 mod ring;
+mod visits;
+mod open_files;
 mod recorder;
+mod syscalls;
+mod throttling;
+mod first_touch;
 
 pub mod schedule;
-pub mod counts;
 
 pub use event::{Context, Event, Left, LocalInterrupt, Name, What};
+pub use first_touch::first_touch_ns;
 pub use probe::{Missing, Probe, Source};
 pub use recorder::{Losses, Recorder, now_ns};
+pub use syscalls::Syscalls;
+pub use throttling::Throttling;

@@ -2,19 +2,29 @@
 
 use crate::event::LocalInterrupt;
 use crate::layout::{Layouts, Point};
+use crate::open_files::hard_limit;
+use crate::processors;
 use crate::ring;
-use crate::tracefs::Tracefs;
+use crate::tracefs::{Absent, Tracefs};
+use rustix::io::Errno;
+use rustix::process::geteuid;
 use std::fmt;
 use std::io;
+use std::path::Path;
 
 /// The number of the first PID namespace (`PROC_PID_INIT_INO` in the kernel's `include/linux/proc_ns.h`).
 const FIRST_PID_NAMESPACE: &str = "pid:[4026531836]";
+
+/// Who may use perf events.
+const PARANOID: &str = "/proc/sys/kernel/perf_event_paranoid";
 
 /// A kind of events.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Source {
     /// Switches, wakings, migrations, new threads. The others mean nothing without it.
     Scheduling,
+    /// Threads' new names.
+    Names,
     /// Devices' interrupts.
     Interrupts,
     /// Softirqs.
@@ -43,8 +53,9 @@ pub struct Probe {
 
 impl Source {
     /// All of them.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Scheduling,
+        Self::Names,
         Self::Interrupts,
         Self::Softirqs,
         Self::LocalInterrupts,
@@ -57,6 +68,7 @@ impl Source {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Scheduling => "scheduling",
+            Self::Names => "names of threads",
             Self::Interrupts => "interrupts",
             Self::Softirqs => "softirqs",
             Self::LocalInterrupts => "local interrupts",
@@ -76,6 +88,7 @@ impl Source {
                 ("sched/sched_migrate_task", Point::Migrate),
                 ("sched/sched_process_fork", Point::Fork),
             ],
+            Self::Names => &[("task/task_rename", Point::Rename)],
             Self::Interrupts => &[
                 ("irq/irq_handler_entry", Point::InterruptEntry),
                 ("irq/irq_handler_exit", Point::InterruptExit),
@@ -170,43 +183,98 @@ pub(crate) fn tracefs() -> Result<Tracefs, Missing> {
             "run it on the host, or give the container the host's: --pid=host",
         ));
     }
-    let paranoid = read("/proc/sys/kernel/perf_event_paranoid");
-    if paranoid.is_empty() {
+    if read(PARANOID).is_empty() {
         return Err(Missing::new(
             "this kernel has no perf events",
             "nothing can be typed; it was built without CONFIG_PERF_EVENTS",
         ));
     }
-    let Some(tracefs) = Tracefs::find(&read("/proc/self/mountinfo")) else {
-        return Err(Missing::new(
-            "tracefs, where the kernel lists its tracepoints, is not mounted or may not be read",
-            "type, as root: mount -t tracefs tracefs /sys/kernel/tracing",
-        ));
-    };
+    let is_root = geteuid().is_root();
+    let tracefs = Tracefs::find(&read("/proc/self/mountinfo"))
+        .map_err(|absent| Missing::of_tracefs(&absent, is_root))?;
     let format = tracefs.format("sched/sched_switch").map_err(|error| {
-        Missing::new(error, "run it as root, or type, as root: chmod -R a+rX /sys/kernel/tracing")
+        let place = tracefs.events().parent().unwrap_or(tracefs.events());
+        Missing::new(error, opened(place, is_root))
     })?;
-    match ring::builder(0, format.id).build() {
+    // The first processor may be offline.
+    let cpu = processors::online().into_iter().next().unwrap_or(0);
+    match ring::builder(cpu, format.id).build() {
         Ok(_) => Ok(tracefs),
-        Err(error) => Err(denied(&error, paranoid.trim())),
+        Err(error) => Err(Missing::of_event(&error)),
     }
 }
 
-fn denied(error: &io::Error, paranoid: &str) -> Missing {
-    if error.kind() != io::ErrorKind::PermissionDenied {
-        return Missing::new(
-            format!("a tracepoint could not be opened: {error}"),
-            "where a container forbids perf_event_open, start it with --cap-add=PERFMON and a seccomp profile that \
-             allows it",
+/// What makes a tracefs readable.
+fn opened(place: &Path, is_root: bool) -> String {
+    let place = place.display();
+    if is_root {
+        return format!(
+            "root may not read {place} here, as in a container: run it on the host, or mount it there readable"
         );
     }
-    Missing::new(
-        format!(
-            "tracepoints may not be opened: kernel.perf_event_paranoid is {paranoid}, and this process has not \
-             CAP_PERFMON"
+    format!("run it as root, or type, as root: chmod -R a+rX {place}")
+}
+
+/// Why an event could not be opened (`perf_event_open(2)`, "Errors"), in a sentence for each error.
+fn refused(error: &io::Error, paranoid: &str, is_root: bool) -> Missing {
+    match Errno::from_io_error(error) {
+        Some(Errno::ACCESS) => Missing::new(
+            format!(
+                "tracepoints may not be opened: kernel.perf_event_paranoid is {paranoid}, and this process has not \
+                 CAP_PERFMON"
+            ),
+            if is_root {
+                "start the container with --cap-add=PERFMON, or type, as root of the host: sysctl \
+                 kernel.perf_event_paranoid=-1"
+            } else {
+                "run it as root, or type, as root: sysctl kernel.perf_event_paranoid=-1"
+            },
         ),
-        "run it as root, or type, as root: sysctl kernel.perf_event_paranoid=-1",
-    )
+        Some(Errno::PERM) => Missing::new(
+            "perf_event_open is forbidden here, as by the seccomp profile of a container or by a kernel that is locked down",
+            "start the container with --security-opt seccomp=unconfined, or with a profile that allows perf_event_open; \
+             /sys/kernel/security/lockdown says what is locked",
+        ),
+        Some(Errno::NODEV) => Missing::new(
+            "the processor of an event went offline while it was opened",
+            "run it again",
+        ),
+        Some(Errno::MFILE) => Missing::new(
+            format!("no more files may be open: the hard limit is {}", hard_limit()),
+            "type, as root: ulimit -n 65536",
+        ),
+        Some(Errno::NFILE) => Missing::new(
+            "the machine has as many files open as it may have",
+            "type, as root: sysctl fs.file-max=1000000",
+        ),
+        Some(Errno::NOSYS) => Missing::new(
+            "this kernel has no perf_event_open",
+            "nothing can be typed; it was built without CONFIG_PERF_EVENTS",
+        ),
+        _ => Missing::new(
+            format!("an event could not be opened: {error}"),
+            "perf_event_open(2) says what that means, and the kernel's log (dmesg) may say more",
+        ),
+    }
+}
+
+/// Why no ring could be had though its event could be opened.
+fn ringless(error: &io::Error, files: usize) -> Missing {
+    match Errno::from_io_error(error) {
+        Some(Errno::MFILE) => Missing::new(
+            format!(
+                "the events of all processors need {files} open files, and the hard limit is {}",
+                hard_limit()
+            ),
+            format!("type, as root, in the shell that starts it: ulimit -n {}", files + 1024),
+        ),
+        // An event that was opened a moment ago is not forbidden: its memory is.
+        Some(Errno::PERM | Errno::NOMEM) => Missing::new(
+            format!("no memory for the rings of events: {error}"),
+            "type, as root: sysctl kernel.perf_event_mlock_kb=8192; or raise the memory that may be locked: ulimit -l",
+        ),
+        _ => Missing::of_event(error),
+    }
 }
 
 impl Missing {
@@ -214,12 +282,31 @@ impl Missing {
         Self { what: what.into(), mend: mend.into() }
     }
 
-    /// Of rings that could not be had though the event could be opened.
-    pub(crate) fn of_ring(error: &io::Error) -> Self {
-        Self::new(
-            format!("no ring for events could be had: {error}"),
-            "type, as root: sysctl kernel.perf_event_mlock_kb=8192; and let more files be open: ulimit -n 65536",
-        )
+    fn of_tracefs(absent: &Absent, is_root: bool) -> Self {
+        match absent {
+            Absent::Unmounted => Self::new(
+                "tracefs, where the kernel lists its tracepoints, is not mounted",
+                "type, as root: mount -t tracefs tracefs /sys/kernel/tracing",
+            ),
+            Absent::Closed(place) => Self::new(
+                format!(
+                    "tracefs, where the kernel lists its tracepoints, is mounted at {} and may not be read",
+                    place.display()
+                ),
+                opened(place, is_root),
+            ),
+        }
+    }
+
+    /// Of an event that could not be opened.
+    pub(crate) fn of_event(error: &io::Error) -> Self {
+        let paranoid = std::fs::read_to_string(PARANOID).unwrap_or_default();
+        refused(error, paranoid.trim(), geteuid().is_root())
+    }
+
+    /// Of rings that could not be had though an event could be opened; they take that many files.
+    pub(crate) fn of_ring(error: &io::Error, files: usize) -> Self {
+        ringless(error, files)
     }
 
     /// What is missing.
@@ -246,6 +333,7 @@ impl std::error::Error for Missing {}
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::path::PathBuf;
 
     #[test]
     fn each_source_is_there_or_says_what_to_type() {
@@ -258,13 +346,44 @@ mod tests {
         }
     }
 
+    fn of(errno: Errno) -> io::Error {
+        io::Error::from_raw_os_error(errno.raw_os_error())
+    }
+
+    fn has(missing: &Missing, wanted: &[&str]) {
+        let text = missing.to_string();
+        wanted.iter().for_each(|one| assert!(text.contains(one), "no {one} in {text}"));
+    }
+
     #[test]
     fn a_refusal_names_the_setting_that_refuses() {
-        let error = io::Error::from(io::ErrorKind::PermissionDenied);
-        let missing = denied(&error, "2").to_string();
-        assert!(missing.contains("perf_event_paranoid is 2"), "{missing}");
-        assert!(missing.contains("sysctl kernel.perf_event_paranoid=-1"), "{missing}");
-        let other = denied(&io::Error::other("no such thing"), "2").to_string();
-        assert!(other.contains("no such thing"), "{other}");
+        let missing = refused(&of(Errno::ACCESS), "2", false);
+        has(&missing, &["perf_event_paranoid is 2", "sysctl kernel.perf_event_paranoid=-1"]);
+        let missing = refused(&of(Errno::ACCESS), "2", true);
+        has(&missing, &["perf_event_paranoid is 2", "--cap-add=PERFMON"]);
+        assert!(!missing.to_string().contains("run it as root"), "it is: {missing}");
+    }
+
+    #[test]
+    fn each_error_has_its_own_mend() {
+        let missing = refused(&of(Errno::PERM), "-1", true);
+        has(&missing, &["seccomp"]);
+        assert!(!missing.to_string().contains("paranoid"), "{missing}");
+        has(&refused(&of(Errno::NODEV), "2", false), &["offline", "run it again"]);
+        has(&refused(&of(Errno::MFILE), "2", false), &["files", "ulimit -n"]);
+        has(&refused(&io::Error::other("no such thing"), "2", false), &["no such thing"]);
+        let missing = ringless(&of(Errno::MFILE), 1_104);
+        has(&missing, &["need 1104 open files", "ulimit -n 2128"]);
+        assert!(!missing.to_string().contains("mlock"), "{missing}");
+        has(&ringless(&of(Errno::PERM), 34), &["perf_event_mlock_kb"]);
+    }
+
+    #[test]
+    fn a_tracefs_that_is_closed_is_opened_not_mounted() {
+        let closed = Absent::Closed(PathBuf::from("/sys/kernel/tracing"));
+        let missing = Missing::of_tracefs(&closed, false);
+        has(&missing, &["may not be read", "chmod -R a+rX /sys/kernel/tracing"]);
+        assert!(!missing.to_string().contains("mount -t"), "{missing}");
+        has(&Missing::of_tracefs(&Absent::Unmounted, false), &["mount -t tracefs"]);
     }
 }

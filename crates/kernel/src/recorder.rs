@@ -2,10 +2,13 @@
 
 use crate::event::{Event, What};
 use crate::layout::Layouts;
+use crate::open_files::under_hard_limit;
 use crate::probe::{Missing, Probe};
+use crate::processors;
 use crate::ring::{Lost, Ring};
-use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use crate::visits::Visits;
 use rustix::time::{ClockId, clock_gettime};
+use std::collections::BTreeSet;
 use std::io;
 
 /// A processor's ring, in bytes: at 90 bytes an event, what a processor that switches 100,000 times a second writes in
@@ -16,18 +19,28 @@ const RINGS_BYTES: usize = 128 << 20;
 /// The smallest ring: tried where the memory that may be locked is short (`kernel.perf_event_mlock_kb`).
 const RING_BYTES_MIN: usize = 32 << 10;
 
+/// Between two looks at which processors are online.
+const ONLINE_PERIOD_NS: u64 = 100_000_000;
+
 /// Records the kernel's events of all processors.
 ///
 /// Memory is bounded: a ring of at most 1 MiB for each processor, 128 MiB in all, and the events of two readings. Events
-/// that find their ring full are lost and counted, and an event [`What::Blind`] says from when.
+/// that find their ring full are lost and counted, and an event [`What::Blind`] says from when. A processor that comes online
+/// is watched from within a tenth of a second on; [`What::Late`] says that nothing is certain of the time before.
 pub struct Recorder {
     rings: Vec<Ring>,
+    ring_bytes: usize,
+    /// Processors that came online and could not be watched.
+    unwatched: BTreeSet<u32>,
+    visits: Visits,
     layouts: Layouts,
     held: Vec<Event>,
     /// Events before it have been handed out.
     done_ns: u64,
     /// When the last reading began: all before it had been written by then.
     read_ns: u64,
+    /// When it was last seen which processors are online.
+    online_ns: u64,
     losses: Losses,
 }
 
@@ -40,42 +53,51 @@ pub struct Losses {
     pub late: u64,
     /// Records that could not be read.
     pub unread: u64,
+    /// Processors that came online and could not be watched: while one is, little is known.
+    pub unwatched: u64,
 }
 
 impl Recorder {
-    /// Opens the events that the probe found, and begins to record.
+    /// Opens the events that the probe found, and begins to record. The soft limit of open files is raised meanwhile.
     ///
     /// # Errors
     ///
     /// What is missing, and what to type.
     pub fn start(probe: Probe) -> Result<Self, Missing> {
         let layouts = probe.into_layouts()?;
-        let cpus =
-            online(&std::fs::read_to_string("/sys/devices/system/cpu/online").unwrap_or_default());
-        let mut bytes = (RINGS_BYTES / cpus.len().max(1)).clamp(RING_BYTES_MIN, RING_BYTES);
-        bytes = 1 << bytes.ilog2();
-        let mut rings = loop {
-            let opened: io::Result<Vec<Ring>> =
-                cpus.iter().map(|cpu| Ring::open(*cpu, &layouts, bytes)).collect();
-            match opened {
-                Ok(rings) => break rings,
-                Err(error) if is_short(&error) && bytes > RING_BYTES_MIN => bytes /= 2,
-                Err(error) => return Err(Missing::of_ring(&error)),
-            }
-        };
-        rings.iter_mut().try_for_each(Ring::enable).map_err(|error| Missing::of_ring(&error))?;
-        visit(&cpus);
-        let losses = Losses::default();
-        Ok(Self { rings, layouts, held: Vec::new(), done_ns: 0, read_ns: now_ns(), losses })
+        let online_ns = now_ns();
+        let cpus = processors::online();
+        let files = cpus.len() * layouts.ids().count();
+        let opened = under_hard_limit(|| open_all(&cpus, &layouts));
+        let (mut rings, ring_bytes) = opened.map_err(|error| Missing::of_ring(&error, files))?;
+        let enabled = rings.iter_mut().try_for_each(Ring::enable);
+        enabled.map_err(|error| Missing::of_ring(&error, files))?;
+        Ok(Self {
+            rings,
+            ring_bytes,
+            unwatched: BTreeSet::new(),
+            visits: Visits::new(cpus.into_iter()),
+            layouts,
+            held: Vec::new(),
+            done_ns: 0,
+            read_ns: now_ns(),
+            online_ns,
+            losses: Losses::default(),
+        })
     }
 
     /// Reads all rings, and hands out what was before the reading before: by now nothing can come that was earlier. To be
-    /// called every ten milliseconds or so.
+    /// called every ten milliseconds or so, and not before what is to be watched has begun: processors that tell nothing are
+    /// visited, each by a thread that runs there for a moment and that nothing waits for.
     pub fn read(&mut self, take: impl FnMut(&Event)) {
         let began = now_ns();
-        let blind = self.drain();
-        // A processor that has nothing to do tells nothing, not even that it can be seen again.
-        visit(&blind);
+        if began.saturating_sub(self.online_ns) >= ONLINE_PERIOD_NS {
+            self.look_for_processors(&processors::online(), began);
+        }
+        self.drain();
+        for ring in &self.rings {
+            self.visits.look(ring.cpu(), ring.is_blind, began);
+        }
         let until = std::mem::replace(&mut self.read_ns, began);
         self.hand_out(until, take);
     }
@@ -99,27 +121,55 @@ impl Recorder {
         self.losses
     }
 
-    /// Empties the rings; gives the processors of which some events are lost.
-    fn drain(&mut self) -> Vec<u32> {
-        let new = self.held.len();
+    /// Watches processors that have come online, and no longer those that are gone: the kernel closes their events.
+    fn look_for_processors(&mut self, online: &[u32], now_ns: u64) {
+        let since_ns = std::mem::replace(&mut self.online_ns, now_ns);
+        let is_gone = |cpu: u32| !online.contains(&cpu);
+        if self.rings.iter().any(|ring| is_gone(ring.cpu())) {
+            // They have told their last.
+            self.drain();
+            self.rings.retain(|ring| !is_gone(ring.cpu()));
+        }
+        self.unwatched.retain(|cpu| !is_gone(*cpu));
+        for cpu in online {
+            let is_known = self.unwatched.contains(cpu);
+            if !is_known && !self.rings.iter().any(|ring| ring.cpu() == *cpu) {
+                self.watch(*cpu, since_ns);
+            }
+        }
+    }
+
+    fn watch(&mut self, cpu: u32, since_ns: u64) {
+        let opened = under_hard_limit(|| Ring::open(cpu, &self.layouts, self.ring_bytes));
+        let enabled = opened.and_then(|mut ring| ring.enable().map(|()| ring));
+        match enabled {
+            Ok(ring) => self.rings.push(ring),
+            Err(_) => {
+                self.losses.unwatched += 1;
+                self.unwatched.insert(cpu);
+            }
+        }
+        // Threads may have run there since, unseen; what it tells from here on is whole.
+        let at_ns = now_ns();
+        self.held.push(Event { at_ns, cpu, tid: 0, what: What::Late { since_ns } });
+    }
+
+    fn drain(&mut self) {
         for ring in &mut self.rings {
+            let new = self.held.len();
             let Lost { events, unread } = ring.drain(&self.layouts, &mut self.held);
             self.losses.events += events;
             self.losses.unread += unread;
+            for event in self.held[new..].iter_mut().filter(|event| event.at_ns < self.done_ns) {
+                self.losses.late += u64::from(event.what != What::Blind);
+                // What was handed out meanwhile cannot be taken back; that it was wrong can be said.
+                let what = What::Late { since_ns: event.at_ns };
+                *event = Event { at_ns: self.done_ns, what, ..*event };
+            }
+            if let Some(last) = self.held[new..].last() {
+                ring.is_blind = matches!(last.what, What::Blind | What::Late { .. });
+            }
         }
-        let late = self.held[new..].iter_mut().filter(|event| event.at_ns < self.done_ns);
-        for event in late {
-            self.losses.late += u64::from(event.what != What::Blind);
-            // What was handed out meanwhile cannot be taken back; that it was wrong can be said.
-            let what = What::Late { since_ns: event.at_ns };
-            *event = Event { at_ns: self.done_ns, what, ..*event };
-        }
-        let is_blind = |event: &&Event| matches!(event.what, What::Blind | What::Late { .. });
-        let blind = self.held[new..].iter().filter(is_blind);
-        let mut blind: Vec<u32> = blind.map(|event| event.cpu).collect();
-        blind.sort_unstable();
-        blind.dedup();
-        blind
     }
 
     fn hand_out(&mut self, until_ns: u64, take: impl FnMut(&Event)) {
@@ -143,36 +193,16 @@ fn is_short(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::OutOfMemory | io::ErrorKind::PermissionDenied)
 }
 
-/// Runs on each of these processors for a moment: the switch tells that it can be seen, and which thread it had. One that
-/// this thread may not run on tells so with its next event.
-fn visit(cpus: &[u32]) {
-    let Ok(before) = sched_getaffinity(None) else { return };
-    for cpu in cpus.iter().map(|cpu| *cpu as usize).filter(|cpu| *cpu < CpuSet::MAX_CPU) {
-        let mut one = CpuSet::new();
-        one.set(cpu);
-        let _ = sched_setaffinity(None, &one);
-    }
-    let _ = sched_setaffinity(None, &before);
-}
-
-/// The processors of a list such as `0-3,8`.
-fn online(list: &str) -> Vec<u32> {
-    let range = |part: &str| {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        Some(first.parse::<u32>().ok()?..=last.parse::<u32>().ok()?)
-    };
-    let cpus: Vec<u32> = list.trim().split(',').filter_map(range).flatten().collect();
-    if cpus.is_empty() { vec![0] } else { cpus }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn processors_are_listed_in_ranges() {
-        assert_eq!(online("0-3,8\n"), [0, 1, 2, 3, 8]);
-        assert_eq!(online("0"), [0]);
-        assert_eq!(online(""), [0], "a machine has one");
+/// The rings of all processors, as large as may be had, and how large that is.
+fn open_all(cpus: &[u32], layouts: &Layouts) -> io::Result<(Vec<Ring>, usize)> {
+    let mut bytes = (RINGS_BYTES / cpus.len().max(1)).clamp(RING_BYTES_MIN, RING_BYTES);
+    bytes = 1 << bytes.ilog2();
+    loop {
+        let opened: io::Result<Vec<Ring>> =
+            cpus.iter().map(|cpu| Ring::open(*cpu, layouts, bytes)).collect();
+        match opened {
+            Err(error) if is_short(&error) && bytes > RING_BYTES_MIN => bytes /= 2,
+            opened => return opened.map(|rings| (rings, bytes)),
+        }
     }
 }

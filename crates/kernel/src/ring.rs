@@ -3,10 +3,11 @@
 use crate::event::{Event, What};
 use crate::layout::Layouts;
 use perf_event::events::Tracepoint;
-use perf_event::{Builder, Clock, Counter, Record, SampleFlag, Sampler};
+use perf_event::{Builder, Clock, Counter, SampleFlag, Sampler};
 use perf_event_open_sys::bindings::{
     PERF_RECORD_LOST, PERF_RECORD_LOST_SAMPLES, PERF_RECORD_SAMPLE,
 };
+use rustix::param::page_size;
 use std::io;
 
 /// The longest record, in bytes: with less room than this a ring may have lost some.
@@ -23,6 +24,8 @@ pub(crate) struct Ring {
     bytes: usize,
     /// When its last event was.
     last_ns: u64,
+    /// No event has come since some were lost, or ever: which thread the processor has is not known. Told by its recorder.
+    pub(crate) is_blind: bool,
 }
 
 /// What a reading of a ring lost.
@@ -35,7 +38,8 @@ pub(crate) struct Lost {
 }
 
 impl Ring {
-    /// Opens the tracepoints on a processor, disabled, with a ring of `bytes`, a power of two.
+    /// Opens the tracepoints on a processor, disabled, with a ring of `bytes`, a power of two; of a page where these are
+    /// larger.
     pub(crate) fn open(cpu: u32, layouts: &Layouts, bytes: usize) -> io::Result<Self> {
         let mut counters = Vec::new();
         for id in layouts.ids() {
@@ -49,7 +53,9 @@ impl Ring {
             crate::ioctl::share_ring(&counter, sampler.as_counter())?;
             others.push(counter);
         }
-        Ok(Self { sampler, others, cpu, bytes, last_ns: 0 })
+        // The kernel's pages have up to 64 KiB, and no ring is smaller.
+        let bytes = bytes.max(page_size());
+        Ok(Self { sampler, others, cpu, bytes, last_ns: 0, is_blind: true })
     }
 
     /// Whose ring it is.
@@ -72,38 +78,64 @@ impl Ring {
 
     /// Moves all events to `into`, in their order.
     pub(crate) fn drain(&mut self, layouts: &Layouts, into: &mut Vec<Event>) -> Lost {
-        let (cpu, mut last_ns) = (self.cpu, self.last_ns);
-        let (mut read, mut lost) = (0, Lost::default());
-        let blind = |at_ns| Event { at_ns, cpu, tid: 0, what: What::Blind };
+        let (cpu, last_ns) = (self.cpu, self.last_ns);
+        let mut reading = Reading { cpu, layouts, last_ns, lost: Lost::default(), into };
+        let mut read = 0;
         while read < self.bytes * READ_MAX
             && let Some(record) = self.sampler.next_record()
         {
             read += record.len() + 8;
-            match record.ty() {
-                PERF_RECORD_SAMPLE => match sample(&record, cpu, layouts) {
-                    Some(event) => {
-                        last_ns = event.at_ns;
-                        into.push(event);
-                    }
-                    None => lost.unread += 1,
-                },
-                PERF_RECORD_LOST => {
-                    lost.events += word(&record.to_contiguous(), 8).unwrap_or(1);
-                    into.push(blind(last_ns));
-                }
-                PERF_RECORD_LOST_SAMPLES => {
-                    lost.events += word(&record.to_contiguous(), 0).unwrap_or(1);
-                    into.push(blind(last_ns));
-                }
-                _ => {}
-            }
+            reading.take(record.ty(), &record.to_contiguous());
         }
         // A full ring loses what comes, and says so with the next event only, which may be seconds later.
         if read + RECORD_MAX >= self.bytes {
-            into.push(blind(last_ns));
+            reading.go_blind();
         }
-        self.last_ns = last_ns;
-        lost
+        self.last_ns = reading.last_ns;
+        reading.lost
+    }
+}
+
+/// One reading of a ring.
+struct Reading<'a> {
+    cpu: u32,
+    layouts: &'a Layouts,
+    last_ns: u64,
+    lost: Lost,
+    into: &'a mut Vec<Event>,
+}
+
+impl Reading<'_> {
+    /// Takes the next record.
+    fn take(&mut self, kind: u32, bytes: &[u8]) {
+        match kind {
+            PERF_RECORD_SAMPLE => match sample(bytes, self.cpu, self.layouts) {
+                Some(event) => {
+                    self.last_ns = event.at_ns;
+                    self.into.push(event);
+                }
+                // What it told is as lost as what found no room.
+                None => {
+                    self.lost.unread += 1;
+                    self.go_blind();
+                }
+            },
+            PERF_RECORD_LOST => {
+                self.lost.events += word(bytes, 8).unwrap_or(1);
+                self.go_blind();
+            }
+            PERF_RECORD_LOST_SAMPLES => {
+                self.lost.events += word(bytes, 0).unwrap_or(1);
+                self.go_blind();
+            }
+            _ => {}
+        }
+    }
+
+    /// From the last event on, some are lost.
+    fn go_blind(&mut self) {
+        let (at_ns, cpu) = (self.last_ns, self.cpu);
+        self.into.push(Event { at_ns, cpu, tid: 0, what: What::Blind });
     }
 }
 
@@ -121,14 +153,45 @@ pub(crate) fn builder(cpu: u32, id: u16) -> Builder<'static> {
 }
 
 /// Time, processor, and the length of the event's bytes, then these: `perf_event_open(2)`, `PERF_RECORD_SAMPLE`.
-fn sample(record: &Record<'_>, cpu: u32, layouts: &Layouts) -> Option<Event> {
+fn sample(bytes: &[u8], cpu: u32, layouts: &Layouts) -> Option<Event> {
     const RAW: usize = 20;
-    let bytes = record.to_contiguous();
-    let at_ns = word(&bytes, 0)?;
+    let at_ns = word(bytes, 0)?;
     let len = u32::from_ne_bytes(*bytes.get(16..)?.first_chunk()?) as usize;
     layouts.decode(at_ns, cpu, bytes.get(RAW..RAW + len)?)
 }
 
 fn word(bytes: &[u8], at: usize) -> Option<u64> {
     Some(u64::from_ne_bytes(*bytes.get(at..)?.first_chunk()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::format::Format;
+    use crate::layout::Point;
+
+    #[test]
+    fn what_cannot_be_read_is_as_lost_as_what_found_no_room() {
+        let format = "ID: 7\nfield:unsigned short common_type; offset:0; size:2; signed:0;\n\
+                      field:unsigned char common_flags; offset:2; size:1; signed:0;\n\
+                      field:int common_pid; offset:4; size:4; signed:1;\n";
+        let mut layouts = Layouts::default();
+        layouts
+            .add(Point::SoftirqExit, &Format::parse(format).expect("a format"))
+            .expect("all fields");
+        let told = |id: u16| {
+            let raw = [&id.to_ne_bytes()[..], &[0, 0], &9i32.to_ne_bytes()].concat();
+            [&50u64.to_ne_bytes()[..], &[0; 8], &(raw.len() as u32).to_ne_bytes(), &raw].concat()
+        };
+        let mut into = Vec::new();
+        let lost = Lost::default();
+        let mut reading = Reading { cpu: 3, layouts: &layouts, last_ns: 0, lost, into: &mut into };
+        reading.take(PERF_RECORD_SAMPLE, &told(7));
+        reading.take(PERF_RECORD_SAMPLE, &told(8));
+        reading.take(PERF_RECORD_LOST, &[0u64.to_ne_bytes(), 5u64.to_ne_bytes()].concat());
+        assert_eq!(reading.lost, Lost { events: 5, unread: 1 });
+        let event = |tid, what| Event { at_ns: 50, cpu: 3, tid, what };
+        let blind = event(0, What::Blind);
+        assert_eq!(into, [event(9, What::SoftirqExit), blind, blind]);
+    }
 }

@@ -124,7 +124,7 @@ impl History {
             Record::Clock(clock) => self.clocks.add(clock),
             Record::Gap(_) | Record::Loss(_) | Record::Looks(_) => self.quality.add(record),
             Record::Function(_) | Record::Thread(_) | Record::Module(_) => self.names.add(record),
-            Record::State(_) | Record::Interruption(_) => {}
+            Record::State(_) | Record::Interruption(_) | Record::Figure(_) => {}
         }
     }
 

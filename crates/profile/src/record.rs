@@ -24,6 +24,8 @@ pub enum Record {
     Clock(Clock),
     /// Names a mapped program or library, so that addresses can be turned into lines.
     Module(Module),
+    /// Something measured of the whole recording.
+    Figure(Figure),
     /// An invocation that has ended (or, flagged, was live when recording ended).
     Call(Call),
     /// A wait for a lock or a condition.
@@ -281,6 +283,24 @@ pub enum LossKind {
     Children = 6,
     /// Events of the kernel. The states that they would have told are unknown.
     Events = 7,
+}
+
+/// Something that was measured of the whole recording: in the kernel's file.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Figure {
+    /// What.
+    pub what: Measured,
+    /// How much.
+    pub value: u64,
+}
+
+/// What was measured.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Measured {
+    /// How often a CPU quota stopped the program's control groups meanwhile.
+    Throttlings = 0,
+    /// How long the first touch of a page took when the recording began, in nanoseconds.
+    FirstTouchNs = 1,
 }
 
 /// Something could not be recorded.

@@ -4,10 +4,10 @@ mod sample;
 
 use proptest::prelude::*;
 use tailwater_profile::kernel::{
-    Account, Accounts, After, Cause, Did, Interrupting, Interruption, Lanes, Occupant, Stretch,
-    ThreadState, WaitedBehind, Waker,
+    Account, Accounts, After, Cause, Coverage, Did, HadBy, Interrupting, Interruption, Lanes,
+    LanesReport, Occupant, Stretch, ThreadState, WaitedBehind, Waker,
 };
-use tailwater_profile::record::{Gap, Record, ThreadId};
+use tailwater_profile::record::{Figure, Gap, Loss, LossKind, Measured, Record, ThreadId};
 
 /// The thread in question has number 0 in the file, and 100 in the kernel.
 const TID: u32 = 100;
@@ -56,7 +56,9 @@ fn a_neighbour_that_had_the_core_is_named() {
     assert_eq!((told.total_ns, told.running_ns, told.runnable_ns), (9_000, 1_000, 8_000));
     assert_eq!(told.cause, Cause::Runnable);
     assert_eq!(told.behind[0].thread.as_deref(), Some("hog (101)"));
-    assert_eq!((told.behind[0].ns, told.behind[1].ns, told.behind[1].idle), (7_900, 100, true));
+    assert_eq!(told.named.as_deref(), Some("hog (101)"));
+    assert_eq!((told.behind[0].ns, told.behind[1].ns), (7_900, 100));
+    assert_eq!(told.behind[1].had_by, HadBy::Idle);
     // Half of the wait: its shares in proportion.
     let half = account(&records, 500, 5_000);
     assert_eq!((half.runnable_ns, half.behind[0].ns), (4_000, 3_950));
@@ -137,11 +139,184 @@ fn a_time_line_has_what_lies_around_first() {
     assert_eq!(report.spans[2].why.as_deref(), Some("the core had hog (101)"));
 }
 
+fn lanes(records: &[Record]) -> LanesReport {
+    let mut lanes = Lanes::default();
+    names().iter().chain(records).for_each(|record| lanes.add(record));
+    lanes.finish()
+}
+
+#[test]
+fn a_quota_is_no_wake_up() {
+    let held_back = |after, idle| {
+        let behind = WaitedBehind { idle, ..WaitedBehind::default() };
+        let did = Did::Runnable { cpu: 0, after, behind };
+        let told = account(&[state(0, idle, did)], 0, idle);
+        (told.behind[0].had_by, told.named)
+    };
+    let (ms, quota) = (1_000_000, Some("a core that did not let it run".to_owned()));
+    // `cpu.max` stops a thread that is on its core, and one that is woken later in the period.
+    assert_eq!(held_back(After::Preempted, 60 * ms), (HadBy::HeldBack, quota.clone()));
+    assert_eq!(held_back(After::Woken, 60 * ms), (HadBy::HeldBack, quota));
+    // An idle core takes a thread from another's queue, or is woken for it.
+    assert_eq!(held_back(After::Preempted, 30_000).0, HadBy::Idle);
+    assert_eq!(held_back(After::Woken, 300_000).0, HadBy::Idle);
+}
+
+#[test]
+fn wakers_of_one_name_are_one_as_neighbours_are() {
+    let mut records: Vec<Record> = (10..16).map(|id| sample::thread(id, "pool")).collect();
+    let sleeps = (0..6u64).map(|nth| {
+        let woken = Waker::Thread(ThreadId(10 + nth as u32));
+        state(nth * 1_000, nth * 1_000 + 1_000, asleep(woken))
+    });
+    records.extend(sleeps);
+    records.push(state(6_000, 8_000, asleep(Waker::Timer)));
+    let told = account(&records, 0, 8_000);
+    let rows: Vec<_> =
+        told.sleeps.iter().map(|one| (one.woken_by.as_deref(), one.sleeps, one.ns)).collect();
+    assert_eq!(rows, [(Some("pool (6 threads)"), 6, 6_000), (Some("timer"), 1, 2_000)]);
+    assert_eq!(told.named.as_deref(), Some("pool (6 threads)"));
+}
+
+#[test]
+fn what_cannot_be_named_comes_in_its_place_and_nothing_is_named_for_less_than_half() {
+    let occupants = vec![Occupant { thread: ThreadId(1), time: 3_000 }];
+    let behind = WaitedBehind { occupants, others: 5_000, idle: 0 };
+    let did = Did::Runnable { cpu: 0, after: After::Woken, behind };
+    let told = account(&[state(0, 8_000, did)], 0, 8_000);
+    let rows: Vec<_> = told.behind.iter().map(|one| (one.had_by, one.ns)).collect();
+    assert_eq!(rows, [(HadBy::Others, 5_000), (HadBy::Thread, 3_000)]);
+    assert_eq!((told.cause, told.named), (Cause::Runnable, None));
+    let thirds = [
+        state(0, 1_000, Did::Running { cpu: 0 }),
+        state(1_000, 2_000, runnable(1_000, 0)),
+        state(2_000, 3_000, asleep(Waker::Timer)),
+    ];
+    let told = account(&thirds, 0, 3_000);
+    assert_eq!((told.cause, told.named), (Cause::Mixed, None));
+}
+
+#[test]
+fn a_stopped_thread_is_not_asleep() {
+    let records = [state(0, 900, Did::Stopped { woken: Waker::Unknown })];
+    let told = account(&records, 0, 900);
+    assert_eq!((told.asleep_ns, told.stopped_ns, told.cause), (0, 900, Cause::Stopped));
+    assert_eq!(lanes(&records).spans[0].name, "stopped");
+}
+
+#[test]
+fn what_lies_in_two_stretches_counts_once() {
+    let records = [
+        state(0, 1_000, asleep(Waker::Timer)),
+        interruption(1_200, 1_400, Interrupting::Timer),
+        state(1_000, 2_000, Did::Running { cpu: 0 }),
+    ];
+    let stretches = [(0, 500), (500, 1_300), (1_300, 2_000)];
+    let stretches = stretches.map(|(from_ns, to_ns)| Stretch { tid: TID, from_ns, to_ns });
+    let told = &accounts(&records, vec![stretches.to_vec()])[0];
+    assert_eq!((told.sleeps[0].sleeps, told.sleeps[0].ns), (1, 1_000));
+    assert_eq!((told.interrupts[0].count, told.interrupts[0].ns), (1, 200));
+}
+
+#[test]
+fn an_interruption_is_found_however_long_before_it_began() {
+    let mut records: Vec<Record> =
+        (0..500u64).map(|nth| interruption(nth * 10, nth * 10 + 2, Interrupting::Timer)).collect();
+    records.push(interruption(5, 9_000, Interrupting::Softirq(3)));
+    records.push(interruption(u64::MAX, u64::MAX, Interrupting::Fault(1)));
+    records.push(state(0, 10_000, Did::Running { cpu: 0 }));
+    let told = account(&records, 6_000, 9_500);
+    assert_eq!((told.interrupts_ns, told.running_ns), (3_000, 500));
+    assert_eq!(told.interrupts[0].name, "softirq NET_RX");
+}
+
+#[test]
+fn the_file_says_what_it_lacks() {
+    let mut accounts = Accounts::new(vec![]);
+    accounts.add(&Record::Loss(Loss { thread: None, kind: LossKind::Events, count: 7 }));
+    accounts.add(&Record::Figure(Figure { what: Measured::Throttlings, value: 3 }));
+    accounts.damaged();
+    let expected = Coverage {
+        lost_events: 7,
+        damaged_parts: 1,
+        left_out: 0,
+        throttled: Some(3),
+        first_touch_ns: None,
+    };
+    assert_eq!(accounts.coverage(), expected);
+}
+
+#[test]
+fn faults_are_the_cause_where_they_may_have_taken_most_of_the_time() {
+    let faults = |count: u64| {
+        let touches = (0..count).map(|nth| interruption(nth, nth, Interrupting::Fault(nth)));
+        let mut records: Vec<Record> = touches.collect();
+        records.push(state(0, 100_000, Did::Running { cpu: 0 }));
+        records.push(Record::Figure(Figure { what: Measured::FirstTouchNs, value: 600 }));
+        account(&records, 0, 100_000)
+    };
+    let few = faults(50);
+    assert_eq!((few.faults_ns, few.cause), (30_000, Cause::Running));
+    let many = faults(100);
+    assert_eq!((many.faults, many.faults_ns, many.cause), (100, 60_000, Cause::Faults));
+    assert_eq!(many.running_ns, 100_000, "they are a part of it");
+    assert_eq!(faults(1_000).faults_ns, 100_000, "and no more than it");
+}
+
+#[test]
+fn a_gap_voids_what_the_time_line_would_show() {
+    let report = lanes(&[
+        state(0, 1_000, Did::Running { cpu: 0 }),
+        state(1_000, 2_000, asleep(Waker::Timer)),
+        interruption(850, 950, Interrupting::Timer),
+        interruption(100, 200, Interrupting::Timer),
+        Record::Gap(Gap { thread: None, start: 800, end: 1_500 }),
+        // Nothing is known of this thread then, and nothing shown.
+        Record::Gap(Gap { thread: None, start: 5_000, end: 6_000 }),
+    ]);
+    let told: Vec<_> =
+        report.spans.iter().map(|one| (one.name.as_str(), one.from_ns, one.ns)).collect();
+    let expected = [
+        ("running", 0, 800),
+        ("timer interrupt", 100, 100),
+        ("unknown", 800, 700),
+        ("asleep", 1_500, 500),
+    ];
+    assert_eq!(told, expected);
+}
+
+#[test]
+fn a_thread_has_the_last_name_that_it_had_and_no_empty_one() {
+    let mut lanes = Lanes::default();
+    let named = |id: u32, name: &str| {
+        let Record::Thread(thread) = sample::thread(id, name) else { panic!("it is a thread") };
+        Record::Thread(tailwater_profile::record::Thread { tid: TID, ..thread })
+    };
+    let ran = |id, from| {
+        let did = Did::Running { cpu: 0 };
+        Record::State(ThreadState { thread: ThreadId(id), start: from, end: from + 10, did })
+    };
+    let by = Interrupting::Timer;
+    let early = Interruption { thread: ThreadId(0), start: 1, end: 2, by };
+    let records = [
+        named(0, ""),
+        Record::Interruption(early),
+        named(1, "sh"),
+        ran(1, 0),
+        named(2, "server"),
+        ran(2, 10),
+        ran(0, 20),
+    ];
+    records.iter().for_each(|record| lanes.add(record));
+    assert_eq!(lanes.finish().threads, [(TID, "server (100)".to_owned())]);
+}
+
 fn did() -> impl Strategy<Value = Did> {
     prop_oneof![
         Just(Did::Running { cpu: 0 }),
         Just(runnable(10, 0)),
         Just(asleep(Waker::Timer)),
+        Just(Did::Stopped { woken: Waker::Timer }),
         Just(Did::Unknown),
     ]
 }
@@ -167,6 +342,7 @@ proptest! {
             told.interrupts_ns,
             told.runnable_ns,
             told.asleep_ns,
+            told.stopped_ns,
             told.unknown_ns,
         ];
         prop_assert_eq!(parts.iter().sum::<u64>(), told.total_ns);

@@ -216,3 +216,22 @@ fn times_of_day_come_with_the_requests() {
     assert_eq!(report.slowest[0].start_ns, after);
     assert_eq!(report.slowest[0].start_real_ns, header.real_ns + after);
 }
+
+/// The kernel's account of a request adds up over its threads, so what it is compared with must, too.
+#[test]
+fn waits_of_two_threads_at_a_time_count_both_beside_the_kernels_account() {
+    use MarkKind::{End, Start};
+    let trace = [
+        sample::thread(0, "one"),
+        sample::thread(1, "two"),
+        mark(0, 7, Start, 1_000),
+        mark(1, 7, Start, 1_000),
+        wait(0, None, (1_100, 1_600)),
+        wait(1, Some((0, 1)), (1_100, 1_600)),
+        mark(0, 7, End, 2_000),
+        mark(1, 7, End, 2_000),
+    ];
+    let row = &report(&trace, 1).slowest[0];
+    assert_eq!((row.parts.waiting_ns, row.waited_ns), (500_000, 1_000_000));
+    assert_eq!(row.stretches.iter().map(|one| one.to_ns - one.from_ns).sum::<u64>(), 2_000_000);
+}

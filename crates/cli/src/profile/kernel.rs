@@ -4,13 +4,19 @@ use super::bounds::shown;
 use super::reading::Trace;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use tailwater_profile::kernel::{Account, Accounts, Cause, Stretch};
-use tailwater_profile::record::{LossKind, Record};
+use tailwater_profile::kernel::{Account, Accounts, Cause, Coverage, HadBy, Stretch};
+use tailwater_profile::record::Clock;
+use tailwater_profile::requests::WaitRow;
 use tailwater_profile::trace::Header;
 use tailwater_report::count;
 
 /// Rows told of what had a core, what ended sleeps and what interrupted.
 const ROWS_MAX: usize = 3;
+
+/// How far the clock of the day may stray from the raw one between two readings that are meant to be of one time...
+const STRAY_MAX_NS: u64 = 1_000_000_000;
+/// ...and for each such part of the time between: NTP slews by 1 in 2,000 at most (`adjtimex(2)`).
+const STRAY_PART: u64 = 1_000;
 
 /// Where the kernel's file of a trace lies.
 pub(super) fn kernel_file(trace: &Path) -> PathBuf {
@@ -21,62 +27,88 @@ pub(super) fn kernel_file(trace: &Path) -> PathBuf {
 
 /// The kernel's file of the recording that a trace is of; that of a child (`TRACE.4711`) is its parent's.
 pub(super) fn open_beside(trace: &Path, header: &Header) -> Option<Trace> {
-    let is_number = |end: &std::ffi::OsStr| end.as_encoded_bytes().iter().all(u8::is_ascii_digit);
-    let parent = trace.extension().filter(|end| is_number(end)).map(|_| trace.with_extension(""));
+    let is_child = trace.extension().is_some_and(|end| *end == *header.pid.to_string());
+    let parent = is_child.then(|| trace.with_extension(""));
     let candidates = std::iter::once(trace.to_owned()).chain(parent);
     let mut found = candidates.filter_map(|trace| Trace::open(&kernel_file(&trace)).ok());
-    // It began before the program did.
-    found.find(|kernel| kernel.header().clock.raw_ns <= header.clock.raw_ns)
+    found.find(|kernel| is_of(kernel.header().clock, header.clock))
 }
 
-/// Fills in where the time of calls or requests went, if there is a file that says; gives a sentence on what it lacks.
+/// Whether a recording of the kernel that began at the one time may be of a trace that began at the other: it began
+/// before, and in the same life of the machine. `CLOCK_MONOTONIC_RAW` begins anew with each.
+fn is_of(kernel: Clock, trace: Clock) -> bool {
+    let booted = |clock: Clock| i128::from(clock.real_ns) - i128::from(clock.raw_ns);
+    let Some(later_ns) = trace.raw_ns.checked_sub(kernel.raw_ns) else { return false };
+    let strayed = booted(trace).abs_diff(booted(kernel));
+    strayed <= u128::from(STRAY_MAX_NS.saturating_add(later_ns / STRAY_PART))
+}
+
+/// Fills in where the time of calls or requests went, if there is a file that says; gives what it lacks.
 pub(super) fn account<'a>(
     trace: &Path,
     header: &Header,
     rows: impl Iterator<Item = (&'a mut Vec<Stretch>, &'a mut Option<Account>)>,
-) -> String {
-    let Some(kernel) = open_beside(trace, header) else { return String::new() };
+) -> Option<Coverage> {
+    let kernel = open_beside(trace, header)?;
     let (stretches, places): (Vec<_>, Vec<_>) =
         rows.map(|(stretches, account)| (std::mem::take(stretches), account)).unzip();
     let mut accounts = Accounts::new(stretches);
-    let (mut lost, mut damaged) = (0u64, 0u64);
     kernel.read(|item| match item {
-        Ok(record) => {
-            if let Record::Loss(loss) = record
-                && loss.kind == LossKind::Events
-            {
-                lost += loss.count;
-            }
-            accounts.add(record);
-        }
-        Err(_) => damaged += 1,
+        Ok(record) => accounts.add(record),
+        Err(_) => accounts.damaged(),
     });
-    let left_out = accounts.left_out();
+    let coverage = accounts.coverage();
     for (place, account) in places.into_iter().zip(accounts.finish()) {
         *place = Some(account);
     }
-    lacking(lost, damaged, left_out)
+    Some(coverage)
 }
 
-fn lacking(lost: u64, damaged: u64, left_out: u64) -> String {
+/// What holders of the locks that a row waited for did meanwhile.
+pub(super) fn holders(
+    waits: &mut [WaitRow],
+) -> impl Iterator<Item = (&mut Vec<Stretch>, &mut Option<Account>)> {
+    let held = waits.iter_mut().filter_map(|wait| wait.holder.as_mut());
+    held.map(|held| (&mut held.stretches, &mut held.kernel))
+}
+
+/// What the kernel's file lacks, in a sentence.
+pub(super) fn lacking(coverage: Option<&Coverage>) -> String {
+    let Some(coverage) = coverage else { return String::new() };
     let what = [
-        (lost, "events of the kernel were lost"),
-        (damaged, "parts of the kernel's file are damaged"),
-        (left_out, "facts of the kernel were left out for want of memory"),
+        (coverage.lost_events, "events of the kernel were lost"),
+        (coverage.damaged_parts, "parts of the kernel's file are damaged"),
+        (coverage.left_out, "facts of the kernel were left out for want of memory"),
     ];
     let told: Vec<String> = what
         .iter()
         .filter(|(number, _)| *number > 0)
         .map(|(number, what)| format!("{} {what}", count(*number)))
         .collect();
-    if told.is_empty() {
-        return String::new();
+    let mut out = match told.is_empty() {
+        true => String::new(),
+        false => format!("\n{}: where they are missing, time is unknown.", told.join(", ")),
+    };
+    if let Some(times) = coverage.throttled.filter(|times| *times > 0) {
+        out.push_str(&format!(
+            "\nA CPU quota stopped the program {} times. Its threads then waited for that, whatever had the core meanwhile.",
+            count(times)
+        ));
     }
-    format!("\n{}: where they are missing, time is unknown.", told.join(", "))
+    out
 }
 
-/// An account in lines. `waited_ns`: for locks and the like, of which is told elsewhere.
-pub(super) fn told(account: &Account, waited_ns: u64) -> String {
+/// What is told of a row beside its account.
+pub(super) struct Beside<'a> {
+    /// What its threads waited for locks and the like.
+    pub(super) waited_ns: u64,
+    /// These waits, longest first.
+    pub(super) waits: &'a [WaitRow],
+    pub(super) coverage: Option<&'a Coverage>,
+}
+
+/// An account in lines.
+pub(super) fn told(account: &Account, beside: &Beside<'_>) -> String {
     let mut out = format!(
         "  kernel: ran {}, waited for a core {}, slept {}, was interrupted {}",
         shown(account.running_ns),
@@ -84,35 +116,54 @@ pub(super) fn told(account: &Account, waited_ns: u64) -> String {
         shown(account.asleep_ns),
         shown(account.interrupts_ns)
     );
-    if account.unknown_ns > 0 {
-        out.push_str(&format!(", unknown {}", shown(account.unknown_ns)));
+    let more = [(account.stopped_ns, "stopped"), (account.unknown_ns, "unknown")];
+    for (ns, what) in more.iter().filter(|(ns, _)| *ns > 0) {
+        out.push_str(&format!(", {what} {}", shown(*ns)));
     }
     if account.faults > 0 {
         out.push_str(&format!("; {} page faults", count(account.faults)));
+        if account.faults_ns > 0 {
+            out.push_str(&format!(", about {}", shown(account.faults_ns)));
+        }
     }
     out.push('\n');
+    let throttled = beside.coverage.and_then(|coverage| coverage.throttled);
     let rows = [
-        ("waited for a core behind", behind(account)),
+        ("waited for a core behind", behind(account, throttled)),
         ("slept until woken by", sleeps(account)),
         ("was interrupted by", interrupts(account)),
     ];
     for (what, rows) in rows.iter().filter(|(_, rows)| !rows.is_empty()) {
         out.push_str(&format!("    {what} {}\n", rows.join(", ")));
     }
-    format!("{out}  {}\n", sentence(account, waited_ns))
+    format!("{out}  {}\n", sentence(account, beside))
 }
 
-fn behind(account: &Account) -> Vec<String> {
+fn behind(account: &Account, throttled: Option<u64>) -> Vec<String> {
     let rows = account.behind.iter().take(ROWS_MAX);
     rows.map(|one| {
-        let who = match &one.thread {
-            Some(thread) => thread.as_str(),
-            None if one.idle => "an idle core that had to wake up",
-            None => "others",
+        let who = match (one.had_by, &one.thread) {
+            (HadBy::Thread, thread) => thread.as_deref().unwrap_or("a thread").to_owned(),
+            (HadBy::Idle, _) => "an idle core that had to wake up".to_owned(),
+            (HadBy::HeldBack, _) => {
+                format!("an idle core that did not let it run ({})", quota(throttled))
+            }
+            (HadBy::Others, _) => "others".to_owned(),
         };
         format!("{who} {}", shown(one.ns))
     })
     .collect()
+}
+
+/// What speaks for a quota: an idle core alone does not.
+fn quota(throttled: Option<u64>) -> String {
+    match throttled {
+        Some(0) => "no CPU quota: it stopped nothing in this recording".into(),
+        Some(times) => {
+            format!("a CPU quota: it stopped the program {} times in this recording", count(times))
+        }
+        None => "a CPU quota? see nr_throttled in the cpu.stat of its control group".into(),
+    }
 }
 
 fn sleeps(account: &Account) -> Vec<String> {
@@ -132,105 +183,266 @@ fn interrupts(account: &Account) -> Vec<String> {
     rows.map(|one| format!("{} {} in {}", one.name, shown(one.ns), count(one.count))).collect()
 }
 
-/// The main cause, in one sentence.
-fn sentence(account: &Account, waited_ns: u64) -> String {
-    let of = |ns: u64| format!("{} of {}", shown(ns), shown(account.total_ns));
+/// The main cause, in one sentence; where that is a wait for a lock, in another what its holder did.
+fn sentence(account: &Account, beside: &Beside<'_>) -> String {
+    if account.cause == Cause::Asleep && beside.waited_ns > account.asleep_ns / 2 {
+        let ns = shown(beside.waited_ns);
+        let slept = format!(
+            "Mainly it slept: {} of {}, for what it waited for as told ({ns}).",
+            shown(account.asleep_ns),
+            shown(account.total_ns)
+        );
+        return format!("{slept}{}", holder(beside));
+    }
+    let throttled = beside.coverage.and_then(|coverage| coverage.throttled);
     match account.cause {
-        Cause::Running => format!("Mainly it ran: {} on a core.", of(account.running_ns)),
-        Cause::Runnable => {
-            let ns = of(account.runnable_ns);
-            match account.behind.first() {
-                Some(first) => match &first.thread {
-                    Some(thread) => format!(
-                        "Mainly it waited for a core: {ns}, in which {thread} had it for {}.",
-                        shown(first.ns)
-                    ),
-                    None if first.idle => {
-                        format!(
-                            "Mainly it waited for a core that was idle and had to wake up: {ns}."
-                        )
-                    }
-                    None => format!("Mainly it waited for a core that many others had: {ns}."),
-                },
-                None => format!("Mainly it waited for a core: {ns}."),
-            }
+        Cause::Mixed => "Nothing took more than half of the time.".into(),
+        Cause::Unknown => format!(
+            "What it mainly did is not known: the kernel's events are missing for {} of {}.",
+            shown(account.unknown_ns),
+            shown(account.total_ns)
+        ),
+        _ => format!("Mainly {}.", mainly(account, throttled)),
+    }
+}
+
+/// What the holder of the lock did that was waited for for most of the time.
+fn holder(beside: &Beside<'_>) -> String {
+    let throttled = beside.coverage.and_then(|coverage| coverage.throttled);
+    let first = beside.waits.first().filter(|first| first.ns > beside.waited_ns / 2);
+    let Some(held) = first.and_then(|first| first.holder.as_ref()) else { return String::new() };
+    match &held.kernel {
+        Some(account) if !matches!(account.cause, Cause::Mixed | Cause::Unknown) => {
+            format!(" Of its holder {}: mainly {}.", held.thread, mainly(account, throttled))
         }
-        Cause::Asleep if waited_ns * 2 >= account.asleep_ns => {
-            format!("Mainly it slept, for what it waited for as told: {}.", of(account.asleep_ns))
+        _ => String::new(),
+    }
+}
+
+/// What a thread did for more than half of the time. One thing behind it is named if it has more than half of that.
+fn mainly(account: &Account, throttled: Option<u64>) -> String {
+    let part = account.of(account.cause);
+    let of = format!("{} of {}", shown(part), shown(account.total_ns));
+    let is_most = |ns: u64| ns > part / 2;
+    match account.cause {
+        Cause::Runnable => {
+            let Some(first) = account.behind.first() else {
+                return format!("it waited for a core: {of}");
+            };
+            let ns = shown(first.ns);
+            let who = first.thread.as_deref().unwrap_or("a thread");
+            let why = match first.had_by {
+                HadBy::Thread if is_most(first.ns) => format!(", in which {who} had it for {ns}"),
+                HadBy::Thread => {
+                    format!("; none had it for more than half of that, and {who} for longest: {ns}")
+                }
+                HadBy::Idle => format!(", of which an idle core took {ns} to wake up"),
+                HadBy::HeldBack => {
+                    format!(
+                        ", of which for {ns} a core was idle that did not let it run: {}",
+                        quota(throttled)
+                    )
+                }
+                HadBy::Others => format!(", in which many others had it for {ns}"),
+            };
+            format!("it waited for a core: {of}{why}")
         }
         Cause::Asleep => {
-            let ns = of(account.asleep_ns);
-            match account.sleeps.first().and_then(|first| first.woken_by.as_deref()) {
-                Some("timer") => {
-                    format!("Mainly it slept: {ns}, until a time that it had set was over.")
+            let why = match account.sleeps.first() {
+                Some(first) => {
+                    let until = match first.woken_by.as_deref() {
+                        Some("timer") => "until a time that it had set was over".to_owned(),
+                        Some(by) => format!("until {by} woke it"),
+                        None => "until something unknown woke it".to_owned(),
+                    };
+                    let ns = shown(first.ns);
+                    match is_most(first.ns) {
+                        true => format!(", of which {ns} {until}"),
+                        false => format!(
+                            "; nothing ended more than half of that, and most {until}: {ns}"
+                        ),
+                    }
                 }
-                Some(by) => format!("Mainly it slept: {ns}, until {by} woke it."),
-                None => format!("Mainly it slept: {ns}."),
-            }
+                None => String::new(),
+            };
+            format!("it slept: {of}{why}")
         }
         Cause::Interrupts => {
-            let first = account.interrupts.first().map_or("", |first| first.name.as_str());
-            let ns = of(account.interrupts_ns);
-            format!("Mainly interrupts had its core: {ns}, of which {first} took most.")
+            let why = account.interrupts.first().map_or_else(String::new, |first| {
+                let (name, ns) = (&first.name, shown(first.ns));
+                match is_most(first.ns) {
+                    true => format!(", of which {name} took {ns}"),
+                    false => format!("; no one took more than half of that, and {name} most: {ns}"),
+                }
+            });
+            format!("interrupts had its core: {of}{why}")
         }
-        Cause::Unknown => format!(
-            "What it mainly did is not known: the kernel's events are missing for {}.",
-            of(account.unknown_ns)
+        Cause::Faults => format!(
+            "page faults took its time: about {of}, {} of them, each taken for as long as the first touch of a page when \
+             the recording began",
+            count(account.faults)
         ),
+        Cause::Stopped => format!("a signal or a debugger had stopped it: {of}"),
+        Cause::Running | Cause::Unknown | Cause::Mixed => format!("it ran: {of} on a core"),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tailwater_profile::kernel::{Behind, Sleeps};
+    use tailwater_profile::kernel::{Behind, Interrupts, Sleeps};
+    use tailwater_profile::requests::Held;
 
-    #[test]
-    fn the_neighbour_is_named_and_a_sleep_is_not_blamed_on_one() {
-        let hog = Behind { thread: Some("hog (7)".into()), idle: false, ns: 17_500_000 };
-        let account = Account {
-            total_ns: 20_000_000,
-            runnable_ns: 18_000_000,
-            running_ns: 2_000_000,
-            behind: vec![hog],
+    const MS: u64 = 1_000_000;
+
+    fn alone(waited_ns: u64) -> Beside<'static> {
+        Beside { waited_ns, waits: &[], coverage: None }
+    }
+
+    fn behind(had_by: HadBy, thread: Option<&str>, ns: u64) -> Behind {
+        Behind { had_by, thread: thread.map(Into::into), ns }
+    }
+
+    fn waiting(rows: Vec<Behind>) -> Account {
+        Account {
+            total_ns: 20 * MS,
+            runnable_ns: 18 * MS,
+            running_ns: 2 * MS,
+            behind: rows,
             cause: Cause::Runnable,
             ..Account::default()
-        };
-        let text = told(&account, 0);
-        assert!(
-            text.contains(
-                "waited for a core: 18.0 ms of 20.0 ms, in which hog (7) had it for 17.5 ms"
-            ),
-            "{text}"
-        );
+        }
+    }
+
+    fn sleeping() -> Account {
         let sleep = Sleeps {
             woken_by: Some("timer".into()),
             uninterruptible: false,
             sleeps: 1,
-            ns: 18_000_000,
+            ns: 18 * MS,
         };
-        let asleep = Account {
-            runnable_ns: 0,
-            asleep_ns: 18_000_000,
-            behind: vec![],
+        Account {
+            total_ns: 20 * MS,
+            running_ns: 2 * MS,
+            asleep_ns: 18 * MS,
             sleeps: vec![sleep],
             cause: Cause::Asleep,
-            ..account
+            ..Account::default()
+        }
+    }
+
+    fn has(text: &str, wanted: &str) {
+        assert!(text.contains(wanted), "no {wanted} in {text}");
+    }
+
+    #[test]
+    fn the_neighbour_is_named_and_a_sleep_is_not_blamed_on_one() {
+        let account = waiting(vec![behind(HadBy::Thread, Some("hog (7)"), 17_500_000)]);
+        let text = told(&account, &alone(0));
+        has(&text, "waited for a core: 18.0 ms of 20.0 ms, in which hog (7) had it for 17.5 ms");
+        let text = told(&sleeping(), &alone(0));
+        has(&text, "slept: 18.0 ms of 20.0 ms, of which 18.0 ms until a time that it had set");
+        has(&told(&sleeping(), &alone(17 * MS)), "for what it waited for");
+    }
+
+    #[test]
+    fn nobody_is_named_alone_for_less_than_half() {
+        let rows = [("a (1)", 7), ("b (2)", 6), ("c (3)", 5)];
+        let rows = rows.map(|(name, ms)| behind(HadBy::Thread, Some(name), ms * MS));
+        let text = told(&waiting(rows.to_vec()), &alone(0));
+        has(&text, "none had it for more than half of that, and a (1) for longest: 7.00 ms.");
+        let interrupts = ["softirq NET_RX", "timer interrupt", "interrupt 24"];
+        let interrupts =
+            interrupts.map(|name| Interrupts { name: name.into(), count: 9, ns: 5 * MS });
+        let stormy = Account {
+            total_ns: 20 * MS,
+            interrupts_ns: 15 * MS,
+            running_ns: 5 * MS,
+            interrupts: interrupts.to_vec(),
+            cause: Cause::Interrupts,
+            ..Account::default()
         };
-        let text = told(&asleep, 0);
-        assert!(text.contains("slept: 18.0 ms of 20.0 ms, until a time that it had set"), "{text}");
-        assert!(told(&asleep, 17_000_000).contains("for what it waited for"), "{text}");
+        has(
+            &told(&stormy, &alone(0)),
+            "no one took more than half of that, and softirq NET_RX most: 5.00 ms.",
+        );
+        let mixed = Account { cause: Cause::Mixed, ..stormy };
+        has(&told(&mixed, &alone(0)), "Nothing took more than half of the time.");
+    }
+
+    #[test]
+    fn a_quota_is_no_core_that_had_to_wake_up() {
+        let account = waiting(vec![behind(HadBy::HeldBack, None, 17 * MS)]);
+        let text = told(&account, &alone(0));
+        has(&text, "an idle core that did not let it run (a CPU quota? see nr_throttled");
+        assert!(!text.contains("wake up"), "{text}");
+        let coverage = Coverage { throttled: Some(31), ..Coverage::default() };
+        let beside = Beside { coverage: Some(&coverage), ..alone(0) };
+        has(
+            &told(&account, &beside),
+            "a CPU quota: it stopped the program 31 times in this recording",
+        );
+        let account = waiting(vec![behind(HadBy::Idle, None, 17 * MS)]);
+        has(&told(&account, &alone(0)), "of which an idle core took 17.0 ms to wake up");
+    }
+
+    #[test]
+    fn of_a_lock_it_is_told_what_kept_its_holder() {
+        let holder = waiting(vec![behind(HadBy::Thread, Some("hog (7)"), 17 * MS)]);
+        let held = Held {
+            thread: "snapshot (4)".into(),
+            function: None,
+            at: None,
+            line: None,
+            doing: vec![],
+            stretches: vec![],
+            kernel: Some(holder),
+        };
+        let wait = WaitRow {
+            kind: "mutex",
+            object: 1,
+            waits: 1,
+            ns: 18 * MS,
+            function: None,
+            site: 0,
+            lock: None,
+            line: None,
+            holder: Some(held),
+        };
+        let beside = Beside { waits: &[wait], ..alone(18 * MS) };
+        let text = told(&sleeping(), &beside);
+        has(
+            &text,
+            "Of its holder snapshot (4): mainly it waited for a core: 18.0 ms of 20.0 ms, in which hog (7)",
+        );
     }
 
     #[test]
     fn what_is_missing_is_said() {
-        assert_eq!(lacking(0, 0, 0), "");
-        let text = lacking(3, 0, 1);
+        assert_eq!(lacking(None), "");
+        assert_eq!(lacking(Some(&Coverage::default())), "");
+        let coverage = Coverage { lost_events: 3, left_out: 1, ..Coverage::default() };
+        let text = lacking(Some(&coverage));
         assert!(text.contains("3 events of the kernel were lost, 1 facts"), "{text}");
+        let throttled = Coverage { throttled: Some(4), ..Coverage::default() };
+        has(&lacking(Some(&throttled)), "A CPU quota stopped the program 4 times.");
     }
 
     #[test]
-    fn the_kernels_file_of_a_child_is_its_parents() {
+    fn a_file_of_another_life_of_the_machine_is_not_taken() {
+        let clock = |raw_ns: u64, booted: u64| Clock { ticks: 0, raw_ns, real_ns: booted + raw_ns };
+        let hour = 3_600_000 * MS;
+        let booted = 500_000 * hour;
+        let trace = clock(2 * hour, booted);
+        assert!(is_of(clock(2 * hour - MS, booted), trace), "it began just before");
+        assert!(is_of(clock(hour, booted - 2_000 * MS), trace), "the clock was slewed meanwhile");
+        assert!(!is_of(clock(2 * hour + 1, booted), trace), "it began later");
+        assert!(!is_of(clock(hour, booted - 9 * hour), trace), "the machine was started since");
+        assert!(!is_of(clock(2 * hour - MS, booted - 3_000 * MS), trace));
+    }
+
+    #[test]
+    fn the_kernels_file_lies_beside_its_trace() {
         assert_eq!(kernel_file(Path::new("out/x.trace")), Path::new("out/x.trace.kernel"));
         assert_eq!(Path::new("x.trace.4711").with_extension(""), Path::new("x.trace"));
     }

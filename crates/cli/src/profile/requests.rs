@@ -9,6 +9,7 @@ use super::symbols::Symbols;
 use crate::failure::{Failure, say};
 use clap::Args;
 use std::path::PathBuf;
+use tailwater_profile::kernel::Coverage;
 use tailwater_profile::requests::{Report, RequestRow, Requests};
 use tailwater_report::{count, grid};
 
@@ -44,12 +45,16 @@ pub(super) fn requests(options: &RequestsOptions) -> Result<(), Failure> {
         }
     });
     let mut report = second.finish();
-    let rows = report.slowest.iter_mut().map(|row| (&mut row.stretches, &mut row.kernel));
-    let lacking = kernel::account(&options.trace, &header, rows);
+    let rows = report.slowest.iter_mut().flat_map(|row| {
+        let own = (&mut row.stretches, &mut row.kernel);
+        kernel::holders(&mut row.waits).chain([own])
+    });
+    report.kernel = kernel::account(&options.trace, &header, rows);
     name_places(&mut report);
     if options.json {
         return say(&serde_json::to_string_pretty(&report).map_err(Failure::work)?);
     }
+    let lacking = kernel::lacking(report.kernel.as_ref());
     say(&format!("{}{lacking}", text(&report, &header.program)))
 }
 
@@ -87,7 +92,7 @@ fn text(report: &Report, program: &str) -> String {
     }
     out.push_str(&format!("\n{}\n", table(&report.slowest)));
     for row in &report.slowest {
-        out.push_str(&story(row));
+        out.push_str(&story(row, report.kernel.as_ref()));
     }
     if report.forgotten + report.orphan_marks > 0 {
         out.push_str(&format!(
@@ -122,7 +127,7 @@ fn table(rows: &[RequestRow]) -> String {
 }
 
 /// What a request waited for and where it ran, in lines.
-fn story(row: &RequestRow) -> String {
+fn story(row: &RequestRow, coverage: Option<&Coverage>) -> String {
     let mut out = format!("\nrequest {}, {}:\n", row.request, shown(row.total_ns));
     for wait in row.waits.iter().take(WAITS_MAX) {
         out.push_str(&blame(wait));
@@ -135,7 +140,8 @@ fn story(row: &RequestRow) -> String {
         out.push_str(&format!("  ran in {}\n", shares(&row.running)));
     }
     if let Some(account) = &row.kernel {
-        out.push_str(&kernel::told(account, row.parts.waiting_ns));
+        let beside = kernel::Beside { waited_ns: row.waited_ns, waits: &row.waits, coverage };
+        out.push_str(&kernel::told(account, &beside));
     }
     if row.left_out > 0 {
         out.push_str(&format!("  {} details of it are not listed\n", row.left_out));

@@ -1,7 +1,10 @@
 //! `report --slowest`.
 
 use crate::made::{US, fig1, function, profile, told, trace, vague};
-use tailwater_profile::record::{Call, FunctionId, Record};
+use tailwater_profile::kernel::{After, Did, Occupant, ThreadState, WaitedBehind, Waker};
+use tailwater_profile::record::{
+    Call, Figure, FunctionId, Loss, LossKind, Measured, Record, Thread, ThreadId,
+};
 
 /// Fig. 1 with a parser within the request.
 fn nested() -> Vec<Record> {
@@ -85,4 +88,62 @@ fn a_function_that_is_not_there_is_told_with_how_to_find_those_that_are() {
     assert_eq!(refused.status.code(), Some(2), "which function?");
     let refused = profile("report", &path, &["--slowest", "3", "-f", "x", "--sort", "mean"]);
     assert_eq!(refused.status.code(), Some(2));
+}
+
+/// What the kernel told of Fig. 1: the holder of the lock waited for its core, and some events are lost.
+fn kernel() -> Vec<Record> {
+    let state = |thread, from: u64, to: u64, did| {
+        let (start, end) = (from * US, to * US);
+        Record::State(ThreadState { thread: ThreadId(thread), start, end, did })
+    };
+    let thread = |id, name: &str| {
+        Record::Thread(Thread { id: ThreadId(id), tid: 100 + id, name: name.to_owned() })
+    };
+    let woken = Waker::Thread(ThreadId(1));
+    let hog = Occupant { thread: ThreadId(2), time: 800 * US };
+    let behind = WaitedBehind { occupants: vec![hog], others: 0, idle: 0 };
+    let off = Did::Runnable { cpu: 0, after: After::Preempted, behind };
+    vec![
+        thread(0, "requests"),
+        thread(1, "snapshot"),
+        thread(2, "hog"),
+        state(0, 5_000, 5_010, Did::Running { cpu: 1 }),
+        state(0, 5_010, 5_910, Did::Asleep { is_uninterruptible: false, woken }),
+        state(0, 5_910, 6_000, Did::Running { cpu: 1 }),
+        state(1, 5_000, 5_100, Did::Running { cpu: 0 }),
+        state(1, 5_100, 5_900, off),
+        state(1, 5_900, 6_000, Did::Running { cpu: 0 }),
+        Record::Loss(Loss { thread: None, kind: LossKind::Events, count: 7 }),
+        Record::Figure(Figure { what: Measured::Throttlings, value: 0 }),
+    ]
+}
+
+#[test]
+fn what_kept_a_locks_holder_is_told_and_json_hides_no_loss() {
+    trace("held.trace.kernel", &kernel(), 0);
+    let path = trace("held.trace", &fig1(), 0);
+    let slowest = ["--slowest", "1", "-f", "handle*"];
+    for (verb, flags) in [("report", &slowest[..]), ("requests", &[])] {
+        let text = told(&profile(verb, &path, flags));
+        let holder = "Of its holder snapshot (101): mainly it waited for a core: 800 µs of 900 µs, in which hog (102)";
+        assert!(text.contains(holder), "{verb}: {text}");
+        assert!(text.contains("7 events of the kernel were lost"), "{verb}: {text}");
+        let flags = [flags, &["--json"]].concat();
+        let json: serde_json::Value =
+            serde_json::from_str(&told(&profile(verb, &path, &flags))).expect("JSON");
+        assert_eq!(json["kernel"]["lost_events"], 7, "{verb}: {json}");
+        assert_eq!(json["kernel"]["throttled"], 0, "{verb}: {json}");
+        let row = &json["slowest"][0];
+        assert_eq!(row["kernel"]["cause"], "asleep", "{verb}: {row}");
+        let holder = &row["waits"][0]["holder"]["kernel"];
+        assert_eq!((&holder["cause"], &holder["named"]), (&"runnable".into(), &"hog (102)".into()));
+    }
+}
+
+#[test]
+fn without_the_kernels_file_nothing_is_said_of_it() {
+    let path = trace("alone.trace", &fig1(), 0);
+    let json: serde_json::Value =
+        serde_json::from_str(&told(&profile("requests", &path, &["--json"]))).expect("JSON");
+    assert!(json["kernel"].is_null() && json["slowest"][0]["kernel"].is_null(), "{json}");
 }

@@ -15,7 +15,7 @@ pub struct Behind {
     pub occupants: Vec<Occupant>,
     /// Time of further ones.
     pub others_ns: u64,
-    /// Time in which the core had nothing to do: it had to be woken first.
+    /// Time in which the core had nothing to do: it had to be woken first, or did not let the thread run (a CPU quota).
     pub idle_ns: u64,
 }
 

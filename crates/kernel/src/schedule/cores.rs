@@ -9,7 +9,7 @@ const NESTED_MAX: usize = 16;
 /// Softirqs that run what timers set off (`include/linux/interrupt.h`): timers, and those of high resolution.
 const TIMER_SOFTIRQS: [u32; 2] = [1, 8];
 
-/// All processors of which an event has been seen.
+/// All processors that there are, as far as is known.
 #[derive(Default)]
 pub(super) struct Cores {
     cores: BTreeMap<u32, Core>,
@@ -31,9 +31,22 @@ impl Cores {
         Self { cores: cpus.map(|cpu| (cpu, Core::default())).collect() }
     }
 
-    /// One of them; a processor that appears later was blind.
-    pub(super) fn of(&mut self, cpu: u32) -> &mut Core {
-        self.cores.entry(cpu).or_default()
+    /// One of them, if there is such a one.
+    pub(super) fn get(&mut self, cpu: u32) -> Option<&mut Core> {
+        self.cores.get_mut(&cpu)
+    }
+
+    /// Whether there is such a one.
+    pub(super) fn has(&self, cpu: u32) -> bool {
+        self.cores.contains_key(&cpu)
+    }
+
+    /// Nothing more is known of that one, which may have been unknown up to now, and no thread is in a queue for certain.
+    pub(super) fn lose_sight(&mut self, cpu: u32) {
+        let core = self.cores.entry(cpu).or_default();
+        core.current = None;
+        core.open.clear();
+        self.cores.values_mut().for_each(|core| core.waiting.clear());
     }
 
     /// Whether all can be seen.
@@ -52,12 +65,6 @@ impl Cores {
 }
 
 impl Core {
-    /// Nothing more is known of it.
-    pub(super) fn lose_sight(&mut self) {
-        self.current = None;
-        self.open.clear();
-    }
-
     /// It has another thread now. What interrupted the last is over.
     pub(super) fn set(&mut self, tid: u32, name: Name) {
         self.current = Some((tid, name));

@@ -58,6 +58,11 @@ pub enum State {
         /// What ended it.
         woken: Waker,
     },
+    /// A signal or a debugger had stopped it.
+    Stopped {
+        /// What let it go on.
+        woken: Waker,
+    },
     /// Events are lost that would say.
     Unknown,
 }

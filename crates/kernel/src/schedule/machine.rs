@@ -14,7 +14,8 @@ pub const THREADS_MAX: usize = 65_536;
 /// A processor is *blind* until its first event, and from an event [`What::Blind`] to its next. While one is blind, only
 /// threads that run on another are known: any other may have been woken, moved or run where nothing is seen. They become
 /// [`State::Unknown`], and stay so until an event of their own. Nothing is guessed: with all events at hand a state is
-/// right, and with some lost it is right or unknown.
+/// right, and with some lost it is right or unknown. A processor that nobody told of, as one that comes online later, is blind
+/// as soon as a thread goes there.
 pub struct Machine {
     cores: Cores,
     threads: BTreeMap<u32, Thread>,
@@ -38,6 +39,7 @@ enum Now {
     Running { cpu: u32 },
     Runnable { cpu: u32, after: After, charged_ns: u64, behind: Behind },
     Asleep { is_uninterruptible: bool },
+    Stopped,
     Unknown,
 }
 
@@ -53,13 +55,17 @@ impl Machine {
         }
     }
 
-    /// Follows a thread from that time on.
+    /// Follows a thread from that time on; its name is told by its next switch.
     pub fn follow(&mut self, tid: u32, at_ns: u64) {
+        self.follow_as(tid, Name::default(), at_ns);
+    }
+
+    fn follow_as(&mut self, tid: u32, name: Name, at_ns: u64) {
         if self.threads.len() >= THREADS_MAX {
             self.beyond += 1;
             return;
         }
-        let (name, waker) = (Name::default(), Waker::Unknown);
+        let waker = Waker::Unknown;
         let thread = Thread { name, since_ns: at_ns, now: Now::Unknown, waker };
         self.threads.entry(tid).or_insert(thread);
     }
@@ -85,6 +91,15 @@ impl Machine {
         if matches!(what, What::Blind | What::Late { .. }) {
             return self.lose_sight(cpu, at_ns, tell);
         }
+        let goes_to = match what {
+            What::Wakeup { cpu: queue, .. } | What::Migrate { cpu: queue, .. } => queue,
+            _ => cpu,
+        };
+        for one in [cpu, goes_to] {
+            if !self.cores.has(one) {
+                self.lose_sight(one, at_ns, tell);
+            }
+        }
         self.sight(cpu, tid, at_ns, tell);
         match what {
             What::Switch { previous_name, left, next, next_name } => {
@@ -92,11 +107,12 @@ impl Machine {
                 self.call(tid, previous_name);
                 self.call(next, next_name);
                 self.leave(tid, cpu, left, at_ns, tell);
-                self.cores.of(cpu).set(next, next_name);
+                self.set(cpu, next, next_name);
                 self.run(next, cpu, at_ns, tell);
             }
             What::Waking { tid: woken, context, cpu: queue } if self.follows(woken) => {
-                let waker = self.cores.of(cpu).waker(tid, context);
+                let core = self.cores.get(cpu);
+                let waker = core.map_or(Waker::Unknown, |core| core.waker(tid, context));
                 self.wake(woken, queue, waker, at_ns, tell);
             }
             What::Wakeup { tid: woken, cpu: queue, is_new } if self.follows(woken) => {
@@ -104,16 +120,18 @@ impl Machine {
                 self.queued(woken, queue, after, at_ns, tell);
             }
             What::Migrate { tid: moved, cpu: queue } => self.move_to(moved, queue, at_ns),
-            What::Fork { child } if self.follows(tid) => self.follow(child, at_ns),
+            What::Fork { child } => {
+                // It is called as what made it, until it says otherwise.
+                if let Some(name) = self.threads.get(&tid).map(|thread| thread.name) {
+                    self.follow_as(child, name, at_ns);
+                }
+            }
+            What::Rename { tid, name } => self.call(tid, name),
             What::Fault { address } => {
                 self.interrupted(tid, (Interrupting::Fault(address), at_ns), at_ns, tell);
             }
             What::Retransmission => self.retransmissions += 1,
-            What::Waking { .. }
-            | What::Wakeup { .. }
-            | What::Fork { .. }
-            | What::Blind
-            | What::Late { .. } => {}
+            What::Waking { .. } | What::Wakeup { .. } | What::Blind | What::Late { .. } => {}
             What::InterruptEntry { .. }
             | What::InterruptExit
             | What::SoftirqEntry { .. }
@@ -145,11 +163,9 @@ impl Machine {
     /// From here on, nothing is certain but of threads that run elsewhere.
     fn lose_sight(&mut self, cpu: u32, at_ns: u64, tell: &mut impl FnMut(Fact)) {
         self.charge_all(at_ns);
-        self.cores.of(cpu).lose_sight();
+        self.cores.lose_sight(cpu);
         self.sees_all = false;
         let elsewhere = |now: &Now| matches!(now, Now::Running { cpu: other } if *other != cpu);
-        let cores: Vec<u32> = self.cores.ids().collect();
-        cores.iter().for_each(|cpu| self.cores.of(*cpu).waiting.clear());
         for (tid, thread) in &mut self.threads {
             if !elsewhere(&thread.now) && !matches!(thread.now, Now::Unknown) {
                 thread.turn(*tid, Now::Unknown, at_ns, Waker::Unknown, tell);
@@ -159,12 +175,11 @@ impl Machine {
 
     /// An event says which thread its processor has.
     fn sight(&mut self, cpu: u32, tid: u32, at_ns: u64, tell: &mut impl FnMut(Fact)) {
-        let core = self.cores.of(cpu);
-        let before = core.current;
+        let before = self.cores.get(cpu).and_then(|core| core.current);
         if before.is_some_and(|(current, _)| current == tid) {
             return;
         }
-        core.set(tid, Name::default());
+        self.set(cpu, tid, Name::default());
         self.sees_all = self.cores.all_seen();
         // A thread that starts a program takes the number of its process, in the middle of its time.
         if let Some((other, _)) = before
@@ -176,11 +191,17 @@ impl Machine {
         self.run(tid, cpu, at_ns, tell);
     }
 
+    fn set(&mut self, cpu: u32, tid: u32, name: Name) {
+        if let Some(core) = self.cores.get(cpu) {
+            core.set(tid, name);
+        }
+    }
+
     /// A thread has a core.
     fn run(&mut self, tid: u32, cpu: u32, at_ns: u64, tell: &mut impl FnMut(Fact)) {
         self.unqueue(tid);
         let Some(thread) = self.threads.get_mut(&tid) else { return };
-        if matches!(thread.now, Now::Asleep { .. }) {
+        if matches!(thread.now, Now::Asleep { .. } | Now::Stopped) {
             // It was woken meanwhile, and nothing says when.
             thread.now = Now::Unknown;
         }
@@ -200,6 +221,7 @@ impl Machine {
         let now = match left {
             _ if !sees_all => Now::Unknown,
             Left::Runnable => runnable(cpu, After::Preempted, at_ns),
+            Left::Stopped => Now::Stopped,
             _ => Now::Asleep { is_uninterruptible: left == Left::Uninterruptible },
         };
         thread.turn(tid, now, at_ns, Waker::Unknown, tell);
@@ -209,7 +231,7 @@ impl Machine {
     /// A thread is about to be woken.
     fn wake(&mut self, tid: u32, cpu: u32, waker: Waker, at_ns: u64, tell: &mut impl FnMut(Fact)) {
         let Some(thread) = self.threads.get_mut(&tid) else { return };
-        if !matches!(thread.now, Now::Asleep { .. }) {
+        if !matches!(thread.now, Now::Asleep { .. } | Now::Stopped) {
             thread.waker = waker;
             return;
         }
@@ -232,7 +254,7 @@ impl Machine {
         let waker = std::mem::replace(&mut thread.waker, Waker::Unknown);
         match thread.now {
             Now::Runnable { .. } => self.move_to(tid, cpu, at_ns),
-            Now::Asleep { .. } | Now::Unknown if is_certain => {
+            Now::Asleep { .. } | Now::Stopped | Now::Unknown if is_certain => {
                 thread.turn(tid, runnable(cpu, after, at_ns), at_ns, waker, tell);
                 self.enqueue(tid);
             }
@@ -249,19 +271,22 @@ impl Machine {
         if from == queue {
             return;
         }
-        if let Some(current) = self.cores.of(from).current {
+        if let Some(current) = self.cores.get(from).and_then(|core| core.current) {
             self.charge(from, current, at_ns);
         }
         self.unqueue(tid);
-        if let Some(Thread { now: Now::Runnable { cpu, .. }, .. }) = self.threads.get_mut(&tid) {
-            *cpu = queue;
+        if let Some(Thread { now: Now::Runnable { cpu, charged_ns, .. }, .. }) =
+            self.threads.get_mut(&tid)
+        {
+            // It may have been last on a processor that is gone.
+            (*cpu, *charged_ns) = (queue, at_ns);
         }
         self.enqueue(tid);
     }
 
     /// The time up to now of all that wait for a core is that of the thread that has it.
     fn charge(&mut self, cpu: u32, (tid, name): (u32, Name), at_ns: u64) {
-        for waiting in &self.cores.of(cpu).waiting {
+        for waiting in self.cores.get(cpu).iter().flat_map(|core| &core.waiting) {
             if let Some(Thread { now: Now::Runnable { charged_ns, behind, .. }, .. }) =
                 self.threads.get_mut(waiting)
             {
@@ -274,30 +299,32 @@ impl Machine {
     fn charge_all(&mut self, at_ns: u64) {
         let cpus: Vec<u32> = self.cores.ids().collect();
         for cpu in cpus {
-            if let Some(current) = self.cores.of(cpu).current {
+            if let Some(current) = self.cores.get(cpu).and_then(|core| core.current) {
                 self.charge(cpu, current, at_ns);
             }
         }
     }
 
     fn enqueue(&mut self, tid: u32) {
-        if let Some(Thread { now: Now::Runnable { cpu, .. }, .. }) = self.threads.get(&tid) {
-            let core = self.cores.of(*cpu);
-            if !core.waiting.contains(&tid) {
-                core.waiting.push(tid);
-            }
+        if let Some(Thread { now: Now::Runnable { cpu, .. }, .. }) = self.threads.get(&tid)
+            && let Some(core) = self.cores.get(*cpu)
+            && !core.waiting.contains(&tid)
+        {
+            core.waiting.push(tid);
         }
     }
 
     fn unqueue(&mut self, tid: u32) {
-        if let Some(Thread { now: Now::Runnable { cpu, .. }, .. }) = self.threads.get(&tid) {
-            self.cores.of(*cpu).waiting.retain(|one| *one != tid);
+        if let Some(Thread { now: Now::Runnable { cpu, .. }, .. }) = self.threads.get(&tid)
+            && let Some(core) = self.cores.get(*cpu)
+        {
+            core.waiting.retain(|one| *one != tid);
         }
     }
 
     fn interrupt(&mut self, event: &Event, tell: &mut impl FnMut(Fact)) {
         let Event { at_ns, cpu, tid, what } = *event;
-        let core = self.cores.of(cpu);
+        let Some(core) = self.cores.get(cpu) else { return };
         let is_device = |by| matches!(by, Interrupting::Device(_));
         let is_softirq = |by| matches!(by, Interrupting::Softirq(_));
         let is_local = |kind: LocalInterrupt| move |by| by == Interrupting::Local(kind);
@@ -364,6 +391,7 @@ impl Now {
                 State::Runnable { cpu, after, behind: behind.concluded() }
             }
             Self::Asleep { is_uninterruptible } => State::Asleep { is_uninterruptible, woken },
+            Self::Stopped => State::Stopped { woken },
             Self::Unknown => State::Unknown,
         };
         tell(Fact::Interval(Interval { tid, name, from_ns, to_ns, state }));

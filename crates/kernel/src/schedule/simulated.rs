@@ -352,3 +352,114 @@ fn a_thread_that_is_made_is_followed_and_one_that_ended_is_not() {
     });
     assert_eq!(of_child.collect::<Vec<_>>(), [(5, 6), (6, 8), (8, 8), (8, 9)]);
 }
+
+/// What a machine with processors 0 and 1 says of thread `FIRST`, followed from the beginning.
+fn told(events: &[Event], end: u64) -> Vec<Interval> {
+    let mut facts = Vec::new();
+    let mut machine = Machine::new(0..2);
+    machine.follow(FIRST, 0);
+    events.iter().for_each(|event| machine.apply(event, &mut |fact| facts.push(fact)));
+    machine.finish(end, &mut |fact| facts.push(fact));
+    let intervals = facts.into_iter().filter_map(|fact| match fact {
+        Fact::Interval(one) => Some(one),
+        Fact::Interruption(_) | Fact::Void { .. } => None,
+    });
+    intervals.collect()
+}
+
+fn switched(at_ns: u64, cpu: u32, (from, left): (u32, Left), to: u32) -> Event {
+    let name = |tid: u32| Name::new(format!("t{tid}").as_bytes());
+    let (previous_name, next, next_name) = (name(from), to, name(to));
+    Event { at_ns, cpu, tid: from, what: What::Switch { previous_name, left, next, next_name } }
+}
+
+#[test]
+fn on_a_processor_that_nobody_watches_nothing_is_known() {
+    let (sleeper, other) = (FIRST, FIRST + 1);
+    let events = [
+        Event { at_ns: 5, cpu: 1, tid: 0, what: What::SoftirqExit },
+        switched(10, 0, (0, Left::Runnable), sleeper),
+        switched(20, 0, (sleeper, Left::Asleep), other),
+        // Processor 7 has come online meanwhile, and this thread, which nobody follows, runs there: so may ours.
+        Event { at_ns: 50, cpu: 0, tid: other, what: What::Migrate { tid: 99, cpu: 7 } },
+        switched(60, 0, (other, Left::Asleep), 0),
+        // It is back; that it had slept in between, woken by processor 7 once or more, nobody can tell.
+        switched(90, 0, (0, Left::Runnable), sleeper),
+        switched(95, 0, (sleeper, Left::Asleep), 0),
+    ];
+    let states: Vec<_> =
+        told(&events, 100).into_iter().map(|one| (one.from_ns, one.to_ns, one.state)).collect();
+    let asleep = State::Asleep { is_uninterruptible: false, woken: Waker::Unknown };
+    let expected = [
+        (0, 10, State::Unknown),
+        (10, 20, State::Running { cpu: 0 }),
+        (20, 50, asleep),
+        (50, 90, State::Unknown),
+        (90, 95, State::Running { cpu: 0 }),
+        (95, 100, State::Unknown),
+    ];
+    assert_eq!(states, expected);
+}
+
+#[test]
+fn a_processor_that_is_gone_has_no_queue() {
+    let events = [
+        Event { at_ns: 5, cpu: 1, tid: 0, what: What::SoftirqExit },
+        switched(10, 0, (0, Left::Runnable), FIRST),
+        switched(20, 0, (FIRST, Left::Asleep), 0),
+        // It slept since it had been on processor 7, which has gone; it is put elsewhere.
+        Event {
+            at_ns: 30,
+            cpu: 0,
+            tid: 0,
+            what: What::Waking { tid: FIRST, cpu: 7, context: Context::Thread },
+        },
+        Event {
+            at_ns: 32,
+            cpu: 0,
+            tid: 0,
+            what: What::Wakeup { tid: FIRST, cpu: 1, is_new: false },
+        },
+        switched(40, 1, (0, Left::Runnable), FIRST),
+        switched(50, 1, (FIRST, Left::Asleep), 0),
+    ];
+    let told = told(&events, 60);
+    assert!(matches!(told[3].state, State::Runnable { cpu: 1, .. }), "{told:?}");
+    assert_eq!((told[3].from_ns, told[3].to_ns), (30, 40));
+    assert!(told[1..].iter().all(|one| one.state != State::Unknown), "{told:?}");
+}
+
+#[test]
+fn names_come_without_a_switch() {
+    let event = |at_ns, what| Event { at_ns, cpu: 0, tid: FIRST, what };
+    let name = |name: &str| Name::new(name.as_bytes());
+    let events = [
+        event(5, What::Rename { tid: FIRST, name: name("server") }),
+        event(6, What::Fork { child: 77 }),
+        event(7, What::Wakeup { tid: 77, cpu: 1, is_new: true }),
+        Event { at_ns: 8, cpu: 1, tid: 77, what: What::SoftirqExit },
+    ];
+    let told = told(&events, 20);
+    let names: Vec<_> = told.iter().map(|one| (one.tid, one.name)).collect();
+    assert!(names.contains(&(FIRST, name("server"))), "{names:?}");
+    assert!(names.contains(&(77, name("server"))), "called as what made it: {names:?}");
+}
+
+#[test]
+fn a_stopped_thread_did_not_sleep() {
+    let events = [
+        Event { at_ns: 5, cpu: 1, tid: 0, what: What::SoftirqExit },
+        switched(10, 0, (0, Left::Runnable), FIRST),
+        switched(20, 0, (FIRST, Left::Stopped), 0),
+        Event {
+            at_ns: 30,
+            cpu: 1,
+            tid: 9,
+            what: What::Waking { tid: FIRST, cpu: 0, context: Context::Thread },
+        },
+    ];
+    let told = told(&events, 40);
+    let woken = Waker::Thread { tid: 9, name: Name::default() };
+    assert_eq!(told[2].state, State::Stopped { woken });
+    assert!(matches!(told[3].state, State::Runnable { .. }), "{told:?}");
+}

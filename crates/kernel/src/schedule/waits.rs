@@ -2,17 +2,13 @@
 
 use super::fact::{Fact, Interval, State};
 use hdrhistogram::Histogram;
-use std::collections::BTreeMap;
 
-/// Threads with a histogram of their own; what further ones waited is in that of all.
-const THREADS_MAX: usize = 4096;
 /// Longer waits count as this long, in nanoseconds: an hour.
 const LONGEST_NS: u64 = 3_600_000_000_000;
 
-/// Waits for a core, by thread and of all together.
+/// Waits for a core, of all threads that are followed.
 pub struct Waits {
     all: Histogram<u64>,
-    threads: BTreeMap<u32, Histogram<u64>>,
 }
 
 /// Quantiles of waits for a core, in nanoseconds, known to 1 %.
@@ -32,56 +28,31 @@ pub struct Spread {
 
 impl Default for Waits {
     fn default() -> Self {
-        Self { all: empty(), threads: BTreeMap::new() }
+        Self { all: Histogram::new(2).expect("two digits are within the library's range") }
     }
 }
 
 impl Waits {
     /// Counts a wait; facts of other kinds change nothing.
     pub fn add(&mut self, fact: &Fact) {
-        let Fact::Interval(Interval { tid, from_ns, to_ns, state: State::Runnable { .. }, .. }) =
-            fact
-        else {
-            return;
-        };
-        let ns = (to_ns - from_ns).min(LONGEST_NS);
-        self.all += ns;
-        if self.threads.len() < THREADS_MAX || self.threads.contains_key(tid) {
-            *self.threads.entry(*tid).or_insert_with(empty) += ns;
+        if let Fact::Interval(Interval { from_ns, to_ns, state: State::Runnable { .. }, .. }) = fact
+        {
+            self.all += (to_ns - from_ns).min(LONGEST_NS);
         }
     }
 
-    /// Of all threads together.
+    /// How long they were.
     #[must_use]
-    pub fn all(&self) -> Spread {
-        spread(&self.all)
-    }
-
-    /// Of one thread; nothing where it never waited, or came after 4,096 others.
-    #[must_use]
-    pub fn of(&self, tid: u32) -> Spread {
-        self.threads.get(&tid).map(spread).unwrap_or_default()
-    }
-
-    /// The threads that have histograms of their own.
-    pub fn threads(&self) -> impl Iterator<Item = u32> + '_ {
-        self.threads.keys().copied()
-    }
-}
-
-fn empty() -> Histogram<u64> {
-    Histogram::new(2).expect("two digits are within the library's range")
-}
-
-fn spread(histogram: &Histogram<u64>) -> Spread {
-    // A bucket's upper edge may lie above the longest of all.
-    let at = |q| histogram.value_at_quantile(q).min(histogram.max());
-    Spread {
-        count: histogram.len(),
-        p50_ns: at(0.5),
-        p99_ns: at(0.99),
-        p999_ns: at(0.999),
-        max_ns: histogram.max(),
+    pub fn spread(&self) -> Spread {
+        // A bucket's upper edge may lie above the longest of all.
+        let at = |q| self.all.value_at_quantile(q).min(self.all.max());
+        Spread {
+            count: self.all.len(),
+            p50_ns: at(0.5),
+            p99_ns: at(0.99),
+            p999_ns: at(0.999),
+            max_ns: self.all.max(),
+        }
     }
 }
 
@@ -101,16 +72,15 @@ mod tests {
     }
 
     #[test]
-    fn each_thread_has_its_waits_and_all_have_them_together() {
+    fn waits_count_and_other_times_do_not() {
         let mut waits = Waits::default();
         (1..=99).for_each(|us| waits.add(&wait(1, us * 1_000)));
         waits.add(&wait(2, 5_000_000));
-        let state = State::Running { cpu: 0 };
-        waits.add(&interval(1, 0, 1 << 40, state));
-        assert_eq!(waits.threads().collect::<Vec<_>>(), [1, 2]);
-        assert_eq!((waits.of(1).count, waits.of(2).count, waits.all().count), (99, 1, 100));
-        assert!((49_000..=51_000).contains(&waits.of(1).p50_ns), "{:?}", waits.of(1));
-        assert!(waits.all().max_ns >= 5_000_000 && waits.of(1).max_ns < 100_000);
-        assert_eq!(waits.of(3), Spread::default());
+        waits.add(&interval(1, 0, 1 << 40, State::Running { cpu: 0 }));
+        let spread = waits.spread();
+        assert_eq!(spread.count, 100);
+        assert!((49_000..=51_000).contains(&spread.p50_ns), "{spread:?}");
+        assert!((5_000_000..5_100_000).contains(&spread.max_ns), "{spread:?}");
+        assert_eq!(Waits::default().spread(), Spread::default());
     }
 }

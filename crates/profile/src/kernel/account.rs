@@ -1,11 +1,12 @@
 //! Where given times of given threads went, as the kernel tells it.
 
+use super::gaps::{Gaps, Void};
 use super::state::{Interruption, ThreadState};
 use super::tally::Tally;
 use crate::hash::Map;
 use crate::names::Names;
-use crate::record::{Gap, Record, ThreadId};
-use crate::requests::{Lane, Span};
+use crate::record::{Figure, Gap, Loss, LossKind, Measured, Record, ThreadId};
+use crate::requests::Lane;
 use serde::Serialize;
 
 /// States kept, and interruptions; 2²⁰ of either take 150 MB. What further ones would tell is unknown.
@@ -22,7 +23,7 @@ pub struct Stretch {
     pub to_ns: u64,
 }
 
-/// Where some time of some threads went. All but `faults` is time, and adds up to `total_ns`.
+/// Where some time of some threads went. The times add up to `total_ns`; that of faults is a part of `running_ns`.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct Account {
     /// The time in question; of several threads the sum.
@@ -35,36 +36,75 @@ pub struct Account {
     pub runnable_ns: u64,
     /// Asleep: waiting for a lock, a disk, the network, a time.
     pub asleep_ns: u64,
+    /// Stopped by a signal or a debugger.
+    pub stopped_ns: u64,
     /// The kernel's events are lost, or there are none.
     pub unknown_ns: u64,
-    /// Page faults: how often, since nothing tells how long.
+    /// Page faults. No event tells how long one takes.
     pub faults: u64,
+    /// About how much of `running_ns` they took: each as long as the first touch of a page when the recording began.
+    pub faults_ns: u64,
     /// What had the core while it was waited for, most time first, at most five.
     pub behind: Vec<Behind>,
     /// What ended sleeps, most time first, at most five.
     pub sleeps: Vec<Sleeps>,
     /// Interrupts and softirqs, most time first, at most five.
     pub interrupts: Vec<Interrupts>,
-    /// What most of the time was.
+    /// What more than half of the time was.
     pub cause: Cause,
+    /// The one thing behind more than half of `cause`: what had the core, what ended the sleeps, what interrupted. `null` where
+    /// none was, and where it ran.
+    pub named: Option<String>,
+}
+
+impl Account {
+    /// How much of it was that.
+    #[must_use]
+    pub const fn of(&self, cause: Cause) -> u64 {
+        match cause {
+            Cause::Running => self.running_ns,
+            Cause::Faults => self.faults_ns,
+            Cause::Runnable => self.runnable_ns,
+            Cause::Asleep => self.asleep_ns,
+            Cause::Stopped => self.stopped_ns,
+            Cause::Interrupts => self.interrupts_ns,
+            Cause::Unknown => self.unknown_ns,
+            Cause::Mixed => 0,
+        }
+    }
 }
 
 /// What had a core.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Behind {
-    /// The thread, or the threads of one name; `null`: the core had nothing to do and had to be woken, or there were too
-    /// many to be told apart.
+    /// Of what kind it was.
+    pub had_by: HadBy,
+    /// The thread, or the threads of one name; `null` of the other kinds.
     pub thread: Option<String>,
-    /// Whether the core had nothing to do.
-    pub idle: bool,
     /// For how long. Of a wait that is in question in part, in proportion.
     pub ns: u64,
 }
 
-/// Sleeps that one thing ended.
+/// Of what kind that was which had a core while a thread waited for it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum HadBy {
+    /// Other threads.
+    Thread,
+    /// Nothing: it had to be woken first.
+    Idle,
+    /// Nothing, and yet the thread was not let run: it was so after the thread had been on a core, or for longer than a
+    /// wake-up takes. Mostly a CPU quota (`cpu.max`).
+    HeldBack,
+    /// Threads that were too many to be told apart.
+    Others,
+}
+
+/// Sleeps that things of one name ended.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Sleeps {
-    /// What woke the thread: a thread, `timer`, a softirq, an interrupt; `null` where that is not known.
+    /// What woke the thread: a thread, the threads of one name, `timer`, a softirq, an interrupt; `null` where that is not
+    /// known.
     pub woken_by: Option<String>,
     /// Whether no signal could reach it: mostly for a disk or for memory.
     pub uninterruptible: bool,
@@ -85,21 +125,43 @@ pub struct Interrupts {
     pub ns: u64,
 }
 
-/// What most of a time was.
+/// What more than half of a time was.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Cause {
     /// On a core.
     Running,
+    /// In page faults, by estimate.
+    Faults,
     /// Waiting for a core.
     Runnable,
     /// Asleep.
     Asleep,
+    /// Stopped.
+    Stopped,
     /// In interrupts.
     Interrupts,
     /// Not known.
     #[default]
     Unknown,
+    /// Nothing was more than half of it.
+    Mixed,
+}
+
+/// What the kernel's file does not tell. Belongs beside every account.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+pub struct Coverage {
+    /// Events that were lost, came too late or could not be read.
+    pub lost_events: u64,
+    /// Damaged parts of the file.
+    pub damaged_parts: u64,
+    /// Facts that were left out for want of memory.
+    pub left_out: u64,
+    /// How often a CPU quota stopped the program's control groups while it was recorded (`nr_throttled` of `cpu.stat`);
+    /// `null` where that could not be read.
+    pub throttled: Option<u64>,
+    /// How long the first touch of a page took when the recording began; `null` where that is not known.
+    pub first_touch_ns: Option<u64>,
 }
 
 /// Accounts in the making, from one reading of the kernel's file.
@@ -110,16 +172,49 @@ pub struct Accounts {
     windows: Map<u32, Vec<(u64, u64)>>,
     pub(super) names: Names,
     threads: Map<u32, Kept>,
-    gaps: Vec<Span<()>>,
+    gaps: Gaps,
     kept: usize,
-    left_out: u64,
+    coverage: Coverage,
 }
 
 /// What is kept of a thread.
 #[derive(Default)]
-pub(super) struct Kept {
+struct Kept {
+    states: Vec<ThreadState>,
+    interruptions: Vec<Interruption>,
+}
+
+/// The same, to be looked up by time.
+pub(super) struct Known {
     pub(super) states: Vec<ThreadState>,
-    pub(super) interruptions: Vec<Interruption>,
+    pub(super) lane: Lane<Option<usize>>,
+    /// By start.
+    interruptions: Vec<Interruption>,
+    /// Of each and all before it the last end: interruptions lie within one another.
+    ends: Vec<u64>,
+}
+
+impl Known {
+    fn new(Kept { states, mut interruptions }: Kept, void: &Void) -> Self {
+        interruptions.sort_by_key(|one| one.start);
+        let until = |until: &mut u64, one: &Interruption| {
+            *until = one.end.max(*until);
+            Some(*until)
+        };
+        let ends = interruptions.iter().scan(0, until).collect();
+        Self { lane: void.lane(&states), states, interruptions, ends }
+    }
+
+    /// The interruptions that touch a time, with their places in the list.
+    pub(super) fn interruptions(
+        &self,
+        from: u64,
+        to: u64,
+    ) -> impl Iterator<Item = (usize, &Interruption)> {
+        let first = self.ends.partition_point(|end| *end < from);
+        let all = self.interruptions.iter().enumerate().skip(first);
+        all.take_while(move |(_, one)| one.start < to).filter(move |(_, one)| one.end >= from)
+    }
 }
 
 impl Accounts {
@@ -138,9 +233,9 @@ impl Accounts {
             windows,
             names: Names::default(),
             threads: Map::default(),
-            gaps: Vec::new(),
+            gaps: Gaps::default(),
             kept: 0,
-            left_out: 0,
+            coverage: Coverage::default(),
         }
     }
 
@@ -155,48 +250,51 @@ impl Accounts {
             }
             Record::Interruption(one) => {
                 // A point in time touches a window too.
-                if let Some(kept) = self.room(one.thread, one.start, one.end.max(one.start + 1)) {
+                if let Some(kept) =
+                    self.room(one.thread, one.start, one.end.max(one.start.saturating_add(1)))
+                {
                     kept.interruptions.push(*one);
                 }
             }
-            Record::Gap(Gap { start, end, .. }) if self.kept < KEPT_MAX => {
-                self.kept += 1;
-                self.gaps.push(Span { from: *start, to: *end, what: () });
+            Record::Gap(Gap { start, end, .. }) => self.gaps.add(*start, *end),
+            Record::Loss(Loss { kind: LossKind::Events, count, .. }) => {
+                self.coverage.lost_events = self.coverage.lost_events.saturating_add(*count);
+            }
+            Record::Figure(Figure { what: Measured::Throttlings, value }) => {
+                self.coverage.throttled = Some(*value);
+            }
+            Record::Figure(Figure { what: Measured::FirstTouchNs, value }) => {
+                self.coverage.first_touch_ns = Some(*value);
             }
             _ => {}
         }
     }
 
-    /// Records that were left out for want of room: what they would tell is unknown.
+    /// Takes note of a damaged part.
+    pub const fn damaged(&mut self) {
+        self.coverage.damaged_parts += 1;
+    }
+
+    /// What the records so far do not tell.
     #[must_use]
-    pub const fn left_out(&self) -> u64 {
-        self.left_out
+    pub const fn coverage(&self) -> Coverage {
+        self.coverage
     }
 
     /// Concludes: an account for each list of times.
     #[must_use]
-    pub fn finish(self) -> Vec<Account> {
-        let lanes: Map<u32, Lane<Option<usize>>> =
-            self.threads.iter().map(|(tid, kept)| (*tid, self.lane(kept))).collect();
+    pub fn finish(mut self) -> Vec<Account> {
+        let void = std::mem::take(&mut self.gaps).finish();
+        let threads: Map<u32, Known> =
+            self.threads.into_iter().map(|(tid, kept)| (tid, Known::new(kept, &void))).collect();
         let account = |stretches: &Vec<Stretch>| {
             let mut tally = Tally::default();
             for stretch in stretches {
-                let of = self.threads.get(&stretch.tid).zip(lanes.get(&stretch.tid));
-                tally.add(stretch, of, &self.names);
+                tally.add(stretch, threads.get(&stretch.tid), &self.names);
             }
-            tally.conclude(&self.names)
+            tally.conclude(self.coverage.first_touch_ns.unwrap_or(0), &self.names)
         };
         self.wanted.iter().map(account).collect()
-    }
-
-    /// A thread's states by time; what lies in a gap is none of them.
-    fn lane(&self, kept: &Kept) -> Lane<Option<usize>> {
-        let states = kept.states.iter().enumerate();
-        let states =
-            states.map(|(nth, one)| Span { from: one.start, to: one.end, what: Some(nth) });
-        let gaps = self.gaps.iter().map(|gap| Span { from: gap.from, to: gap.to, what: None });
-        let spans: Vec<_> = states.chain(gaps).collect();
-        Lane::new(&spans, |span| u64::from(span.what.is_none()))
     }
 
     /// Where to keep what a thread did in this time, if that is wanted and there is room.
@@ -206,7 +304,7 @@ impl Accounts {
         let next = windows.partition_point(|window| window.1 <= from);
         windows.get(next).filter(|window| window.0 < to)?;
         if self.kept >= KEPT_MAX {
-            self.left_out += 1;
+            self.coverage.left_out += 1;
             return None;
         }
         self.kept += 1;

@@ -4,11 +4,12 @@
 //! threads where they went, and [`Lanes`] what every thread did when.
 
 mod state;
+mod gaps;
 mod account;
 mod tally;
 mod lanes;
 
-pub use account::{Account, Accounts, Behind, Cause, Interrupts, Sleeps, Stretch};
+pub use account::{Account, Accounts, Behind, Cause, Coverage, HadBy, Interrupts, Sleeps, Stretch};
 pub use lanes::{KernelSpan, Lanes, LanesReport};
 pub use state::{
     After, Did, Interrupting, Interruption, OCCUPANTS_MAX, Occupant, ThreadState, WaitedBehind,

@@ -42,6 +42,11 @@ pub enum Did {
         /// What ended it.
         woken: Waker,
     },
+    /// A signal or a debugger had stopped it.
+    Stopped {
+        /// What let it go on.
+        woken: Waker,
+    },
     /// Events are lost that would say.
     Unknown,
 }
@@ -64,7 +69,7 @@ pub struct WaitedBehind {
     pub occupants: Vec<Occupant>,
     /// Time of further ones.
     pub others: Ticks,
-    /// Time in which the core had nothing to do, and had to be woken.
+    /// Time in which the core had nothing to do: it had to be woken, or a CPU quota held the thread back.
     pub idle: Ticks,
 }
 

@@ -1,121 +1,138 @@
 //! One account, added up.
 
-use super::account::{Account, Behind, Cause, Interrupts, Kept, Sleeps, Stretch};
-use super::state::{Did, Interrupting, Interruption, WaitedBehind, Waker, softirq};
+use super::account::{Account, Behind, Cause, HadBy, Interrupts, Known, Sleeps, Stretch};
+use super::state::{After, Did, Interrupting, Interruption, WaitedBehind, Waker, softirq};
 use crate::names::Names;
-use crate::record::ThreadId;
+use crate::record::{ThreadId, Ticks};
 use crate::requests::{Lane, Span};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Rows of each kind that are told.
 const ROWS_MAX: usize = 5;
+/// A core that stays idle for longer than this, with a thread in its queue, does not let it run: a wake-up from the deepest
+/// sleep takes some hundred microseconds (`/sys/devices/system/cpu/cpu0/cpuidle/state*/latency`).
+const WAKE_UP_MAX: Ticks = 1_000_000;
+/// The same of a thread that was on a core just before: another core that takes it from there wakes up from a light sleep
+/// at most, while one that a quota stops leaves its core to nobody.
+const TAKE_OVER_MAX: Ticks = 100_000;
 
 /// Sums in the making.
 #[derive(Default)]
 pub(super) struct Tally {
     account: Account,
-    behind: BTreeMap<Who, Had>,
-    sleeps: BTreeMap<(Option<String>, bool), (u64, u64)>,
-    interrupts: BTreeMap<String, (u64, u64)>,
+    behind: BTreeMap<Who, Share>,
+    sleeps: BTreeMap<(Who, bool), Share>,
+    interrupts: BTreeMap<String, Share>,
+    /// Sleeps and interruptions that are counted, by thread and place: one may lie in two stretches.
+    counted: BTreeSet<(u32, Counted)>,
 }
 
-/// What had a core.
+/// What counts once.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Counted {
+    Sleep(usize),
+    Interruption(usize),
+}
+
+/// What had a core or ended a sleep.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Who {
     /// Threads of one name, which are those of one program mostly; nameless ones each for itself.
     Threads(String),
-    Idle,
-    Others,
+    /// Something else that has a name.
+    Thing(String),
+    /// A core without a thread.
+    Core(HadBy),
+    Unknown,
 }
 
-/// For how long, and which threads.
+/// How much of the time was somebody's.
 #[derive(Default)]
-struct Had {
+struct Share {
     ns: u64,
+    count: u64,
     threads: BTreeSet<ThreadId>,
 }
 
 impl Tally {
     /// Adds a time of a thread, of which all that is known is given.
-    pub(super) fn add(
-        &mut self,
-        stretch: &Stretch,
-        of: Option<(&Kept, &Lane<Option<usize>>)>,
-        names: &Names,
-    ) {
+    pub(super) fn add(&mut self, stretch: &Stretch, known: Option<&Known>, names: &Names) {
         let (from, to) = (stretch.from_ns, stretch.to_ns.max(stretch.from_ns));
         self.account.total_ns += to - from;
-        let Some((kept, lane)) = of else {
+        let Some(known) = known else {
             self.account.unknown_ns += to - from;
             return;
         };
         let mut told = 0;
         let mut on_core: Vec<Span<()>> = Vec::new();
-        for span in lane.within(from, to) {
+        for span in known.lane.within(from, to) {
             let ns = span.to - span.from;
             told += ns;
-            let Some(state) = span.what.map(|nth| &kept.states[nth]) else {
+            let Some(nth) = span.what else {
                 self.account.unknown_ns += ns;
                 continue;
             };
+            let state = &known.states[nth];
             match &state.did {
                 Did::Running { .. } => {
                     self.account.running_ns += ns;
                     on_core.push(Span { from: span.from, to: span.to, what: () });
                 }
-                Did::Runnable { behind, .. } => {
+                Did::Runnable { after, behind, .. } => {
                     self.account.runnable_ns += ns;
-                    let share = ns as f64 / (state.end - state.start).max(1) as f64;
-                    self.behind(behind, share, names);
+                    let part = ns as f64 / (state.end - state.start).max(1) as f64;
+                    self.behind(*after, behind, part, names);
                 }
                 Did::Asleep { is_uninterruptible, woken } => {
                     self.account.asleep_ns += ns;
-                    let key = (waker(*woken, names), *is_uninterruptible);
-                    let sleeps = self.sleeps.entry(key).or_default();
-                    *sleeps = (sleeps.0 + 1, sleeps.1 + ns);
+                    let (who, thread) = Who::woke(*woken, names);
+                    let share = self.sleeps.entry((who, *is_uninterruptible)).or_default();
+                    share.ns += ns;
+                    share.threads.extend(thread);
+                    let is_new = self.counted.insert((stretch.tid, Counted::Sleep(nth)));
+                    share.count += u64::from(is_new);
                 }
+                Did::Stopped { .. } => self.account.stopped_ns += ns,
                 Did::Unknown => self.account.unknown_ns += ns,
             }
         }
         self.account.unknown_ns += (to - from).saturating_sub(told);
-        let in_time = |one: &&Interruption| one.start < to && one.end >= from;
-        let within: Vec<&Interruption> = kept.interruptions.iter().filter(in_time).collect();
-        self.interrupted(&within, &on_core);
+        let within: Vec<(usize, &Interruption)> = known.interruptions(from, to).collect();
+        self.interrupted(stretch.tid, &within, &on_core);
     }
 
-    fn behind(&mut self, behind: &WaitedBehind, share: f64, names: &Names) {
-        let part = |time: u64| (time as f64 * share).round() as u64;
+    fn behind(&mut self, after: After, behind: &WaitedBehind, part: f64, names: &Names) {
+        let part = |time: u64| (time as f64 * part).round() as u64;
         for one in &behind.occupants {
-            let name = match names.own_name(one.thread) {
-                "" => names.of_thread(one.thread),
-                name => name.to_owned(),
-            };
-            let had = self.behind.entry(Who::Threads(name)).or_default();
-            had.ns += part(one.time);
-            had.threads.insert(one.thread);
+            let share = self.behind.entry(Who::of(one.thread, names)).or_default();
+            share.ns += part(one.time);
+            share.threads.insert(one.thread);
         }
-        for (who, time) in [(Who::Others, behind.others), (Who::Idle, behind.idle)] {
+        let idle_max = if after == After::Preempted { TAKE_OVER_MAX } else { WAKE_UP_MAX };
+        let idle = if behind.idle > idle_max { HadBy::HeldBack } else { HadBy::Idle };
+        for (had_by, time) in [(HadBy::Others, behind.others), (idle, behind.idle)] {
             if time > 0 {
-                self.behind.entry(who).or_default().ns += part(time);
+                self.behind.entry(Who::Core(had_by)).or_default().ns += part(time);
             }
         }
     }
 
     /// Interruptions take from the time on a core; where one lies within another, the inner one has the time.
-    fn interrupted(&mut self, all: &[&Interruption], on_core: &[Span<()>]) {
+    fn interrupted(&mut self, tid: u32, all: &[(usize, &Interruption)], on_core: &[Span<()>]) {
         let is_fault = |one: &Interruption| matches!(one.by, Interrupting::Fault(_));
-        for one in all {
-            if is_fault(one) {
+        for (nth, one) in all {
+            if !self.counted.insert((tid, Counted::Interruption(*nth))) {
+            } else if is_fault(one) {
                 self.account.faults += 1;
             } else {
-                self.interrupts.entry(one.by.name()).or_default().0 += 1;
+                self.interrupts.entry(one.by.name()).or_default().count += 1;
             }
         }
         let spans: Vec<Span<Interrupting>> = all
             .iter()
-            .filter(|one| !is_fault(one))
-            .map(|one| Span { from: one.start, to: one.end, what: one.by })
+            .filter(|(_, one)| !is_fault(one))
+            .map(|(_, one)| Span { from: one.start, to: one.end, what: one.by })
             .collect();
         let lane = Lane::new(&spans, |span| span.from);
         for core in on_core {
@@ -123,59 +140,100 @@ impl Tally {
                 let ns = span.to - span.from;
                 self.account.running_ns -= ns;
                 self.account.interrupts_ns += ns;
-                self.interrupts.entry(span.what.name()).or_default().1 += ns;
+                self.interrupts.entry(span.what.name()).or_default().ns += ns;
             }
         }
     }
 
-    pub(super) fn conclude(self, names: &Names) -> Account {
+    /// `first_touch_ns`: how long a page fault may take.
+    pub(super) fn conclude(self, first_touch_ns: u64, names: &Names) -> Account {
         let mut account = self.account;
-        account.behind = self.behind.into_iter().map(|(who, had)| who.told(&had, names)).collect();
-        // What cannot be named comes last, however long it was.
-        account.behind.sort_by_key(|one| (one.thread.is_none() && !one.idle, Reverse(one.ns)));
-        account.behind.truncate(ROWS_MAX);
-        let sleep = |((woken_by, uninterruptible), (sleeps, ns))| Sleeps {
-            woken_by,
-            uninterruptible,
-            sleeps,
-            ns,
+        let faults_ns = account.faults.saturating_mul(first_touch_ns);
+        account.faults_ns = faults_ns.min(account.running_ns);
+        let behind = |(who, share): (Who, Share)| Behind {
+            had_by: if let Who::Core(had_by) = who { had_by } else { HadBy::Thread },
+            thread: who.told(&share, names),
+            ns: share.ns,
         };
-        account.sleeps = self.sleeps.into_iter().map(sleep).collect();
-        account.sleeps.sort_by_key(|one| Reverse(one.ns));
-        account.sleeps.truncate(ROWS_MAX);
-        let interrupt = |(name, (count, ns))| Interrupts { name, count, ns };
-        account.interrupts = self.interrupts.into_iter().map(interrupt).collect();
-        account.interrupts.sort_by_key(|one| Reverse(one.ns));
-        account.interrupts.truncate(ROWS_MAX);
+        account.behind = longest(self.behind.into_iter().map(behind), |one| one.ns);
+        let sleep = |((who, uninterruptible), share): ((Who, bool), Share)| {
+            let (sleeps, ns) = (share.count, share.ns);
+            Sleeps { woken_by: who.told(&share, names), uninterruptible, sleeps, ns }
+        };
+        account.sleeps = longest(self.sleeps.into_iter().map(sleep), |one| one.ns);
+        let interrupt =
+            |(name, Share { count, ns, .. }): (String, Share)| Interrupts { name, count, ns };
+        account.interrupts = longest(self.interrupts.into_iter().map(interrupt), |one| one.ns);
         account.cause = cause(&account);
+        account.named = named(&account);
         account
     }
 }
 
-/// What was most of it.
+/// The rows that are told, most time first.
+fn longest<T>(rows: impl Iterator<Item = T>, ns: impl Fn(&T) -> u64) -> Vec<T> {
+    let mut rows: Vec<T> = rows.collect();
+    rows.sort_by_key(|one| Reverse(ns(one)));
+    rows.truncate(ROWS_MAX);
+    rows
+}
+
+/// What was more than half of it.
 fn cause(account: &Account) -> Cause {
-    let parts = [
-        (account.unknown_ns, Cause::Unknown),
-        (account.interrupts_ns, Cause::Interrupts),
-        (account.asleep_ns, Cause::Asleep),
-        (account.runnable_ns, Cause::Runnable),
-        (account.running_ns, Cause::Running),
-    ];
-    // Of equals the last.
-    parts.into_iter().max_by_key(|(ns, _)| *ns).map_or(Cause::Unknown, |(_, cause)| cause)
+    use Cause::{Asleep, Faults, Interrupts, Runnable, Running, Stopped, Unknown};
+    // Faults are a part of what ran.
+    let all = [Faults, Running, Runnable, Asleep, Stopped, Interrupts, Unknown];
+    let most = all.into_iter().find(|cause| account.of(*cause) > account.total_ns / 2);
+    most.unwrap_or(Cause::Mixed)
+}
+
+/// The row that has more than half of the cause's time.
+fn named(account: &Account) -> Option<String> {
+    let half = account.of(account.cause) / 2;
+    match account.cause {
+        Cause::Runnable => {
+            let first = account.behind.first().filter(|first| first.ns > half)?;
+            Some(match first.had_by {
+                HadBy::Thread => first.thread.clone()?,
+                HadBy::Idle => "a core that had to wake up".into(),
+                HadBy::HeldBack => "a core that did not let it run".into(),
+                HadBy::Others => return None,
+            })
+        }
+        Cause::Asleep => account.sleeps.first().filter(|first| first.ns > half)?.woken_by.clone(),
+        Cause::Interrupts => {
+            let first = account.interrupts.first().filter(|first| first.ns > half)?;
+            Some(first.name.clone())
+        }
+        Cause::Running | Cause::Faults | Cause::Stopped | Cause::Unknown | Cause::Mixed => None,
+    }
 }
 
 impl Who {
-    fn told(self, had: &Had, names: &Names) -> Behind {
-        let idle = self == Self::Idle;
-        let thread = match (self, had.threads.first()) {
-            (Self::Threads(_), Some(only)) if had.threads.len() == 1 => {
+    fn of(thread: ThreadId, names: &Names) -> Self {
+        Self::Threads(match names.own_name(thread) {
+            "" => names.of_thread(thread),
+            name => name.to_owned(),
+        })
+    }
+
+    fn woke(by: Waker, names: &Names) -> (Self, Option<ThreadId>) {
+        match (by, waker(by, names)) {
+            (Waker::Thread(thread), _) => (Self::of(thread, names), Some(thread)),
+            (_, Some(thing)) => (Self::Thing(thing), None),
+            (_, None) => (Self::Unknown, None),
+        }
+    }
+
+    fn told(self, share: &Share, names: &Names) -> Option<String> {
+        match (self, share.threads.first()) {
+            (Self::Threads(_), Some(only)) if share.threads.len() == 1 => {
                 Some(names.of_thread(*only))
             }
-            (Self::Threads(name), _) => Some(format!("{name} ({} threads)", had.threads.len())),
-            (Self::Others | Self::Idle, _) => None,
-        };
-        Behind { thread, idle, ns: had.ns }
+            (Self::Threads(name), _) => Some(format!("{name} ({} threads)", share.threads.len())),
+            (Self::Thing(name), _) => Some(name),
+            (Self::Core(_) | Self::Unknown, _) => None,
+        }
     }
 }
 

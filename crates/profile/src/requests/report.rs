@@ -5,10 +5,10 @@ use super::timeline::{Activity, Piece, pieces};
 use super::{Counts, Part, Request, What};
 use crate::clock::{Clocks, Rate};
 use crate::functions::wait_name;
-use crate::kernel::{Account, Stretch};
+use crate::kernel::{Account, Coverage, Stretch};
 use crate::names::Names;
 use crate::quality::Quality;
-use crate::record::{FunctionId, Place, ThreadId, Wait, WaitKind};
+use crate::record::{FunctionId, Place, ThreadId, Ticks, Wait, WaitKind};
 use serde::Serialize;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -49,6 +49,8 @@ pub struct Report {
     pub orphan_marks: u64,
     /// Slowest first.
     pub slowest: Vec<RequestRow>,
+    /// What the kernel's file does not tell, filled in by whoever has it; `null` where there is none.
+    pub kernel: Option<Coverage>,
     /// The tables, for whoever wants addresses and lines.
     #[serde(skip)]
     pub names: Names,
@@ -79,6 +81,10 @@ pub struct RequestRow {
     /// When threads worked for it.
     #[serde(skip)]
     pub stretches: Vec<Stretch>,
+    /// How much of that they waited for locks and the like. As `stretches` it adds up over threads, while of `parts` each
+    /// moment counts once.
+    #[serde(skip)]
+    pub waited_ns: u64,
     /// Where that time went, filled in by whoever has the kernel's file.
     pub kernel: Option<Account>,
 }
@@ -150,6 +156,11 @@ pub struct Held {
     /// What that thread did during the wait, most time first, at most five; the innermost recorded
     /// call counts.
     pub doing: Vec<Share>,
+    /// The time of that thread during the wait.
+    #[serde(skip)]
+    pub stretches: Vec<Stretch>,
+    /// Where that time went, filled in by whoever has the kernel's file.
+    pub kernel: Option<Account>,
 }
 
 /// A step of a request.
@@ -209,6 +220,7 @@ pub(super) fn build(
         forgotten: counts.forgotten,
         orphan_marks: counts.orphans,
         slowest: rows.collect(),
+        kernel: None,
         names,
     }
 }
@@ -239,19 +251,34 @@ pub(crate) fn row(request: &Request, view: &View<'_>) -> RequestRow {
         waits,
         steps: pieces.iter().take(STEPS_MAX).map(|piece| step(piece, request, view)).collect(),
         left_out: left_out as u64 + request.parts_left_out,
-        stretches: stretches(request, view),
+        stretches: work(request)
+            .filter_map(|(thread, part)| stretch(thread, part.from, part.to, view))
+            .collect(),
+        waited_ns: view
+            .rate
+            .ns(work(request).map(|(thread, part)| waited(thread, part, view)).sum()),
         kernel: None,
     }
 }
 
-/// When threads worked for a request; threads whose number is not known are left out.
-fn stretches(request: &Request, view: &View<'_>) -> Vec<Stretch> {
-    let stretch = |part: &Part| {
-        let What::Work(thread) = part.what else { return None };
-        let [from_ns, to_ns] = [part.from, part.to].map(|at| view.clocks.raw_ns(at));
-        Some(Stretch { tid: view.names.tid(thread)?, from_ns, to_ns })
-    };
-    request.parts.iter().filter_map(stretch).collect()
+/// When which thread worked for a request.
+fn work(request: &Request) -> impl Iterator<Item = (ThreadId, &Part)> {
+    request.parts.iter().filter_map(|part| match part.what {
+        What::Work(thread) => Some((thread, part)),
+        _ => None,
+    })
+}
+
+/// A time of a thread, if its number is known.
+fn stretch(thread: ThreadId, from: Ticks, to: Ticks, view: &View<'_>) -> Option<Stretch> {
+    let [from_ns, to_ns] = [from, to].map(|at| view.clocks.raw_ns(at));
+    Some(Stretch { tid: view.names.tid(thread)?, from_ns, to_ns })
+}
+
+/// How much of a time a thread waited, in ticks.
+fn waited(thread: ThreadId, part: &Part, view: &View<'_>) -> Ticks {
+    let waits = view.scene.waits.get(&thread).into_iter();
+    waits.flat_map(|waits| waits.within(part.from, part.to)).map(|span| span.to - span.from).sum()
 }
 
 /// Sums that add up to the whole also after rounding: each is the difference of two rounded sums.
@@ -352,6 +379,11 @@ fn waits(pieces: &[Piece], view: &View<'_>) -> (Vec<WaitRow>, usize) {
                 at: view.names.place(held_in, held_at),
                 line: None,
                 doing: shares(pieces.iter().map(|&piece| (thread, piece)), view),
+                stretches: pieces
+                    .iter()
+                    .filter_map(|piece| stretch(thread, piece.from, piece.to, view))
+                    .collect(),
+                kernel: None,
             });
             WaitRow {
                 kind: wait_name(kind),

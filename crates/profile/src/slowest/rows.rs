@@ -3,7 +3,7 @@
 use super::Slow;
 use crate::clock::{Clocks, Rate};
 use crate::functions::{Bounds, bounds};
-use crate::kernel::{Account, Stretch};
+use crate::kernel::{Account, Coverage, Stretch};
 use crate::names::Names;
 use crate::paths::Branch;
 use crate::quality::Quality;
@@ -29,6 +29,8 @@ pub struct Report {
     pub left_out: u64,
     /// Slowest first, by the lower bound.
     pub slowest: Vec<CallRow>,
+    /// What the kernel's file does not tell, filled in by whoever has it; `null` where there is none.
+    pub kernel: Option<Coverage>,
     /// The tables, for whoever wants addresses and lines.
     #[serde(skip)]
     pub names: Names,
@@ -61,6 +63,9 @@ pub struct CallRow {
     /// The time of its thread that `parts` are of.
     #[serde(skip)]
     pub stretches: Vec<Stretch>,
+    /// How much of that it waited for locks and the like.
+    #[serde(skip)]
+    pub waited_ns: u64,
     /// Where that time went, filled in by whoever has the kernel's file.
     pub kernel: Option<Account>,
 }
@@ -96,7 +101,15 @@ pub(super) fn rows(
     // A call of the first reading is in the second, unless the file was changed between them.
     let rows = calls.filter_map(|(slow, request, tree)| {
         let RequestRow {
-            start_real_ns, start_ns, parts, waits, running, left_out, stretches, ..
+            start_real_ns,
+            start_ns,
+            parts,
+            waits,
+            running,
+            left_out,
+            stretches,
+            waited_ns,
+            ..
         } = row(&request, &view);
         Some(CallRow {
             thread: names.of_thread(slow.call.thread),
@@ -110,6 +123,7 @@ pub(super) fn rows(
             tree: node(&tree?, names, view.rate),
             left_out,
             stretches,
+            waited_ns,
             kernel: None,
         })
     });

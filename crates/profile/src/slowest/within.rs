@@ -70,6 +70,7 @@ impl Within {
             count: counts.calls,
             left_out: counts.left_out,
             slowest: calls,
+            kernel: None,
             names,
         }
     }

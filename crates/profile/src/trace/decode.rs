@@ -7,8 +7,8 @@ use super::shape::{Memory, Shape, WITH_SITE, entry, event};
 use super::slack;
 use super::varint::Cursor;
 use crate::record::{
-    Call, CallFlags, Function, FunctionId, Gap, Looks, Loss, LossKind, Mark, MarkKind, Module,
-    Record, Thread, ThreadId, Wait, WaitKind,
+    Call, CallFlags, Figure, Function, FunctionId, Gap, Looks, Loss, LossKind, Mark, MarkKind,
+    Measured, Module, Record, Thread, ThreadId, Wait, WaitKind,
 };
 
 type Result<T> = std::result::Result<T, Trouble>;
@@ -38,6 +38,7 @@ pub(super) fn entry(cursor: &mut Cursor<'_>) -> Result<Record> {
         entry::THREAD => thread(cursor).map(Record::Thread),
         entry::CLOCK => decode_clock(cursor).map(Record::Clock),
         entry::MODULE => module(cursor).map(Record::Module),
+        entry::FIGURE => figure(cursor).map(Record::Figure),
         other => Err(Trouble::Tag(other)),
     }
 }
@@ -197,6 +198,15 @@ fn function(cursor: &mut Cursor<'_>) -> Result<Function> {
 
 fn thread(cursor: &mut Cursor<'_>) -> Result<Thread> {
     Ok(Thread { id: ThreadId(cursor.small()?), tid: cursor.small()?, name: cursor.text()? })
+}
+
+fn figure(cursor: &mut Cursor<'_>) -> Result<Figure> {
+    let what = match cursor.byte()? {
+        0 => Measured::Throttlings,
+        1 => Measured::FirstTouchNs,
+        other => return Err(Trouble::Kind(other)),
+    };
+    Ok(Figure { what, value: cursor.number()? })
 }
 
 fn module(cursor: &mut Cursor<'_>) -> Result<Module> {

@@ -18,7 +18,11 @@ pub(super) fn event(out: &mut Vec<u8>, memory: &mut Memory, record: &Record) {
         Record::Looks(looks) => self::looks(out, looks),
         Record::State(state) => put_state(out, memory, state),
         Record::Interruption(one) => put_interruption(out, memory, one),
-        Record::Function(_) | Record::Thread(_) | Record::Clock(_) | Record::Module(_) => {
+        Record::Function(_)
+        | Record::Thread(_)
+        | Record::Clock(_)
+        | Record::Module(_)
+        | Record::Figure(_) => {
             unreachable!("the writer puts it into a tables block")
         }
     }
@@ -30,6 +34,10 @@ pub(super) fn entry(out: &mut Vec<u8>, record: &Record) -> bool {
         Record::Function(function) => self::function(out, function),
         Record::Thread(thread) => self::thread(out, thread),
         Record::Module(module) => self::module(out, module),
+        Record::Figure(figure) => {
+            out.extend([entry::FIGURE, figure.what as u8]);
+            put(out, figure.value);
+        }
         Record::Clock(clock) => {
             out.push(entry::CLOCK);
             encode_clock(out, clock);

@@ -18,6 +18,7 @@ const MADE: u8 = 3;
 const ASLEEP: u8 = 4;
 const UNINTERRUPTIBLE: u8 = 5;
 const UNKNOWN: u8 = 6;
+const STOPPED: u8 = 7;
 
 /// Appends a state.
 pub(super) fn put_state(out: &mut Vec<u8>, memory: &mut Memory, state: &ThreadState) {
@@ -31,6 +32,7 @@ pub(super) fn put_state(out: &mut Vec<u8>, memory: &mut Memory, state: &ThreadSt
         Did::Asleep { is_uninterruptible: false, .. } => ASLEEP,
         Did::Asleep { is_uninterruptible: true, .. } => UNINTERRUPTIBLE,
         Did::Unknown => UNKNOWN,
+        Did::Stopped { .. } => STOPPED,
     });
     put_span(out, memory, state.start, state.end);
     match &state.did {
@@ -39,7 +41,7 @@ pub(super) fn put_state(out: &mut Vec<u8>, memory: &mut Memory, state: &ThreadSt
             put(out, u64::from(*cpu));
             put_behind(out, behind);
         }
-        Did::Asleep { woken, .. } => put_waker(out, *woken),
+        Did::Asleep { woken, .. } | Did::Stopped { woken } => put_waker(out, *woken),
         Did::Unknown => {}
     }
 }
@@ -60,6 +62,7 @@ pub(super) fn state(cursor: &mut Cursor<'_>, memory: &mut Memory) -> Result<Thre
         ASLEEP => Did::Asleep { is_uninterruptible: false, woken: waker(cursor)? },
         UNINTERRUPTIBLE => Did::Asleep { is_uninterruptible: true, woken: waker(cursor)? },
         UNKNOWN => Did::Unknown,
+        STOPPED => Did::Stopped { woken: waker(cursor)? },
         other => return Err(Trouble::Kind(other)),
     };
     Ok(ThreadState { thread, start, end, did })

@@ -101,4 +101,5 @@ pub(super) mod entry {
     pub(in super::super) const THREAD: u8 = 1;
     pub(in super::super) const CLOCK: u8 = 2;
     pub(in super::super) const MODULE: u8 = 3;
+    pub(in super::super) const FIGURE: u8 = 4;
 }

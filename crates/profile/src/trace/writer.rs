@@ -169,9 +169,11 @@ fn about(record: &Record) -> (Option<ThreadId>, Option<(Ticks, Ticks)>) {
         Record::Looks(looks) => (Some(looks.thread), None),
         Record::State(state) => (Some(state.thread), Some((state.start, state.end))),
         Record::Interruption(one) => (Some(one.thread), Some((one.start, one.end))),
-        Record::Function(_) | Record::Thread(_) | Record::Clock(_) | Record::Module(_) => {
-            (None, None)
-        }
+        Record::Function(_)
+        | Record::Thread(_)
+        | Record::Clock(_)
+        | Record::Module(_)
+        | Record::Figure(_) => (None, None),
     }
 }
 

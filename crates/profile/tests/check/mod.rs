@@ -73,7 +73,14 @@ fn writing_again_changes_nothing(bytes: &[u8], records: &[Record]) {
 }
 
 pub(crate) fn is_name(record: &Record) -> bool {
-    matches!(record, Record::Function(_) | Record::Thread(_) | Record::Clock(_) | Record::Module(_))
+    matches!(
+        record,
+        Record::Function(_)
+            | Record::Thread(_)
+            | Record::Clock(_)
+            | Record::Module(_)
+            | Record::Figure(_)
+    )
 }
 
 /// The analyses come to an end and keep their sums.

@@ -6,8 +6,8 @@ use tailwater_profile::kernel::{
     After, Did, Interrupting, Interruption, Occupant, ThreadState, WaitedBehind, Waker,
 };
 use tailwater_profile::record::{
-    Call, CallFlags, Clock, Function, FunctionId, Gap, Looks, Loss, LossKind, Mark, MarkKind,
-    Module, Record, Thread, ThreadId, Wait, WaitKind,
+    Call, CallFlags, Clock, Figure, Function, FunctionId, Gap, Looks, Loss, LossKind, Mark,
+    MarkKind, Measured, Module, Record, Thread, ThreadId, Wait, WaitKind,
 };
 use tailwater_profile::trace::{Header, Writer};
 
@@ -172,6 +172,10 @@ pub(crate) fn any_record() -> impl Strategy<Value = Record> {
         1 => (id(), "\\PC{0,40}").prop_map(|(id, name)| function(id % 1000, &name)),
         1 => (id(), "\\PC{0,16}").prop_map(|(id, name)| thread(id % 1000, &name)),
         1 => Just(module()),
+        1 => (any::<bool>(), any::<u64>()).prop_map(|(is_count, value)| {
+            let what = if is_count { Measured::Throttlings } else { Measured::FirstTouchNs };
+            Record::Figure(Figure { what, value })
+        }),
         1 => (time(), any::<u64>(), any::<u64>())
             .prop_map(|(ticks, raw_ns, real_ns)| Record::Clock(Clock { ticks, raw_ns, real_ns })),
     ]
@@ -201,7 +205,7 @@ fn any_call() -> impl Strategy<Value = Record> {
 fn any_state() -> impl Strategy<Value = Record> {
     let behind = prop::collection::vec((id(), any::<u64>()), 0..9);
     let numbers = (id(), any::<u32>(), any::<u64>(), any::<u64>());
-    (0usize..7, 0usize..6, (time(), time()), numbers, behind).prop_map(
+    (0usize..8, 0usize..6, (time(), time()), numbers, behind).prop_map(
         |(kind, waker, (start, end), (thread, number, others, idle), behind)| {
             let wakers = [
                 Waker::Unknown,
@@ -224,6 +228,7 @@ fn any_state() -> impl Strategy<Value = Record> {
                 3 => Did::Runnable { cpu: number, after: After::Made, behind },
                 4 => Did::Asleep { is_uninterruptible: false, woken },
                 5 => Did::Asleep { is_uninterruptible: true, woken },
+                6 => Did::Stopped { woken },
                 _ => Did::Unknown,
             };
             Record::State(ThreadState { thread: ThreadId(thread), start, end, did })

@@ -19,7 +19,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use tailwater_profile::clock::Rate;
 use tailwater_profile::history::History;
-use tailwater_profile::kernel::Lanes;
+use tailwater_profile::kernel::{Lanes, LanesReport};
 use tailwater_profile::names::demangled;
 use tailwater_profile::record::Function;
 use tailwater_profile::stacks::{Choice, Report, Stacks, Tail};
@@ -164,10 +164,12 @@ fn timeline(trace: Trace, options: &ExportOptions, to: &mut impl Write) -> Resul
         Err(error) => history.damaged(error),
     });
     let report = history.finish(&ending);
-    let mut lanes = Lanes::default();
+    let (mut lanes, mut damaged) = (Lanes::default(), 0);
     if let Some(kernel) = open_beside(&options.trace, &header) {
-        // What is damaged or lost there is said by `report --slowest`.
-        kernel.read(|item| item.into_iter().for_each(|record| lanes.add(record)));
+        kernel.read(|item| match item {
+            Ok(record) => lanes.add(record),
+            Err(_) => damaged += 1,
+        });
     }
     let lanes = lanes.finish();
     perfetto::write(&report, &header, &lanes, to).map_err(|error| trouble(options, &error))?;
@@ -181,18 +183,25 @@ fn timeline(trace: Trace, options: &ExportOptions, to: &mut impl Write) -> Resul
     };
     let calls = count(report.calls.len() as u64);
     let (waits, marks) = (count(report.waits.len() as u64), count(report.marks.len() as u64));
-    let kernel = match (lanes.spans.len(), lanes.left_out) {
-        (0, _) => String::new(),
-        (spans, 0) => format!(" {} facts of the kernel.", count(spans as u64)),
-        (spans, left_out) => format!(
-            " {} facts of the kernel; {} later ones are left out.",
-            count(spans as u64),
-            count(left_out)
-        ),
-    };
+    let kernel = of_kernel(&lanes, damaged);
     let rate = Rate { ns_per_tick: 1.0, measured: true };
     let footer = footer(report.records, rate, &report.quality);
     Ok(format!("{calls} calls, {waits} waits, {marks} marks.{shorter}{kernel}\n{footer}"))
+}
+
+/// What there is of the kernel's file, and what it lacks.
+fn of_kernel(lanes: &LanesReport, damaged: u64) -> String {
+    let what = [
+        (lanes.spans.len() as u64, "facts of the kernel"),
+        (lanes.left_out, "later ones are left out"),
+        (
+            lanes.lost_events,
+            "events of the kernel were lost: where they are missing, time is unknown",
+        ),
+        (damaged, "parts of the kernel's file are damaged"),
+    ];
+    let told = what.iter().filter(|(number, _)| *number > 0);
+    told.map(|(number, what)| format!(" {} {what}.", count(*number))).collect()
 }
 
 fn told(report: &Report) -> String {

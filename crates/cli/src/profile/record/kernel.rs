@@ -8,25 +8,32 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime};
-use tailwater_kernel::schedule::{self, Fact, Machine};
-use tailwater_kernel::{Losses, Name, Probe, Recorder, now_ns};
+use tailwater_kernel::schedule::{self, Fact, Machine, Spread, Waits};
+use tailwater_kernel::{
+    Losses, Missing, Name, Probe, Recorder, Syscalls, Throttling, first_touch_ns, now_ns,
+};
 use tailwater_profile::kernel::{
     After, Did, Interrupting, Interruption, Occupant, ThreadState, WaitedBehind, Waker,
 };
-use tailwater_profile::record::{Clock, Gap, Loss, LossKind, Record, Thread, ThreadId};
+use tailwater_profile::record::{
+    Clock, Figure, Gap, Loss, LossKind, Measured, Record, Thread, ThreadId,
+};
 use tailwater_profile::trace::{Header, Writer};
-use tailwater_report::count;
+use tailwater_report::{count, time};
 
 /// Between two readings of the rings.
 const PERIOD: Duration = Duration::from_millis(10);
 /// Readings between two writings of what is held back: about a second.
 const FLUSH: u32 = 100;
+/// The system call that is counted apart: what locks make where they wait.
+const COUNTED: &str = "futex";
 /// Threads told apart, by number and name; of further ones nothing is told but the time.
 const NAMES_MAX: usize = 65_536;
 
 /// A recording under way, or why there is none.
 pub(super) struct KernelRecording {
     working: Option<(Sender<u32>, JoinHandle<io::Result<Summary>>)>,
+    syscalls: Result<Syscalls, Missing>,
     path: PathBuf,
     /// What is missing, in sentences.
     missing: String,
@@ -42,11 +49,15 @@ struct Summary {
     beyond: u64,
     /// Segments that TCP sent again, of the whole machine.
     retransmissions: u64,
+    waits: Spread,
+    /// How often a CPU quota stopped the program's control groups, where that can be read.
+    throttled: Option<u64>,
     bytes: u64,
 }
 
 impl KernelRecording {
-    /// Begins, or says on standard error what is missing and what to type.
+    /// Begins, or says on standard error what is missing and what to type. To be called by the thread that then starts the
+    /// program.
     pub(super) fn start(trace: &Path) -> Self {
         let path = kernel_file(trace);
         let probe = Probe::look();
@@ -54,21 +65,24 @@ impl KernelRecording {
         let lacking: Vec<String> =
             missing.map(|(source, missing)| format!("{}: {missing}", source.name())).collect();
         let began_ns = now_ns();
+        let syscalls = Syscalls::of_next_program(&[COUNTED]);
         let recorder = match Recorder::start(probe) {
             Ok(recorder) => recorder,
             Err(missing) => {
                 super::tell(&format!(
                     "tailwater: recording without the kernel's events: {missing}"
                 ));
-                return Self { working: None, path, missing: String::new() };
+                return Self { working: None, syscalls, path, missing: String::new() };
             }
         };
         let missing =
             lacking.iter().map(|one| format!("\nNot told by this kernel: {one}.")).collect();
+        // With the events on, as it will be for the program.
+        let first_touch = first_touch_ns();
         let (tell, told) = channel();
         let to = path.clone();
-        let work = std::thread::spawn(move || record(recorder, began_ns, &told, &to));
-        Self { working: Some((tell, work)), path, missing }
+        let work = std::thread::spawn(move || record(recorder, began_ns, first_touch, &told, &to));
+        Self { working: Some((tell, work)), syscalls, path, missing }
     }
 
     /// The process whose threads are to be followed, and all that it makes.
@@ -84,14 +98,30 @@ impl KernelRecording {
         let Some((tell, work)) = self.working else { return String::new() };
         drop(tell);
         let path = self.path.display();
-        let missing = self.missing;
+        let (missing, syscalls) = (self.missing, called(self.syscalls));
         match work.join() {
-            Ok(Ok(summary)) => format!("\n{path}: {}{missing}", summary.text()),
+            Ok(Ok(summary)) => format!("\n{path}: {}{syscalls}{missing}", summary.text()),
             Ok(Err(error)) => {
                 format!("\n{path}: the kernel's events could not be written: {error}")
             }
             Err(_) => format!("\n{path}: the recorder of the kernel's events has failed"),
         }
+    }
+}
+
+/// What system calls the program made, or why that is not known.
+fn called(syscalls: Result<Syscalls, Missing>) -> String {
+    let mut syscalls = match syscalls {
+        Ok(syscalls) => syscalls,
+        Err(missing) => return format!("\nSystem calls are not counted: {missing}."),
+    };
+    match syscalls.read() {
+        Ok((all, named)) => {
+            let named =
+                named.iter().map(|(name, calls)| format!(", {} of them {name}", count(*calls)));
+            format!(" {} system calls{}.", count(all), named.collect::<String>())
+        }
+        Err(error) => format!("\nSystem calls are not counted: {error}."),
     }
 }
 
@@ -107,11 +137,26 @@ impl Summary {
         let rest = [
             (self.losses.late, "events came too late"),
             (self.losses.unread, "records could not be read"),
+            (
+                self.losses.unwatched,
+                "processors came online and could not be watched: from then on most is unknown",
+            ),
             (self.beyond, "threads or facts were left out for want of room"),
             (self.retransmissions, "segments were sent again by TCP, by all programs here"),
         ];
         for (number, what) in rest.iter().filter(|(number, _)| *number > 0) {
             text.push_str(&format!(" {} {what}.", count(*number)));
+        }
+        if let Some(times) = self.throttled.filter(|times| *times > 0) {
+            text.push_str(&format!(" A CPU quota stopped the program {} times.", count(times)));
+        }
+        if self.waits.count > 0 {
+            let [p50, p99, max] = [self.waits.p50_ns, self.waits.p99_ns, self.waits.max_ns]
+                .map(|ns| time(ns as f64 / 1e3));
+            let waits = count(self.waits.count);
+            text.push_str(&format!(
+                " {waits} waits for a core: p50 {p50}, p99 {p99}, longest {max}."
+            ));
         }
         text
     }
@@ -121,14 +166,21 @@ impl Summary {
 fn record(
     mut recorder: Recorder,
     began_ns: u64,
+    first_touch: Option<u64>,
     told: &Receiver<u32>,
     path: &Path,
 ) -> io::Result<Summary> {
     let Ok(root) = told.recv() else { return Ok(Summary::default()) };
+    let throttling = Throttling::begin(root);
     let mut facts = Facts::create(path, root, began_ns)?;
+    if let Some(value) = first_touch {
+        facts.write(&Record::Figure(Figure { what: Measured::FirstTouchNs, value }));
+    }
     let mut machine = Machine::new(recorder.cpus());
     machine.follow(root, began_ns);
     let mut readings = 0u32;
+    // The program has begun: what is silent may be visited.
+    recorder.read(|event| machine.apply(event, &mut |fact| facts.add(fact)));
     while told.recv_timeout(PERIOD) == Err(RecvTimeoutError::Timeout) {
         recorder.read(|event| machine.apply(event, &mut |fact| facts.add(fact)));
         readings = readings.wrapping_add(1);
@@ -139,7 +191,8 @@ fn record(
     let losses = recorder.finish(|event| machine.apply(event, &mut |fact| facts.add(fact)));
     let (beyond, retransmissions) = (machine.beyond(), machine.retransmissions());
     machine.finish(now_ns(), &mut |fact| facts.add(fact));
-    let summary = facts.finish(losses, beyond)?;
+    let throttled = throttling.map(|throttling| throttling.times());
+    let summary = facts.finish(losses, beyond, throttled)?;
     Ok(Summary { retransmissions, ..summary })
 }
 
@@ -149,6 +202,7 @@ struct Facts {
     threads: HashMap<(u32, Name), ThreadId>,
     /// What each followed thread was last called.
     own: HashMap<u32, ThreadId>,
+    waits: Waits,
     facts: u64,
     left_out: u64,
     failed: Option<io::Error>,
@@ -168,6 +222,7 @@ impl Facts {
             writer: Writer::new(out, &header)?,
             threads: HashMap::new(),
             own: HashMap::new(),
+            waits: Waits::default(),
             facts: 0,
             left_out: 0,
             failed: None,
@@ -175,6 +230,7 @@ impl Facts {
     }
 
     fn add(&mut self, fact: Fact) {
+        self.waits.add(&fact);
         match fact {
             Fact::Interval(schedule::Interval { tid, name, from_ns, to_ns, state }) => {
                 let Some(thread) = self.thread(tid, name) else { return self.left_out += 1 };
@@ -209,18 +265,22 @@ impl Facts {
                 Did::Runnable { cpu, after, behind: self.behind(&behind) }
             }
             schedule::State::Asleep { is_uninterruptible, woken } => {
-                let woken = match woken {
-                    schedule::Waker::Thread { tid, name } => {
-                        self.thread(tid, name).map_or(Waker::Unknown, Waker::Thread)
-                    }
-                    schedule::Waker::Timer => Waker::Timer,
-                    schedule::Waker::Softirq(vector) => Waker::Softirq(vector),
-                    schedule::Waker::Interrupt(line) => Waker::Interrupt(line),
-                    schedule::Waker::Unknown => Waker::Unknown,
-                };
-                Did::Asleep { is_uninterruptible, woken }
+                Did::Asleep { is_uninterruptible, woken: self.waker(woken) }
             }
+            schedule::State::Stopped { woken } => Did::Stopped { woken: self.waker(woken) },
             schedule::State::Unknown => Did::Unknown,
+        }
+    }
+
+    fn waker(&mut self, woken: schedule::Waker) -> Waker {
+        match woken {
+            schedule::Waker::Thread { tid, name } => {
+                self.thread(tid, name).map_or(Waker::Unknown, Waker::Thread)
+            }
+            schedule::Waker::Timer => Waker::Timer,
+            schedule::Waker::Softirq(vector) => Waker::Softirq(vector),
+            schedule::Waker::Interrupt(line) => Waker::Interrupt(line),
+            schedule::Waker::Unknown => Waker::Unknown,
         }
     }
 
@@ -263,10 +323,18 @@ impl Facts {
         }
     }
 
-    fn finish(mut self, losses: Losses, beyond: u64) -> io::Result<Summary> {
+    fn finish(
+        mut self,
+        losses: Losses,
+        beyond: u64,
+        throttled: Option<u64>,
+    ) -> io::Result<Summary> {
         let lost = losses.events + losses.late + losses.unread;
         if lost > 0 {
             self.write(&Record::Loss(Loss { thread: None, kind: LossKind::Events, count: lost }));
+        }
+        if let Some(value) = throttled {
+            self.write(&Record::Figure(Figure { what: Measured::Throttlings, value }));
         }
         self.write(&Record::Clock(reading(now_ns())));
         if let Some(error) = self.failed {
@@ -279,6 +347,8 @@ impl Facts {
             losses,
             beyond: beyond + self.left_out,
             bytes: self.writer.written(),
+            waits: self.waits.spread(),
+            throttled,
             ..Summary::default()
         })
     }

@@ -9,6 +9,7 @@ use crate::profile::glob::is_named;
 use crate::profile::kernel;
 use crate::profile::reading::{Trace, near};
 use crate::profile::symbols::Symbols;
+use tailwater_profile::kernel::Coverage;
 use tailwater_profile::names::{clipped, demangled};
 use tailwater_profile::record::Function;
 use tailwater_profile::slowest::{CallRow, Node, Report, Slowest};
@@ -44,14 +45,17 @@ pub(super) fn slowest(options: &ReportOptions, slowest: usize) -> Result<(), Fai
         }
     });
     let mut report = second.finish();
-    let rows = report.slowest.iter_mut().map(|row| (&mut row.stretches, &mut row.kernel));
-    let lacking = kernel::account(&options.trace, &header, rows);
+    let rows = report.slowest.iter_mut().flat_map(|row| {
+        let own = (&mut row.stretches, &mut row.kernel);
+        kernel::holders(&mut row.waits).chain([own])
+    });
+    report.kernel = kernel::account(&options.trace, &header, rows);
     let changed = name_places(&mut report);
     if options.json {
         return say(&serde_json::to_string_pretty(&report).map_err(Failure::work)?);
     }
     let text = text(&report, &header.program, &options.function);
-    say(&format!("{text}{lacking}"))?;
+    say(&format!("{text}{}", kernel::lacking(report.kernel.as_ref())))?;
     for path in changed {
         let path = near(&path);
         say(&format!("{path} is not the file that was recorded: no lines from it."))?;
@@ -96,7 +100,7 @@ fn text(report: &Report, program: &str, globs: &[String]) -> String {
     let mut out = format!("{program}: the {shown} slowest of {all} calls of {asked}\n\n");
     out.push_str(&format!("{}\n", table(&report.slowest)));
     for (nth, row) in report.slowest.iter().enumerate() {
-        out.push_str(&story(nth + 1, row));
+        out.push_str(&story(nth + 1, row, report.kernel.as_ref()));
     }
     format!("{out}\n{}{footer}", meaning(report))
 }
@@ -132,7 +136,7 @@ fn table(rows: &[CallRow]) -> String {
 }
 
 /// What a call waited for, and the calls within it.
-fn story(nth: usize, row: &CallRow) -> String {
+fn story(nth: usize, row: &CallRow, coverage: Option<&Coverage>) -> String {
     let mut out = format!("\ncall {nth}, {} in thread {}:\n", bounded(row.took), row.thread);
     for wait in row.waits.iter().take(WAITS_MAX) {
         out.push_str(&blame(wait));
@@ -143,7 +147,8 @@ fn story(nth: usize, row: &CallRow) -> String {
     }
     branch(&row.tree, 0, least(&row.tree), &mut out);
     if let Some(account) = &row.kernel {
-        out.push_str(&kernel::told(account, row.parts.waiting_ns));
+        let beside = kernel::Beside { waited_ns: row.waited_ns, waits: &row.waits, coverage };
+        out.push_str(&kernel::told(account, &beside));
     }
     out
 }

@@ -297,7 +297,10 @@ tier = [{ name = "leaf", nodes = 3, application = true }]
         let error = made("0.9").prepare(Whose::All, &quiet).expect_err("too little");
         assert!(error.contains("recall_min = 0.9 is needed: more probes or tables"), "{error}");
         assert_eq!(made("0.9").load_questions(), Err(error));
-        assert!(made("0.01").prepare(Whose::All, &quiet).is_ok(), "what was prepared is used again");
+        assert!(
+            made("0.01").prepare(Whose::All, &quiet).is_ok(),
+            "what was prepared is used again"
+        );
         assert_eq!(made("0.01").load_questions(), Ok(()));
     }
 

@@ -29,7 +29,6 @@ pub const LEAVES: &str = "leaf";
 #[derive(Debug)]
 pub struct MidTier {
     placement: Placement,
-    chooser: Chooser,
     nodes: usize,
     /// A node that answers nothing for so long is lost.
     silence_max: Duration,
@@ -40,6 +39,7 @@ pub struct MidTier {
 #[derive(Debug)]
 struct State {
     nodes: Nodes,
+    chooser: Chooser,
     /// Numbers writes in the order in which their calls are made.
     writes: u64,
 }
@@ -52,8 +52,8 @@ impl MidTier {
         chooser: Chooser,
         (nodes, silence_max): (usize, Duration),
     ) -> Self {
-        let state = Mutex::new(State { nodes: Nodes::new(nodes), writes: 0 });
-        Self { placement, chooser, nodes, silence_max, state }
+        let state = Mutex::new(State { nodes: Nodes::new(nodes), chooser, writes: 0 });
+        Self { placement, nodes, silence_max, state }
     }
 
     /// Its methods.
@@ -72,11 +72,11 @@ impl MidTier {
 
     /// One of the replicas that have what was last written to a key: of those that answer, if there is one.
     fn choose(&self, key: &[u8], tried: &[u16]) -> Option<u16> {
-        let (replicas, state) = (self.placement.of(key), self.state());
-        let may = |node: u16| !tried.contains(&node) && state.nodes.has_last(node, key);
-        let answers = |node: u16| may(node) && state.nodes.answers(node);
-        let of = |may: &dyn Fn(u16) -> bool| self.chooser.choose(replicas.nodes(), may);
-        of(&answers).or_else(|| of(&may))
+        let (replicas, mut state) = (self.placement.of(key), self.state());
+        let State { nodes, chooser, .. } = &mut *state;
+        let may = |node: u16| !tried.contains(&node) && nodes.has_last(node, key);
+        let answers = |node: u16| may(node) && nodes.answers(node);
+        chooser.choose(replicas.nodes(), answers).or_else(|| chooser.choose(replicas.nodes(), may))
     }
 
     /// Learns from how a call to a node has ended.

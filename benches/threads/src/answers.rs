@@ -20,7 +20,9 @@ pub(crate) fn run(requests: usize) -> Verdict {
         let asked = ask(&front, requests, Duration::MAX)?;
         let rate = asked as f64 / began.elapsed().as_secs_f64();
         let (none, more) = front.miscarried();
-        println!("  {word:<8} {asked} right answers, {none} not carried out, {more} twice, {rate:.0}/s");
+        println!(
+            "  {word:<8} {asked} right answers, {none} not carried out, {more} twice, {rate:.0}/s"
+        );
         right &= (asked, none, more) == (requests, 0, 0);
     }
     if !right {

@@ -27,8 +27,11 @@ pub(crate) fn run(connections: usize, short: bool) -> Verdict {
     let few = resident(FEW)?;
     let many = resident(connections)?;
     let each = (many as f64 - few as f64) / (LOOPS * (connections - FEW)) as f64;
-    println!("memory: {few} bytes with {FEW} connections on each of {LOOPS} loops, {many} with {connections}");
-    let met = judge("8 KiB at most for a connection", &format!("{each:.0} bytes"), each <= BYTES_MAX);
+    println!(
+        "memory: {few} bytes with {FEW} connections on each of {LOOPS} loops, {many} with {connections}"
+    );
+    let met =
+        judge("8 KiB at most for a connection", &format!("{each:.0} bytes"), each <= BYTES_MAX);
     Ok(met || short)
 }
 
@@ -94,7 +97,8 @@ impl Process {
 
     fn resident(&self) -> Result<u64, Failure> {
         let text = std::fs::read_to_string(format!("/proc/{}/statm", self.0.id()))?;
-        let pages: u64 = text.split_whitespace().nth(1).ok_or("statm has no second number")?.parse()?;
+        let pages: u64 =
+            text.split_whitespace().nth(1).ok_or("statm has no second number")?.parse()?;
         Ok(pages * rustix::param::page_size() as u64)
     }
 }

@@ -6,9 +6,9 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
-use std::task::{Context, Wake, Waker};
+use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
-use tailwater::{CallFuture, Instant, now};
+use tailwater::{Answer, CallError, CallFuture, Instant, now};
 use tailwater_core::Rng;
 
 /// When an answer came, in nanoseconds; zero before.
@@ -17,6 +17,10 @@ struct Stamp(AtomicU64);
 
 impl Wake for Stamp {
     fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
         // Relaxed: read after the call's end was, which comes after this.
         self.0.store(now().as_nanos(), Relaxed);
     }
@@ -25,8 +29,13 @@ impl Wake for Stamp {
 struct Asked {
     number: usize,
     intended: Instant,
-    call: CallFuture,
+    outcome: Outcome,
     stamp: Arc<Stamp>,
+}
+
+enum Outcome {
+    There(Result<Answer, CallError>),
+    Awaited(CallFuture),
 }
 
 /// Asks for these numbers, `rate` in a second in the mean, with gaps of an exponential distribution. `between` is
@@ -56,14 +65,24 @@ fn begin(front: &Front, number: usize, intended: Instant) -> Asked {
     let mut call = front.client.call(1, payload(number));
     let stamp = Arc::new(Stamp::default());
     let waker = Waker::from(stamp.clone());
-    // Not done: the answer needs the client's thread, which would have to overtake this one. If so, it is in `end`.
-    let _ = Pin::new(&mut call).poll(&mut Context::from_waker(&waker));
-    Asked { number, intended, call, stamp }
+    let outcome = match Pin::new(&mut call).poll(&mut Context::from_waker(&waker)) {
+        Poll::Ready(outcome) => {
+            stamp.wake_by_ref();
+            Outcome::There(outcome)
+        }
+        Poll::Pending => Outcome::Awaited(call),
+    };
+    Asked { number, intended, outcome, stamp }
 }
 
 fn end(asked: Asked) -> Result<u64, Failure> {
-    let Asked { number, intended, call, stamp } = asked;
-    check(number, call.wait())?;
+    let Asked { number, intended, outcome, stamp } = asked;
+    let outcome = match outcome {
+        Outcome::There(outcome) => outcome,
+        Outcome::Awaited(call) => call.wait(),
+    };
+    check(number, outcome)?;
+    // The answer is there a moment before it is stamped.
     let at = stamp.0.load(Relaxed);
     let at = if at == 0 { now() } else { Instant::from_nanos(at) };
     Ok(at.since(intended).as_nanos() as u64)

@@ -41,11 +41,17 @@ pub(crate) fn run(switches: usize, short: bool) -> Verdict {
     if (none, more) != (0, 0) {
         return Err("a request was not carried out once".into());
     }
-    let [p50, p95, most] = [0.5, 0.95, 1.0].map(|share| quantile(&mut adoptions, share) as f64 / 1e3);
+    let [p50, p95, most] =
+        [0.5, 0.95, 1.0].map(|share| quantile(&mut adoptions, share) as f64 / 1e3);
     let said = format!("p50 {p50:.0} µs, p95 {p95:.0} µs, most {most:.0} µs");
-    let adopted = judge("followed within 1 ms (p95)", &said, p95 <= ADOPTION_MAX.as_secs_f64() * 1e6);
+    let adopted =
+        judge("followed within 1 ms (p95)", &said, p95 <= ADOPTION_MAX.as_secs_f64() * 1e6);
     let ratio = quantile(&mut changing, 0.99) as f64 / quantile(&mut steady, 0.99) as f64;
-    let tail = judge("p99 at most twice that of held models", &format!("{ratio:.2} ×"), ratio <= P99_RATIO_MAX);
+    let tail = judge(
+        "p99 at most twice that of held models",
+        &format!("{ratio:.2} ×"),
+        ratio <= P99_RATIO_MAX,
+    );
     Ok(adopted && tail)
 }
 

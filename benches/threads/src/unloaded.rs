@@ -34,14 +34,20 @@ pub(crate) fn run(rounds: usize, requests: usize) -> Verdict {
     let wake = quantile(&mut wakes, 0.5) as f64 / 1e3;
     println!("  a wake-up: {wake:.1} µs");
     for ((word, median), latencies) in KINDS.into_iter().zip(medians).zip(&mut latencies) {
-        println!("  {word:<8} p50 {median:.1} µs, p99 {:.1} µs", quantile(latencies, 0.99) as f64 / 1e3);
+        println!(
+            "  {word:<8} p50 {median:.1} µs, p99 {:.1} µs",
+            quantile(latencies, 0.99) as f64 / 1e3
+        );
     }
-    let of = |word: &str| KINDS.into_iter().zip(medians).find(|(it, _)| *it == word).map_or(0.0, |it| it.1);
+    let of = |word: &str| {
+        KINDS.into_iter().zip(medians).find(|(it, _)| *it == word).map_or(0.0, |it| it.1)
+    };
     let mut met = true;
     for (with, without) in PAIRS {
         let (found, expected) = (of(with) - of(without), WAKES * wake);
         let said = format!("{found:.1} µs, {:.2} × two wake-ups", found / expected);
-        met &= judge(&format!("{with} less {without}"), &said, (found / expected - 1.0).abs() <= 0.3);
+        met &=
+            judge(&format!("{with} less {without}"), &said, (found / expected - 1.0).abs() <= 0.3);
     }
     Ok(met)
 }
@@ -62,7 +68,9 @@ fn ping_pong(trips: usize) -> Result<Vec<u64>, Failure> {
     let [there, back] = [eventfd(0, EventfdFlags::CLOEXEC)?, eventfd(0, EventfdFlags::CLOEXEC)?];
     let mut found = Vec::with_capacity(trips);
     std::thread::scope(|scope| {
-        scope.spawn(|| (0..trips).for_each(|_| wait(&there).and_then(|()| ring(&back)).unwrap_or(())));
+        scope.spawn(|| {
+            (0..trips).for_each(|_| wait(&there).and_then(|()| ring(&back)).unwrap_or(()))
+        });
         for _ in 0..trips {
             let began = Instant::now();
             ring(&there)?;

@@ -53,6 +53,7 @@ impl<C> Staff<C> {
 
     /// How many threads take items.
     pub(crate) fn active(&self) -> usize {
+        // Pairs with `resize`; a sleeper's look is in `is_active`.
         self.active.load(SeqCst)
     }
 

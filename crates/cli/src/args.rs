@@ -420,7 +420,8 @@ pub(crate) struct ServeOptions {
 pub(crate) struct ThreadOptions {
     /// How threads share the work, in one word: sib, sip, sdb:4, sdp:4, aib, aip, adb:4, adp:4. The letters stand
     /// for synchronous or asynchronous calls to other tiers, handlers in-line on the loops or dispatched to so many
-    /// workers, loops that block or poll; @spin:20us behind it for loops that look for so long before they sleep.
+    /// workers, loops that block or poll. +2 behind it for threads that make the calls: responders, or those of fork and
+    /// join; @spin:20us for loops that look for so long before they sleep.
     #[arg(long, conflicts_with_all = ["reception", "placement"])]
     model: Option<Model>,
     /// How loops wait: block, spin:50us or poll.

@@ -83,6 +83,9 @@ pub struct ServerConfig {
     /// and sleep while they are not needed. With tiers each has four descriptors, 64 KiB, and connections of its own
     /// to all servers. The controller goes on with the cores that it was built for.
     pub workers_max: Option<usize>,
+    /// Most threads for handlers' calls that a later model may have, up to 1,024; default: those of `model`. As
+    /// `workers_max`. Where it is not zero, each loop and each worker has one descriptor more. Without tiers none is started.
+    pub crew_max: Option<usize>,
     /// Longest time that handlers of a loop run before its sockets are drained again, default
     /// 50 µs. Shorter costs system calls (below 20 µs, 1–2 % of capacity); longer hides queueing
     /// delay in sockets, where the signal cannot see it. One handler that runs longer is not
@@ -163,6 +166,7 @@ impl Default for ServerConfig {
             cores: Vec::new(),
             model: Model::default(),
             workers_max: None,
+            crew_max: None,
             drain_every: Duration::from_micros(50),
             slo: Duration::ZERO,
             connections_max: 1 << 16,
@@ -195,6 +199,11 @@ impl ServerConfig {
     /// Threads for handlers beside the loops, whether or not the model needs them.
     pub(crate) fn workers(&self) -> usize {
         self.workers_max.unwrap_or(0).max(self.model.workers())
+    }
+
+    /// Threads for handlers' calls, whether or not the model needs them.
+    pub(crate) fn crew(&self) -> usize {
+        self.crew_max.unwrap_or(0).max(self.model.completion.crew())
     }
 
     /// Most handlers of one connection under this model.

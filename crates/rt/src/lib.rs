@@ -21,11 +21,13 @@ pub mod cpu;
 pub mod downstream;
 mod executor;
 mod framing;
+mod handover;
 pub mod net;
 pub mod poll;
 mod primitive;
 pub mod server;
 pub mod service;
+mod staff;
 pub mod time;
 mod timers;
 

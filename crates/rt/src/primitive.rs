@@ -4,13 +4,13 @@
 #[cfg(not(loom))]
 mod real {
     pub(crate) use crossbeam_queue::SegQueue as Queue;
-    pub(crate) use std::sync::atomic::{AtomicBool, AtomicU64, fence};
+    pub(crate) use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, fence};
 }
 
 #[cfg(loom)]
 mod real {
     use loom::sync::Mutex;
-    pub(crate) use loom::sync::atomic::{AtomicBool, AtomicU64, fence};
+    pub(crate) use loom::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, fence};
     use std::collections::VecDeque;
 
     /// Orders more than crossbeam's queue does: each operation after the one before it. So a model cannot

@@ -16,6 +16,7 @@ fn server_config(config: facade::ServerConfig) -> Vec<&'static str> {
         cores: _,
         model,
         workers_max: _,
+        crew_max: _,
         drain_every: _,
         slo: _,
         connections_max: _,

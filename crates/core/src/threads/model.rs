@@ -13,15 +13,43 @@ pub enum Completion {
     /// calls reads the answers.
     #[default]
     Async,
+    /// As `Async`, but so many response threads make the calls and take the answers (thesis §3.2.3). The one that
+    /// has the last answer wakes the handler.
+    Responders(usize),
     /// The handler's thread sleeps until the handler has its answers, and does nothing else meanwhile.
     Sync,
+    /// As `Sync`, but each call is made by one of so many threads, which is woken for it and waits for its answer alone.
+    /// The last of them wakes the handler's thread: fork-join as in the thesis (§3.2.2), as a baseline.
+    ForkJoin(usize),
+}
+
+impl Completion {
+    /// Most threads that make handlers' calls.
+    pub const CREW_MAX: usize = 1_024;
+
+    /// The threads that make handlers' calls; zero where the handlers' own do.
+    #[must_use]
+    pub const fn crew(self) -> usize {
+        match self {
+            Self::Async | Self::Sync => 0,
+            Self::Responders(count) | Self::ForkJoin(count) => count,
+        }
+    }
+
+    /// Whether a handler holds its thread while it awaits its calls.
+    #[must_use]
+    pub const fn is_sync(self) -> bool {
+        matches!(self, Self::Sync | Self::ForkJoin(_))
+    }
 }
 
 /// How a server's threads share its work, the eight models of µTune and those between them.
 ///
 /// As a word it is three letters: `s` or `a` for synchronous or asynchronous completion, `i` or `d` for handlers
 /// on the loops (in-line) or on workers (dispatched), `b` or `p` for loops that sleep (block) or never do
-/// (poll). `:4` behind it is the number of workers, `@spin:20us` how long a loop looks before it sleeps.
+/// (poll). `:4` behind it is the number of workers. `+2` behind that is the number of threads that make handlers' calls:
+/// responders of an asynchronous model, and fork-join's threads of a synchronous one. `@spin:20us` is how long a loop
+/// looks before it sleeps.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Model {
     /// How loops wait for requests.
@@ -34,8 +62,20 @@ pub struct Model {
 
 impl Model {
     /// Examples of all, for messages.
-    pub const EXAMPLES: [&'static str; 9] =
-        ["sib", "sip", "sdb:4", "sdp:4", "aib", "aip", "adb:4", "adp:4", "aib@spin:20us"];
+    pub const EXAMPLES: [&'static str; 12] = [
+        "sib",
+        "sip",
+        "sdb:4",
+        "sdp:4",
+        "aib",
+        "aip",
+        "adb:4",
+        "adp:4",
+        "aib@spin:20us",
+        "aib+2",
+        "adp:4+2",
+        "sib+8",
+    ];
 
     const UNKNOWN: WordError = WordError::Unknown(&Self::EXAMPLES);
 
@@ -72,14 +112,16 @@ impl FromStr for Model {
 
     fn from_str(text: &str) -> Result<Self, WordError> {
         let (text, spin) = split(text, '@');
+        let (text, crew) = split(text, '+');
         let (letters, count) = split(text, ':');
+        let crew = crew.map(crew_of).transpose()?;
         let &[completion, placement, reception] = letters.as_bytes() else {
             return Err(Self::UNKNOWN);
         };
         Ok(Self {
             completion: match completion {
-                b's' => Completion::Sync,
-                b'a' => Completion::Async,
+                b's' => crew.map_or(Completion::Sync, Completion::ForkJoin),
+                b'a' => crew.map_or(Completion::Async, Completion::Responders),
                 _ => return Err(Self::UNKNOWN),
             },
             placement: match placement {
@@ -119,6 +161,12 @@ fn dispatched(count: Option<&str>) -> Result<Placement, WordError> {
     count.map(Placement::Workers).ok_or(WordError::Amount(needed))
 }
 
+fn crew_of(count: &str) -> Result<usize, WordError> {
+    let fitting = |count: &usize| (1..=Completion::CREW_MAX).contains(count);
+    let needed = "behind \"+\" the number of threads that make handlers' calls, from 1 to 1024, such as \"aib+2\"";
+    count.parse().ok().filter(fitting).ok_or(WordError::Amount(needed))
+}
+
 fn sleeping(spin: Option<&str>) -> Result<Reception, WordError> {
     match spin.map(str::parse) {
         None => Ok(Reception::Block),
@@ -129,14 +177,15 @@ fn sleeping(spin: Option<&str>) -> Result<Reception, WordError> {
 
 impl fmt::Display for Model {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self.completion {
-            Completion::Sync => "s",
-            Completion::Async => "a",
-        })?;
+        f.write_str(if self.completion.is_sync() { "s" } else { "a" })?;
         f.write_str(if self.placement == Placement::Inline { "i" } else { "d" })?;
         f.write_str(if self.reception == Reception::Poll { "p" } else { "b" })?;
         if let Placement::Workers(count) = self.placement {
             write!(f, ":{count}")?;
+        }
+        match self.completion.crew() {
+            0 => {}
+            count => write!(f, "+{count}")?,
         }
         match self.reception {
             spin @ Reception::SpinThenBlock(_) => write!(f, "@{spin}"),
@@ -152,7 +201,7 @@ mod tests {
 
     #[test]
     fn what_is_written_reads_back() {
-        for text in Model::EXAMPLES.into_iter().chain(["sdb:1024@spin:1.5us", "adb:1"]) {
+        for text in Model::EXAMPLES.into_iter().chain(["sdb:1024+8@spin:1.5us", "adb:1"]) {
             assert_eq!(text.parse::<Model>().map(|found| found.to_string()), Ok(text.into()));
         }
     }
@@ -162,6 +211,9 @@ mod tests {
         let model = |text: &str| text.parse::<Model>().unwrap();
         assert_eq!(model("aib"), Model::default());
         assert_eq!(model("sib").completion, Completion::Sync);
+        assert_eq!(model("sip+8").completion, Completion::ForkJoin(8));
+        assert_eq!(model("adb:3+2").completion, Completion::Responders(2));
+        assert_eq!((model("adb:3").completion.crew(), model("adb:3+2").completion.crew()), (0, 2));
         assert_eq!(model("adb:3").placement, Placement::Workers(3));
         assert_eq!((model("aib").workers(), model("adp:3").workers()), (0, 3));
         assert_eq!(model("aip").reception, Reception::Poll);
@@ -179,6 +231,10 @@ mod tests {
             ("adb", "the number of workers"),
             ("adb:0", "from 1 to 1024"),
             ("adb:1025", "from 1 to 1024"),
+            ("aib+0", "from 1 to 1024"),
+            ("adb:4+", "from 1 to 1024"),
+            ("aib+2:4", "from 1 to 1024"),
+            ("sib+1025", "from 1 to 1024"),
             ("aip@spin:20us", "behind a model that sleeps"),
             ("aib@spin:0s", "above 0s"),
             ("aib@poll", "\"@spin:\""),

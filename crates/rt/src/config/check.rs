@@ -1,6 +1,6 @@
 //! Which configurations cannot work.
 
-use super::{KeepAlive, LockRules, Placement, ServerConfig};
+use super::{Completion, KeepAlive, LockRules, Placement, ServerConfig};
 use std::fmt::Display;
 use std::ops::RangeInclusive;
 use std::time::Duration;
@@ -48,6 +48,13 @@ impl ServerConfig {
         }
         if let Some(most) = self.workers_max {
             within("workers_max", most, self.model.workers()..=Placement::WORKERS_MAX)?;
+        }
+        let (crew, most) = (self.model.completion.crew(), Completion::CREW_MAX);
+        if matches!(self.model.completion, Completion::Responders(_) | Completion::ForkJoin(_)) {
+            within("model: the number of threads for calls", crew, 1..=most)?;
+        }
+        if let Some(wanted) = self.crew_max {
+            within("crew_max", wanted, crew..=most)?;
         }
         if self.cores.len() > self.loops {
             let (cores, loops) = (self.cores.len(), self.loops);
@@ -170,6 +177,19 @@ mod tests {
                     workers_max: Some(1),
                     ..default()
                 },
+            ),
+            ("crew_max", ServerConfig { crew_max: Some(usize::MAX), ..default() }),
+            (
+                "crew_max",
+                ServerConfig {
+                    model: Completion::Responders(2).into(),
+                    crew_max: Some(1),
+                    ..default()
+                },
+            ),
+            (
+                "threads for calls",
+                ServerConfig { model: Completion::ForkJoin(0).into(), ..default() },
             ),
             ("connections_max", ServerConfig { connections_max: 0, ..default() }),
             ("connections_max", ServerConfig { connections_max: usize::MAX, ..default() }),

@@ -1,6 +1,6 @@
 //! Which servers a tier has.
 
-use super::fan::Room;
+use super::room::Room;
 use crate::client::ChannelConfig;
 use std::fmt;
 use std::sync::Arc;

@@ -1,7 +1,9 @@
 //! Where the handlers of a thread leave their calls, and the thread leaves the answers.
 
 use super::TierConfig;
-use super::fan::{Part, Room};
+use super::away::{Away, FanKey, Post, Sent};
+use super::part::Part;
+use super::room::Room;
 use super::turns::Turns;
 use crate::client::Order;
 use std::cell::{Cell, OnceCell, RefCell};
@@ -16,6 +18,8 @@ pub(crate) struct Desk {
     tiers: Vec<Named>,
     /// Who waits for the calls of fans that are made from now on.
     completion: Cell<Completion>,
+    /// Fans whose calls the crew makes, if the server has one.
+    away: Option<Away>,
     /// What takes the calls, which a fan may have to hold the thread for.
     turns: OnceCell<Weak<Turns>>,
     /// Calls that the thread has not taken yet, by shard.
@@ -40,7 +44,7 @@ pub(super) struct Named {
 }
 
 impl Desk {
-    pub(crate) fn new(tiers: &[TierConfig]) -> Self {
+    pub(crate) fn new(tiers: &[TierConfig], post: Option<Post>) -> Self {
         let mut first = 0;
         let named = |tier: &TierConfig| {
             let shards = tier.shards().len();
@@ -52,6 +56,7 @@ impl Desk {
         Self {
             tiers,
             completion: Cell::default(),
+            away: post.map(Away::new),
             turns: OnceCell::new(),
             orders: RefCell::new((0..first).map(|_| Vec::new()).collect()),
             ordered: Cell::new(0),
@@ -69,6 +74,24 @@ impl Desk {
         self.completion.get()
     }
 
+    pub(super) const fn away(&self) -> Option<&Away> {
+        self.away.as_ref()
+    }
+
+    /// A call that was sent to the crew is given up.
+    pub(super) fn recall(&self, sent: &Sent) {
+        if let Some(away) = &self.away {
+            away.recall(sent);
+        }
+    }
+
+    /// Nobody awaits a fan that was sent to the crew.
+    pub(super) fn forget_away(&self, fan: FanKey) {
+        if let Some(away) = &self.away {
+            away.forget(fan);
+        }
+    }
+
     /// Said once, by the thread that has both.
     pub(super) fn has_turns_by(&self, turns: &Rc<Turns>) {
         let _ = self.turns.set(Rc::downgrade(turns));
@@ -79,8 +102,14 @@ impl Desk {
         self.turns.get()?.upgrade()
     }
 
-    pub(super) fn tier(&self, name: &str) -> Option<&Named> {
-        self.tiers.iter().find(|tier| tier.name == name)
+    /// The tier of this name, and its number.
+    pub(super) fn tier(&self, name: &str) -> Option<(usize, &Named)> {
+        self.tiers.iter().enumerate().find(|(_, tier)| tier.name == name)
+    }
+
+    /// What bounds the calls to the tier of this number.
+    pub(super) fn room(&self, tier: usize) -> &Rc<Room> {
+        &self.tiers[tier].room
     }
 
     pub(super) fn set_trouble(&self, shard: usize, why: Option<String>) {

@@ -5,24 +5,38 @@
 //! calls and awaits it. Who waits then is the server's [`Completion`](tailwater_core::threads::Completion): the
 //! handler, which the answers wake once it has what it needs, or its thread.
 //!
-//! `desk` is where handlers leave their calls, and where the thread finds them; `fan` is what a handler awaits;
-//! `stage` is the thread's part, with one exchange for each shard, and `turns` gives it its turns.
+//! `desk` is where handlers leave their calls, and where the thread finds them; `fan` is what a handler awaits, and
+//! `state` what it shares with its calls; `stage` is the thread's part, with one exchange for each shard, and `turns` gives
+//! it its turns.
+//!
+//! Where the model has a `crew`, its members make the calls as `errands`, each with a stage of its own. `away` is what the
+//! handler's thread knows of them, and `home` where it gets the outcomes.
 
+mod away;
 mod config;
+mod crew;
 mod desk;
+mod errands;
 mod fan;
+mod home;
+mod part;
+mod room;
 mod stage;
+mod state;
 mod turns;
 
 pub use config::TierConfig;
+pub(crate) use crew::Crew;
 pub(crate) use desk::Desk;
+pub(crate) use errands::Errands;
 pub use fan::{CALLS_MAX, Fan};
 pub(crate) use stage::is_downstream;
-pub(crate) use turns::{Downstream, Hold};
+pub(crate) use turns::{Downstream, Hold, Trunk};
 
 use crate::service::Request;
 use crate::time::now;
-use fan::Room;
+use part::Terms;
+use room::Room;
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
@@ -51,6 +65,8 @@ pub fn tier(name: &str) -> Option<Tier> {
 #[derive(Clone)]
 pub struct Tier {
     desk: Rc<Desk>,
+    /// Its number among all tiers.
+    index: usize,
     /// The first of its shards among those of all tiers.
     first: usize,
     shards: usize,
@@ -59,9 +75,9 @@ pub struct Tier {
 
 impl Tier {
     fn find(desk: &Rc<Desk>, name: &str) -> Option<Self> {
-        let tier = desk.tier(name)?;
+        let (index, tier) = desk.tier(name)?;
         let (first, shards, room) = (tier.first, tier.shards, tier.room.clone());
-        Some(Self { desk: desk.clone(), first, shards, room })
+        Some(Self { desk: desk.clone(), index, first, shards, room })
     }
 
     /// How many shards it has.
@@ -82,6 +98,7 @@ impl Tier {
     /// deadline they have 10 s from now.
     pub fn fan(&self, request: &Request) -> Fan {
         let deadline = request.deadline.unwrap_or_else(|| now() + DEADLINE);
-        Fan::new(self.clone(), deadline, request.priority, request.tenant)
+        let terms = Terms { deadline, priority: request.priority, tenant: request.tenant };
+        Fan::new(self.clone(), terms)
     }
 }

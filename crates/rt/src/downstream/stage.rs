@@ -2,10 +2,10 @@
 
 use super::TierConfig;
 use super::desk::Desk;
-use super::fan::Part;
+use super::part::Part;
 use crate::client::{ChannelConfig, Exchange, Order, Replica, drawn_number};
 use crate::net::DialError;
-use crate::poll::{Poller, Readiness};
+use crate::poll::{EventBell, Poller, Readiness};
 use crate::time::now;
 use std::rc::Rc;
 use std::time::Duration;
@@ -14,6 +14,8 @@ use tailwater_core::Instant;
 
 /// The poller's key of the first channel. Connections are numbered below: a loop has at most 2^24 of them.
 const FIRST_KEY: u64 = 1 << 31;
+/// The poller's key of the bell by which the crew ends a sleep: no channel has it, and no loop either.
+pub(super) const CREW: u64 = u64::MAX - 2;
 
 /// Most reads of a channel when it has its go: a mebibyte.
 const READS: usize = 16;
@@ -35,6 +37,8 @@ pub(super) struct Stage {
     desk: Rc<Desk>,
     /// A part of the thread's own: of the channels alone.
     poller: Poller,
+    /// Rung by the crew, if there is one.
+    bell: Option<EventBell>,
     shards: Vec<Shard>,
     /// The first poller key of each shard, in order; then the first that none has.
     keys: Vec<u64>,
@@ -57,7 +61,12 @@ struct Shard {
 }
 
 impl Stage {
-    pub(super) fn new(tiers: &[TierConfig], desk: Rc<Desk>, poller: Poller) -> Self {
+    pub(super) fn new(
+        tiers: &[TierConfig],
+        desk: Rc<Desk>,
+        poller: Poller,
+        bell: Option<EventBell>,
+    ) -> Self {
         let (mut shards, mut keys) = (Vec::new(), vec![FIRST_KEY]);
         // Each thread of each process is a client of its own: with the same number all would be at home at the
         // same replicas, and come back in step.
@@ -73,15 +82,19 @@ impl Stage {
         // The first turn begins to connect.
         let due = (!shards.is_empty()).then_some(Instant::ZERO);
         let scratch = vec![0; if shards.is_empty() { 0 } else { SCRATCH }];
-        Self { desk, poller, shards, keys, due, ready: Vec::new(), scratch }
+        Self { desk, poller, bell, shards, keys, due, ready: Vec::new(), scratch }
     }
 
     /// How many sockets the poller may tell of.
     pub(super) fn sockets(&self) -> usize {
-        self.keys.last().map_or(0, |end| (end - FIRST_KEY) as usize)
+        let channels = self.keys.last().map_or(0, |end| (end - FIRST_KEY) as usize);
+        channels + usize::from(self.bell.is_some())
     }
 
     pub(super) fn on_ready(&mut self, time: Instant, readiness: Readiness) {
+        if readiness.key == CREW {
+            return self.bell.iter().for_each(EventBell::hush);
+        }
         let index = self.keys.partition_point(|&first| first <= readiness.key);
         let Some(shard) = index.checked_sub(1).and_then(|index| self.shards.get_mut(index)) else {
             return;
@@ -113,10 +126,11 @@ impl Stage {
         true
     }
 
-    /// Sleeps until a channel has something, or a turn is due; for [`NAP`] at most. How long it slept.
-    pub(super) fn nap(&mut self) -> Duration {
+    /// Sleeps until a channel has something, the crew rings, or a turn or `other` is due; for [`NAP`] at most. How long
+    /// it slept.
+    pub(super) fn nap(&mut self, other: Option<Instant>) -> Duration {
         let began = now();
-        let until = self.due.map_or(began + NAP, |due| due.min(began + NAP));
+        let until = [self.due, other].into_iter().flatten().fold(began + NAP, Instant::min);
         self.poll(until.since(began)).since(began)
     }
 

@@ -1,16 +1,55 @@
 //! The calls of a thread's handlers have their turns: between two handlers, or while one holds the thread for its own.
 
 use super::TierConfig;
+use super::away::{Away, Post};
+use super::crew::Crew;
 use super::desk::Desk;
+use super::errands::Errands;
 use super::install_desk;
-use super::stage::Stage;
-use crate::poll::{Poller, Readiness};
+use super::stage::{CREW, Stage};
+use crate::bell::Doorbell;
+use crate::poll::{EventBell, Interest, Poller, Readiness};
 use crate::time::now;
+use rustix::io::Errno;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 use tailwater_core::Instant;
 use tailwater_core::threads::Completion;
+
+/// A thread's way to its tiers, before it is on the thread.
+pub(crate) struct Trunk {
+    /// A part of the thread's own.
+    poller: Poller,
+    /// Where it hears from the crew, and the bell that ends its sleep for that.
+    post: Option<(Post, EventBell)>,
+}
+
+impl Trunk {
+    /// # Errors
+    /// When the system is out of descriptors or memory.
+    pub(crate) fn new(whole: &Poller) -> Result<Self, Errno> {
+        Ok(Self { poller: whole.part()?, post: None })
+    }
+
+    /// The same with a crew that may make the calls. `thread` ends the thread's sleep; `number` is its own among all
+    /// that have handlers.
+    ///
+    /// # Errors
+    /// As [`Trunk::new`].
+    pub(crate) fn with_crew(
+        mut self,
+        crew: &Arc<Crew>,
+        thread: Arc<Doorbell>,
+        number: usize,
+    ) -> Result<Self, Errno> {
+        let bell = EventBell::new()?;
+        self.poller.add(&bell, CREW, Interest::READ)?;
+        self.post = Some((Post::new(crew.clone(), thread, bell.clone(), number), bell));
+        Ok(self)
+    }
+}
 
 /// What a loop or a worker has of its tiers.
 pub(crate) struct Downstream {
@@ -34,10 +73,11 @@ pub(super) struct Turns {
 }
 
 impl Downstream {
-    /// Makes the tiers those of the thread's handlers. `poller` is a part of the thread's own.
-    pub(crate) fn install(tiers: &[TierConfig], poller: Poller, hold: Hold) -> Self {
-        let desk = Rc::new(Desk::new(tiers));
-        let stage = RefCell::new(Stage::new(tiers, desk.clone(), poller));
+    /// Makes the tiers those of the thread's handlers.
+    pub(crate) fn install(tiers: &[TierConfig], trunk: Trunk, hold: Hold) -> Self {
+        let (post, bell) = trunk.post.unzip();
+        let desk = Rc::new(Desk::new(tiers, post));
+        let stage = RefCell::new(Stage::new(tiers, desk.clone(), trunk.poller, bell));
         let turns = Rc::new(Turns { stage, hold, slept: Cell::default() });
         desk.has_turns_by(&turns);
         install_desk(desk.clone());
@@ -49,7 +89,12 @@ impl Downstream {
         self.desk.set_completion(completion);
     }
 
-    /// How many sockets the poller may tell of.
+    /// For the calls of other threads' handlers.
+    pub(crate) fn errands(&self) -> Errands {
+        Errands::new(self.desk.clone())
+    }
+
+    /// How many sources the poller may tell of.
     pub(crate) fn sockets(&self) -> usize {
         self.turns.stage.borrow().sockets()
     }
@@ -70,14 +115,15 @@ impl Downstream {
         self.turns.turn(&self.desk, time)
     }
 
-    /// Handlers have left something since the last turn.
+    /// Handlers or the crew have left something since the last turn.
     pub(crate) fn has_work(&self) -> bool {
-        !self.desk.is_empty()
+        !self.desk.is_empty() || self.desk.away().is_some_and(Away::has_returned)
     }
 
     /// When a turn is due at the latest.
     pub(crate) fn next_due(&self) -> Option<Instant> {
-        self.turns.stage.borrow().next_due()
+        let away = self.desk.away().and_then(Away::next_due);
+        [self.turns.stage.borrow().next_due(), away].into_iter().flatten().min()
     }
 
     /// How long handlers that held the thread have slept since this was asked last.
@@ -90,6 +136,7 @@ impl Downstream {
 impl Drop for Downstream {
     fn drop(&mut self) {
         drop(self.desk.take_all_orders());
+        drop(self.desk.away().map(Away::take_all));
         self.desk.wake();
     }
 }
@@ -108,13 +155,19 @@ impl Turns {
             }
             // As in `turn`.
             let Ok(mut stage) = self.stage.try_borrow_mut() else { return };
-            self.slept.set(self.slept.get() + stage.nap());
+            let slept = match desk.away() {
+                None => stage.nap(None),
+                Some(away) => away.sleep(|| stage.nap(away.next_due())),
+            };
+            self.slept.set(self.slept.get() + slept);
         }
     }
 
     fn turn(&self, desk: &Desk, time: Instant) -> bool {
+        let returned = desk.away().is_some_and(|away| away.collect(time));
         // The stage is taken where a payload that is dropped in a turn polls a fan: that fan is asynchronous.
-        let worked = self.stage.try_borrow_mut().is_ok_and(|mut stage| stage.turn(time));
+        let worked =
+            self.stage.try_borrow_mut().is_ok_and(|mut stage| stage.turn(time)) || returned;
         if worked {
             desk.wake();
         }

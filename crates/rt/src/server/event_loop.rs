@@ -15,7 +15,7 @@ use super::runner::{Inline, Pool, Runner, Workers};
 use super::shared::{Inbox, Shared};
 use crate::config::{Model, Placement, Reception};
 use crate::counters::Totals;
-use crate::downstream::{Downstream, Hold};
+use crate::downstream::{Downstream, Hold, Trunk};
 use crate::net::Listener;
 use crate::poll::{Interest, Poller};
 use crate::service::{Reply, Service};
@@ -74,8 +74,8 @@ pub(super) struct Start {
     pub(super) shared: Arc<Shared>,
     pub(super) index: usize,
     pub(super) poller: Poller,
-    /// A part of the poller, for the channels to other tiers, if there are any.
-    pub(super) channels: Option<Poller>,
+    /// The way to other tiers, if there are any.
+    pub(super) trunk: Option<Trunk>,
     /// The first loop lets clients in.
     pub(super) listener: Option<Listener>,
     pub(super) pool: Option<Arc<Pool>>,
@@ -84,7 +84,7 @@ pub(super) struct Start {
 
 impl<F: Future<Output = Reply>> EventLoop<F> {
     pub(super) fn new(start: Start, observer: Box<dyn Observer + Send>) -> Self {
-        let Start { shared, index, poller, channels, listener, pool, questions } = start;
+        let Start { shared, index, poller, trunk, listener, pool, questions } = start;
         let config = &shared.config;
         let doorbell = shared.inboxes[index].doorbell.clone();
         let (tasks, budgets) = (config.tasks_max, config.locks.is_some());
@@ -111,7 +111,7 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
             runner,
             tasks_per_connection: config.tasks_of_one(shared.models.present()),
             timers: install_timers(),
-            downstream: channels.map(|it| Downstream::install(&config.tiers, it, hold)),
+            downstream: trunk.map(|it| Downstream::install(&config.tiers, it, hold)),
             egress: Egress::new(config.output_high, config.output_total_max / config.loops),
             liveness: Liveness::new(config),
             drain: Drain::Off,

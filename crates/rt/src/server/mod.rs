@@ -198,7 +198,7 @@ impl Server {
     /// none is carried out twice. Who waits for a fan is the model's completion when the fan is first polled.
     ///
     /// # Errors
-    /// When the model needs more workers than were started ([`ServerConfig::workers_max`]).
+    /// When the model needs more threads than were started ([`ServerConfig::workers_max`], [`ServerConfig::crew_max`]).
     pub fn set_model(&self, model: Model) -> Result<(), String> {
         self.threads.set_model(model)
     }

@@ -71,6 +71,6 @@ pub(super) fn event_loop<F: Future<Output = Reply>>(
     let (_, questions) = Reporter::new(shared.clone());
     let poller = Poller::new().unwrap();
     let start =
-        Start { shared, index: 0, poller, channels: None, listener: None, pool: None, questions };
+        Start { shared, index: 0, poller, trunk: None, listener: None, pool: None, questions };
     EventLoop::new(start, Box::new(Silent))
 }

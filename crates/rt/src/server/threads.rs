@@ -2,10 +2,11 @@
 
 use super::event_loop::{EventLoop, Start};
 use super::introspect::{Questions, Reporter};
-use super::runner::{Pool, start_workers};
+use super::runner::{Pool, start_crew, start_workers};
 use super::shared::Shared;
 use super::{StartError, check_core};
-use crate::config::{Model, Placement};
+use crate::config::{Completion, Model, Placement};
+use crate::downstream::{Crew, Trunk};
 use crate::net::Listener;
 use crate::poll::Poller;
 use crate::service::{Reply, Service};
@@ -19,6 +20,8 @@ pub(super) struct Threads {
     loops: Vec<JoinHandle<()>>,
     workers: Vec<JoinHandle<()>>,
     pool: Option<Arc<Pool>>,
+    members: Vec<JoinHandle<()>>,
+    crew: Option<Arc<Crew>>,
     /// Ends when the last loop has given its questions up.
     reporter: Option<JoinHandle<()>>,
 }
@@ -32,13 +35,26 @@ impl Threads {
         mut observe: impl FnMut(usize) -> Box<dyn Observer + Send>,
     ) -> Result<Self, StartError> {
         let service = Arc::new(service);
-        let mut threads =
-            Self { shared, loops: Vec::new(), workers: Vec::new(), pool: None, reporter: None };
+        let mut threads = Self {
+            shared,
+            loops: Vec::new(),
+            workers: Vec::new(),
+            pool: None,
+            members: Vec::new(),
+            crew: None,
+            reporter: None,
+        };
         let questions = threads.start_reporter().map_err(StartError::System)?;
-        let count = threads.shared.config.workers();
-        if count > 0 {
+        let (workers, members) = (threads.shared.config.workers(), threads.shared.config.crew());
+        if members > 0 {
+            let (crew, members) =
+                start_crew(members, &threads.shared).map_err(StartError::System)?;
+            (threads.crew, threads.members) = (Some(crew), members);
+        }
+        if workers > 0 {
             let (pool, workers) =
-                start_workers(count, &threads.shared, &service).map_err(StartError::System)?;
+                start_workers(workers, &threads.shared, threads.crew.as_ref(), &service)
+                    .map_err(StartError::System)?;
             (threads.pool, threads.workers) = (Some(pool), workers);
         }
         let mut listener = Some(listener);
@@ -48,7 +64,7 @@ impl Threads {
             let start = Start {
                 shared: threads.shared.clone(),
                 index,
-                channels: if calls { Some(poller.part()?) } else { None },
+                trunk: if calls { Some(threads.trunk(&poller, index)?) } else { None },
                 poller,
                 listener: listener.take(),
                 pool: threads.pool.clone(),
@@ -57,6 +73,13 @@ impl Threads {
             threads.start_loop(start, service.clone(), observe(index))?;
         }
         Ok(threads)
+    }
+
+    /// A loop's way to other tiers.
+    fn trunk(&self, poller: &Poller, index: usize) -> Result<Trunk, StartError> {
+        let trunk = Trunk::new(poller)?;
+        let Some(crew) = &self.crew else { return Ok(trunk) };
+        Ok(trunk.with_crew(crew, self.shared.inboxes[index].doorbell.clone(), index)?)
     }
 
     fn start_reporter(&mut self) -> std::io::Result<Questions> {
@@ -79,17 +102,15 @@ impl Threads {
         if let Some(&core) = start.shared.config.cores.get(index) {
             check_core(core)?;
         }
-        let (shared, pool) = (start.shared.clone(), start.pool.clone());
+        let (shared, pool, crew) = (start.shared.clone(), start.pool.clone(), self.crew.clone());
         // Counted before there is a thread whose end could subtract it.
         shared.running.fetch_add(1, SeqCst);
         let life = move || {
             let name = format!("loop {index}");
             shared.guard(&name, || EventLoop::new(start, observer).live(&*service));
             // One order of all ends: exactly one is the last, and comes after what the others did.
-            if shared.running.fetch_sub(1, SeqCst) == 1
-                && let Some(pool) = pool
-            {
-                pool.stop();
+            if shared.running.fetch_sub(1, SeqCst) == 1 {
+                stop(pool.as_deref(), crew.as_deref());
             }
         };
         let name = format!("tailwater-loop-{index}");
@@ -103,24 +124,32 @@ impl Threads {
     /// # Errors
     /// When it needs more workers than there are; says what to change.
     pub(super) fn set_model(&self, model: Model) -> Result<(), String> {
-        let there = self.pool.as_ref().map_or(0, |pool| pool.workers());
-        let wanted = model.workers();
-        if wanted > there {
-            let most = format!("the server was started with {there}; set workers_max to {wanted}");
-            return Err(format!("{model} needs {wanted} workers, and {most}"));
-        }
+        let (workers, members) = (model.workers(), model.completion.crew());
+        let there = self.pool.as_ref().map_or(0, |pool| pool.staff.threads());
+        enough(model, workers, there, "workers", "workers_max")?;
+        let there = self.crew.as_ref().map_or(0, |crew| crew.staff.threads());
+        enough(model, members, there, "threads for calls", "crew_max")?;
         if model.placement == Placement::Workers(0) {
             return Err("a model that dispatches needs one worker at least".into());
         }
+        if matches!(model.completion, Completion::Responders(0) | Completion::ForkJoin(0)) {
+            return Err("a model with threads for calls needs one of them at least".into());
+        }
         self.shared.models.change(model, || {
-            // Where handlers run in-line from now on, the workers end what they have been handed.
-            if let Some(pool) = self.pool.as_ref().filter(|_| wanted > 0) {
-                pool.resize(wanted);
+            // Where handlers run in-line from now on, the workers end what they have been handed; so does the crew.
+            if let Some(pool) = self.pool.as_ref().filter(|_| workers > 0) {
+                pool.resize(workers);
+            }
+            if let Some(crew) = self.crew.as_ref().filter(|_| members > 0) {
+                crew.staff.resize(members);
             }
         });
         self.shared.wake_loops();
         if let Some(pool) = &self.pool {
-            pool.wake();
+            pool.staff.wake();
+        }
+        if let Some(crew) = &self.crew {
+            crew.staff.wake();
         }
         Ok(())
     }
@@ -128,7 +157,8 @@ impl Threads {
     /// Whether the caller is one of these threads: a handler, an observer, or what they drop.
     pub(super) fn is_one_of_them(&self) -> bool {
         let current = std::thread::current().id();
-        let mut all = self.loops.iter().chain(&self.workers).chain(&self.reporter);
+        let mut all =
+            self.loops.iter().chain(&self.workers).chain(&self.members).chain(&self.reporter);
         all.any(|thread| thread.thread().id() == current)
     }
 
@@ -136,10 +166,9 @@ impl Threads {
     pub(super) fn join(&mut self) {
         // A thread that panicked has said why: see `Shared::guard`.
         self.loops.drain(..).for_each(|thread| drop(thread.join()));
-        if let Some(pool) = self.pool.take() {
-            pool.stop();
-        }
-        self.workers.drain(..).for_each(|thread| drop(thread.join()));
+        stop(self.pool.take().as_deref(), self.crew.take().as_deref());
+        let others = self.workers.drain(..).chain(self.members.drain(..));
+        others.for_each(|thread| drop(thread.join()));
         self.reporter.take().map(JoinHandle::join);
     }
 
@@ -147,7 +176,33 @@ impl Threads {
     pub(super) fn detach(&mut self) {
         self.loops.clear();
         self.workers.clear();
-        (self.pool, self.reporter) = (None, None);
+        self.members.clear();
+        (self.pool, self.crew, self.reporter) = (None, None, None);
+    }
+}
+
+/// Whether there are as many threads as a model needs.
+fn enough(
+    model: Model,
+    wanted: usize,
+    there: usize,
+    what: &str,
+    field: &str,
+) -> Result<(), String> {
+    if wanted <= there {
+        return Ok(());
+    }
+    let most = format!("the server was started with {there}; set {field} to {wanted}");
+    Err(format!("{model} needs {wanted} {what}, and {most}"))
+}
+
+/// The loops have ended: nothing is left to do for the others.
+fn stop(pool: Option<&Pool>, crew: Option<&Crew>) {
+    if let Some(pool) = pool {
+        pool.staff.stop();
+    }
+    if let Some(crew) = crew {
+        crew.staff.stop();
     }
 }
 

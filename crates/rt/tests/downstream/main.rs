@@ -1,5 +1,7 @@
 //! Handlers that call the servers of another tier.
 
+mod crew;
+mod fates;
 mod models;
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,6 +24,9 @@ const TERMS: u16 = 3;
 /// Leaves: answers with its number once [`GATE`] is open.
 const GATED: u16 = 4;
 
+/// Leaves: says where its caller's connection comes from.
+const CALLER: u16 = 5;
+
 /// Opened by one test.
 static GATE: AtomicBool = AtomicBool::new(false);
 
@@ -37,6 +42,7 @@ fn leaf(number: u8) -> Server {
                 let left = request.deadline.map_or(0, |at| at.since(now()).as_secs());
                 Reply::ok([left as u8, request.priority, request.tenant as u8].to_vec())
             }
+            CALLER => Reply::ok(format!("{:?}", request.peer.get()).into_bytes()),
             GATED => {
                 while !GATE.load(Ordering::Relaxed) {
                     sleep(Duration::from_millis(1)).await;
@@ -337,7 +343,7 @@ fn tiers_that_cannot_work_are_refused_at_the_start() {
 }
 
 /// Looks until it holds; ten million looks take minutes.
-fn eventually(what: &str, holds: impl Fn() -> bool) {
+fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
     let found = (0..10_000_000).any(|_| {
         std::thread::yield_now();
         holds()

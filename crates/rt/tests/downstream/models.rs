@@ -13,7 +13,7 @@ use tailwater_rt::client::{CallError, CallOptions, Client};
 use tailwater_rt::time::now;
 use tailwater_rt::{Model, Reply, Request, Server, ServerConfig};
 
-fn model(word: &str) -> Model {
+pub(super) fn model(word: &str) -> Model {
     word.parse().unwrap_or_else(|error| panic!("{word}: {error}"))
 }
 
@@ -24,10 +24,11 @@ async fn twice(request: Request) -> Reply {
     joined(fan(&request).call(0, NAME, payload).await)
 }
 
-fn started(word: &str, workers_max: usize, leaves: &[Server]) -> ServerConfig {
+pub(super) fn started(word: &str, workers_max: usize, leaves: &[Server]) -> ServerConfig {
     ServerConfig {
         model: model(word),
         workers_max: Some(workers_max),
+        crew_max: Some(8),
         loops: 2,
         ..with(tier_of(leaves))
     }
@@ -79,10 +80,14 @@ fn a_model_that_changes_while_serving_loses_nothing_and_does_nothing_twice() {
         // Every third call comes under another model, of any number of workers.
         if rng.below(3) == 0 {
             let letters = ["sib", "aib", "sdb", "adb"][rng.below(4) as usize];
-            let workers = 1 + rng.below(4);
-            let word =
-                if letters.contains('d') { format!("{letters}:{workers}") } else { letters.into() };
-            server.set_model(model(&word)).expect("there are as many workers");
+            let mut word = letters.to_owned();
+            if letters.contains('d') {
+                word += &format!(":{}", 1 + rng.below(4));
+            }
+            if rng.below(2) == 0 {
+                word += &format!("+{}", 1 + rng.below(8));
+            }
+            server.set_model(model(&word)).expect("there are as many threads");
         }
     }
     calls.into_iter().for_each(check);
@@ -116,7 +121,7 @@ fn a_fan_holds_its_thread_where_the_model_is_synchronous_and_nowhere_else() {
 /// A second is the longest that a loop is held, and connecting takes time on a busy machine.
 fn connect_all(server: &Server, client: &Client) {
     let present = server.model();
-    for word in ["aib", "adb:4"] {
+    for word in ["aib", "adb:4", "aib+8"] {
         server.set_model(model(word)).expect("there are as many workers");
         (0..64).map(|_| client.call(1, "")).collect::<Vec<_>>().into_iter().for_each(|call| {
             call.wait().expect("it is answered");
@@ -157,15 +162,18 @@ fn a_worker_that_waits_begins_nothing_else() {
 }
 
 #[test]
-fn a_request_that_holds_a_worker_is_cancelled() {
+fn a_request_that_holds_a_thread_is_cancelled() {
     let leaves = [leaf(0)];
-    let service = |request: Request| async move { joined(fan(&request).call(0, HANG, "").await) };
-    let (_server, client) = middle(started("sdb:1", 1, &leaves), service);
-    let hour = CallOptions { deadline: Duration::from_secs(3_600), ..CallOptions::default() };
-    let call = client.call_with(1, "", hour);
-    eventually("the leaf has it", || leaves[0].remaining().unanswered == 1);
-    drop(call);
-    eventually("the leaf was told", || leaves[0].remaining().unanswered == 0);
+    for word in ["sdb:1", "sdb:1+1", "sib+2", "aib+1", "adb:1+2"] {
+        let service =
+            |request: Request| async move { joined(fan(&request).call(0, HANG, "").await) };
+        let (_server, client) = middle(started(word, 1, &leaves), service);
+        let hour = CallOptions { deadline: Duration::from_secs(3_600), ..CallOptions::default() };
+        let call = client.call_with(1, "", hour);
+        eventually("the leaf has it", || leaves[0].remaining().unanswered == 1);
+        drop(call);
+        eventually("the leaf was told", || leaves[0].remaining().unanswered == 0);
+    }
 }
 
 /// Says which thread it runs on.
@@ -193,11 +201,13 @@ fn handlers_begin_where_the_model_says() {
 }
 
 #[test]
-fn a_model_of_more_workers_than_were_started_is_refused_with_what_to_change() {
+fn a_model_of_more_threads_than_were_started_is_refused_with_what_to_change() {
     let leaves = [leaf(0)];
     let (server, client) = middle(started("adb:1", 2, &leaves), twice);
     let why = server.set_model(model("adb:3")).unwrap_err();
     assert!(why.contains("workers_max to 3"), "{why}");
+    let why = server.set_model(model("sib+9")).unwrap_err();
+    assert!(why.contains("crew_max to 9"), "{why}");
     assert_eq!(server.model(), model("adb:1"));
     assert_eq!(client.call(1, "x").wait().unwrap().payload, b"\0\0x");
 }
@@ -206,7 +216,7 @@ fn a_model_of_more_workers_than_were_started_is_refused_with_what_to_change() {
 #[test]
 fn a_thread_that_waits_for_its_handlers_calls_wakes_up_for_their_deadline() {
     let leaves = [leaf(0), leaf(1)];
-    for word in ["sib", "sdb:2"] {
+    for word in ["sib", "sdb:2", "sib+2", "sdb:2+3", "aib+1", "adb:2+2"] {
         let service = |request: Request| async move {
             let soon = now() + Duration::from_millis(50);
             let fan = fan(&request).call(0, HANG, "").call(1, NAME, "x").by(soon);
@@ -226,7 +236,7 @@ fn answer(client: &Client) -> Vec<u8> {
 #[test]
 fn a_server_that_ends_does_not_wait_for_threads_that_wait_for_leaves() {
     let leaves = [leaf(0)];
-    for word in ["sib", "sdb:2"] {
+    for word in ["sib", "sdb:2", "sib+2", "sdb:2+3", "aib+1", "adb:2+2"] {
         // One that goes on asking has no say in it.
         let service = |request: Request| async move {
             while fan(&request).call(0, HANG, "").await[0].is_err() {}
@@ -248,12 +258,15 @@ fn a_server_that_ends_does_not_wait_for_threads_that_wait_for_leaves() {
 fn a_drain_does_not_wait_for_a_worker_whose_client_is_gone() {
     let leaves = [leaf(0)];
     let service = |request: Request| async move { joined(fan(&request).call(0, HANG, "").await) };
-    let (server, client) = middle(started("sdb:1", 1, &leaves), service);
-    let hour = CallOptions { deadline: Duration::from_secs(3_600), ..CallOptions::default() };
-    let call = client.call_with(1, "", hour);
-    eventually("the leaf has it", || leaves[0].remaining().unanswered == 1);
-    drop((call, client));
-    assert_eq!(server.drain(Duration::MAX).unanswered, 0);
+    for word in ["sdb:1", "sdb:1+1", "adb:1+1"] {
+        let (server, client) = middle(started(word, 1, &leaves), service);
+        let hour = CallOptions { deadline: Duration::from_secs(3_600), ..CallOptions::default() };
+        let call = client.call_with(1, "", hour);
+        eventually("the leaf has it", || leaves[0].remaining().unanswered == 1);
+        drop((call, client));
+        assert_eq!(server.drain(Duration::MAX).unanswered, 0, "{word}");
+        eventually("the leaf was told", || leaves[0].remaining().unanswered == 0);
+    }
 }
 
 #[test]

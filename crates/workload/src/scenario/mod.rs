@@ -109,8 +109,8 @@ pub struct Scenario {
     pub files: Vec<(String, String)>,
     /// Where something begins that only the simulator can do, and what it is.
     simulator_only: Option<(Place, &'static str)>,
-    /// Where a model is named whose handlers hold their threads.
-    blocks_at: Option<Place>,
+    /// Where a model is named whose handlers hold their threads, or whose calls other threads make.
+    completes_at: Option<Place>,
 }
 
 impl Scenario {
@@ -258,7 +258,7 @@ impl Scenario {
     #[must_use]
     pub fn needs_sockets(&self) -> Option<ScenarioError> {
         let named = self.controllers.iter().find(|it| it.model.is_some()).map(|it| it.name_place);
-        if let Some(place) = self.blocks_at.or(named) {
+        if let Some(place) = self.completes_at.or(named) {
             let message = "the simulator plays no threading models, as yet: its handlers never hold their \
                            threads; type --on loopback, or leave model out";
             return Some(self.error_at(place, message.to_owned()));
@@ -297,7 +297,7 @@ impl Scenario {
             repetitions: top.whole("repetitions").unwrap_or(5),
             tiers: tier::read(top, &callees, &server, &spinners(&server, &clients, &controllers)),
             simulator_only: simulator_only(top, &in_server),
-            blocks_at: blocks_at(&in_server, &server),
+            completes_at: completes_at(&in_server, &server),
             sim: Sim::read(&section_of(top, "sim"), server.loops),
             server,
             faults: fault::read(top, &stage(duration, &clients, replicas, &callees)),
@@ -343,8 +343,8 @@ fn stage<'a>(
     fault::Stage { window, clients, replicas, tiers }
 }
 
-fn blocks_at(in_server: &Section<'_>, server: &Server) -> Option<Place> {
-    let item = in_server.item("model").filter(|_| server.model.completion == Completion::Sync);
+fn completes_at(in_server: &Section<'_>, server: &Server) -> Option<Place> {
+    let item = in_server.item("model").filter(|_| server.model.completion != Completion::Async);
     item.map(|item| item.place())
 }
 

@@ -182,5 +182,8 @@ fn bounded(item: &Item<'_>, model: Model) -> Option<Model> {
     if model.workers() as u64 > limits::THREADS_MAX {
         return item.wrong(format_args!("at most {} workers", limits::THREADS_MAX));
     }
+    if model.completion.crew() as u64 > limits::THREADS_MAX {
+        return item.wrong(format_args!("at most {} threads for calls", limits::THREADS_MAX));
+    }
     Some(model)
 }

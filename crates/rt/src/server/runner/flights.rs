@@ -1,7 +1,7 @@
 //! Requests that run, wherever: what their end must know, and how they can be ended early.
 
-use super::handover::Handover;
 use crate::executor::TaskKey;
+use crate::handover::Handover;
 use crate::server::job::Origin;
 use slab::Slab;
 use std::sync::Arc;

@@ -1,8 +1,8 @@
 //! Running requests: in-line or with workers, and ending them early.
 
 mod flights;
-mod handover;
 mod inline;
+mod member;
 mod pool;
 mod rider;
 mod sleep;
@@ -15,6 +15,7 @@ use super::work::Work;
 use crate::service::{Reply, Service};
 use flights::{Flight, Flights, Running};
 pub(super) use inline::Inline;
+pub(super) use member::start as start_crew;
 pub(crate) use pool::{Done, Pool};
 use pool::{End, Unbegun};
 use std::time::Duration;

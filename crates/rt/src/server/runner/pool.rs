@@ -1,19 +1,20 @@
-//! What loops and workers share: the ring of requests to run, and the workers' bells.
+//! What loops and workers share: the ring of requests to run, and how workers are reached.
 //!
 //! The run queue stays with the loop, so that delay signal, AQM and order are the same as in-line; only as
 //! many requests as there are workers are handed over ahead of time. A loop reserves a place in the ring
 //! before it asks the controller for its last word: a request that is admitted then is always handed over.
 
 use super::flights::FlightKey;
-use super::handover::Handover;
-use crate::bell::{Bell, Doorbell};
+use crate::bell::Bell;
 use crate::executor::Panicked;
+use crate::handover::Handover;
 use crate::server::job::Job;
 use crate::service::Reply;
-use crossbeam_queue::{ArrayQueue, SegQueue};
+use crate::staff::Staff;
+use crossbeam_queue::ArrayQueue;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
-use std::sync::atomic::{AtomicBool, AtomicIsize, AtomicUsize};
+use std::sync::atomic::{AtomicBool, AtomicIsize};
 use tailwater_core::Instant;
 use tailwater_sync::budget::TaskBudget;
 
@@ -56,44 +57,20 @@ pub(crate) struct Pool {
     /// Places in the ring that are neither filled nor reserved, as far as there are workers for them. Below zero
     /// where workers have become fewer and what was handed over for more is still in the ring.
     places: AtomicIsize,
-    /// Workers that take requests: the first so many. The others end what they have, and empty an overfull ring.
-    active: AtomicUsize,
-    pub(super) desks: Vec<Desk>,
+    /// Workers that take no requests empty an overfull ring all the same.
+    pub(crate) staff: Staff<Abroad>,
     /// A loop has more than fits the ring and wants to hear of room.
     hungry: AtomicBool,
-    stop: AtomicBool,
-}
-
-/// What one worker is reached by.
-pub(super) struct Desk {
-    pub(super) doorbell: Arc<Doorbell>,
-    /// Rung for a request, if the worker sleeps and has room for one.
-    pub(super) taker: Doorbell,
-    /// Flights that are to be cancelled: as many as the worker has, at most.
-    pub(super) cancels: SegQueue<Abroad>,
-}
-
-impl Desk {
-    /// Of a worker whose sleep this bell ends.
-    pub(super) fn new(bell: impl Bell + Clone + 'static) -> Self {
-        Self {
-            doorbell: Arc::new(Doorbell::new(Box::new(bell.clone()))),
-            taker: Doorbell::new(Box::new(bell)),
-            cancels: SegQueue::new(),
-        }
-    }
 }
 
 impl Pool {
-    /// With a worker for each desk; all of them take requests.
-    pub(super) fn new(desks: Vec<Desk>) -> Self {
+    /// With a worker for each bell; all of them take requests.
+    pub(super) fn new(bells: Vec<impl Bell + Clone + 'static>) -> Self {
         Self {
-            ring: ArrayQueue::new(desks.len()),
-            places: AtomicIsize::new(desks.len() as isize),
-            active: AtomicUsize::new(desks.len()),
-            desks,
+            ring: ArrayQueue::new(bells.len()),
+            places: AtomicIsize::new(bells.len() as isize),
+            staff: Staff::new(bells),
             hungry: AtomicBool::new(false),
-            stop: AtomicBool::new(false),
         }
     }
 
@@ -104,38 +81,18 @@ impl Pool {
         self.places.fetch_update(SeqCst, SeqCst, less).is_ok()
     }
 
-    /// How many workers there are, whether or not they take requests.
-    pub(in crate::server) const fn workers(&self) -> usize {
-        self.desks.len()
-    }
-
     /// From now on so many workers take requests; all there are at most. For one caller at a time.
     pub(in crate::server) fn resize(&self, workers: usize) {
-        let workers = workers.min(self.desks.len());
-        // Before the workers' doorbells are looked at: the publishing of rule 2 in `bell.rs`.
-        let before = self.active.swap(workers, SeqCst);
+        let before = self.staff.resize(workers);
         // As in `release`: a loop that waits for room is woken by the caller.
-        self.places.fetch_add(workers as isize - before as isize, SeqCst);
-    }
-
-    /// Whether a worker takes requests.
-    pub(super) fn is_active(&self, worker: usize) -> bool {
-        // A sleeper asks after it lay down: the look for work of rule 1 in `bell.rs`.
-        worker < self.active.load(SeqCst)
+        self.places.fetch_add(self.staff.active() as isize - before as isize, SeqCst);
     }
 
     /// Workers have become fewer, and what was handed over for more is in the ring: then all take requests, lest they
     /// wait for one that is busy.
     pub(super) fn is_overfull(&self) -> bool {
-        // A sleeper need not hear of it: it was rung for what it slept over, or is by `wake`.
+        // A sleeper need not hear of it: it was rung for what it slept over, or is by `Staff::wake`.
         self.places.load(SeqCst) < 0
-    }
-
-    /// The workers look around: something has changed.
-    pub(in crate::server) fn wake(&self) {
-        for desk in &self.desks {
-            desk.doorbell.notify();
-        }
     }
 
     /// A place is free again. True if a loop waits for one: then all loops are to be woken.
@@ -151,8 +108,7 @@ impl Pool {
     pub(super) fn push(&self, handed: Handed) {
         let fits = self.ring.push(handed);
         assert!(fits.is_ok(), "a reserved place is free");
-        // One sleeper per request is enough, if it has room; busy workers look at the ring by themselves.
-        let _ = self.desks.iter().any(|desk| desk.taker.notify());
+        self.staff.rouse();
     }
 
     /// Takes a request, and frees its place. True beside it if a loop waits for one.
@@ -171,24 +127,6 @@ impl Pool {
         self.hungry.store(true, SeqCst);
         self.places.load(SeqCst) > 0
     }
-
-    /// Tells a worker to end a flight early.
-    pub(super) fn cancel(&self, worker: u32, flight: Abroad) {
-        let desk = &self.desks[worker as usize];
-        desk.cancels.push(flight);
-        desk.doorbell.notify();
-    }
-
-    pub(super) fn is_stopped(&self) -> bool {
-        // A sleeper asks after it lay down: the look for work of rule 1 in `bell.rs`.
-        self.stop.load(SeqCst)
-    }
-
-    pub(crate) fn stop(&self) {
-        // Before the doorbells are looked at: the publishing of rule 2 in `bell.rs`.
-        self.stop.store(true, SeqCst);
-        self.wake();
-    }
 }
 
 #[cfg(test)]
@@ -205,7 +143,7 @@ mod tests {
     }
 
     fn pool(workers: usize) -> Pool {
-        Pool::new((0..workers).map(|_| Desk::new(Mute)).collect())
+        Pool::new(vec![Mute; workers])
     }
 
     fn handed(id: u64) -> Handed {
@@ -239,7 +177,7 @@ mod tests {
             pool.push(handed(id));
         });
         pool.resize(1);
-        assert!(pool.is_active(0) && !pool.is_active(1));
+        assert!(pool.staff.is_active(0) && !pool.staff.is_active(1));
         assert!(pool.is_overfull(), "two of three in the ring are beyond the one worker");
         let left = std::iter::from_fn(|| {
             let (handed, _) = pool.pop()?;
@@ -248,7 +186,7 @@ mod tests {
         // With the last one the first place is free, and taken at once.
         assert_eq!(left.collect::<Vec<_>>(), [(1, false), (2, false), (3, true)]);
         pool.resize(9);
-        assert!(pool.is_active(2) && !pool.is_active(3), "there are no more");
+        assert!(pool.staff.is_active(2) && !pool.staff.is_active(3), "there are no more");
         assert!(pool.reserve() && pool.reserve() && !pool.reserve(), "one of three is taken");
     }
 }

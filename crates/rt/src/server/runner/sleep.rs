@@ -1,8 +1,9 @@
-//! How a worker sleeps, and what wakes it: its thread is parked, or waits in a poller for its calls to other tiers.
+//! How a worker or a member of the crew sleeps, and what wakes it: its thread is parked, or waits in a poller for its
+//! calls to other tiers.
 
 use crate::bell::Bell;
 use crate::config::ServerConfig;
-use crate::downstream::{Downstream, Hold, TierConfig};
+use crate::downstream::{Downstream, Hold, TierConfig, Trunk};
 use crate::poll::{EventBell, Interest, Poller, Readiness};
 use crate::time::now;
 use rustix::io::Errno;
@@ -60,20 +61,23 @@ impl Bell for WorkerBell {
 pub(super) struct Route {
     bell: EventBell,
     poller: Poller,
-    /// A part of the poller, for the channels.
-    channels: Poller,
+    trunk: Trunk,
 }
 
 impl Route {
-    /// `None` for a worker without tiers.
+    /// `None` for a worker without tiers. `plug` makes of the trunk what the worker needs beside its own channels.
     ///
     /// # Errors
     /// When the system is out of descriptors or memory.
-    pub(super) fn new(bell: &WorkerBell) -> Result<Option<Self>, Errno> {
+    pub(super) fn new(
+        bell: &WorkerBell,
+        plug: impl FnOnce(Trunk) -> Result<Trunk, Errno>,
+    ) -> Result<Option<Self>, Errno> {
         let WorkerBell::Event(bell) = bell else { return Ok(None) };
         let poller = Poller::new()?;
         poller.add(bell, BELL, Interest::READ)?;
-        Ok(Some(Self { bell: bell.clone(), channels: poller.part()?, poller }))
+        let trunk = plug(Trunk::new(&poller)?)?;
+        Ok(Some(Self { bell: bell.clone(), poller, trunk }))
     }
 
     /// Makes the tiers those of the present thread's handlers; see [`Downstream::install`].
@@ -81,7 +85,7 @@ impl Route {
         Calls {
             bell: self.bell,
             poller: self.poller,
-            downstream: Downstream::install(tiers, self.channels, hold),
+            downstream: Downstream::install(tiers, self.trunk, hold),
             ready: Vec::new(),
             looked: Instant::ZERO,
         }
@@ -121,11 +125,13 @@ impl Calls {
     }
 }
 
-/// Sleeps until the bell rings, an answer comes, or `until`.
+/// Sleeps until the bell rings, an answer comes, or `until`; not at all while there is something for the tiers to do.
 pub(super) fn sleep(calls: Option<&mut Calls>, until: Option<Instant>) {
     let timeout = |until: Option<Instant>| until.map_or(LONGEST, |at| at.since(now()));
     match calls {
         None => std::thread::park_timeout(timeout(until)),
+        // What the crew brings is looked for after the thread lay down: rule 1 in `bell.rs`.
+        Some(calls) if calls.downstream.has_work() => {}
         Some(calls) => {
             let due = [until, calls.downstream.next_due()].into_iter().flatten().min();
             calls.wait(timeout(due));

@@ -40,7 +40,7 @@ fn runner<F: Future<Output = Reply>>(_: &impl Service<Future = F>) -> Runner<F> 
 
 #[test]
 fn whether_a_worker_had_begun_what_is_cut_is_told() {
-    let pool = Arc::new(Pool::new(vec![pool::Desk::new(Mute), pool::Desk::new(Mute)]));
+    let pool = Arc::new(Pool::new(vec![Mute, Mute]));
     let max = Some(Duration::from_millis(10));
     let inline = Inline::new(Arc::new(Doorbell::new(Box::new(Mute))), 8, false);
     let workers = Some(Workers::new(pool.clone(), 0));

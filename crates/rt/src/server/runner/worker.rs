@@ -1,10 +1,9 @@
 //! A worker: a thread that runs handlers for the loops, with an executor of its own.
 
-use super::pool::{Abroad, Desk, Done, End, Handed, Pool, Unbegun};
+use super::pool::{Abroad, Done, End, Handed, Pool, Unbegun};
 use super::rider::Rider;
 use super::sleep::{Calls, Route, WorkerBell, sleep};
-use crate::bell::Doorbell;
-use crate::downstream::Hold;
+use crate::downstream::{Crew, Hold};
 use crate::executor::{Executor, Panicked, Started, TaskKey};
 use crate::server::shared::Shared;
 use crate::service::{Reply, Service};
@@ -21,7 +20,6 @@ pub(super) struct Worker<F> {
     shared: Arc<Shared>,
     pool: Arc<Pool>,
     index: usize,
-    doorbell: Arc<Doorbell>,
     executor: Executor<F, Rider<Abroad>>,
     /// Of the handlers that wait: as many as the executor has.
     tasks: HashMap<Abroad, TaskKey>,
@@ -37,19 +35,20 @@ pub(super) struct Worker<F> {
 pub(in crate::server) fn start<S: Service<Future: Future<Output = Reply>>>(
     count: usize,
     shared: &Arc<Shared>,
+    crew: Option<&Arc<Crew>>,
     service: &Arc<S>,
 ) -> std::io::Result<(Arc<Pool>, Vec<JoinHandle<()>>)> {
     let bells =
         (0..count).map(|_| WorkerBell::new(&shared.config)).collect::<Result<Vec<_>, _>>()?;
-    let pool = Arc::new(Pool::new(bells.iter().cloned().map(Desk::new).collect()));
+    let pool = Arc::new(Pool::new(bells.clone()));
     // Before a worker can lie down as one that takes requests.
     pool.resize(shared.models.present().workers().max(1));
     let mut threads = Vec::new();
     for (index, bell) in bells.into_iter().enumerate() {
-        match spawn(&pool, index, bell, shared, service) {
+        match spawn(&pool, index, bell, shared, crew, service) {
             Ok(thread) => threads.push(thread),
             Err(error) => {
-                pool.stop();
+                pool.staff.stop();
                 threads.into_iter().for_each(|thread| drop(thread.join()));
                 return Err(error);
             }
@@ -63,10 +62,17 @@ fn spawn<S: Service<Future: Future<Output = Reply>>>(
     index: usize,
     bell: WorkerBell,
     shared: &Arc<Shared>,
+    crew: Option<&Arc<Crew>>,
     service: &Arc<S>,
 ) -> std::io::Result<JoinHandle<()>> {
     let (worker_pool, shared, service) = (pool.clone(), shared.clone(), service.clone());
-    let route = Route::new(&bell)?;
+    let route = Route::new(&bell, |trunk| match crew {
+        // The loops come first.
+        Some(crew) => {
+            trunk.with_crew(crew, pool.staff.doorbell(index), shared.config.loops + index)
+        }
+        None => Ok(trunk),
+    })?;
     let thread =
         std::thread::Builder::new().name(format!("tailwater-work-{index}")).spawn(move || {
             let name = format!("worker {index}");
@@ -81,13 +87,13 @@ fn spawn<S: Service<Future: Future<Output = Reply>>>(
 
 impl<F: Future<Output = Reply>> Worker<F> {
     fn new(shared: Arc<Shared>, pool: Arc<Pool>, index: usize, route: Option<Route>) -> Self {
-        let doorbell = pool.desks[index].doorbell.clone();
+        let doorbell = pool.staff.doorbell(index);
         let (tasks, budgets) = (shared.config.tasks_max, shared.config.locks.is_some());
-        let executor = Executor::new(doorbell.clone(), tasks, budgets);
+        let executor = Executor::new(doorbell, tasks, budgets);
         let (over, called) = (shared.clone(), pool.clone());
         let is_called = move |time| {
-            let cancels = !called.desks[index].cancels.is_empty();
-            over.is_over(time) || called.is_stopped() || cancels
+            let staff = &called.staff;
+            over.is_over(time) || staff.is_stopped() || staff.has_cancels(index)
         };
         // A handler that runs for too long is cancelled by its loop.
         let hold = Hold { longest: Duration::MAX, is_called: Box::new(is_called) };
@@ -95,7 +101,6 @@ impl<F: Future<Output = Reply>> Worker<F> {
         let worker = Self {
             calls: route.map(open),
             index,
-            doorbell,
             executor,
             tasks: HashMap::new(),
             epoch: 0,
@@ -123,7 +128,7 @@ impl<F: Future<Output = Reply>> Worker<F> {
 
     fn run<S: Service<Future = F>>(mut self, service: &S) {
         let timers = install_timers();
-        while !self.pool.is_stopped() {
+        while !self.pool.staff.is_stopped() {
             self.look_at_model();
             timers.fire(now());
             self.cancel();
@@ -152,7 +157,7 @@ impl<F: Future<Output = Reply>> Worker<F> {
     }
 
     fn cancel(&mut self) {
-        while let Some(flight) = self.pool.desks[self.index].cancels.pop() {
+        while let Some(flight) = self.pool.staff.next_cancel(self.index) {
             // Otherwise it has ended, and its loop will hear so.
             if let Some(task) = self.tasks.remove(&flight) {
                 self.executor.cancel(task);
@@ -174,7 +179,7 @@ impl<F: Future<Output = Reply>> Worker<F> {
 
     fn take<S: Service<Future = F>>(&mut self, service: &S) -> bool {
         let was_rung = std::mem::take(&mut self.was_rung);
-        let is_asked = self.pool.is_active(self.index) || was_rung || self.pool.is_overfull();
+        let is_asked = self.pool.staff.is_active(self.index) || was_rung || self.pool.is_overfull();
         if !is_asked || !self.executor.has_room() {
             return false;
         }
@@ -220,24 +225,15 @@ impl<F: Future<Output = Reply>> Worker<F> {
         inbox.doorbell.notify();
     }
 
-    /// Sleeps until there is work or a timer is due. See [`Doorbell`] for why none is missed.
+    /// Sleeps until there is work or a timer is due.
     fn rest(&mut self, timer: Option<Instant>) {
-        let desk = &self.pool.desks[self.index];
-        let (has_room, is_active) = (self.executor.has_room(), self.pool.is_active(self.index));
-        let takes = has_room && is_active;
-        if takes {
-            desk.taker.lie_down();
-        }
-        self.doorbell.lie_down();
-        let finds = takes && !self.pool.is_empty();
-        let called = self.executor.has_ready() || !desk.cancels.is_empty();
-        let resized = self.pool.is_active(self.index) != is_active;
-        if !finds && !called && !resized && !self.pool.is_stopped() {
-            sleep(self.calls.as_mut(), timer);
-        }
-        self.doorbell.get_up();
-        // Rung for a request that no other worker was rung for.
-        self.was_rung = takes && desk.taker.get_up();
+        let Self { pool, executor, calls, .. } = self;
+        let (has_room, has_item) = (executor.has_room(), || !pool.is_empty());
+        self.was_rung = pool.staff.rest(self.index, has_room, has_item, || {
+            if !executor.has_ready() {
+                sleep(calls.as_mut(), timer);
+            }
+        });
     }
 }
 
@@ -276,7 +272,7 @@ mod tests {
         let none = Arc::new(tailwater_control::none::None);
         let shared = Arc::new(Shared::new(ServerConfig::default(), none, inboxes));
         let bell = WorkerBell::new(&shared.config).unwrap();
-        Worker::new(shared, Arc::new(Pool::new(vec![Desk::new(bell)])), 0, None)
+        Worker::new(shared, Arc::new(Pool::new(vec![bell])), 0, None)
     }
 
     fn hand_over(pool: &Pool, method: u16) {

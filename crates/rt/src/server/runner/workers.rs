@@ -1,8 +1,8 @@
 //! A loop's side of dispatched handlers.
 
 use super::flights::FlightKey;
-use super::handover::Handover;
 use super::pool::{Handed, Pool};
+use crate::handover::Handover;
 use crate::server::job::Job;
 use std::sync::Arc;
 
@@ -45,7 +45,7 @@ impl Workers {
     pub(super) fn cancel(&self, handover: &Handover, flight: FlightKey) -> bool {
         let worker = handover.cancel();
         if let Some(worker) = worker {
-            self.pool.cancel(worker, (self.home, flight));
+            self.pool.staff.cancel(worker, (self.home, flight));
         }
         worker.is_some()
     }

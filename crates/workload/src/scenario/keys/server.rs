@@ -47,7 +47,7 @@ pub(super) static SERVER: Table = Table {
             Means("reception and placement"),
             "\"adb:4\"",
             "Both in one word, and who waits for tiers: synchronous or asynchronous, in-line or dispatched to so \
-             many workers, block or poll (docs/threading.md).",
+             many workers, block or poll; +2 behind it for threads that make the calls, up to 32 (docs/threading.md).",
         ),
         key(
             "transport",

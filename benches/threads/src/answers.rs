@@ -1,0 +1,53 @@
+//! Each model answers the same requests.
+
+use crate::catalogue::{KINDS, model};
+use crate::front::{Failure, Front, check, payload};
+use crate::{Verdict, judge};
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+/// Requests under way at once.
+const IN_FLIGHT: usize = 64;
+
+pub(crate) fn run(requests: usize) -> Verdict {
+    println!("answers: {requests} requests to each model, {IN_FLIGHT} at a time");
+    let front = Front::start(model("aib"), requests)?;
+    let mut right = true;
+    for word in KINDS {
+        front.forget();
+        front.server.set_model(model(word))?;
+        let began = Instant::now();
+        let asked = ask(&front, requests, Duration::MAX)?;
+        let rate = asked as f64 / began.elapsed().as_secs_f64();
+        let (none, more) = front.miscarried();
+        println!(
+            "  {word:<8} {asked} right answers, {none} not carried out, {more} twice, {rate:.0}/s"
+        );
+        right &= (asked, none, more) == (requests, 0, 0);
+    }
+    if !right {
+        return Err("a request was not carried out once".into());
+    }
+    Ok(judge("every model answers alike", "all answers are right", right))
+}
+
+/// Asks numbers from 0 until there are no more, or `longest` is over. How many.
+pub(crate) fn ask(front: &Front, requests: usize, longest: Duration) -> Result<usize, Failure> {
+    let (began, mut calls) = (Instant::now(), VecDeque::new());
+    let mut asked = 0;
+    while asked < requests && began.elapsed() < longest {
+        if calls.len() == IN_FLIGHT
+            && let Some((number, call)) = calls.pop_front()
+        {
+            take(number, call)?;
+        }
+        calls.push_back((asked, front.client.call(1, payload(asked))));
+        asked += 1;
+    }
+    calls.into_iter().try_for_each(|(number, call)| take(number, call))?;
+    Ok(asked)
+}
+
+fn take(number: usize, call: tailwater::CallFuture) -> Result<(), Failure> {
+    Ok(check(number, call.wait())?)
+}

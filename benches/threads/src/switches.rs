@@ -1,0 +1,133 @@
+//! The model changes at random while requests come.
+
+use crate::answers::ask as ask_closed;
+use crate::catalogue::{KINDS, all, draw, model};
+use crate::front::{Failure, Front};
+use crate::{Verdict, judge, open_loop, quantile};
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::{Duration, Instant};
+use tailwater::{Model, Server};
+use tailwater_core::Rng;
+
+/// Mean time between two changes.
+const GAP: Duration = Duration::from_millis(2);
+const ADOPTION_MAX: Duration = Duration::from_millis(1);
+const P99_RATIO_MAX: f64 = 2.0;
+
+pub(crate) fn run(switches: usize, short: bool) -> Verdict {
+    let models = all();
+    let slowest = capacity(if short { 20 } else { 300 })?;
+    let rate = slowest / 2.0;
+    let window = GAP * switches as u32;
+    let each = (rate * window.as_secs_f64()) as usize;
+    println!(
+        "switches: {switches} in {window:?} among {} models, {rate:.0} requests/s: half of what the slowest can",
+        models.len()
+    );
+    let front = Front::start(model("aib"), 3 * each)?;
+    let rng = Rng::from_seed(15);
+    let mut steady = in_turns(&front, &models, 0..each, rate, &mut rng.split("before"))?;
+    let (mut changing, mut adoptions) =
+        while_changing(&front, &models, each..2 * each, rate, switches, &rng)?;
+    steady.extend(in_turns(&front, &models, 2 * each..3 * each, rate, &mut rng.split("after"))?);
+    let (none, more) = front.miscarried();
+    println!("  {} requests: {none} not carried out, {more} twice, all answers right", 3 * each);
+    for (name, latencies) in [("held", &mut steady), ("changing", &mut changing)] {
+        let at = |share: f64, it: &mut [u64]| quantile(it, share) as f64 / 1e3;
+        let [p50, p99, most] = [0.5, 0.99, 1.0].map(|share| at(share, latencies));
+        println!("  {name:<9} p50 {p50:.0} µs, p99 {p99:.0} µs, most {most:.0} µs");
+    }
+    if (none, more) != (0, 0) {
+        return Err("a request was not carried out once".into());
+    }
+    let [p50, p95, most] =
+        [0.5, 0.95, 1.0].map(|share| quantile(&mut adoptions, share) as f64 / 1e3);
+    let said = format!("p50 {p50:.0} µs, p95 {p95:.0} µs, most {most:.0} µs");
+    let adopted =
+        judge("followed within 1 ms (p95)", &said, p95 <= ADOPTION_MAX.as_secs_f64() * 1e6);
+    let ratio = quantile(&mut changing, 0.99) as f64 / quantile(&mut steady, 0.99) as f64;
+    let tail = judge(
+        "p99 at most twice that of held models",
+        &format!("{ratio:.2} ×"),
+        ratio <= P99_RATIO_MAX,
+    );
+    Ok(adopted && tail)
+}
+
+/// Requests a second that the slowest kind of model can answer.
+fn capacity(millis: u64) -> Result<f64, Failure> {
+    let front = Front::start(model("aib"), 0)?;
+    let mut slowest = f64::INFINITY;
+    for word in KINDS.into_iter().chain(["sib+1", "sdb:1+1"]) {
+        front.server.set_model(model(word))?;
+        let began = Instant::now();
+        let asked = ask_closed(&front, usize::MAX, Duration::from_millis(millis))?;
+        slowest = slowest.min(asked as f64 / began.elapsed().as_secs_f64());
+    }
+    Ok(slowest)
+}
+
+/// Each model is held for an equal number of requests.
+fn in_turns(
+    front: &Front,
+    models: &[Model],
+    numbers: std::ops::Range<usize>,
+    rate: f64,
+    rng: &mut Rng,
+) -> Result<Vec<u64>, Failure> {
+    let (first, count) = (numbers.start, numbers.len());
+    let of = |number: usize| (number - first) * models.len() / count;
+    let mut present = None;
+    open_loop::ask(front, numbers, rate, rng, |number| {
+        if present.replace(of(number)) != Some(of(number)) {
+            front.server.set_model(models[of(number)])?;
+        }
+        Ok(())
+    })
+}
+
+/// Latencies, and how long it took until each change was followed.
+fn while_changing(
+    front: &Front,
+    models: &[Model],
+    numbers: std::ops::Range<usize>,
+    rate: f64,
+    switches: usize,
+    rng: &Rng,
+) -> Result<(Vec<u64>, Vec<u64>), Failure> {
+    let ended = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let changer = scope.spawn(|| {
+            let mut rng = rng.split("models");
+            change(&front.server, models, switches, &mut rng, &ended)
+        });
+        let mut rng = rng.split("arrivals");
+        let latencies = open_loop::ask(front, numbers, rate, &mut rng, |_| Ok(()));
+        if latencies.is_err() {
+            ended.store(true, Relaxed);
+        }
+        let adoptions = changer.join().map_err(|_| "the changing thread has panicked")??;
+        Ok((latencies?, adoptions))
+    })
+}
+
+fn change(
+    server: &Server,
+    models: &[Model],
+    switches: usize,
+    rng: &mut Rng,
+    ended: &AtomicBool,
+) -> Result<Vec<u64>, String> {
+    let mut adoptions = Vec::with_capacity(switches);
+    while adoptions.len() < switches && !ended.load(Relaxed) {
+        let began = Instant::now();
+        server.set_model(draw(rng, models))?;
+        while !server.is_model_followed() {
+            std::thread::yield_now();
+        }
+        adoptions.push(began.elapsed().as_nanos() as u64);
+        std::thread::sleep(GAP.mul_f64(rng.exponential(1.0)));
+    }
+    Ok(adoptions)
+}

@@ -1,0 +1,90 @@
+//! What each model costs while there is but one request.
+
+use crate::catalogue::{KINDS, model};
+use crate::front::{Failure, Front, check, payload};
+use crate::{Verdict, judge, quantile};
+use rustix::event::{EventfdFlags, eventfd};
+use rustix::fd::OwnedFd;
+use std::time::Instant;
+
+/// A model with a pool, the one without, and the wake-ups between them: to the pool's thread, and back.
+const PAIRS: [(&str, &str); 6] = [
+    ("adb:1", "aib"),
+    ("sdb:1", "sib"),
+    ("aib+1", "aib"),
+    ("adb:1+1", "adb:1"),
+    ("sib+2", "sib"),
+    ("sdb:1+2", "sdb:1"),
+];
+const WAKES: f64 = 2.0;
+
+pub(crate) fn run(rounds: usize, requests: usize) -> Verdict {
+    println!("unloaded: {rounds} rounds of {requests} requests to each model, one at a time");
+    let front = Front::start(model("aib"), requests)?;
+    let mut latencies = KINDS.map(|_| Vec::new());
+    let mut wakes = Vec::new();
+    for _ in 0..rounds {
+        wakes.extend(ping_pong(requests)?);
+        for (word, latencies) in KINDS.into_iter().zip(&mut latencies) {
+            front.server.set_model(model(word))?;
+            latencies.extend(one_at_a_time(&front, requests)?);
+        }
+    }
+    let medians = latencies.each_mut().map(|it| quantile(it, 0.5) as f64 / 1e3);
+    let wake = quantile(&mut wakes, 0.5) as f64 / 1e3;
+    println!("  a wake-up: {wake:.1} µs");
+    for ((word, median), latencies) in KINDS.into_iter().zip(medians).zip(&mut latencies) {
+        println!(
+            "  {word:<8} p50 {median:.1} µs, p99 {:.1} µs",
+            quantile(latencies, 0.99) as f64 / 1e3
+        );
+    }
+    let of = |word: &str| {
+        KINDS.into_iter().zip(medians).find(|(it, _)| *it == word).map_or(0.0, |it| it.1)
+    };
+    let mut met = true;
+    for (with, without) in PAIRS {
+        let (found, expected) = (of(with) - of(without), WAKES * wake);
+        let said = format!("{found:.1} µs, {:.2} × two wake-ups", found / expected);
+        met &=
+            judge(&format!("{with} less {without}"), &said, (found / expected - 1.0).abs() <= 0.3);
+    }
+    Ok(met)
+}
+
+fn one_at_a_time(front: &Front, requests: usize) -> Result<Vec<u64>, Failure> {
+    let ask = |number| {
+        let began = Instant::now();
+        let answer = front.client.call(1, payload(number)).wait();
+        let took = began.elapsed().as_nanos() as u64;
+        check(number, answer)?;
+        Ok(took)
+    };
+    (0..requests).map(ask).collect()
+}
+
+/// Half the time of each round trip between two threads that sleep in the kernel.
+fn ping_pong(trips: usize) -> Result<Vec<u64>, Failure> {
+    let [there, back] = [eventfd(0, EventfdFlags::CLOEXEC)?, eventfd(0, EventfdFlags::CLOEXEC)?];
+    let mut found = Vec::with_capacity(trips);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            (0..trips).for_each(|_| wait(&there).and_then(|()| ring(&back)).unwrap_or(()))
+        });
+        for _ in 0..trips {
+            let began = Instant::now();
+            ring(&there)?;
+            wait(&back)?;
+            found.push(began.elapsed().as_nanos() as u64 / 2);
+        }
+        Ok(found)
+    })
+}
+
+fn ring(bell: &OwnedFd) -> Result<(), rustix::io::Errno> {
+    rustix::io::write(bell, &1_u64.to_ne_bytes()).map(|_| ())
+}
+
+fn wait(bell: &OwnedFd) -> Result<(), rustix::io::Errno> {
+    rustix::io::read(bell, &mut [0_u8; 8]).map(|_| ())
+}

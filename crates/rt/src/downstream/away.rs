@@ -1,0 +1,182 @@
+//! A thread's fans whose calls the crew makes.
+
+use super::crew::{Crew, Leg, LegKey, WayBack};
+use super::home::{Countdown, Home};
+use super::part::{Planned, Terms};
+use super::room::Held;
+use super::state::State;
+use crate::bell::Doorbell;
+use crate::client::CallError;
+use crate::handover::Handover;
+use crate::poll::EventBell;
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeSet, HashMap};
+use std::rc::Rc;
+use std::sync::Arc;
+use tailwater_core::Instant;
+
+pub(super) use super::home::FanKey;
+
+/// The crew, and where a thread hears from it.
+pub(crate) struct Post {
+    crew: Arc<Crew>,
+    home: Arc<Home>,
+    /// The thread's number among all that have handlers.
+    number: usize,
+}
+
+impl Post {
+    /// `thread` ends the thread's sleep, and `held` its sleep while a handler holds it.
+    pub(super) fn new(
+        crew: Arc<Crew>,
+        thread: Arc<Doorbell>,
+        held: EventBell,
+        number: usize,
+    ) -> Self {
+        Self { crew, home: Arc::new(Home::new(thread, held)), number }
+    }
+}
+
+/// See the module's words.
+pub(super) struct Away {
+    post: Post,
+    /// Legs and fans so far.
+    numbers: Cell<u64>,
+    /// Those whose calls have not all ended: as many as there is room for calls, at most.
+    fans: RefCell<HashMap<FanKey, Rc<State>>>,
+    /// Those of them whose deadline has not passed, by that.
+    due: RefCell<BTreeSet<FanKey>>,
+}
+
+/// One call that the crew has, or is about to.
+pub(super) struct Sent {
+    leg: LegKey,
+    handover: Arc<Handover>,
+    /// Given back with it.
+    _held: Held,
+}
+
+impl Sent {
+    /// Takes the call back. False if a member has begun it.
+    pub(super) fn revoke(&self) -> bool {
+        self.handover.cancel().is_none()
+    }
+}
+
+/// Calls of one fan that are about to leave.
+pub(super) struct Parcel {
+    pub(super) tier: usize,
+    pub(super) terms: Terms,
+    pub(super) calls: Vec<(usize, Planned, Held)>,
+    /// Each call goes by itself.
+    pub(super) forks: bool,
+}
+
+impl Away {
+    pub(super) fn new(post: Post) -> Self {
+        Self { post, numbers: Cell::new(0), fans: RefCell::default(), due: RefCell::default() }
+    }
+
+    fn number(&self) -> u64 {
+        self.numbers.replace(self.numbers.get() + 1)
+    }
+
+    /// Leaves a fan's calls to the crew.
+    pub(super) fn send(&self, state: &Rc<State>, parcel: Parcel) {
+        let Parcel { tier, terms, calls, forks } = parcel;
+        if calls.is_empty() {
+            return;
+        }
+        let fan = (terms.deadline, self.number());
+        let count = Arc::new(Countdown::new(state.least()));
+        let way_back = WayBack { home: self.post.home.clone(), fan, count };
+        state.is_away_as(fan);
+        self.fans.borrow_mut().insert(fan, state.clone());
+        self.due.borrow_mut().insert(fan);
+        let size = if forks { 1 } else { calls.len() };
+        let mut calls = calls.into_iter();
+        while calls.len() > 0 {
+            let (key, handover) = ((self.post.number, self.number()), Arc::<Handover>::default());
+            let sent = calls.by_ref().take(size).map(|(place, planned, held)| {
+                state.send(place, Sent { leg: key, handover: handover.clone(), _held: held });
+                (place, planned)
+            });
+            let calls: Vec<_> = sent.collect();
+            let way_back = way_back.clone();
+            if self.post.crew.has_room() {
+                let handover = handover.clone();
+                let leg = Leg { key, handover, tier, calls, terms, way_back };
+                self.post.crew.push(leg);
+            } else {
+                calls
+                    .iter()
+                    .for_each(|(place, _)| way_back.tell(*place, Err(CallError::QueueFull)));
+            }
+        }
+    }
+
+    /// Nobody wants a call any more.
+    pub(super) fn recall(&self, sent: &Sent) {
+        if let Some(member) = sent.handover.cancel() {
+            self.post.crew.staff.cancel(member, sent.leg);
+        }
+    }
+
+    pub(super) fn forget(&self, fan: FanKey) {
+        self.due.borrow_mut().remove(&fan);
+        self.fans.borrow_mut().remove(&fan);
+    }
+
+    /// All fans, which will not be awaited.
+    pub(super) fn take_all(&self) -> HashMap<FanKey, Rc<State>> {
+        self.fans.take()
+    }
+
+    /// Takes what the crew has brought, and takes back what is overdue. True if there was something.
+    pub(super) fn collect(&self, time: Instant) -> bool {
+        let mut found = false;
+        while let Some(returned) = self.post.home.take() {
+            found = true;
+            let state = self.fans.borrow().get(&returned.fan).cloned();
+            // Otherwise it was given up meanwhile.
+            if let Some(state) = state {
+                state.end(returned.place, returned.outcome);
+                if state.is_ended() {
+                    self.forget(returned.fan);
+                }
+            }
+        }
+        // All of the crew may be held by others.
+        while let Some(fan) = self.next_overdue(time) {
+            found = true;
+            let state = self.fans.borrow().get(&fan).cloned();
+            let Some(state) = state else { continue };
+            state.expire();
+            if state.is_ended() {
+                self.forget(fan);
+            }
+        }
+        found
+    }
+
+    fn next_overdue(&self, time: Instant) -> Option<FanKey> {
+        let mut due = self.due.borrow_mut();
+        due.first().filter(|(deadline, _)| *deadline <= time)?;
+        due.pop_first()
+    }
+
+    /// When the first fan is overdue.
+    pub(super) fn next_due(&self) -> Option<Instant> {
+        self.due.borrow().first().map(|&(deadline, _)| deadline)
+    }
+
+    /// The crew has brought something.
+    pub(super) fn has_returned(&self) -> bool {
+        !self.post.home.is_empty()
+    }
+
+    /// Sleeps while a handler holds the thread, unless something was brought.
+    pub(super) fn sleep<T: Default>(&self, sleep: impl FnOnce() -> T) -> T {
+        self.post.home.sleep(sleep)
+    }
+}

@@ -1,0 +1,125 @@
+//! A member's calls for the handlers of other threads.
+
+use super::crew::{Leg, LegKey, WayBack};
+use super::desk::Desk;
+use super::part::{Owner, Part};
+use super::state::Outcome;
+use crate::client::{CallError, Order};
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::rc::{Rc, Weak};
+use tailwater_core::Instant;
+
+/// The legs that a member has begun.
+pub(crate) struct Errands {
+    desk: Rc<Desk>,
+    /// Those that have not ended.
+    board: Rc<Board>,
+}
+
+type Board = RefCell<HashMap<LegKey, Rc<Errand>>>;
+
+/// One leg, and which of its calls have not ended.
+pub(super) struct Errand {
+    key: LegKey,
+    way_back: WayBack,
+    calls: RefCell<Vec<Call>>,
+    /// Calls that have not ended.
+    open: Cell<usize>,
+    board: Weak<Board>,
+}
+
+struct Call {
+    /// Its place in its fan.
+    place: usize,
+    is_open: bool,
+    /// The shard and the thread's token, once it is under way.
+    taken: Option<(usize, u64)>,
+}
+
+impl Errands {
+    pub(super) fn new(desk: Rc<Desk>) -> Self {
+        Self { desk, board: Rc::default() }
+    }
+
+    /// Makes a leg's calls; they leave in the next turn. Those of a leg that has waited beyond its deadline are not made.
+    pub(crate) fn begin(&self, leg: Leg, time: Instant) {
+        let Leg { key, tier, calls, terms, way_back, .. } = leg;
+        let planned = calls.iter();
+        let open = planned.map(|(place, _)| Call { place: *place, is_open: true, taken: None });
+        let errand = Rc::new(Errand {
+            key,
+            way_back,
+            open: Cell::new(calls.len()),
+            calls: RefCell::new(open.collect()),
+            board: Rc::downgrade(&self.board),
+        });
+        self.board.borrow_mut().insert(key, errand.clone());
+        let (room, is_late) = (self.desk.room(tier), terms.deadline <= time);
+        for (place, (_, planned)) in calls.into_iter().enumerate() {
+            let held = if is_late {
+                Err(CallError::Expired)
+            } else {
+                room.take(planned.payload.len()).ok_or(CallError::QueueFull)
+            };
+            match held {
+                Err(error) => errand.end(place, Err(error)),
+                Ok(held) => {
+                    let (shard, owner) = (planned.shard, Owner::Errand(errand.clone()));
+                    let filler = Part { owner, place, shard, _held: held };
+                    self.desk.order(shard, Order { call: terms.of(planned), filler });
+                }
+            }
+        }
+    }
+
+    /// Nobody awaits a leg any more; it may have ended.
+    pub(crate) fn give_up(&self, key: LegKey) {
+        let found = self.board.borrow().get(&key).cloned();
+        let Some(errand) = found else { return };
+        for call in &mut *errand.calls.borrow_mut() {
+            if let (true, Some((shard, token))) = (call.is_open, call.taken) {
+                self.desk.give_up(shard, token);
+            }
+            call.is_open = false;
+        }
+        errand.leave();
+    }
+
+    /// All legs have ended.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.board.borrow().is_empty()
+    }
+}
+
+impl Errand {
+    /// See [`super::state::State::take_on`].
+    pub(super) fn take_on(&self, place: usize, shard: usize, token: u64) -> bool {
+        let mut calls = self.calls.borrow_mut();
+        let Some(call) = calls.get_mut(place).filter(|call| call.is_open) else { return false };
+        call.taken = Some((shard, token));
+        true
+    }
+
+    /// One call has ended; nothing if nobody awaits it any more.
+    pub(super) fn end(&self, place: usize, outcome: Outcome) {
+        let in_fan = {
+            let mut calls = self.calls.borrow_mut();
+            let Some(call) = calls.get_mut(place).filter(|call| call.is_open) else { return };
+            call.is_open = false;
+            call.place
+        };
+        self.open.set(self.open.get() - 1);
+        if self.open.get() == 0 {
+            self.leave();
+        }
+        self.way_back.tell(in_fan, outcome);
+    }
+
+    /// Its member has done with it.
+    fn leave(&self) {
+        if let Some(board) = self.board.upgrade() {
+            board.borrow_mut().remove(&self.key);
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! What a fan and its calls share.
+
+use super::away::{FanKey, Sent};
+use super::desk::Desk;
+use crate::client::{Answer, CallError};
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::task::Waker;
+
+pub(crate) type Outcome = Result<Answer, CallError>;
+
+/// Nothing of it is borrowed while foreign code runs.
+pub(super) struct State {
+    pub(super) desk: Rc<Desk>,
+    places: RefCell<Vec<Place>>,
+    /// Calls that have not ended.
+    open: Cell<usize>,
+    /// Answers until there are enough.
+    wanted: Cell<usize>,
+    fails_fast: bool,
+    waker: Cell<Option<Waker>>,
+    /// What the crew calls it, if that makes its calls.
+    away: Cell<Option<FanKey>>,
+}
+
+enum Place {
+    /// On its way. The shard and the thread's token, once the thread has taken it.
+    Open(Option<(usize, u64)>),
+    /// On its way with the crew.
+    Away(Sent),
+    Ended(Outcome),
+    /// No outcome is wanted any more.
+    Over,
+}
+
+impl Place {
+    const fn is_open(&self) -> bool {
+        matches!(self, Self::Open(_) | Self::Away(_))
+    }
+}
+
+impl State {
+    /// Of so many calls, of which `enough` answers are enough.
+    pub(super) fn new(desk: Rc<Desk>, calls: usize, enough: usize, fails_fast: bool) -> Self {
+        Self {
+            desk,
+            places: RefCell::new((0..calls).map(|_| Place::Open(None)).collect()),
+            open: Cell::new(calls),
+            wanted: Cell::new(enough),
+            fails_fast,
+            waker: Cell::new(None),
+            away: Cell::new(None),
+        }
+    }
+
+    pub(super) fn is_done(&self) -> bool {
+        self.is_ended() || self.wanted.get() == 0
+    }
+
+    /// All calls have ended.
+    pub(super) const fn is_ended(&self) -> bool {
+        self.open.get() == 0
+    }
+
+    /// So many outcomes must be there before the fan can be done.
+    pub(super) fn least(&self) -> usize {
+        if self.fails_fast { 1 } else { self.wanted.get().min(self.open.get()) }
+    }
+
+    /// Whom to wake when the fan is done; who was to be woken so far.
+    pub(super) fn set_waker(&self, waker: Option<Waker>) -> Option<Waker> {
+        self.waker.replace(waker)
+    }
+
+    /// Holds the thread until the fan is done. If the thread may not be held for so long, the fan wakes the handler.
+    pub(super) fn hold(&self) {
+        if let Some(turns) = self.desk.turns() {
+            turns.hold(&self.desk, || self.is_done());
+        }
+    }
+
+    /// The thread has taken a call on, by this token. False if its outcome is not wanted any more.
+    pub(super) fn take_on(&self, place: usize, shard: usize, token: u64) -> bool {
+        let mut places = self.places.borrow_mut();
+        let Some(Place::Open(taken)) = places.get_mut(place) else { return false };
+        *taken = Some((shard, token));
+        true
+    }
+
+    /// The crew is about to have a call.
+    pub(super) fn send(&self, place: usize, sent: Sent) {
+        self.places.borrow_mut()[place] = Place::Away(sent);
+    }
+
+    /// The crew calls the fan by this.
+    pub(super) fn is_away_as(&self, key: FanKey) {
+        self.away.set(Some(key));
+    }
+
+    /// One call has ended; nothing if its outcome is not wanted any more.
+    pub(super) fn end(&self, place: usize, outcome: Outcome) {
+        if let Some(place) = self.places.borrow_mut().get_mut(place)
+            && place.is_open()
+        {
+            self.open.set(self.open.get() - 1);
+            let wanted = match outcome {
+                Ok(_) => self.wanted.get().saturating_sub(1),
+                Err(_) if self.fails_fast => 0,
+                Err(_) => self.wanted.get(),
+            };
+            self.wanted.set(wanted);
+            *place = Place::Ended(outcome);
+        }
+        if self.is_done()
+            && let Some(waker) = self.waker.take()
+        {
+            self.desk.will_wake(waker);
+        }
+    }
+
+    /// The deadline has passed: what no member of the crew has begun is taken back. What one has, it ends by itself, and
+    /// knows whether it was sent.
+    pub(super) fn expire(&self) {
+        let places = self.places.borrow().len();
+        for place in 0..places {
+            let revoked =
+                matches!(&self.places.borrow()[place], Place::Away(sent) if sent.revoke());
+            if revoked {
+                self.end(place, Err(CallError::Expired));
+            }
+        }
+    }
+
+    /// The outcomes. What has not ended is given up.
+    pub(super) fn take(&self) -> Vec<Outcome> {
+        let key = self.away.take();
+        let take = |place: &mut Place| match std::mem::replace(place, Place::Over) {
+            Place::Ended(outcome) => outcome,
+            Place::Open(Some((shard, token))) => {
+                self.desk.give_up(shard, token);
+                Err(CallError::NotAwaited)
+            }
+            Place::Away(sent) => {
+                self.desk.recall(&sent);
+                Err(CallError::NotAwaited)
+            }
+            Place::Open(None) | Place::Over => Err(CallError::NotAwaited),
+        };
+        let outcomes = self.places.borrow_mut().iter_mut().map(take).collect();
+        // Last: it may be the last but one that knows of this.
+        if let Some(key) = key {
+            self.desk.forget_away(key);
+        }
+        outcomes
+    }
+}

@@ -95,11 +95,15 @@ fn features(root: &Path) -> Result<Tally> {
     Ok(tally)
 }
 
-/// Every interleaving of the locks' protocol and of the executor's. In a folder of its own, since the flag
+/// Every interleaving of the locks' protocol, of the ready set's and of the executor's. In a folder of its own, since the flag
 /// changes every crate and would otherwise make the other steps build anew.
 fn models(root: &Path) -> Result<Tally> {
     let mut tally = Tally::default();
-    for what in [["tailwater-sync", "--test", "loom"], ["tailwater-rt", "--lib", "models"]] {
+    for what in [
+        ["tailwater-sync", "--test", "loom"],
+        ["tailwater-sync", "--lib", "models"],
+        ["tailwater-rt", "--lib", "models"],
+    ] {
         let mut command = cargo(root, &["test", "--locked", "--release", "--package"]);
         command
             .args(what)

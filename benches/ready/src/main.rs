@@ -4,18 +4,22 @@
 
 #![forbid(unsafe_code)]
 
+mod handler;
 mod machine;
 mod measure;
 mod mechanism;
+mod plan;
 mod queue;
 mod report;
 mod shape;
 
-use clap::{Parser, ValueEnum};
+use clap::Parser;
+use handler::{Kind, Maker};
 use machine::Cores;
-use measure::{Latency, Throughput};
+use measure::{Latency, Poisson, Setting, Throughput};
 use mechanism::Mechanism;
-use report::{Report, median};
+use plan::Chosen;
+use report::{BOUNDS_US, Case, Load, Report, median};
 use shape::Shape;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -34,6 +38,12 @@ struct Args {
     /// Only these numbers of queues.
     #[arg(long, value_delimiter = ',')]
     queues: Vec<usize>,
+    /// Only these handlers; the default is none.
+    #[arg(long, value_enum, value_delimiter = ',')]
+    handlers: Vec<Kind>,
+    /// Also the cases of the thesis' figures: four handlers, a clean and a polluted cache, and loads.
+    #[arg(long)]
+    figures: bool,
     /// Rounds, each of which measures every case once.
     #[arg(long, default_value_t = 5)]
     rounds: u32,
@@ -51,9 +61,6 @@ struct Args {
     short: bool,
 }
 
-/// The thesis' numbers of queues (Fig. 5.2), and beyond.
-const QUEUES: &[usize] = &[1, 2, 5, 10, 50, 100, 200, 500, 1_000, 4_096, 16_384, 65_536];
-const SHORT_QUEUES: &[usize] = &[1, 100, 1_000];
 /// Trips of a cache line in each round.
 const TRIPS: u64 = 20_000;
 
@@ -71,32 +78,34 @@ fn main() -> ExitCode {
 /// Whether every goal was met.
 fn run(args: &Args) -> Result<bool, String> {
     let descriptors = machine::raise_descriptor_limit();
-    let cores = Cores::first_two()?;
+    let chosen = Chosen {
+        mechanisms: args.mechanisms.clone(),
+        shapes: args.shapes.clone(),
+        queues: args.queues.clone(),
+        handlers: args.handlers.clone(),
+        pollutes: args.pollute,
+        figures: args.figures,
+        short: args.short,
+    };
+    let makers: Result<Vec<Maker>, String> =
+        chosen.handlers().into_iter().map(Maker::new).collect();
     let rounds = if args.short { 1 } else { args.rounds.max(1) };
     let window = Duration::from_millis(if args.short { 10 } else { args.window_ms.max(1) });
-    let mut report = Report::new(args.short, args.pollute);
+    let bench = Bench { cores: Cores::first_two()?, window, makers: makers? };
+    let mut report = Report::new(args.short);
     for round in 0..rounds {
-        report.hand_over_ns.push(measure::hand_over(cores, TRIPS)?);
-        for (mechanism, queues, shape) in cases(args, descriptors) {
-            let drawn = shape.draw(queues, u64::from(round));
-            let (drawn, pollutes) = (&drawn[..], args.pollute);
-            let task = Throughput { cores, drawn, window, pollutes };
-            let rps = told(mechanism, queues, mechanism.with(queues, task))?;
-            report.case(mechanism, queues, shape).throughput_rps.push(rps);
-            if shape == Shape::Fb {
-                let task = Latency { cores, drawn, window, pollutes };
-                let seen = told(mechanism, queues, mechanism.with(queues, task))?;
-                let quantile = |share: f64| seen[(seen.len() as f64 * share) as usize] as f64;
-                let case = report.case(mechanism, queues, shape);
-                case.p50_ns.push(quantile(0.5));
-                case.p99_ns.push(quantile(0.99));
-            }
+        report.hand_over_ns.push(measure::hand_over(bench.cores, TRIPS)?);
+        for case in chosen.cases(descriptors) {
+            bench.measure(&mut report, case, round.into())?;
+        }
+        for load in chosen.loads() {
+            bench.measure_load(&mut report, load, round.into())?;
         }
     }
     let good = report.judge();
     report.print();
     if let Some(path) = &args.out {
-        let text = serde_json::to_string_pretty(&report).map_err(|error| error.to_string())?;
+        let text = serde_json::to_string(&report).map_err(|error| error.to_string())?;
         std::fs::write(path, text + "\n")
             .map_err(|error| format!("{}: {error}", path.display()))?;
     }
@@ -106,32 +115,53 @@ fn run(args: &Args) -> Result<bool, String> {
     Ok(good || args.short)
 }
 
-/// Mechanisms of one case are neighbours, so that what disturbs one disturbs the others.
-fn cases(args: &Args, descriptors: u64) -> Vec<(Mechanism, usize, Shape)> {
-    let queues: Vec<usize> = match (&args.queues[..], args.short) {
-        ([], true) => SHORT_QUEUES.to_vec(),
-        ([], false) => QUEUES.to_vec(),
-        (some, _) => some.to_vec(),
-    };
-    let mut shapes = chosen(&args.shapes);
-    if args.short && args.shapes.is_empty() {
-        shapes = vec![Shape::Fb, Shape::Sq];
-    }
-    let mut cases = Vec::new();
-    for &queues in &queues {
-        for &shape in &shapes {
-            for mechanism in chosen(&args.mechanisms) {
-                if queues <= mechanism.queues_max(descriptors) {
-                    cases.push((mechanism, queues, shape));
-                }
-            }
-        }
-    }
-    cases
+/// What all measurements have in common.
+struct Bench {
+    cores: Cores,
+    window: Duration,
+    makers: Vec<Maker>,
 }
 
-fn chosen<T: ValueEnum + Copy>(asked: &[T]) -> Vec<T> {
-    if asked.is_empty() { T::value_variants().to_vec() } else { asked.to_vec() }
+impl Bench {
+    fn setting<'a>(&'a self, drawn: &'a [u32], handler: Kind, pollutes: bool) -> Setting<'a> {
+        let maker = self.makers.iter().find(|maker| maker.kind == handler);
+        let handler = maker.expect("a plan names the handlers of its cases");
+        Setting { cores: self.cores, drawn, window: self.window, handler, pollutes }
+    }
+
+    fn measure(&self, report: &mut Report, case: Case, round: u64) -> Result<(), String> {
+        let Case { mechanism, queues, shape, handler, pollutes } = case;
+        let drawn = shape.draw(queues, round);
+        let setting = self.setting(&drawn, handler, pollutes);
+        let rps = told(mechanism, queues, mechanism.with(queues, Throughput(setting)))?;
+        report.case(case).throughput_rps.push(rps);
+        if shape == Shape::Fb {
+            let seen = told(mechanism, queues, mechanism.with(queues, Latency(setting)))?;
+            report.case(case).light.add(&seen);
+        }
+        Ok(())
+    }
+
+    fn measure_load(&self, report: &mut Report, load: Load, round: u64) -> Result<(), String> {
+        let Load { mechanism, queues, handler, share } = load;
+        // Several are held against one peak, that of the ready set.
+        let of = if queues == 1 { mechanism } else { Mechanism::Ready };
+        let (shape, pollutes) = (Shape::Fb, false);
+        let peak = Case { mechanism: of, queues, shape, handler, pollutes };
+        let peak =
+            report.last_peak(peak).ok_or("a load needs the peak of its case: measure it, too")?;
+        let drawn = shape.draw(queues, round);
+        let setting = self.setting(&drawn, handler, pollutes);
+        let task = Poisson { setting, rate_rps: peak * share, seed: round };
+        let seen = told(mechanism, queues, mechanism.with(queues, task))?;
+        let loaded = report.load(load);
+        loaded.offered_rps.push(peak * share);
+        loaded.seen.add(&seen);
+        for ns in seen {
+            loaded.counts[BOUNDS_US.iter().filter(|bound| ns >= **bound * 1_000).count()] += 1;
+        }
+        Ok(())
+    }
 }
 
 /// An error of either kind with the case that it is of.

@@ -1,21 +1,25 @@
-//! What is measured: items per second in a closed loop, latency at light load, and the hand-over of a cache
-//! line to compare with. Each checks what came out against what went in.
+//! What is measured: items per second in a closed loop, latency at light load and under load, and the hand-over of a
+//! cache line to compare with. Each checks what came out against what went in.
 
+use crate::handler::Maker;
 use crate::machine::{Cores, pin};
 use crate::mechanism::{Pop, Push, Task};
 use crate::report::median;
-use std::hint::{black_box, spin_loop};
+use std::hint::spin_loop;
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
+use tailwater_core::Rng;
 
 /// Items, or trips, that are timed together. The median over such slices is that of times in which both ends had
 /// their cores: a stall of the machine is in few of them.
 const SLICE: u64 = 128;
 /// Items that may be outstanding in the closed loop.
 const WINDOW: u64 = 32;
-/// Bytes that a polluting handler reads for each item: the thesis' L2.
-const POLLUTION: usize = 1 << 20;
+/// Items of an open loop, about, or as many as come in a second.
+const ITEMS_MIN: f64 = 1_000.0;
+/// Items that may be outstanding in an open loop: what a queue has room for.
+const OUTSTANDING_MAX: u64 = 64;
 /// Pause between two items at light load.
 const PAUSE: Duration = Duration::from_micros(3);
 
@@ -47,49 +51,41 @@ impl Sums {
     }
 }
 
-/// What a handler does with an item.
-struct Handler(Vec<u64>);
-
-impl Handler {
-    fn new(pollutes: bool) -> Self {
-        Self(vec![1; if pollutes { POLLUTION / 8 } else { 0 }])
-    }
-
-    fn handle(&self, item: u64) {
-        // One word of each line.
-        black_box(self.0.iter().step_by(8).fold(item, |sum, word| sum.wrapping_add(*word)));
-    }
+/// Where both ends run, and what both need.
+#[derive(Clone, Copy)]
+pub(crate) struct Setting<'a> {
+    pub(crate) cores: Cores,
+    /// The queues of the items, to be gone through in a circle.
+    pub(crate) drawn: &'a [u32],
+    pub(crate) window: Duration,
+    pub(crate) handler: &'a Maker,
+    pub(crate) pollutes: bool,
 }
 
 /// Items per second with a fixed number outstanding.
-pub(crate) struct Throughput<'a> {
-    pub(crate) cores: Cores,
-    pub(crate) drawn: &'a [u32],
-    pub(crate) window: Duration,
-    pub(crate) pollutes: bool,
-}
+pub(crate) struct Throughput<'a>(pub(crate) Setting<'a>);
 
 impl Task for Throughput<'_> {
     type Output = Result<f64, String>;
 
     fn run(self, mut push: impl Push, mut pop: impl Pop) -> Self::Output {
-        let progress = Progress::default();
-        let handler = Handler::new(self.pollutes);
+        let (Self(setting), progress) = (self, Progress::default());
+        let mut handler = setting.handler.handler(setting.pollutes);
         let consume = |sums: &mut Sums, queue, item| {
-            handler.handle(item);
+            handler.handle(sums.count);
             sums.add(queue, item);
         };
         let produce = || {
             let (mut sums, mut known) = (Sums::default(), 0);
             let mut slices = Slices::new();
-            for queue in self.drawn.iter().cycle().map(|queue| *queue as usize) {
+            for queue in setting.drawn.iter().cycle().map(|queue| *queue as usize) {
                 while sums.count - known >= WINDOW {
                     known = progress.done.0.load(Ordering::Acquire);
                     spin_loop();
                 }
                 if sums.count > 0 && sums.count.is_multiple_of(SLICE) {
                     slices.end();
-                    if slices.start.elapsed() >= self.window {
+                    if slices.start.elapsed() >= setting.window {
                         break;
                     }
                 }
@@ -100,37 +96,32 @@ impl Task for Throughput<'_> {
             (sums, slices.median_ns())
         };
         let ((pushed, slice_ns), popped) =
-            both(self.cores, produce, || consumer(&mut pop, &progress, consume))?;
+            both(setting.cores, produce, || consumer(&mut pop, &progress, consume))?;
         check(pushed, popped)?;
         Ok(SLICE as f64 * 1e9 / slice_ns)
     }
 }
 
 /// Nanoseconds from push to pop, one item at a time, sorted. Each has a read of the clock in it.
-pub(crate) struct Latency<'a> {
-    pub(crate) cores: Cores,
-    pub(crate) drawn: &'a [u32],
-    pub(crate) window: Duration,
-    pub(crate) pollutes: bool,
-}
+pub(crate) struct Latency<'a>(pub(crate) Setting<'a>);
 
 impl Task for Latency<'_> {
     type Output = Result<Vec<u64>, String>;
 
     fn run(self, mut push: impl Push, mut pop: impl Pop) -> Self::Output {
-        let progress = Progress::default();
-        let handler = Handler::new(self.pollutes);
+        let (Self(setting), progress) = (self, Progress::default());
+        let mut handler = setting.handler.handler(setting.pollutes);
         let origin = Instant::now();
         let now = || origin.elapsed().as_nanos() as u64;
         let mut seen = Vec::with_capacity(1 << 20);
         let consume = |sums: &mut Sums, queue, item| {
             seen.push(now().saturating_sub(item));
-            handler.handle(item);
+            handler.handle(sums.count);
             sums.add(queue, item);
         };
         let produce = || {
             let mut sums = Sums::default();
-            for queue in self.drawn.iter().cycle().map(|queue| *queue as usize) {
+            for queue in setting.drawn.iter().cycle().map(|queue| *queue as usize) {
                 let item = now();
                 push.push(queue, item);
                 sums.add(queue, item);
@@ -141,7 +132,7 @@ impl Task for Latency<'_> {
                 while Instant::now() < next {
                     spin_loop();
                 }
-                if origin.elapsed() >= self.window {
+                if origin.elapsed() >= setting.window {
                     break;
                 }
             }
@@ -149,8 +140,66 @@ impl Task for Latency<'_> {
             sums
         };
         let (pushed, popped) =
-            both(self.cores, produce, || consumer(&mut pop, &progress, consume))?;
+            both(setting.cores, produce, || consumer(&mut pop, &progress, consume))?;
         check(pushed, popped)?;
+        seen.sort_unstable();
+        Ok(seen)
+    }
+}
+
+/// Nanoseconds from the intended time of an item to its pop, sorted, where items come by chance at this rate (Poisson).
+/// An item that finds too many outstanding is pushed late; that counts.
+pub(crate) struct Poisson<'a> {
+    pub(crate) setting: Setting<'a>,
+    pub(crate) rate_rps: f64,
+    pub(crate) seed: u64,
+}
+
+impl Task for Poisson<'_> {
+    type Output = Result<Vec<u64>, String>;
+
+    fn run(self, mut push: impl Push, mut pop: impl Pop) -> Self::Output {
+        let Self { setting, rate_rps, seed } = self;
+        let progress = Progress::default();
+        let mut handler = setting.handler.handler(setting.pollutes);
+        let mut seen = Vec::with_capacity(1 << 20);
+        let mut rng = Rng::from_seed(seed);
+        let gaps: Vec<u64> =
+            (0..1 << 16).map(|_| rng.exponential(1e9 / rate_rps).round() as u64).collect();
+        let origin = Instant::now();
+        let now = || origin.elapsed().as_nanos() as u64;
+        let consume = |sums: &mut Sums, queue, item| {
+            seen.push(now().saturating_sub(item));
+            handler.handle(sums.count);
+            sums.add(queue, item);
+        };
+        let produce = || {
+            let (mut sums, mut intended) = (Sums::default(), now());
+            // For as many items as tell a mean, at a low rate, too.
+            let long_enough = (ITEMS_MIN / rate_rps).min(1.0) * 1e9;
+            let end = intended + (setting.window.as_nanos() as u64).max(long_enough as u64);
+            for (queue, gap) in setting.drawn.iter().cycle().zip(gaps.iter().cycle()) {
+                intended += gap;
+                if intended >= end {
+                    break;
+                }
+                let is_free =
+                    || sums.count - progress.done.0.load(Ordering::Acquire) < OUTSTANDING_MAX;
+                while now() < intended || !is_free() {
+                    spin_loop();
+                }
+                push.push(*queue as usize, intended);
+                sums.add(*queue as usize, intended);
+            }
+            progress.total.0.store(sums.count + 1, Ordering::SeqCst);
+            sums
+        };
+        let (pushed, popped) =
+            both(setting.cores, produce, || consumer(&mut pop, &progress, consume))?;
+        check(pushed, popped)?;
+        if seen.is_empty() {
+            return Err("no item came in the window; make it longer".into());
+        }
         seen.sort_unstable();
         Ok(seen)
     }

@@ -5,6 +5,7 @@ mod ready;
 mod scan;
 mod select;
 mod shared;
+mod tokio;
 
 use clap::ValueEnum;
 use serde::Serialize;
@@ -31,6 +32,8 @@ pub(crate) enum Mechanism {
     Ready,
     /// tailwater's ready set, sleeping after 5 µs without work.
     ReadySleep,
+    /// tailwater's ready set, spinning; a visit empties the queue.
+    ReadyEmpty,
     /// An eventfd for each queue, written to when the queue was empty, and epoll, level-triggered: sleeps without work.
     Epoll,
     /// The same, edge-triggered: no read for each event.
@@ -41,6 +44,8 @@ pub(crate) enum Mechanism {
     Shared,
     /// crossbeam's channels and `Select`, built once.
     Select,
+    /// tokio's channels in a `SelectAll`.
+    Tokio,
 }
 
 /// Work for both ends of a mechanism, whatever their types are.
@@ -59,7 +64,12 @@ impl Mechanism {
             }
             // A choice takes milliseconds beyond.
             Self::Select => 4_096,
-            Self::Scan | Self::Ready | Self::ReadySleep | Self::Shared => usize::MAX,
+            Self::Scan
+            | Self::Ready
+            | Self::ReadySleep
+            | Self::ReadyEmpty
+            | Self::Shared
+            | Self::Tokio => usize::MAX,
         }
     }
 
@@ -73,11 +83,13 @@ impl Mechanism {
             Self::Scan => run(scan::ends(queues), task),
             Self::Ready => run(ready::spinning(queues)?, task),
             Self::ReadySleep => run(ready::sleeping(queues)?, task),
+            Self::ReadyEmpty => run(ready::emptying(queues)?, task),
             Self::Epoll => run(epoll::sleeping(queues)?, task),
             Self::EpollEdge => run(epoll::edge(queues)?, task),
             Self::EpollSpin => run(epoll::spinning(queues)?, task),
             Self::Shared => run(shared::ends(), task),
             Self::Select => select::with(queues, task),
+            Self::Tokio => run(tokio::ends(queues), task),
         })
     }
 }

@@ -1,30 +1,87 @@
 //! Medians over the rounds, the goals, and how both are printed.
 
+use crate::handler::Kind;
+use crate::machine::Machine;
 use crate::mechanism::Mechanism;
 use crate::shape::Shape;
 use serde::Serialize;
 
-/// One mechanism with so many queues under one shape, once for each round.
-#[derive(Serialize)]
+/// What is measured in a closed loop.
+#[derive(Clone, Copy, PartialEq, Eq, Serialize, Debug)]
 pub(crate) struct Case {
     pub(crate) mechanism: Mechanism,
     pub(crate) queues: usize,
     pub(crate) shape: Shape,
+    pub(crate) handler: Kind,
+    /// The handler also reads a mebibyte.
+    pub(crate) pollutes: bool,
+}
+
+/// A case with what was found, once for each round.
+#[derive(Serialize)]
+pub(crate) struct Found {
+    #[serde(flatten)]
+    pub(crate) case: Case,
     /// Items per second in the closed loop.
     pub(crate) throughput_rps: Vec<f64>,
-    /// Nanoseconds from push to pop at light load; under the balanced shape only.
+    /// From push to pop at light load; under the balanced shape only.
+    #[serde(flatten)]
+    pub(crate) light: Quantiles,
+}
+
+/// What is measured in an open loop: a part of a peak, under the balanced shape.
+#[derive(Clone, Copy, PartialEq, Serialize, Debug)]
+pub(crate) struct Load {
+    pub(crate) mechanism: Mechanism,
+    pub(crate) queues: usize,
+    pub(crate) handler: Kind,
+    /// Of the closed loop's throughput in the same round: its own with one queue, otherwise the ready set's.
+    pub(crate) share: f64,
+}
+
+/// A load with what was found, once for each round.
+#[derive(Serialize)]
+pub(crate) struct Loaded {
+    #[serde(flatten)]
+    pub(crate) load: Load,
+    pub(crate) offered_rps: Vec<f64>,
+    #[serde(flatten)]
+    pub(crate) seen: Quantiles,
+    /// Items of all rounds by latency: below each of [`BOUNDS_US`], and beyond.
+    pub(crate) counts: [u64; BOUNDS_US.len() + 1],
+}
+
+/// Microseconds.
+pub(crate) const BOUNDS_US: [u64; 7] = [1, 3, 5, 10, 20, 50, 100];
+
+/// Nanoseconds, once for each round.
+#[derive(Default, Serialize)]
+pub(crate) struct Quantiles {
+    pub(crate) mean_ns: Vec<f64>,
     pub(crate) p50_ns: Vec<f64>,
     pub(crate) p99_ns: Vec<f64>,
+}
+
+impl Quantiles {
+    /// Of nanoseconds, sorted, of which there is one at least.
+    pub(crate) fn add(&mut self, seen: &[u64]) {
+        let quantile = |share: f64| seen[(seen.len() as f64 * share) as usize] as f64;
+        self.mean_ns.push(seen.iter().sum::<u64>() as f64 / seen.len() as f64);
+        self.p50_ns.push(quantile(0.5));
+        self.p99_ns.push(quantile(0.99));
+    }
 }
 
 /// All that was measured.
 #[derive(Default, Serialize)]
 pub(crate) struct Report {
     pub(crate) short: bool,
-    pub(crate) pollutes: bool,
+    pub(crate) machine: Machine,
     /// Half of a round trip of one cache line between the two cores, once for each round.
     pub(crate) hand_over_ns: Vec<f64>,
-    pub(crate) cases: Vec<Case>,
+    pub(crate) bounds_us: Vec<u64>,
+    pub(crate) cases: Vec<Found>,
+    pub(crate) loads: Vec<Loaded>,
     goals: Vec<Goal>,
 }
 
@@ -59,29 +116,38 @@ fn ratio(over: &[f64], under: &[f64]) -> f64 {
 }
 
 impl Report {
-    pub(crate) fn new(short: bool, pollutes: bool) -> Self {
-        Self { short, pollutes, ..Self::default() }
+    pub(crate) fn new(short: bool) -> Self {
+        let (machine, bounds_us) = (Machine::here(), BOUNDS_US.to_vec());
+        Self { short, machine, bounds_us, ..Self::default() }
     }
 
     /// The case's place in the report, which it has from its first round on.
-    pub(crate) fn case(&mut self, mechanism: Mechanism, queues: usize, shape: Shape) -> &mut Case {
-        let at = self.position(mechanism, queues, shape).unwrap_or_else(|| {
-            let (throughput_rps, p50_ns, p99_ns) = Default::default();
-            self.cases.push(Case { mechanism, queues, shape, throughput_rps, p50_ns, p99_ns });
+    pub(crate) fn case(&mut self, case: Case) -> &mut Found {
+        let at = self.cases.iter().position(|found| found.case == case).unwrap_or_else(|| {
+            let (throughput_rps, light) = Default::default();
+            self.cases.push(Found { case, throughput_rps, light });
             self.cases.len() - 1
         });
         &mut self.cases[at]
     }
 
-    fn position(&self, mechanism: Mechanism, queues: usize, shape: Shape) -> Option<usize> {
-        let is = |case: &Case| {
-            case.mechanism == mechanism && case.queues == queues && case.shape == shape
-        };
-        self.cases.iter().position(is)
+    /// The same for a load.
+    pub(crate) fn load(&mut self, load: Load) -> &mut Loaded {
+        let at = self.loads.iter().position(|loaded| loaded.load == load).unwrap_or_else(|| {
+            let (offered_rps, seen, counts) = Default::default();
+            self.loads.push(Loaded { load, offered_rps, seen, counts });
+            self.loads.len() - 1
+        });
+        &mut self.loads[at]
     }
 
-    fn find(&self, mechanism: Mechanism, queues: usize, shape: Shape) -> Option<&Case> {
-        Some(&self.cases[self.position(mechanism, queues, shape)?])
+    fn found(&self, case: Case) -> Option<&Found> {
+        self.cases.iter().find(|found| found.case == case)
+    }
+
+    /// Items per second of the last round.
+    pub(crate) fn last_peak(&self, case: Case) -> Option<f64> {
+        self.found(case)?.throughput_rps.last().copied()
     }
 
     /// Holds what was measured against the goals. Whether all that could be judged were met.
@@ -94,18 +160,22 @@ impl Report {
 
     /// Finding a ready queue at light load, in hand-overs of a cache line; and beside a scan where that is faster.
     fn finding(&self) -> Vec<Goal> {
-        let ready = self.cases.iter().filter(|case| {
-            case.mechanism == Mechanism::Ready && !case.p50_ns.is_empty() && case.queues <= 65_536
+        let ready = self.cases.iter().filter(|found| {
+            let Case { mechanism, queues, handler, pollutes, .. } = found.case;
+            let judged = handler == Kind::None && !pollutes && queues <= 65_536;
+            judged && mechanism == Mechanism::Ready && !found.light.p50_ns.is_empty()
         });
         let mut goals = Vec::new();
-        for case in ready {
-            let queues = case.queues;
+        for ready in ready {
+            let queues = ready.case.queues;
             let most = if queues <= 4_096 { 6.0 } else { 8.0 };
-            let found = ratio(&case.p50_ns, &self.hand_over_ns);
+            let found = ratio(&ready.light.p50_ns, &self.hand_over_ns);
             goals.push(Goal::at_most(format!("find among {queues}, hand-overs"), found, most));
-            let scan = self.find(Mechanism::Scan, queues, case.shape);
-            if let Some(scan) = scan.filter(|scan| median(&scan.p50_ns) < median(&case.p50_ns)) {
-                let worse = median(&case.p50_ns) - median(&scan.p50_ns);
+            let scan = self.found(Case { mechanism: Mechanism::Scan, ..ready.case });
+            let worse = scan
+                .map(|scan| median(&ready.light.p50_ns) - median(&scan.light.p50_ns))
+                .filter(|worse| *worse > 0.0);
+            if let Some(worse) = worse {
                 goals.push(Goal::at_most(
                     format!("slower than a scan of {queues}, ns"),
                     worse,
@@ -119,7 +189,10 @@ impl Report {
     /// One hot queue among 1,000. What spins is held against what spins, and what sleeps against what sleeps: crossbeam's
     /// `Select` spins for some microseconds before it sleeps, as the ready set does then.
     fn hot_queue(&self) -> Vec<Goal> {
-        let of = |mechanism, queues| self.find(mechanism, queues, Shape::Sq);
+        let of = |mechanism, queues| {
+            let (shape, handler, pollutes) = (Shape::Sq, Kind::None, false);
+            self.found(Case { mechanism, queues, shape, handler, pollutes })
+        };
         let others = [
             (Mechanism::Ready, Mechanism::Ready, 1, 0.9),
             (Mechanism::Ready, Mechanism::Scan, 1_000, 8.0),
@@ -141,18 +214,32 @@ impl Report {
     pub(crate) fn print(&self) {
         println!("hand-over of a cache line: {:.0} ns\n", median(&self.hand_over_ns));
         println!(
-            "{:<12} {:>7} {:>5} {:>12} {:>9} {:>9}",
-            "mechanism", "queues", "shape", "million/s", "p50 ns", "p99 ns"
+            "{:<12} {:>7} {:>5} {:>7} {:>8} {:>12} {:>9} {:>9}",
+            "mechanism", "queues", "shape", "handler", "cache", "million/s", "p50 ns", "p99 ns"
         );
-        for case in &self.cases {
+        for Found { case, throughput_rps, light } in &self.cases {
             println!(
-                "{:<12} {:>7} {:>5} {:>12} {:>9} {:>9}",
+                "{:<12} {:>7} {:>5} {:>7} {:>8} {:>12} {:>9} {:>9}",
                 case.mechanism.name(),
                 case.queues,
                 format!("{:?}", case.shape).to_uppercase(),
-                cell(&case.throughput_rps, 1e-6, 3),
-                cell(&case.p50_ns, 1.0, 0),
-                cell(&case.p99_ns, 1.0, 0),
+                format!("{:?}", case.handler).to_lowercase(),
+                if case.pollutes { "polluted" } else { "clean" },
+                cell(throughput_rps, 1e-6, 3),
+                cell(&light.p50_ns, 1.0, 0),
+                cell(&light.p99_ns, 1.0, 0),
+            );
+        }
+        for Loaded { load, offered_rps, seen, .. } in &self.loads {
+            println!(
+                "{:<12} {:>7} {:>7} load {:>4.0} % {:>12} mean {:>9} p99 {:>9} ns",
+                load.mechanism.name(),
+                load.queues,
+                format!("{:?}", load.handler).to_lowercase(),
+                load.share * 100.0,
+                cell(offered_rps, 1e-6, 3),
+                cell(&seen.mean_ns, 1.0, 0),
+                cell(&seen.p99_ns, 1.0, 0),
             );
         }
         println!();

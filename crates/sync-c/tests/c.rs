@@ -70,6 +70,11 @@ fn c_programs_wait_for_thousands_of_queues() {
 }
 
 #[test]
+fn c_programs_share_a_set_with_processes_that_are_killed() {
+    succeed(["gcc", "clang"], "shared.c", "-std=c11");
+}
+
+#[test]
 fn cpp_programs_use_the_locks() {
     succeed(["g++", "clang++"], "locks.cpp", "-std=c++17");
 }

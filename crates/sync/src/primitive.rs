@@ -12,6 +12,8 @@ mod real {
     pub(crate) use std::sync::{Mutex, MutexGuard};
     pub(crate) use std::thread::{Thread, current};
 
+    use rustix::thread::futex::{self, Timespec};
+    use std::sync::atomic::AtomicU32;
     use tailwater_core::Instant;
 
     /// How many pauses a waiter makes before it queues or sleeps again: a microsecond or so.
@@ -19,6 +21,9 @@ mod real {
 
     /// Bits of a word of a ready set, as a power of two.
     pub(crate) const WORD_SHIFT: usize = 6;
+
+    /// Words of a line of a ready set, as a power of two.
+    pub(crate) const LINE_SHIFT: usize = 3;
 
     /// A fence right behind a sequentially consistent read-modify-write of the same thread.
     #[inline]
@@ -30,6 +35,12 @@ mod real {
         // Elsewhere a later load may be satisfied before the operation's write is seen.
         #[cfg(not(target_arch = "x86_64"))]
         fence(Ordering::SeqCst);
+    }
+
+    /// A fence right behind a sequentially consistent load, and before another one.
+    #[inline]
+    pub(crate) const fn fence_after_load() {
+        // The two have their places in the one order as they are.
     }
 
     /// Asks for the line of a word, to be written soon.
@@ -57,6 +68,43 @@ mod real {
             std::thread::park_timeout(left);
         }
         crate::clock::now() >= until
+    }
+
+    /// Sleep at a word in memory that other processes may have, too.
+    pub(crate) struct Futex;
+
+    impl Futex {
+        pub(crate) const fn new() -> Self {
+            Self
+        }
+
+        /// Sleeps if the word still is what was seen; until a wake-up or until then, or for no reason a shorter time.
+        /// True once it is past `until`.
+        pub(crate) fn wait(&self, word: &AtomicU64, seen: u64, until: Option<Instant>) -> bool {
+            let left = until.map(|until| until.since(crate::clock::now()));
+            if left.is_some_and(|left| left.is_zero()) {
+                return true;
+            }
+            let left = left.and_then(|left| Timespec::try_from(left).ok());
+            // The low half of what was seen. Not private: the other process wakes us. However it ends, we look.
+            let _ = futex::wait(low_half(word), futex::Flags::empty(), seen as u32, left.as_ref());
+            until.is_some_and(|until| crate::clock::now() >= until)
+        }
+
+        /// Ends all sleeps at the word. True if there was one.
+        pub(crate) fn wake(&self, word: &AtomicU64) -> bool {
+            // All: a second process that sleeps here, which no rule allows, must not take the only wake-up.
+            let woken = futex::wake(low_half(word), futex::Flags::empty(), i32::MAX as u32);
+            woken.is_ok_and(|woken| woken > 0)
+        }
+    }
+
+    /// The half that the kernel looks at; it has no futexes of 64 bits.
+    fn low_half(word: &AtomicU64) -> &AtomicU32 {
+        let at = usize::from(cfg!(target_endian = "big"));
+        // SAFETY: a half of the word, aligned. It carries the address into a system call; nothing is read or
+        // written by it here.
+        unsafe { &*std::ptr::from_ref(word).cast::<AtomicU32>().add(at) }
     }
 
     /// What a lock protects.
@@ -98,9 +146,18 @@ mod real {
     /// Two bits to a word: four queues have two levels, eight have three.
     pub(crate) const WORD_SHIFT: usize = 1;
 
+    /// As many as the first line needs.
+    pub(crate) const LINE_SHIFT: usize = 2;
+
     /// loom takes sequentially consistent operations for acquiring and releasing ones; its fences are whole.
     pub(crate) fn fence_after_rmw() {
         // Stands for the place in the one order that the operation before it has.
+        fence(Ordering::SeqCst);
+    }
+
+    /// As above: to loom a sequentially consistent load is an acquiring one.
+    pub(crate) fn fence_after_load() {
+        // Stands for the place in the one order that the load before it has.
         fence(Ordering::SeqCst);
     }
 
@@ -115,6 +172,39 @@ mod real {
         }
         loom::thread::yield_now();
         true
+    }
+
+    /// The kernel's promise: it compares and goes to sleep in one step, as far as wake-ups can see.
+    pub(crate) struct Futex {
+        asleep: Mutex<u32>,
+        wakes: loom::sync::Condvar,
+    }
+
+    impl Futex {
+        #[allow(dead_code, reason = "its models are unit tests")]
+        pub(crate) fn new() -> Self {
+            Self { asleep: Mutex::new(0), wakes: loom::sync::Condvar::new() }
+        }
+
+        pub(crate) fn wait(&self, word: &AtomicU64, seen: u64, until: Option<Instant>) -> bool {
+            if until.is_some() {
+                loom::thread::yield_now();
+                return true;
+            }
+            let mut asleep = super::hold(&self.asleep);
+            // The mutex orders it after whoever was here to wake before.
+            if word.load(Ordering::SeqCst) == seen {
+                *asleep += 1;
+                drop(self.wakes.wait(asleep));
+            }
+            false
+        }
+
+        pub(crate) fn wake(&self, _: &AtomicU64) -> bool {
+            let mut asleep = super::hold(&self.asleep);
+            self.wakes.notify_all();
+            std::mem::take(&mut *asleep) > 0
+        }
     }
 
     /// What a lock protects; loom checks at each access that it does.

@@ -1,4 +1,4 @@
-//! tailwater's ready set: one item for each visit, and `again` where the queue has more.
+//! tailwater's ready set: one item for each visit, and `again` where the queue has more; or visits that empty the queue.
 
 use super::{Pop, Push};
 use crate::queue::Queues;
@@ -11,6 +11,12 @@ pub(super) fn spinning(count: usize) -> Result<(impl Push, impl Pop), String> {
 
 pub(super) fn sleeping(count: usize) -> Result<(impl Push, impl Pop), String> {
     ends(count, |waiter| waiter.wait_for(Duration::from_millis(1)))
+}
+
+/// Spins, and empties each queue that it visits, as the consumers of epoll do.
+pub(super) fn emptying(count: usize) -> Result<(impl Push, impl Pop), String> {
+    let (producer, one_by_one) = ends(count, Waiter::take)?;
+    Ok((producer, Emptying { one_by_one, current: None }))
 }
 
 type Next = fn(&mut Waiter) -> Option<QueueId>;
@@ -56,6 +62,29 @@ impl Pop for Consumer {
                 }
                 return Some((queue, item));
             }
+        }
+    }
+}
+
+struct Emptying {
+    one_by_one: Consumer,
+    /// The queue that is being emptied.
+    current: Option<usize>,
+}
+
+impl Pop for Emptying {
+    fn pop(&mut self) -> Option<(usize, u64)> {
+        let Consumer { queues, popped, waiter, .. } = &mut self.one_by_one;
+        loop {
+            let queue = match self.current {
+                Some(queue) => queue,
+                None => waiter.take()?.index(),
+            };
+            self.current = Some(queue);
+            if let Some((item, _)) = queues.pop(queue, &mut popped[queue]) {
+                return Some((queue, item));
+            }
+            self.current = None;
         }
     }
 }

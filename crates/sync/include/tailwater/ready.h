@@ -69,6 +69,40 @@ int tw_ready_fd(tw_ready *set);
  * tw_ready_fd. The next tw_ready_take ends what it prepared. */
 int tw_ready_arm(tw_ready *set);
 
+/* A set that several processes share. It lies in a nameless file (memfd), whose descriptor they pass each other by
+ * inheritance or over a Unix socket. Any of them rings, one at a time consumes; each may be killed at any moment.
+ *
+ * What tw_shared_ready_ring announced before it returned is visited, whoever dies. A process that takes a dead
+ * producer's queues over rings each of them once, for what was pushed and not announced.
+ *
+ * Bytes that others write do no harm to memory. A hostile process can ring for nothing, hide rings of others, and keep
+ * the consumer asleep: give producers that do not trust each other a set each.
+ *
+ * tw_shared_ready_ring and tw_shared_ready_fd may be called from any thread. The other functions are the consumer's: one
+ * thread at a time. What they do is as above. */
+typedef struct tw_shared_ready tw_shared_ready;
+
+/* A new set of 1 to 262144 queues, or that of a file, which stays the caller's. NULL where there is none; `error`, if
+ * not NULL, then has EINVAL (the number of queues), EBADMSG (no ready set, or damaged), EPROTO (one of another version),
+ * or what the system said. */
+tw_shared_ready *tw_shared_ready_create(uint32_t queues, int *error);
+tw_shared_ready *tw_shared_ready_open(int fd, int *error);
+/* Ends the consumer, too. NULL does nothing. */
+void tw_shared_ready_free(tw_shared_ready *set);
+/* The file, to pass on; it closes with the set, and on exec unless it is copied by dup. */
+int tw_shared_ready_fd(const tw_shared_ready *set);
+/* 1 if the consumer slept and was woken, otherwise 0. */
+int tw_shared_ready_ring(const tw_shared_ready *set, uint32_t queue);
+
+/* Makes this process the consumer; all queues are ready at first. Before it sleeps it looks on for so long. 0, or
+ * negative: -EBUSY while there is another consumer, -EINVAL for policy or shares, or what the system said. Before this
+ * the four below abort with a message. A child by fork that does not exec keeps the place until it ends, too. */
+int tw_shared_ready_consume(tw_shared_ready *set, int policy, const uint32_t *shares, uint64_t spin_ns);
+uint32_t tw_shared_ready_take(tw_shared_ready *set);
+uint32_t tw_shared_ready_wait(tw_shared_ready *set, uint64_t at_most_ns);
+void tw_shared_ready_again(tw_shared_ready *set, uint32_t queue);
+void tw_shared_ready_charge(tw_shared_ready *set, uint32_t queue, uint32_t cost);
+
 #ifdef __cplusplus
 }
 #endif

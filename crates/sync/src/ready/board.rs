@@ -52,17 +52,41 @@
 //! A mark may be set over an empty word, by a producer that comes late to P2: whoever finds it so clears it,
 //! by C1, with the second look. A bell may be set for a queue that was emptied meanwhile: at most one visit for
 //! each ring finds nothing.
+//!
+//! # Across processes
+//!
+//! The lines may lie in memory that several processes have. Bells are rung and taken as above. There is one consumer,
+//! and its sleep is another, since either side may die between any two of its steps. It
+//! - X1 reads the count `rings`, and sets its bit in `asleep`;
+//! - X2 makes a fence, looks at the top, and goes on only if that is empty;
+//! - X3 sleeps at the futex `rings`, if that is still what it read; then S3.
+//!
+//! A producer that finds `asleep` set in P3
+//! - X4 adds one to `rings`, and then wakes who sleeps there. It leaves `asleep` as it is.
+//!
+//! *Nobody sleeps over a bell.* A ring that finds `asleep` clear has set the top before X1's bit in S, so X2 sees it.
+//! One that finds it set adds to `rings` after X1, so the kernel refuses the sleep, or the wake-up ends it.
+//!
+//! *A producer that dies takes no wake-up with it.* Here `asleep` is the consumer's alone, so the next ring finds it
+//! set and does X4 anew. If the producer's own ring did not return, its item was not announced; its successor rings
+//! once for each queue that it takes over. The price: each ring costs a system call while the consumer gets up.
+//!
+//! *A consumer that dies* may have taken bells, cleared a mark of a word that is not empty, or lain down. Its
+//! successor takes all bells ([`Board::take_over`]), each by a read-modify-write, which continues the release sequences
+//! that the dead one read. Then it visits every queue once. So it finds what any ring before had announced.
+//!
+//! *Other processes may write anything.* Words are atomics, of which only the bits that exist are looked at, and numbers
+//! are never read from them. So the worst is a visit for nothing, or a bell that is not heard.
 
-use super::words::{Layout, Words};
+use super::geometry::{Geometry, Layout, Line};
+use super::memory::Memory;
 use crate::primitive::{
-    AtomicU64, Mutex, WORD_SHIFT, fence, fence_after_rmw, hold, prefetch_for_write,
+    AtomicU64, Futex, Mutex, WORD_SHIFT, fence, fence_after_load, fence_after_rmw, hold,
+    prefetch_for_write,
 };
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 use std::task::Waker;
-use tailwater_core::caught;
-
-/// Levels of the largest set.
-pub(super) const LEVELS_MAX: usize = 3;
+use tailwater_core::{Instant, caught};
 
 /// The word and the bit of what has this number on its level.
 #[inline]
@@ -70,71 +94,83 @@ pub(super) const fn place(at: usize) -> (usize, u64) {
     (at >> WORD_SHIFT, 1 << (at & ((1 << WORD_SHIFT) - 1)))
 }
 
-/// On one line: a producer looks at both.
-#[repr(align(64))]
-struct Head {
-    top: AtomicU64,
-    asleep: AtomicU64,
-}
-
 pub(super) struct Board {
-    head: Head,
-    /// All levels but the highest, the lowest first.
-    below: Box<[Words]>,
-    /// How many words each level has.
-    words: [usize; LEVELS_MAX],
-    /// How each consumer is woken.
-    wakers: Box<[Mutex<Option<Waker>>]>,
+    lines: Memory<Line>,
+    geometry: Geometry,
+    beds: Beds,
     wakes: AtomicU64,
 }
 
+/// How those that sleep are woken.
+#[cfg_attr(loom, allow(dead_code, reason = "the models of the second are unit tests"))]
+pub(super) enum Beds {
+    /// By a waker for each consumer.
+    Wakers(Box<[Mutex<Option<Waker>>]>),
+    /// By the futex `rings`: the only consumer, maybe of another process.
+    Across(Futex),
+}
+
+impl Beds {
+    #[cfg(any(test, not(loom)))]
+    pub(super) fn across() -> Self {
+        Self::Across(Futex::new())
+    }
+}
+
 impl Board {
+    /// For the threads of this process.
     pub(super) fn new(queues: usize, layout: Layout, consumers: usize) -> Self {
-        let mut words = [0; LEVELS_MAX];
-        let (mut depth, mut count) = (0, queues);
-        while depth == 0 || count > 1 {
-            count = count.div_ceil(1 << WORD_SHIFT);
-            words[depth] = count;
-            depth += 1;
-        }
-        let below = words[..depth - 1].iter().map(|count| Words::new(layout, *count)).collect();
-        Self {
-            head: Head { top: AtomicU64::new(0), asleep: AtomicU64::new(0) },
-            below,
-            words,
-            wakers: (0..consumers).map(|_| Mutex::new(None)).collect(),
-            wakes: AtomicU64::new(0),
-        }
+        let geometry = Geometry::new(queues, layout);
+        let lines = Memory::own((0..geometry.lines()).map(|_| Line::default()));
+        let wakers = (0..consumers).map(|_| Mutex::new(None)).collect();
+        Self::over(lines, geometry, Beds::Wakers(wakers))
+    }
+
+    /// Over these lines, which are as many as the geometry has or more.
+    pub(super) fn over(lines: Memory<Line>, geometry: Geometry, beds: Beds) -> Self {
+        assert!(lines.len() >= geometry.lines(), "a set needs {} lines", geometry.lines());
+        Self { lines, geometry, beds, wakes: AtomicU64::new(0) }
     }
 
     #[inline]
-    pub(super) fn depth(&self) -> usize {
-        self.below.len() + 1
+    pub(super) const fn depth(&self) -> usize {
+        self.geometry.depth()
     }
 
     /// How many words a level has.
     #[inline]
-    pub(super) fn words(&self, level: usize) -> usize {
-        self.words[level]
+    pub(super) const fn words(&self, level: usize) -> usize {
+        self.geometry.words(level)
     }
 
     #[inline]
     fn word(&self, level: usize, index: usize) -> &AtomicU64 {
-        self.below.get(level).map_or(&self.head.top, |words| words.at(index))
+        let (line, word) = self.geometry.place(level, index);
+        &self.lines[line].0[word]
     }
 
-    /// The bits of a word, now.
+    #[inline]
+    fn asleep(&self) -> &AtomicU64 {
+        &self.lines[0].0[1]
+    }
+
+    /// How often a sleeper of another process was woken, or nearly.
+    fn rings(&self) -> &AtomicU64 {
+        &self.lines[0].0[2]
+    }
+
+    /// The bits of a word, now. Of shared memory others may have made anything, so only what can be is seen.
     #[inline]
     pub(super) fn bits(&self, level: usize, index: usize) -> u64 {
         // Has its place in S.
-        self.word(level, index).load(SeqCst)
+        self.word(level, index).load(SeqCst) & self.geometry.valid(level, index)
     }
 
     /// Whether no bell is to be found. One that is being set may not be found yet.
     #[inline]
     pub(super) fn is_silent(&self) -> bool {
         // S2, and the consumer's first look.
-        self.head.top.load(SeqCst) == 0
+        self.bits(self.depth() - 1, 0) == 0
     }
 
     /// P1 to P3. True if it woke a consumer.
@@ -169,11 +205,14 @@ impl Board {
                 silent = word.fetch_or(bit, SeqCst) == 0;
                 // P3, or the look at the next level, comes after it.
                 fence_after_rmw();
+            } else {
+                // The same. Whoever set it may be dead, so that P3 is left to us.
+                fence_after_load();
             }
             at = index;
         }
         // P3, after the top in S.
-        self.head.asleep.load(SeqCst) != 0 && self.wake_one()
+        self.asleep().load(SeqCst) != 0 && self.wake_one()
     }
 
     /// C1 for a mark or, at level 0, a bell. True if it was set.
@@ -218,56 +257,98 @@ impl Board {
         // C2; the fence is C3.
         let bits = word.swap(0, SeqCst);
         fence_after_rmw();
-        bits
+        bits & self.geometry.valid(0, index)
     }
 
-    /// How this consumer is to be woken from now on.
+    /// All bells that a word has.
+    #[cfg(any(test, not(loom)))]
+    pub(super) const fn all(&self, index: usize) -> u64 {
+        self.geometry.valid(0, index)
+    }
+
+    /// Takes all bells at once and mends what a consumer left that ended between two steps: a word without its mark, a
+    /// sleep that nobody sleeps.
+    #[cfg(any(test, not(loom)))]
+    pub(super) fn take_over(&self) {
+        // S3 of the one that is gone; nobody is woken for it any more.
+        self.asleep().store(0, SeqCst);
+        for index in 0..self.words(0) {
+            self.take_word(index);
+        }
+    }
+
+    /// How this consumer is to be woken from now on. Of no use to a sleeper [`Beds::Across`].
     pub(super) fn register(&self, consumer: usize, waker: Option<Waker>) {
-        // Foreign code may run where the old one is dropped: not while the mutex is held.
-        let old = std::mem::replace(&mut *hold(&self.wakers[consumer]), waker);
-        drop(old);
+        if let Beds::Wakers(wakers) = &self.beds {
+            // Foreign code may run where the old one is dropped: not while the mutex is held.
+            let old = std::mem::replace(&mut *hold(&wakers[consumer]), waker);
+            drop(old);
+        }
     }
 
     /// S1. Look by [`Board::is_silent`] after it.
     pub(super) fn lie_down(&self, consumer: usize) {
         // S1; the fence is that of S2.
-        self.head.asleep.fetch_or(1 << consumer, SeqCst);
+        self.asleep().fetch_or(1 << consumer, SeqCst);
         fence_after_rmw();
     }
 
-    /// S3. True if a producer woke this consumer or is about to.
+    /// S3. True if a producer woke this consumer or is about to; always false [`Beds::Across`].
     pub(super) fn get_up(&self, consumer: usize) -> bool {
         // S3. Reads the clearing of the producer that woke us, and so sees the bell that it rang.
-        let before = self.head.asleep.fetch_and(!(1 << consumer), SeqCst);
-        before & (1 << consumer) == 0
+        let before = self.asleep().fetch_and(!(1 << consumer), SeqCst);
+        matches!(self.beds, Beds::Wakers(_)) && before & (1 << consumer) == 0
     }
 
-    /// Wakes one consumer of those that sleep, the first of them, so that few are kept busy. A waker that
-    /// panics counts as none: the next is woken.
+    /// X1 to X3 for the only consumer of a set that processes share; `None` if this is not one. True once it is past
+    /// `until`.
+    pub(super) fn sleep_across(&self, until: Option<Instant>) -> Option<bool> {
+        let Beds::Across(futex) = &self.beds else { return None };
+        // X1.
+        let rings = self.rings().load(SeqCst);
+        self.lie_down(0);
+        // X2, X3.
+        Some(self.is_silent() && futex.wait(self.rings(), rings, until))
+    }
+
+    /// Wakes one consumer of those that sleep. True if there was one.
     #[cold]
     pub(super) fn wake_one(&self) -> bool {
+        let woke = match &self.beds {
+            Beds::Wakers(wakers) => self.wake_first(wakers),
+            Beds::Across(futex) => {
+                // X4: the count first, for a sleeper that is still on its way into the futex.
+                self.rings().fetch_add(1, SeqCst);
+                futex.wake(self.rings())
+            }
+        };
+        // A count for people; nothing is ordered by it.
+        self.wakes.fetch_add(u64::from(woke), Relaxed);
+        woke
+    }
+
+    /// Wakes the first that sleeps, so that few are kept busy. A waker that panics counts as none: the next is woken.
+    fn wake_first(&self, wakers: &[Mutex<Option<Waker>>]) -> bool {
         loop {
             // P3: after the top in S. Of several that find a sleeper one clears its bit.
-            let asleep = self.head.asleep.load(SeqCst);
+            let asleep = self.asleep().load(SeqCst);
             if asleep == 0 {
                 return false;
             }
             let bit = asleep & asleep.wrapping_neg();
             // P3. Pairs with S3 of that consumer.
-            if self.head.asleep.fetch_and(!bit, SeqCst) & bit == 0 {
+            if self.asleep().fetch_and(!bit, SeqCst) & bit == 0 {
                 continue;
             }
-            let waker = hold(&self.wakers[bit.trailing_zeros() as usize]).clone();
+            let waker = hold(&wakers[bit.trailing_zeros() as usize]).clone();
             if waker.is_some_and(|waker| caught(|| waker.wake()).is_ok()) {
-                // A count for people; nothing is ordered by it.
-                self.wakes.fetch_add(1, Relaxed);
                 return true;
             }
         }
     }
 
     pub(super) fn wakes(&self) -> u64 {
-        // As above.
+        // A count for people, as above.
         self.wakes.load(Relaxed)
     }
 }
@@ -291,3 +372,6 @@ mod tests {
         assert_eq!(board.bits(2, 0), 0b11);
     }
 }
+
+#[cfg(all(test, loom))]
+mod models;

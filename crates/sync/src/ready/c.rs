@@ -5,6 +5,8 @@
 // A C function's safety contract is its declaration: pointers are live, as the header asks.
 #![expect(clippy::missing_safety_doc, reason = "the header says it")]
 
+pub mod shared;
+
 use super::{Policy, QueueId, ReadySet, Waiter};
 use rustix::io::Errno;
 use std::ffi::c_int;

@@ -1,6 +1,7 @@
 //! The bells that a consumer has taken and not handed out yet: the same tree of bits, its own alone.
 
-use super::board::{Board, LEVELS_MAX, place};
+use super::board::{Board, place};
+use super::geometry::LEVELS_MAX;
 
 pub(super) struct Local {
     levels: [Vec<u64>; LEVELS_MAX],

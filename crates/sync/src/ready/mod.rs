@@ -73,8 +73,15 @@
 //! A ring wakes one of those that sleep, and counts on it to look. So a consumer that prepared a sleep by
 //! [`Waiter::arm`] or [`Waiter::poll_ready`] takes again, or says by [`Waiter::disarm`] that it does not.
 //!
+//! # Several processes
+//!
+//! [`SharedSet`] lies in memory that processes share. Either side may be killed at any moment: what a ring announced is
+//! visited, by the consumer or by its successor.
+//!
 //! `include/tailwater/ready.h` is the same for C and C++.
 
+#[cfg(not(loom))]
+mod across;
 mod board;
 #[cfg(not(loom))]
 pub mod c;
@@ -82,8 +89,12 @@ mod doorbell;
 mod error;
 #[cfg(not(loom))]
 mod fd;
+mod geometry;
 mod local;
+#[cfg(not(loom))]
+mod mapping;
 mod members;
+mod memory;
 mod order;
 mod sender;
 mod sleeper;
@@ -91,18 +102,20 @@ mod stats;
 mod task;
 mod view;
 mod waiter;
-mod words;
 
+#[cfg(not(loom))]
+pub use across::{ShareError, SharedSet, SharedWaiter};
 pub use doorbell::Doorbell;
 pub use error::Error;
+pub use geometry::Layout;
 pub use order::Policy;
 pub use sender::Ringing;
 pub use stats::Stats;
 pub use task::Ready;
 pub use waiter::Waiter;
-pub use words::Layout;
 
-use board::{Board, LEVELS_MAX};
+use board::Board;
+use geometry::LEVELS_MAX;
 use members::Members;
 use stats::Told;
 use std::fmt;

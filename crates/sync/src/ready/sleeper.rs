@@ -54,6 +54,10 @@ impl Sleeper {
 
     /// Lies down with the calling thread, and sleeps unless something is ready. True once it is past `until`.
     pub(super) fn park(&mut self, board: &Board, until: Option<Instant>) -> bool {
+        self.lies = true;
+        if let Some(over) = board.sleep_across(until) {
+            return over;
+        }
         let waker = self.waker_of_this_thread();
         if self.lie_down(board, &waker) {
             return primitive::park(until);

@@ -49,6 +49,19 @@ impl Waiter {
         }
     }
 
+    /// Takes every queue as ready, whatever its bell says.
+    #[cfg(any(test, not(loom)))]
+    pub(super) fn take_all(&mut self) {
+        let board = &self.shared.board;
+        (0..board.words(0)).for_each(|index| self.local.add(index, board.all(index)));
+    }
+
+    /// What this consumer has counted so far.
+    #[cfg(not(loom))]
+    pub(super) fn stats(&self) -> Stats {
+        Stats { wakes: self.shared.board.wakes(), ..self.counts }
+    }
+
     /// A queue that is ready, by the policy; `None` if there is none. Never waits.
     #[inline]
     pub fn take(&mut self) -> Option<QueueId> {

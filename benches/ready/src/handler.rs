@@ -186,6 +186,6 @@ fn knn() -> Result<(Whole, Vec<Query>), String> {
     let rule = Rule { fit: Fit { sweeps: 5, ..Fit::default() }, ..Rule::default() };
     let queries = tailwater_recommend::queries::draw(&ratings, REQUESTS, SEED)
         .map_err(|error| format!("{error:?}"))?;
-    let model = Model::learn(ratings, rule, |_| ()).map_err(|error| error.to_string())?;
+    let model = Model::learn(ratings, rule, |_| Ok(())).map_err(|error| error.to_string())?;
     Ok((model.whole(), queries))
 }

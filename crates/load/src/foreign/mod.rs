@@ -2,7 +2,7 @@
 //!
 //! Start with [`run`]. A key's value never changes, so what a server must answer is known to the byte ([`Protocol`]), and
 //! no answer needs to be parsed. Servers of these protocols answer a connection's requests in their order, so the next
-//! answer is that of the oldest open request ([`connection`]).
+//! answer is that of the oldest open request (`connection`).
 
 mod protocol;
 mod connection;

@@ -52,6 +52,7 @@ pub(super) struct Away {
 pub(super) struct Sent {
     leg: LegKey,
     handover: Arc<Handover>,
+    count: Arc<Countdown>,
     /// Given back with it.
     _held: Held,
 }
@@ -59,7 +60,12 @@ pub(super) struct Sent {
 impl Sent {
     /// Takes the call back. False if a member has begun it.
     pub(super) fn revoke(&self) -> bool {
-        self.handover.cancel().is_none()
+        let is_back = self.handover.cancel().is_none();
+        if is_back {
+            // No ring: this is the home's own thread, which looks once more before it sleeps.
+            self.count.count_off();
+        }
+        is_back
     }
 }
 
@@ -98,14 +104,15 @@ impl Away {
         while calls.len() > 0 {
             let (key, handover) = ((self.post.number, self.number()), Arc::<Handover>::default());
             let sent = calls.by_ref().take(size).map(|(place, planned, held)| {
-                state.send(place, Sent { leg: key, handover: handover.clone(), _held: held });
+                let (handover, count) = (handover.clone(), way_back.count.clone());
+                state.send(place, Sent { leg: key, handover, count, _held: held });
                 (place, planned)
             });
             let calls: Vec<_> = sent.collect();
             let way_back = way_back.clone();
             if self.post.crew.has_room() {
                 let handover = handover.clone();
-                let leg = Leg { key, handover, tier, calls, terms, way_back };
+                let leg = Leg { key, handover, tier, calls, terms, way_back, is_alone: forks };
                 self.post.crew.push(leg);
             } else {
                 calls

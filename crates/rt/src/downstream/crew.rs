@@ -34,6 +34,8 @@ pub(crate) struct Leg {
     pub(super) calls: Vec<(usize, Planned)>,
     pub(super) terms: Terms,
     pub(super) way_back: WayBack,
+    /// Its member takes no other until it ends.
+    pub(super) is_alone: bool,
 }
 
 /// Where outcomes of a leg go.

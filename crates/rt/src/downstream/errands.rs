@@ -17,7 +17,12 @@ pub(crate) struct Errands {
     board: Rc<Board>,
 }
 
-type Board = RefCell<HashMap<LegKey, Rc<Errand>>>;
+#[derive(Default)]
+struct Board {
+    errands: RefCell<HashMap<LegKey, Rc<Errand>>>,
+    /// Those beside which the member takes no other.
+    alone: Cell<usize>,
+}
 
 /// One leg, and which of its calls have not ended.
 pub(super) struct Errand {
@@ -26,6 +31,7 @@ pub(super) struct Errand {
     calls: RefCell<Vec<Call>>,
     /// Calls that have not ended.
     open: Cell<usize>,
+    is_alone: bool,
     board: Weak<Board>,
 }
 
@@ -44,7 +50,7 @@ impl Errands {
 
     /// Makes a leg's calls; they leave in the next turn. Those of a leg that has waited beyond its deadline are not made.
     pub(crate) fn begin(&self, leg: Leg, time: Instant) {
-        let Leg { key, tier, calls, terms, way_back, .. } = leg;
+        let Leg { key, tier, calls, terms, way_back, is_alone, .. } = leg;
         let planned = calls.iter();
         let open = planned.map(|(place, _)| Call { place: *place, is_open: true, taken: None });
         let errand = Rc::new(Errand {
@@ -52,9 +58,10 @@ impl Errands {
             way_back,
             open: Cell::new(calls.len()),
             calls: RefCell::new(open.collect()),
+            is_alone,
             board: Rc::downgrade(&self.board),
         });
-        self.board.borrow_mut().insert(key, errand.clone());
+        self.board.add(key, errand.clone());
         let (room, is_late) = (self.desk.room(tier), terms.deadline <= time);
         for (place, (_, planned)) in calls.into_iter().enumerate() {
             let held = if is_late {
@@ -75,7 +82,7 @@ impl Errands {
 
     /// Nobody awaits a leg any more; it may have ended.
     pub(crate) fn give_up(&self, key: LegKey) {
-        let found = self.board.borrow().get(&key).cloned();
+        let found = self.board.errands.borrow().get(&key).cloned();
         let Some(errand) = found else { return };
         for call in &mut *errand.calls.borrow_mut() {
             if let (true, Some((shard, token))) = (call.is_open, call.taken) {
@@ -86,9 +93,23 @@ impl Errands {
         errand.leave();
     }
 
-    /// All legs have ended.
-    pub(crate) fn is_idle(&self) -> bool {
-        self.board.borrow().is_empty()
+    /// No leg has its member alone. Legs of a responder do not, though the model has changed since.
+    pub(crate) fn has_room(&self) -> bool {
+        self.board.alone.get() == 0
+    }
+}
+
+impl Board {
+    fn add(&self, key: LegKey, errand: Rc<Errand>) {
+        self.alone.set(self.alone.get() + usize::from(errand.is_alone));
+        self.errands.borrow_mut().insert(key, errand);
+    }
+
+    /// It may have been removed before.
+    fn remove(&self, key: LegKey) {
+        if let Some(errand) = self.errands.borrow_mut().remove(&key) {
+            self.alone.set(self.alone.get() - usize::from(errand.is_alone));
+        }
     }
 }
 
@@ -119,7 +140,7 @@ impl Errand {
     /// Its member has done with it.
     fn leave(&self) {
         if let Some(board) = self.board.upgrade() {
-            board.borrow_mut().remove(&self.key);
+            board.remove(self.key);
         }
     }
 }

@@ -8,7 +8,8 @@
 //!
 //! A countdown is changed by read-modify-writes, so the one that ends it comes after all others, whose outcomes it makes
 //! visible by its ring. It rings by the rules of [`crate::bell`]: the thread that sleeps then is woken, and finds them all.
-//! Outcomes before that wait for the thread, at most until it is woken for the last: nobody could go on by them.
+//! Outcomes before that wait for the thread, at most until it is woken for the last: nobody could go on by them. A call that
+//! the thread takes back is counted off as well, or the last outcome would be taken for one of several.
 
 use super::state::Outcome;
 use crate::bell::{Bell, Doorbell};
@@ -44,8 +45,8 @@ impl Countdown {
         Self(AtomicUsize::new(outcomes))
     }
 
-    /// One more is there. True if no further one is needed.
-    fn is_over(&self) -> bool {
+    /// One more is there, or will never come. True if no further one is needed.
+    pub(super) fn count_off(&self) -> bool {
         // Rule 1: one order of all, and each sees what was pushed before the others. It stays at zero.
         self.0.fetch_update(SeqCst, SeqCst, |left| left.checked_sub(1)).unwrap_or(1) == 1
     }
@@ -59,7 +60,7 @@ impl Home {
     /// A member has an outcome.
     pub(super) fn tell(&self, returned: Returned, count: &Countdown) {
         self.returned.push(returned);
-        if count.is_over() {
+        if count.count_off() {
             // Both: a loop whose wait would have been no sleep goes on with its doorbell set.
             self.thread.notify();
             self.held.notify();
@@ -145,6 +146,24 @@ mod models {
             assert_eq!(take(&home, &bell, 2), [0, 1]);
             assert!(home.is_empty(), "each outcome is there once");
             members.into_iter().for_each(|it| it.join().unwrap());
+        });
+    }
+
+    /// At the deadline the thread takes back what no member has begun. The outcome of what one has begun is the last then.
+    #[test]
+    fn a_thread_is_woken_for_the_last_outcome_though_it_took_the_other_call_back() {
+        model(|| {
+            let bell = Rings::new();
+            let thread = Arc::new(Doorbell::new(Box::new(Rings::new())));
+            let home = Arc::new(Home::new(thread, bell.clone()));
+            let count = Arc::new(Countdown::new(2));
+            let member = {
+                let (home, count) = (home.clone(), count.clone());
+                thread::spawn(move || home.tell(returned(0), &count))
+            };
+            count.count_off();
+            assert_eq!(take(&home, &bell, 1), [0]);
+            member.join().unwrap();
         });
     }
 

@@ -300,6 +300,12 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
         .flatten()
         .min()
         .map(|at| at.since(now))
+        .inspect(|timeout| {
+            // Something is due already, so that the wait will be no sleep.
+            if timeout.is_zero() {
+                self.inbox().doorbell.get_up();
+            }
+        })
     }
 
     fn has_work(&self) -> bool {

@@ -136,6 +136,24 @@ fn a_fan_ends_by_its_deadline_though_the_whole_crew_is_held() {
     eventually("the leaf was told", || leaves[0].remaining().unanswered == 0);
 }
 
+/// What it was given as a responder is no reason to take nothing as a thread of fork and join.
+#[test]
+fn a_member_with_an_old_call_takes_new_ones_when_the_model_changes() {
+    let leaves = [leaf(0)];
+    let service = |request: Request| async move {
+        let method = if request.method.0 == 1 { HANG } else { NAME };
+        joined(fan(&request).call(0, method, "").await)
+    };
+    let (server, client) = middle(with_one_loop("aib+1", &leaves), service);
+    let hour = CallOptions { deadline: Duration::from_secs(3_600), ..CallOptions::default() };
+    let first = client.call_with(1, "", hour);
+    eventually("the leaf has it", || leaves[0].remaining().unanswered == 1);
+    server.set_model(model("sib+1")).expect("there are as many threads");
+    eventually("all follow", || server.is_model_followed());
+    assert_eq!(client.call_with(2, "", hour).wait().unwrap().payload, [0]);
+    drop(first);
+}
+
 #[test]
 fn a_crew_without_tiers_does_not_disturb() {
     let word = "adb:1+2";

@@ -23,8 +23,6 @@ struct Member {
     epoch: u64,
     /// It never sleeps while it takes legs.
     polls: bool,
-    /// It takes no leg while it has one.
-    forks: bool,
     /// It was woken for a leg: though others have become enough meanwhile, it takes that one.
     was_rung: bool,
 }
@@ -77,17 +75,8 @@ impl Member {
         let hold = Hold { longest: Duration::ZERO, is_called: Box::new(|_| true) };
         let calls = route.open(&shared.config.tiers, hold);
         let (errands, model) = (calls.downstream.errands(), shared.models.present());
-        let mut it = Self {
-            shared,
-            crew,
-            index,
-            calls,
-            errands,
-            epoch: 0,
-            polls: false,
-            forks: false,
-            was_rung: false,
-        };
+        let mut it =
+            Self { shared, crew, index, calls, errands, epoch: 0, polls: false, was_rung: false };
         it.follow(model);
         it
     }
@@ -96,7 +85,6 @@ impl Member {
         // Responders poll where loops do; fork-join's threads are parked in any case (thesis §3.2.2 and 3.2.3).
         self.polls = model.reception == Reception::Poll
             && matches!(model.completion, Completion::Responders(_));
-        self.forks = matches!(model.completion, Completion::ForkJoin(_));
     }
 
     fn run(mut self) {
@@ -128,20 +116,16 @@ impl Member {
         let was_rung = std::mem::take(&mut self.was_rung);
         let legs = if self.crew.staff.is_active(self.index) { LEGS } else { usize::from(was_rung) };
         for begun in 0..legs {
-            let leg = if self.has_room() { self.crew.pop(self.index) } else { None };
+            let leg = if self.errands.has_room() { self.crew.pop(self.index) } else { None };
             let Some(leg) = leg else { return begun > 0 };
             self.errands.begin(leg, now());
         }
         legs > 0
     }
 
-    fn has_room(&self) -> bool {
-        !self.forks || self.errands.is_idle()
-    }
-
     /// Sleeps until there is something to do.
     fn rest(&mut self) {
-        let has_room = self.has_room();
+        let has_room = self.errands.has_room();
         let Self { shared, crew, index, calls, epoch, polls, .. } = self;
         if *polls && crew.staff.is_active(*index) {
             return sleep(Some(calls), Some(Instant::ZERO));

@@ -208,9 +208,10 @@ fn router(
     Described { scenario, data }: &Described,
     locks: Option<LockRules>,
 ) -> Result<Router, Failure> {
-    let (loops, workers) = (options.loops, options.threads.model().workers());
+    let (loops, model) = (options.loops, options.threads.model());
+    let (workers, crew) = (model.workers(), model.completion.crew());
     let spinner = spinner(options)?;
-    let place = Place { loops, workers, locks, spinner };
+    let place = Place { loops, workers, crew, locks, spinner };
     let application = applications::of(scenario, data).map_err(Failure::usage)?;
     application.router(&place).map_err(Failure::usage)
 }

@@ -247,7 +247,7 @@ steps = [{ lock = "A", steps = [{ lock = "B", steps = [{ wait = "20ms" }] }] },
     fn crowd(placement: Placement, policy: Policy, budget: Duration) -> (usize, usize) {
         let application = application();
         let locks = Some(LockRules { policy, target: HOUR, budget: Some(budget) });
-        let place = Place { loops: 1, workers: 0, locks, spinner: Spinner::of_speed(1.0) };
+        let place = Place { loops: 1, workers: 0, crew: 0, locks, spinner: Spinner::of_speed(1.0) };
         let controller =
             Spec::named("none").build(&Site::one_loop(Duration::from_secs(60), 1)).unwrap();
         let config = ServerConfig { locks, model: placement.into(), ..ServerConfig::default() };

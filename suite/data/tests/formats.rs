@@ -1,9 +1,11 @@
 //! The form of prepared data: a change of what is made needs a new number in its kind, or a process would open what another
 //! means otherwise. `formats.txt` has a line of each kind, with the hashes of what is made of the same small sources.
 
+use sha2::{Digest as _, Sha256};
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
-use tailwater_data::{Checked, Folder};
+use tailwater_data::{Checked, Folder, Header};
 use tailwater_load::application::{Kind, Whose};
 use tailwater_workload::Scenario;
 
@@ -51,6 +53,17 @@ fn make(kind: &Kind, data: &Path, settings: &[(&str, &str)]) {
     made.expect("made").prepare(Whose::All, &|_| Ok(())).expect("prepared");
 }
 
+/// Of names, lengths and bytes of its sections: a reader finds these by name.
+fn hash(header: &Header) -> String {
+    let sections: Vec<_> =
+        header.sections.iter().map(|it| (&it.name, it.bytes, &it.sha256)).collect();
+    let hash = Sha256::digest(format!("{sections:?}"));
+    hash.iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
 /// Each kind and the hashes of what was made of it, with every part of each form in use.
 fn found() -> BTreeMap<String, Vec<String>> {
     let scratch = Scratch::new();
@@ -65,13 +78,14 @@ fn found() -> BTreeMap<String, Vec<String>> {
     }
     for sharding in ["users", "lines"] {
         let of = [("ratings", &ratings[..]), ("sharding", sharding), ("among", "everyone")];
-        let sizes = [("queries", "5"), ("rank", "2"), ("sweeps", "2"), ("held_out", "20")];
+        let sizes = [("queries", "5"), ("rank", "3"), ("sweeps", "2"), ("held_out", "20")];
         make(&tailwater_recommend::application::KIND, &data, &[&of[..], &sizes].concat());
     }
     let mut kinds = BTreeMap::<String, Vec<String>>::new();
     for (file, checked) in Folder::new(&data).check().expect("it can be read") {
         let Checked::Sound(header) = checked else { panic!("{}: {checked:?}", file.display()) };
-        kinds.entry(header.kind).or_default().push(header.sha256);
+        let hash = hash(&header);
+        kinds.entry(header.kind).or_default().push(hash);
     }
     // The folder's name is in those of files.
     kinds.values_mut().for_each(|hashes| hashes.sort());

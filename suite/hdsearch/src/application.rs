@@ -327,6 +327,7 @@ tier = [{ name = "leaf", nodes = 3, application = true }]
         let place = Place {
             loops: 1,
             workers: 0,
+            crew: 0,
             locks: None,
             spinner: tailwater_load::work::Spinner::of_speed(1.0),
         };

@@ -109,7 +109,8 @@ fn the_application_answers_what_it_prepared() {
 
     let controller =
         Spec::named("none").build(&Site::one_loop(Duration::from_secs(10), 1)).expect("built");
-    let place = Place { loops: 1, workers: 0, locks: None, spinner: Spinner::of_speed(1.0) };
+    let place =
+        Place { loops: 1, workers: 0, crew: 0, locks: None, spinner: Spinner::of_speed(1.0) };
     let admission = || controller.admission.clone();
     let leaf = |number| {
         let router = application.node(Node { tier: "leaf", number }, &place).expect("a leaf");

@@ -149,7 +149,7 @@ mod tests {
 
     fn place() -> Place {
         let spinner = tailwater_load::work::Spinner::of_speed(1.0);
-        Place { loops: 1, workers: 0, locks: None, spinner }
+        Place { loops: 1, workers: 0, crew: 0, locks: None, spinner }
     }
 
     fn order(number: u64) -> Order {

@@ -4,7 +4,6 @@
 //! Both round at the same places, so answers are equal to the bit: a row when its mean is taken off and when it is
 //! scaled, a similarity, a neighbour's value, and the prediction. All sums are of 64 bits, in the order of the numbers.
 
-use crate::average::average;
 use crate::model::{Among, Model, Query, Rule};
 use crate::ratings::Ratings;
 use crate::similarity::Similarity;
@@ -91,8 +90,13 @@ impl<'a> Oracle<'a> {
 /// of all ratings.
 #[must_use]
 pub fn averaged(slices: &[Oracle<'_>], all: &Ratings, query: Query) -> f32 {
-    let each = slices.iter().map(|slice| slice.knows(query).then(|| slice.predict(query)));
-    average(each).unwrap_or_else(|| all.mean() as f32)
+    let (mut sum, mut count) = (0.0, 0_u32);
+    for slice in slices.iter().filter(|slice| slice.knows(query)) {
+        sum += f64::from(slice.predict(query));
+        count += 1;
+    }
+    let mean = if count > 0 { sum / f64::from(count) } else { all.mean() };
+    mean as f32
 }
 
 /// Less its mean where that is the measure, and of length 1 but for distances.

@@ -98,7 +98,7 @@ impl Tiers {
 }
 
 fn place() -> Place {
-    Place { loops: 1, workers: 0, locks: None, spinner: Spinner::of_speed(1.0) }
+    Place { loops: 1, workers: 0, crew: 0, locks: None, spinner: Spinner::of_speed(1.0) }
 }
 
 fn quiet(_: &str) -> Result<(), String> {

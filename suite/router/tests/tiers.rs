@@ -44,7 +44,7 @@ fn few(more: &[(&str, &str)]) -> Arc<dyn Application> {
 }
 
 fn place() -> Place {
-    Place { loops: 1, workers: 0, locks: None, spinner: Spinner::of_speed(1.0) }
+    Place { loops: 1, workers: 0, crew: 0, locks: None, spinner: Spinner::of_speed(1.0) }
 }
 
 fn controller() -> Controller {
@@ -146,8 +146,21 @@ fn what_is_no_request_is_refused_in_words() {
         let answer = tiers.client.call(method.0, payload.to_vec()).wait().expect("an answer");
         assert_eq!(answer.status, BAD_REQUEST, "{payload:?}");
     }
-    let unknown = tiers.client.call(GET.0, wire::get(1, b"no such key")).wait().expect("an answer");
-    assert_eq!(unknown.status, wire::MISS);
+}
+
+/// Of four replicas: one that cannot be reached may have what the others have not.
+#[test]
+fn a_miss_needs_the_word_of_each_replica() {
+    let application = few(&[("replicas", "4")]);
+    let mut tiers = Tiers::start(&*application);
+    let get = |tiers: &Tiers| tiers.client.call(GET.0, wire::get(1, b"no such key")).wait();
+    assert_eq!(get(&tiers).expect("an answer").status, wire::MISS);
+    drop(tiers.leaves[2].take());
+    // The first finds that the leaf is gone, and the second does not ask it.
+    for _ in 0..2 {
+        let error = get(&tiers).expect_err("refused");
+        assert!(matches!(error, CallError::Shed(_)), "{error}");
+    }
 }
 
 #[test]
@@ -163,9 +176,14 @@ fn settings_that_cannot_be_used_are_named() {
     let small = made(&[("keys", "100_000"), ("memory", "4")]).expect("made");
     let error = small.node(Node { tier: "leaf", number: 0 }, &place()).err().expect("too small");
     assert!(error.contains("raise server.settings.memory"), "{error}");
-    let two = Place { loops: 2, ..place() };
-    let error = few(&[]).router(&two).err().expect("refused");
-    assert!(error.contains("found 2 loops and 0 workers"), "{error}");
+    for (more, found) in [
+        (Place { loops: 2, ..place() }, "2 loops, 0 workers and 0 threads"),
+        (Place { workers: 3, ..place() }, "1 loops, 3 workers and 0 threads"),
+        (Place { crew: 2, ..place() }, "1 loops, 0 workers and 2 threads"),
+    ] {
+        let error = few(&[]).router(&more).err().expect("refused");
+        assert!(error.contains(found), "{error}");
+    }
 }
 
 /// What is planted.

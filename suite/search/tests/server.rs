@@ -24,7 +24,7 @@ fn answered_and_refused(policy: Policy) -> (usize, usize) {
     let search = KIND.alone(&settings).expect("an application");
     let rules = LockRules { policy, target: WAIT, budget: Some(Duration::from_millis(20)) };
     let locks = Some(rules);
-    let place = Place { loops: 1, workers: 0, locks, spinner: Spinner::of_speed(1.0) };
+    let place = Place { loops: 1, workers: 0, crew: 0, locks, spinner: Spinner::of_speed(1.0) };
     let router = search.router(&place).expect("it serves");
     let controller = Spec::named("none").build(&Site::one_loop(WAIT, 1)).expect("a controller");
     let config = ServerConfig { locks, ..ServerConfig::default() };

@@ -33,7 +33,7 @@ pub(super) fn farm(
     let takes_locks = tier.application || !tier.paths.is_empty();
     let locks = rules(options, &tier.locks, takes_locks, slo);
     // One for all nodes: measured apart they would differ by some per cent.
-    let place = Place { loops: 1, workers: 0, locks, spinner: spinner(options)? };
+    let place = Place { loops: 1, workers: 0, crew: 0, locks, spinner: spinner(options)? };
     let start = |node| {
         let controller = controller_of(options, scenario, tier, node)?;
         let router = match tier.application {

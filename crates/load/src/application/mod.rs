@@ -104,6 +104,8 @@ pub struct Place {
     pub loops: usize,
     /// Threads of the worker pool; zero where handlers run on the loops.
     pub workers: usize,
+    /// Threads that make handlers' calls; zero where the handlers' own do.
+    pub crew: usize,
     /// What requests do at contended locks; `None`: they wait, as they do without tailwater. The server
     /// gives each request its budget by itself: `lock_within_budget()?` is all that a handler does.
     pub locks: Option<LockRules>,

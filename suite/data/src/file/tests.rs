@@ -201,17 +201,61 @@ fn drafts_that_nobody_writes_any_more_are_taken_away() {
     let place = Place::new("drafts");
     let folder = place.0.join("inner");
     fs::create_dir_all(&folder).expect("a folder");
-    let [left, held, other] = ["x.00.part", "x.01.part", "x.part.data"].map(|it| folder.join(it));
-    for path in [&left, &held, &other] {
+    let [left, held] =
+        ["x.00.00000000000000a0.part", "x.00000000000000a1.part"].map(|it| folder.join(it));
+    // What others call so is not this program's to take away.
+    let others = ["x.part", "film.part", "x.00000000000000A2.part", "x.a3.part", "x.part.data"];
+    let others = others.map(|it| folder.join(it));
+    for path in [&left, &held].into_iter().chain(&others) {
         fs::write(path, "half").expect("written");
     }
     let writer = fs::File::open(&held).expect("opened");
     writer.try_lock().expect("locked");
     written(&place);
-    assert_eq!([&left, &held, &other].map(|path| path.exists()), [false, true, true]);
+    assert!(!left.exists() && held.exists());
     drop(writer);
     written(&place);
     assert!(!held.exists() && place.file().exists());
+    assert!(others.iter().all(|path| path.exists()), "{others:?}");
+}
+
+/// Another process clears the folder when all is written, and the draft has not its name yet.
+#[test]
+fn a_draft_is_kept_until_it_has_its_name() {
+    let place = Place::new("kept");
+    written(&place);
+    let mut draft = write::Draft::beside(&place.file()).expect("a draft");
+    let content = Content::new("test", origin()).with("one", vec![5]);
+    content.write_draft(&mut draft.file, b"{}").expect("written");
+    write::clear_drafts(&place.0.join("inner"));
+    draft.put_at(&place.file()).expect("it is there still");
+    assert!(!draft.path.exists());
+}
+
+/// Who has made a draft, and locks it only then, must not get the lock while another takes it away.
+#[test]
+fn a_draft_is_taken_away_under_its_lock() {
+    let place = Place::new("lock");
+    let draft = place.0.join("x.00000000000000a0.part");
+    fs::write(&draft, "half").expect("written");
+    let lock = write::lock_of_nobodys(&draft).expect("nobody's");
+    assert!(write::lock_of_nobodys(&draft).is_none());
+    drop(lock);
+    assert!(write::lock_of_nobodys(&draft).is_some());
+}
+
+/// Each clears what it takes for left, and none takes away what another writes.
+#[test]
+fn many_that_write_the_same_file_at_once_do_not_hinder_each_other() {
+    let place = Place::new("many");
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| (0..100).for_each(|_| drop(written(&place))));
+        }
+    });
+    Data::open(&place.file()).and_then(|mut data| data.verify()).expect("sound");
+    let left: Vec<_> = fs::read_dir(place.0.join("inner")).expect("a folder").collect();
+    assert_eq!(left.len(), 1, "no draft is left");
 }
 
 #[test]

@@ -59,11 +59,11 @@ impl Content {
             fs::create_dir_all(folder).map_err(trouble)?;
             clear_drafts(folder);
         }
-        let (draft, file) = create_draft(path).map_err(trouble)?;
-        let written = self.write_draft(file, &text).and_then(|()| fs::rename(&draft, path));
+        let mut draft = Draft::beside(path).map_err(trouble)?;
+        let written = self.write_draft(&mut draft.file, &text).and_then(|()| draft.put_at(path));
         written.map_err(|error| {
             // What is left of the draft helps nothing.
-            let _ = fs::remove_file(&draft);
+            let _ = fs::remove_file(&draft.path);
             trouble(error)
         })?;
         Ok(header)
@@ -84,7 +84,7 @@ impl Content {
         Header { kind: self.kind.clone(), origin: self.origin.clone(), sections, sha256 }
     }
 
-    fn write_draft(&self, mut file: File, header: &[u8]) -> io::Result<()> {
+    pub(super) fn write_draft(&self, file: &mut File, header: &[u8]) -> io::Result<()> {
         file.write_all(first_line(header).as_bytes())?;
         file.write_all(header)?;
         self.sections.iter().try_for_each(|(_, bytes)| file.write_all(bytes))?;
@@ -99,36 +99,74 @@ const DRAFT: &str = "part";
 /// Each try meets another process that takes the draft for one that nobody writes.
 const TRIES: usize = 8;
 
-/// A new file beside this one, locked until it is closed: a draft without a lock is nobody's any more. In a folder that
-/// others can write to, nobody can foresee its name, and no file or link that lies there already is opened.
-fn create_draft(path: &Path) -> io::Result<(PathBuf, File)> {
-    for _ in 0..TRIES {
-        let random = RandomState::new().hash_one(std::process::id());
-        let draft = path.with_extension(format!("{random:016x}.{DRAFT}"));
-        let file = OpenOptions::new().write(true).create_new(true).open(&draft)?;
-        match file.try_lock() {
-            // Before it was locked, another process may have taken it away, as it had no lock.
-            Ok(()) if draft.exists() => return Ok((draft, file)),
-            Ok(()) | Err(TryLockError::WouldBlock) => {}
-            // File systems without locks: there no process takes drafts away.
-            Err(TryLockError::Error(_)) => return Ok((draft, file)),
+/// The hexadecimal digits in a draft's name.
+const DIGITS: usize = 16;
+
+/// A file that is being written, locked until this is dropped: a draft without a lock is nobody's any more.
+#[derive(Debug)]
+pub(super) struct Draft {
+    pub(super) path: PathBuf,
+    pub(super) file: File,
+}
+
+impl Draft {
+    /// A new file beside this one. In a folder that others can write to, nobody can foresee its name, and no file or
+    /// link that lies there already is opened.
+    pub(super) fn beside(path: &Path) -> io::Result<Self> {
+        for _ in 0..TRIES {
+            let random = RandomState::new().hash_one(std::process::id());
+            let draft = path.with_extension(format!("{random:0DIGITS$x}.{DRAFT}"));
+            let file = OpenOptions::new().write(true).create_new(true).open(&draft)?;
+            match file.try_lock() {
+                // Before it was locked, another process may have taken it away, as it had no lock.
+                Ok(()) if draft.exists() => return Ok(Self { path: draft, file }),
+                Ok(()) | Err(TryLockError::WouldBlock) => {}
+                // File systems without locks: there no process takes drafts away.
+                Err(TryLockError::Error(_)) => return Ok(Self { path: draft, file }),
+            }
         }
+        Err(io::Error::other("other processes took each draft away; try again"))
     }
-    Err(io::Error::other("other processes took each draft away; try again"))
+
+    /// Gives it this name. It keeps its lock: without one, another process would take it away before it has the name.
+    pub(super) fn put_at(&self, path: &Path) -> io::Result<()> {
+        fs::rename(&self.path, path)
+    }
 }
 
 /// Takes away what processes that were ended amid writing have left in a folder. Whatever stands in the way of that is
 /// no reason not to write.
-fn clear_drafts(folder: &Path) {
+pub(super) fn clear_drafts(folder: &Path) {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     for draft in entries.map(|entry| entry.path()) {
         // No link is followed, and nothing opened that has no end.
         let is_file = fs::symlink_metadata(&draft).is_ok_and(|it| it.is_file());
-        if is_file && draft.extension().is_some_and(|it| it == DRAFT) {
-            let is_nobodys = File::open(&draft).is_ok_and(|file| file.try_lock().is_ok());
-            let _ = is_nobodys.then(|| fs::remove_file(&draft));
+        if is_file
+            && is_draft(&draft)
+            && let Some(lock) = lock_of_nobodys(&draft)
+        {
+            let _ = fs::remove_file(&draft);
+            // Until then: a process that has made it, and has not locked it yet, must find that it is locked or gone.
+            drop(lock);
         }
     }
+}
+
+/// The lock of a draft that no process writes.
+pub(super) fn lock_of_nobodys(draft: &Path) -> Option<File> {
+    let file = File::open(draft).ok()?;
+    file.try_lock().is_ok().then_some(file)
+}
+
+/// Whether a draft may be called so. Other programs call what they have not finished `part`, too.
+fn is_draft(path: &Path) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str());
+    let digits = name.and_then(|name| {
+        let (_, digits) = name.strip_suffix(DRAFT)?.strip_suffix('.')?.rsplit_once('.')?;
+        Some(digits)
+    });
+    let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+    digits.is_some_and(|digits| digits.len() == DIGITS && digits.bytes().all(is_digit))
 }
 
 /// What stands before this header.

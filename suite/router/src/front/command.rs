@@ -1,7 +1,7 @@
 //! A client's command, sent on.
 
 use super::exchange::Exchange;
-use crate::nodes::{Nodes, Outcome, Refusal, Ticket};
+use crate::nodes::{DELETE, Nodes, Outcome, Refusal, Ticket};
 use std::time::Duration;
 use tailwater_core::Instant;
 use tailwater_keyvalue::memcached::buffers::Share;
@@ -32,7 +32,7 @@ impl Way<'_> {
             Command::Store { how, key, flags, exptime, value, .. } => {
                 self.store(&Stored { how, key, flags, exptime, value }, is_quiet)
             }
-            Command::Delete { key, .. } => self.write(key, &[b"delete ", key, b"\r\n"], is_quiet),
+            Command::Delete { key, .. } => self.write(key, &[DELETE, key, b"\r\n"], is_quiet),
             Command::Add { key, delta, up, .. } => {
                 let (verb, delta) = (if up { "incr " } else { "decr " }, delta.to_string());
                 let command = [verb.as_bytes(), key, b" ", delta.as_bytes(), b"\r\n"];
@@ -68,7 +68,7 @@ impl Way<'_> {
         let Some(key) = bad.stale else {
             return Exchange::of_line(bad.answer.as_bytes(), bad.noreply, self.share);
         };
-        let sent = self.nodes.write(self.now, self.ticket, key, &[b"delete ", key, b"\r\n"]);
+        let sent = self.nodes.write(self.now, self.ticket, key, &[DELETE, key, b"\r\n"]);
         Exchange::of_dropping(bad.answer, sent.unwrap_or(0), bad.noreply, self.share)
     }
 

@@ -19,6 +19,7 @@ mod tests;
 pub use answer::Answer;
 pub(crate) use answer::is_error;
 pub use ledger::Ticket;
+pub(crate) use standing::DELETE;
 
 use crate::choice::{Choice, Chooser};
 use crate::placement::{Placement, PlacementError, Replicas, Rule};
@@ -250,7 +251,8 @@ impl Nodes {
         }
         // A write that no node gets is no write that a node misses.
         if sent > 0 {
-            let write = self.writes.begin(ticket, key, sent);
+            let is_delete = command.first().is_some_and(|verb| *verb == DELETE);
+            let write = self.writes.begin(ticket, key, sent, is_delete);
             for &node in nodes {
                 let node = &mut self.all[usize::from(node)];
                 if node.is_up() {

@@ -7,6 +7,9 @@ use std::sync::Arc;
 /// beyond that it is to forget everything. 9,000 keys of 20 bytes.
 pub(super) const COMMANDS_MAX: usize = 256 << 10;
 
+/// How a command begins that takes a key away.
+pub(crate) const DELETE: &[u8] = b"delete ";
+
 /// What a node is to forget, since it may hold an old value.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Forget {
@@ -18,7 +21,7 @@ impl Forget {
     /// The command, in parts.
     pub(super) fn command(&self) -> [&[u8]; 3] {
         match self {
-            Self::Key(key) => [b"delete ", key, b"\r\n"],
+            Self::Key(key) => [DELETE, key, b"\r\n"],
             Self::Everything => [b"flush_all", b"", b"\r\n"],
         }
     }

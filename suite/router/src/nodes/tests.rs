@@ -78,6 +78,12 @@ impl Play {
         self.nodes.write(self.now, ticket, b"key", &command).expect("sent");
     }
 
+    fn incr(&mut self) {
+        let ticket = self.ticket();
+        let command: [&[u8]; 3] = [b"incr ", b"key", b" 1\r\n"];
+        self.nodes.write(self.now, ticket, b"key", &command).expect("sent");
+    }
+
     fn turn(&mut self) {
         let outcomes = &mut self.outcomes;
         let mut note = |ticket: Ticket, outcome: Outcome<'_>| {
@@ -256,6 +262,23 @@ fn a_replica_that_refuses_what_another_takes_forgets_it_at_once() {
         play.hear();
         play.turn();
         play.receives(1 - first, "set key 0 0 1\r\n1\r\nget key\r\n");
+    }
+}
+
+/// The second was emptied, and has no such key: the first has the only value, which is no number.
+#[test]
+fn what_none_has_carried_out_takes_no_value_away() {
+    let mut play = Play::of(2);
+    play.incr();
+    play.turn();
+    play.answer(1, b"NOT_FOUND\r\n");
+    play.hear();
+    play.answer(0, b"CLIENT_ERROR cannot increment or decrement non-numeric value\r\n");
+    play.hear();
+    play.set(b"2");
+    play.turn();
+    for node in 0..2 {
+        play.receives(node, "incr key 1\r\nset key 0 0 1\r\n2\r\n");
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! Of the replicas of a key at least one that has held it keeps it. A replica that was lost amid a write may have
 //! carried it out or not: it forgets the key if another has carried it out. When none has answered, all but one do.
+//! A replica without the key has carried nothing out: what another has refused meanwhile, that one keeps.
 
 use super::answer::{Answer, is_error};
 use super::ledger::Ticket;
@@ -10,8 +11,10 @@ use super::standing::Forget;
 /// What became of a write at one replica.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Part {
-    /// Carried out, or there was nothing to carry it out on.
+    /// Carried out.
     Done,
+    /// There was nothing to carry it out on. A replica that has lost what it had says so, too.
+    Absent,
     /// Not carried out: what the replica holds is old, if another has carried it out.
     Refused,
     /// The replica was lost; it may carry it out yet.
@@ -23,6 +26,7 @@ impl From<Answer<'_>> for Part {
         match answer {
             // memcached says NOT_STORED to an `append` that makes the value too large, too.
             Answer::Line(line) if is_error(line) || line == b"NOT_STORED" => Self::Refused,
+            Answer::Line(b"NOT_FOUND") => Self::Absent,
             _ => Self::Done,
         }
     }
@@ -34,7 +38,10 @@ struct Write {
     ticket: Ticket,
     what: Forget,
     open: usize,
+    /// Where the key is not there, all is as it was to be.
+    is_delete: bool,
     is_done: bool,
+    is_absent: bool,
     refused: Vec<u16>,
     lost: Vec<u16>,
 }
@@ -66,9 +73,24 @@ impl Writes {
     }
 
     /// A write that so many replicas are asked to carry out: its number, once for each.
-    pub(super) fn begin(&mut self, ticket: Ticket, key: Option<&[u8]>, open: usize) -> u32 {
+    pub(super) fn begin(
+        &mut self,
+        ticket: Ticket,
+        key: Option<&[u8]>,
+        open: usize,
+        is_delete: bool,
+    ) -> u32 {
         let what = key.map_or(Forget::Everything, |key| Forget::Key(key.into()));
-        let write = Write { ticket, what, open, is_done: false, refused: vec![], lost: vec![] };
+        let write = Write {
+            ticket,
+            what,
+            open,
+            is_delete,
+            is_done: false,
+            is_absent: false,
+            refused: vec![],
+            lost: vec![],
+        };
         let at = self.free.pop().unwrap_or_else(|| {
             self.slots.push(None);
             // Each is owed by a node at least: 256 nodes owe 2^16 answers each at most.
@@ -94,6 +116,8 @@ impl Writes {
         write.open -= 1;
         match part {
             Part::Done => write.is_done = true,
+            Part::Absent if write.is_delete => write.is_done = true,
+            Part::Absent => write.is_absent = true,
             Part::Refused => write.refused.push(node),
             Part::Lost => {
                 write.lost.push(node);
@@ -107,7 +131,10 @@ impl Writes {
         let (mut refused, lost) =
             (std::mem::take(&mut write.refused), std::mem::take(&mut write.lost));
         lost.iter().for_each(|node| self.unsure[usize::from(*node)] -= 1);
-        let (what, is_done) = (write.what.clone(), write.is_done);
+        // The client hears of one that has not the key, and of none that was lost: those are to have it no longer, either.
+        // Where none was lost it hears of what was refused: nothing has changed.
+        let is_done = write.is_done || write.is_absent && !lost.is_empty();
+        let what = write.what.clone();
         if is_over {
             self.slots[at as usize] = None;
             self.free.push(at);
@@ -133,8 +160,12 @@ mod tests {
 
     /// What follows from these parts, each at the node of its place, at last.
     fn of(parts: &[Part]) -> (Vec<u16>, Vec<u16>) {
+        of_write(parts, false)
+    }
+
+    fn of_write(parts: &[Part], is_delete: bool) -> (Vec<u16>, Vec<u16>) {
         let mut writes = Writes::new(parts.len());
-        let at = writes.begin(TICKET, Some(b"key"), parts.len());
+        let at = writes.begin(TICKET, Some(b"key"), parts.len(), is_delete);
         assert_eq!(writes.ticket(at), Some(TICKET));
         let (mut forget, mut all_but_one) = (vec![], vec![]);
         for (node, part) in (0..).zip(parts) {
@@ -160,15 +191,44 @@ mod tests {
         assert_eq!(of(&[Lost, Lost, Lost]), (vec![], vec![0, 1, 2]));
     }
 
+    /// One that was emptied has not the key. The other one refuses to count up what is no number, and keeps it.
+    #[test]
+    fn what_a_replica_without_the_key_says_makes_none_forget_it() {
+        use Part::{Absent, Done, Lost, Refused};
+        for parts in [[Absent, Refused], [Refused, Absent], [Absent, Absent]] {
+            assert_eq!(of(&parts), (vec![], vec![]), "{parts:?}");
+        }
+        assert_eq!(of(&[Absent, Refused, Done]), (vec![1], vec![]), "carried out");
+        assert_eq!(of(&[Refused, Done, Absent]), (vec![0], vec![]), "carried out");
+        assert_eq!(of(&[Absent, Lost]), (vec![1], vec![]), "the client hears of the first alone");
+        assert_eq!(of(&[Lost, Refused, Absent]), (vec![1, 0], vec![]));
+        // A delete is to leave no key: who says that there is none has carried it out.
+        for parts in [[Absent, Refused], [Absent, Lost]] {
+            assert_eq!(of_write(&parts, true), (vec![1], vec![]), "{parts:?}");
+        }
+    }
+
+    #[test]
+    fn an_answer_says_whether_a_write_was_carried_out() {
+        let of = |line: &'static str| Part::from(Answer::Line(line.as_bytes()));
+        for line in ["STORED", "DELETED", "TOUCHED", "OK", "42"] {
+            assert_eq!(of(line), Part::Done, "{line}");
+        }
+        for line in ["NOT_STORED", "CLIENT_ERROR no number", "SERVER_ERROR full", "ERROR"] {
+            assert_eq!(of(line), Part::Refused, "{line}");
+        }
+        assert_eq!(of("NOT_FOUND"), Part::Absent);
+    }
+
     #[test]
     fn a_lost_replica_is_unsure_until_the_others_have_decided() {
         let mut writes = Writes::new(2);
-        let at = writes.begin(TICKET, None, 2);
+        let at = writes.begin(TICKET, None, 2, false);
         assert!(writes.end(at, 1, Part::Lost).is_none());
         assert!(writes.is_unsure(1) && !writes.is_unsure(0));
         let follows = writes.end(at, 0, Part::Done).expect("decided");
         assert_eq!((follows.what, follows.forget), (Forget::Everything, vec![1]));
         assert!(!writes.is_unsure(1));
-        assert_eq!(writes.begin(TICKET, None, 1), at, "its number is free");
+        assert_eq!(writes.begin(TICKET, None, 1, false), at, "its number is free");
     }
 }

@@ -102,11 +102,13 @@ fn build(given: &Given<'_>) -> Result<Arc<dyn Application>, BadSetting> {
 
 impl Application for Replicated {
     fn router(&self, place: &Place) -> Result<Router, String> {
-        if place.loops != 1 || place.workers != 0 {
+        // A crew's threads take the calls of a write one by one, and so those of two writes in any order.
+        if place.loops != 1 || place.workers != 0 || place.crew != 0 {
             return Err(format!(
-                "found {} loops and {} workers; Router needs one loop and no workers (a model that begins with s or a, and \
-                 i: sib, aib), for one thread keeps the order of writes on all replicas",
-                place.loops, place.workers
+                "found {} loops, {} workers and {} threads that make calls; Router needs one loop, no workers and no such \
+                 threads (a model that begins with s or a, and i, without +: sib, aib), for one thread keeps the order of \
+                 writes on all replicas",
+                place.loops, place.workers, place.crew
             ));
         }
         let nodes = self.leaves as usize;

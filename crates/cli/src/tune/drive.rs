@@ -87,10 +87,10 @@ pub(super) fn drive(options: &DriveOptions) -> Result<(), Failure> {
 /// What was found, by the names that --metric and --guard take.
 fn told(found: &Findings) -> serde_json::Value {
     let us = |time: Duration| time.as_secs_f64() * 1e6;
-    let answered = found.answered.max(1) as f64;
+    let served = found.served.max(1) as f64;
     let unanswered = found.intended.saturating_sub(found.answered);
     json!({
-        "cpu_ns_per_request": found.server.cpu.as_nanos() as f64 / answered,
+        "cpu_ns_per_request": found.server.cpu.as_nanos() as f64 / served,
         "p50_us": us(found.latency.quantile(0.5)),
         "p99_us": us(found.latency.quantile(0.99)),
         "p999_us": us(found.latency.quantile(0.999)),

@@ -13,7 +13,9 @@ pub(crate) struct UndoOptions {
 }
 
 pub(super) fn undo(options: &UndoOptions) -> Result<(), Failure> {
-    let (Restored { done, kept, failed }, damage) = machine::undo(&Root::new(&options.root)?)?;
+    let (restored, damage) = machine::undo(&Root::new(&options.root)?)?;
+    let Restored { done, kept, mut failed, elsewhere } = restored;
+    failed.extend(elsewhere);
     let lines: Vec<&str> = done.iter().chain(&kept).map(String::as_str).collect();
     if !lines.is_empty() {
         say(&lines.join("\n"))?;

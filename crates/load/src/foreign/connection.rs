@@ -104,6 +104,11 @@ impl Connection {
         self.open.len()
     }
 
+    /// Their intended times.
+    pub(super) fn open_since(&self) -> impl Iterator<Item = Instant> {
+        self.open.iter().map(|(_, intended)| *intended)
+    }
+
     /// Whether the socket is to be watched for room.
     pub(super) fn has_unsent(&self) -> bool {
         !self.unsent.is_empty()

@@ -55,12 +55,15 @@ pub struct Findings {
     pub intended: u64,
     /// Of these, with an answer until the end of the drain.
     pub answered: u64,
-    /// From their intended times.
+    /// From their intended times. What has no answer counts as old as it is at the end of the drain.
     pub latency: Histogram,
     /// How late they were sent.
     pub lateness: Histogram,
     /// What the server's process used from the window's begin to its end.
     pub server: Usage,
+    /// Answers that arrived meanwhile, also those to requests that were due before. It is what `server` was used for:
+    /// answers of the drain cost what is not in it.
+    pub served: u64,
     /// Its resident memory at the end, in bytes.
     pub memory: u64,
 }
@@ -104,6 +107,10 @@ struct Loop<'a> {
     start: Instant,
     /// When the next request is due.
     next: Instant,
+    /// Whether the server's use is being measured.
+    in_window: bool,
+    /// Of requests that too many open ones kept from being sent, the intended times.
+    unsent: Vec<Instant>,
     findings: Findings,
 }
 
@@ -111,34 +118,61 @@ impl<'a> Loop<'a> {
     fn new(plan: &'a Plan, connections: Vec<Connection>) -> Self {
         let start = now();
         let (latency, lateness) = (Histogram::new(), Histogram::new());
-        let (server, memory) = (Usage::default(), 0);
-        let findings = Findings { intended: 0, answered: 0, latency, lateness, server, memory };
-        Self { plan, connections, rng: Rng::from_seed(plan.seed), start, next: start, findings }
+        let findings = Findings {
+            intended: 0,
+            answered: 0,
+            latency,
+            lateness,
+            server: Usage::default(),
+            served: 0,
+            memory: 0,
+        };
+        Self {
+            plan,
+            connections,
+            rng: Rng::from_seed(plan.seed),
+            start,
+            next: start,
+            in_window: false,
+            unsent: Vec::new(),
+            findings,
+        }
     }
 
     fn run(mut self) -> Result<Findings, String> {
         let (from, to) = self.window();
         let usage = || Usage::of(self.plan.server_pid).ok_or("the server has ended".to_owned());
         let mut before = None;
-        while self.next < to {
+        // The window ends at its time, or with its last request where that is sent late.
+        while self.next < to || now() < to {
             if before.is_none() && now() >= from {
                 before = Some(usage()?);
+                self.in_window = true;
             }
             self.send_due()?;
-            self.receive(self.next)?;
-        }
-        // The window ends at its time, whenever the last request of it was sent.
-        while now() < to {
-            self.receive(to)?;
+            // No sleep goes beyond the window's begin: it would begin late.
+            let until = if before.is_none() { from } else { to };
+            self.receive(self.next.min(until))?;
         }
         let before = before.map_or_else(usage, Ok)?;
         self.findings.server = usage()?.since(&before);
+        self.in_window = false;
         self.findings.memory = memory(self.plan.server_pid);
         let limit = now() + DRAIN;
         while now() < limit && self.connections.iter().any(|of| of.unanswered() > 0) {
             self.receive(limit)?;
         }
+        self.count_unanswered(now());
         Ok(self.findings)
+    }
+
+    /// Without them a server that answers half of its requests would look faster than one that is slow with them.
+    fn count_unanswered(&mut self, end: Instant) {
+        let (from, _) = self.window();
+        let open = self.connections.iter().flat_map(Connection::open_since);
+        for intended in open.chain(self.unsent.iter().copied()).filter(|at| *at >= from) {
+            self.findings.latency.record(end.since(intended));
+        }
     }
 
     /// Begin and end of what is counted.
@@ -165,7 +199,9 @@ impl<'a> Loop<'a> {
                 self.findings.intended += 1;
                 self.findings.lateness.record(time.since(intended));
             }
-            self.connections[connection].send(ask, intended)?;
+            if !self.connections[connection].send(ask, intended)? {
+                self.unsent.push(intended);
+            }
         }
         Ok(())
     }
@@ -178,6 +214,7 @@ impl<'a> Loop<'a> {
             let connection = &mut self.connections[at];
             connection.flush()?;
             connection.receive(&mut |intended| {
+                self.findings.served += u64::from(self.in_window);
                 if intended >= from {
                     self.findings.answered += 1;
                     self.findings.latency.record(now().since(intended));
@@ -201,4 +238,95 @@ fn wait(connections: &[Connection], deadline: Instant) -> Result<Vec<usize>, Str
     }
     let all = fds.iter().enumerate();
     Ok(all.filter(|(_, fd)| !fd.revents().is_empty()).map(|(at, _)| at).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{Read as _, Write as _};
+    use std::net::{TcpListener, TcpStream};
+    use std::thread;
+
+    /// What key 0 is set by, of which the tests send nothing else.
+    fn length() -> usize {
+        let mut bytes = Vec::new();
+        Protocol::Memcached.request(Ask::Set(0), &mut bytes);
+        bytes.len()
+    }
+
+    fn plan(address: SocketAddr) -> Plan {
+        Plan {
+            protocol: Protocol::Memcached,
+            address,
+            server_pid: std::process::id(),
+            connections: 1,
+            keys: 1,
+            gets: 0.0,
+            requests_per_second: 1_000.0,
+            warm_up: Duration::ZERO,
+            measure: Duration::from_millis(20),
+            seed: 1,
+            spins: false,
+        }
+    }
+
+    /// Runs the plan against a server that this is.
+    fn driven(server: impl FnOnce(TcpStream) + Send) -> Findings {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("loopback");
+        let address = listener.local_addr().expect("bound");
+        thread::scope(|scope| {
+            scope.spawn(|| server(listener.accept().expect("it connects").0));
+            run(&plan(address)).expect("every answer is right")
+        })
+    }
+
+    /// Bytes that arrive, until the other end closes.
+    fn read(stream: &mut TcpStream) -> Option<usize> {
+        stream.read(&mut [0; 4_096]).ok().filter(|count| *count > 0)
+    }
+
+    #[test]
+    fn answers_of_the_drain_are_not_what_the_window_was_used_for() {
+        // Whatever was asked is answered after a second without another request, and the window lasts for 20 ms.
+        let found = driven(|mut stream| {
+            stream.set_read_timeout(Some(Duration::from_secs(1))).expect("not zero");
+            let mut bytes = 0;
+            loop {
+                match stream.read(&mut [0; 4_096]) {
+                    Ok(0) => return,
+                    Ok(count) => bytes += count,
+                    Err(_) => {
+                        let answers = b"STORED\r\n".repeat(bytes / length());
+                        bytes = 0;
+                        // The other end may have closed.
+                        let _ = stream.write_all(&answers);
+                    }
+                }
+            }
+        });
+        assert!(found.intended > 0);
+        assert_eq!((found.answered, found.served), (found.intended, 0));
+        assert_eq!(found.latency.count(), found.intended);
+    }
+
+    #[test]
+    fn what_has_no_answer_is_as_old_as_the_drain_is_long() {
+        let found = driven(|mut stream| {
+            let mut bytes = 0;
+            while bytes < length() {
+                bytes += read(&mut stream).expect("the key is set");
+            }
+            stream.write_all(b"STORED\r\n").expect("it is read");
+            while read(&mut stream).is_some() {}
+        });
+        assert!(found.intended > 0);
+        assert_eq!((found.answered, found.served), (0, 0));
+        assert_eq!(found.latency.count(), found.intended);
+        // A bucket's lower end may be a little below what is in it.
+        assert!(
+            found.latency.quantile(0.01) > DRAIN * 9 / 10,
+            "{:?}",
+            found.latency.quantile(0.01)
+        );
+    }
 }

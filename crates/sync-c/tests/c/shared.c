@@ -27,7 +27,7 @@ static struct {
 } *table;
 
 static void produce(int fd) {
-    tw_shared_ready *set = tw_shared_ready_open(fd, NULL);
+    tw_shared_ready *set = tw_shared_ready_open(fd, QUEUES, NULL);
     CHECK(set != NULL);
     /* For what a dead producer pushed and did not announce. */
     for (uint32_t queue = 0; queue < QUEUES; queue++) {
@@ -55,7 +55,7 @@ static void producers_may_be_killed(void) {
     int fd = tw_shared_ready_fd(set);
     table = mmap(NULL, sizeof *table, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     CHECK(table != MAP_FAILED);
-    CHECK(tw_shared_ready_consume(set, TW_READY_ROUND_ROBIN, NULL, 0) == 0);
+    CHECK(tw_shared_ready_consume(set, TW_READY_ROUND_ROBIN, NULL, 0, 0) == 0);
     for (int kill_ = 0; kill_ < KILLS; kill_++) {
         pid_t child = fork();
         CHECK(child >= 0);
@@ -79,15 +79,18 @@ static void producers_may_be_killed(void) {
 static void errors_have_a_number(void) {
     int error = 0;
     CHECK(tw_shared_ready_create(0, &error) == NULL && error == EINVAL);
-    CHECK(tw_shared_ready_open(-1, &error) == NULL && error == EBADF);
+    CHECK(tw_shared_ready_open(-1, 0, &error) == NULL && error == EBADF);
     int plain = memfd_create("plain", MFD_ALLOW_SEALING);
-    CHECK(tw_shared_ready_open(plain, &error) == NULL && error == EBADMSG);
+    CHECK(tw_shared_ready_open(plain, 0, &error) == NULL && error == EBADMSG);
+    close(plain);
     tw_shared_ready *one = tw_shared_ready_create(2, NULL);
-    tw_shared_ready *two = tw_shared_ready_open(tw_shared_ready_fd(one), NULL);
+    tw_shared_ready *two = tw_shared_ready_open(tw_shared_ready_fd(one), 0, NULL);
+    CHECK(tw_shared_ready_queues(one) == 2 && tw_shared_ready_queues(two) == 2);
     const uint32_t zero[] = {1, 0};
-    CHECK(tw_shared_ready_consume(one, TW_READY_WEIGHTED, zero, 0) == -EINVAL);
-    CHECK(tw_shared_ready_consume(one, TW_READY_STRICT, NULL, 0) == 0);
-    CHECK(tw_shared_ready_consume(two, TW_READY_STRICT, NULL, 0) == -EBUSY);
+    CHECK(tw_shared_ready_consume(one, TW_READY_WEIGHTED, zero, 2, 0) == -EINVAL);
+    CHECK(tw_shared_ready_consume(one, TW_READY_STRICT, NULL, 0, 0) == 0);
+    CHECK(tw_shared_ready_consume(two, TW_READY_STRICT, NULL, 0, 0) == -EBUSY);
+    CHECK(tw_shared_ready_ring(two, 2) == -EINVAL && tw_shared_ready_ring(two, UINT32_MAX) == -EINVAL);
     CHECK(tw_shared_ready_take(one) == 0 && tw_shared_ready_take(one) == 1);
     CHECK(tw_shared_ready_ring(two, 1) == 0);
     CHECK(tw_shared_ready_take(one) == 1);
@@ -95,17 +98,46 @@ static void errors_have_a_number(void) {
     tw_shared_ready_again(one, 1);
     tw_shared_ready_free(one);
     /* What the first had taken is the next one's. */
-    CHECK(tw_shared_ready_consume(two, TW_READY_STRICT, NULL, 0) == 0);
+    CHECK(tw_shared_ready_consume(two, TW_READY_STRICT, NULL, 0, 0) == 0);
     CHECK(tw_shared_ready_take(two) == 0 && tw_shared_ready_take(two) == 1);
     CHECK(tw_shared_ready_take(two) == TW_READY_NONE);
     tw_shared_ready_free(two);
     tw_shared_ready_free(NULL);
 }
 
+/* The set's maker chose the number of queues. Shares lie before a page that cannot be read: one too many is a crash. */
+static void no_share_is_read_that_the_caller_does_not_have(void) {
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    char *pages = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    CHECK(pages != MAP_FAILED && mprotect(pages + page, page, PROT_NONE) == 0);
+    uint32_t *shares = (uint32_t *)(void *)(pages + page) - 3;
+    shares[0] = shares[1] = shares[2] = 1;
+    int error = 0;
+    tw_shared_ready *peer = tw_shared_ready_create(200000, NULL);
+    int fd = tw_shared_ready_fd(peer);
+    CHECK(tw_shared_ready_open(fd, 3, &error) == NULL && error == EBADMSG);
+    tw_shared_ready *set = tw_shared_ready_open(fd, 200000, NULL);
+    CHECK(set != NULL && tw_shared_ready_queues(set) == 200000);
+    CHECK(tw_shared_ready_consume(set, TW_READY_WEIGHTED, shares, 3, 0) == -EINVAL);
+    CHECK(tw_shared_ready_consume(set, TW_READY_DEFICIT, shares, 3, 0) == -EINVAL);
+    CHECK(tw_shared_ready_consume(set, TW_READY_DEFICIT, NULL, 200000, 0) == -EINVAL);
+    CHECK(tw_shared_ready_consume(set, TW_READY_AGED, shares, 3, 0) == -EINVAL);
+    CHECK(tw_shared_ready_consume(set, TW_READY_ROUND_ROBIN, shares, 3, 0) == -EINVAL);
+    CHECK(tw_shared_ready_consume(set, 5, shares, 0, 0) == -EINVAL);
+    CHECK(tw_shared_ready_consume(set, TW_READY_AGED, shares + 2, 1, 0) == 0);
+    tw_shared_ready_free(set);
+    tw_shared_ready_free(peer);
+    tw_shared_ready *small = tw_shared_ready_create(3, NULL);
+    CHECK(tw_shared_ready_consume(small, TW_READY_WEIGHTED, shares, 3, 0) == 0);
+    tw_shared_ready_free(small);
+    CHECK(munmap(pages, 2 * page) == 0);
+}
+
 int main(void) {
     /* Where it hangs, it ends. */
     alarm(100);
     errors_have_a_number();
+    no_share_is_read_that_the_caller_does_not_have();
     producers_may_be_killed();
     return 0;
 }

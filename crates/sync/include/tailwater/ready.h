@@ -10,7 +10,8 @@
  * A number is a hint: its queue may turn out to be empty, at most once for each ring. No item is missed.
  *
  * tw_ready_ring may be called from any thread, at any time between new and free. All other functions of a set are
- * its consumer's: one thread at a time. A queue's number that is not below the set's aborts with a message.
+ * its consumer's: one thread at a time. A queue's number that is not below the set's aborts with a message, but for
+ * tw_shared_ready_ring.
  *
  * Link with libtailwater_sync_c.a (and -lpthread -ldl -lm) or libtailwater_sync_c.so.
  */
@@ -78,26 +79,34 @@ int tw_ready_arm(tw_ready *set);
  * Bytes that others write do no harm to memory. A hostile process can ring for nothing, hide rings of others, and keep
  * the consumer asleep: give producers that do not trust each other a set each.
  *
- * tw_shared_ready_ring and tw_shared_ready_fd may be called from any thread. The other functions are the consumer's: one
- * thread at a time. What they do is as above. */
+ * tw_shared_ready_ring, tw_shared_ready_fd and tw_shared_ready_queues may be called from any thread. The other functions
+ * are the consumer's: one thread at a time. What they do is as above. */
 typedef struct tw_shared_ready tw_shared_ready;
 
 /* A new set of 1 to 262144 queues, or that of a file, which stays the caller's. NULL where there is none; `error`, if
  * not NULL, then has EINVAL (the number of queues), EBADMSG (no ready set, or damaged), EPROTO (one of another version),
- * or what the system said. */
+ * or what the system said. Whoever made the file chose how many queues it has: tw_shared_ready_open takes the number
+ * that is expected, and another one is EBADMSG; 0 opens any. */
 tw_shared_ready *tw_shared_ready_create(uint32_t queues, int *error);
-tw_shared_ready *tw_shared_ready_open(int fd, int *error);
+tw_shared_ready *tw_shared_ready_open(int fd, uint32_t queues, int *error);
 /* Ends the consumer, too. NULL does nothing. */
 void tw_shared_ready_free(tw_shared_ready *set);
 /* The file, to pass on; it closes with the set, and on exec unless it is copied by dup. */
 int tw_shared_ready_fd(const tw_shared_ready *set);
-/* 1 if the consumer slept and was woken, otherwise 0. */
+/* How many queues it has. The number does not change while the set is open. */
+uint32_t tw_shared_ready_queues(const tw_shared_ready *set);
+/* 1 if the consumer slept and was woken, otherwise 0. -EINVAL where there is no such queue. */
 int tw_shared_ready_ring(const tw_shared_ready *set, uint32_t queue);
 
 /* Makes this process the consumer; all queues are ready at first. Before it sleeps it looks on for so long. 0, or
- * negative: -EBUSY while there is another consumer, -EINVAL for policy or shares, or what the system said. Before this
- * the four below abort with a message. A child by fork that does not exec keeps the place until it ends, too. */
-int tw_shared_ready_consume(tw_shared_ready *set, int policy, const uint32_t *shares, uint64_t spin_ns);
+ * negative: -EBUSY while there is another consumer, -EINVAL for policy or shares, or what the system said. `count` is how
+ * many shares there are. It must be what the policy has for tw_shared_ready_queues, and is 0 where the policy has none;
+ * else it is -EINVAL, and no share is read. Before this the four below abort with a message. A child by fork that does not
+ * exec keeps the place until it ends, too.
+ *
+ * Turns begin at a random queue, so that an item which ends each consumer at its visit starves no other queue for ever.
+ * TW_READY_STRICT and TW_READY_AGED begin at the lowest number all the same. */
+int tw_shared_ready_consume(tw_shared_ready *set, int policy, const uint32_t *shares, uint32_t count, uint64_t spin_ns);
 uint32_t tw_shared_ready_take(tw_shared_ready *set);
 uint32_t tw_shared_ready_wait(tw_shared_ready *set, uint64_t at_most_ns);
 void tw_shared_ready_again(tw_shared_ready *set, uint32_t queue);

@@ -11,7 +11,9 @@ use super::{
 };
 use rustix::fs::{FlockOperation, Mode, OFlags, flock, open};
 use rustix::io::Errno;
+use std::collections::hash_map::RandomState;
 use std::fmt;
+use std::hash::BuildHasher as _;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
@@ -50,6 +52,11 @@ use std::time::Duration;
 ///
 /// *The consumer*, at any time. The next one takes its place by [`SharedSet::waiter`], and visits each queue once at
 /// first. Items that the dead one had popped are the queue's affair.
+///
+/// *The consumer, again and again.* A bound of [`Policy`] on the visits before a queue's counts from the take-over. It
+/// holds for a successor that lives for a full round. Turns begin at a random queue each time. So where an item ends
+/// every consumer that visits it, the other queues are still visited, by one successor or another. Not so by
+/// [`Policy::Strict`] and [`Policy::Aged`], which begin at the lowest number: there, such an item starves the higher ones.
 ///
 /// # Whom to trust
 ///
@@ -124,9 +131,16 @@ impl SharedSet {
         settings.check(1)?;
         let lease = self.lease()?;
         self.shared.board.take_over();
-        let mut waiter = Waiter::new(self.shared.clone(), &settings, 0, 1);
+        let mut waiter = Waiter::new(self.shared.clone(), &settings, (0, 1), self.any_queue());
         waiter.take_all();
         Ok(SharedWaiter { waiter, _lease: lease })
+    }
+
+    /// A queue by chance. Were it always the same one, an item that ends each consumer would starve all behind it.
+    fn any_queue(&self) -> usize {
+        // Its keys are the system's random numbers, other ones each time.
+        let number = RandomState::new().hash_one(()) % self.queues() as u64;
+        number as usize
     }
 
     /// The right to consume. The kernel takes it back when the process ends, however it ends.

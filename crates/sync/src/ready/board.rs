@@ -76,7 +76,9 @@
 //! that the dead one read. Then it visits every queue once. So it finds what any ring before had announced.
 //!
 //! *Other processes may write anything.* Words are atomics, of which only the bits that exist are looked at, and numbers
-//! are never read from them. So the worst is a visit for nothing, or a bell that is not heard.
+//! are never read from them. So the worst is a visit for nothing, or a bell that is not heard. Of `asleep` only the
+//! consumer's bit is looked at, and S3 writes the whole word. So what others set there costs each ring a system call
+//! until the consumer has next slept, and no longer.
 
 use super::geometry::{Geometry, Layout, Line};
 use super::memory::Memory;
@@ -98,6 +100,8 @@ pub(super) struct Board {
     lines: Memory<Line>,
     geometry: Geometry,
     beds: Beds,
+    /// The bits of `asleep` that are a consumer's. Of shared memory others may have set any.
+    beds_mask: u64,
     wakes: AtomicU64,
 }
 
@@ -129,7 +133,11 @@ impl Board {
     /// Over these lines, which are as many as the geometry has or more.
     pub(super) fn over(lines: Memory<Line>, geometry: Geometry, beds: Beds) -> Self {
         assert!(lines.len() >= geometry.lines(), "a set needs {} lines", geometry.lines());
-        Self { lines, geometry, beds, wakes: AtomicU64::new(0) }
+        let beds_mask = match &beds {
+            Beds::Wakers(_) => u64::MAX,
+            Beds::Across(_) => 1,
+        };
+        Self { lines, geometry, beds, beds_mask, wakes: AtomicU64::new(0) }
     }
 
     #[inline]
@@ -212,7 +220,7 @@ impl Board {
             at = index;
         }
         // P3, after the top in S.
-        self.asleep().load(SeqCst) != 0 && self.wake_one()
+        self.asleep().load(SeqCst) & self.beds_mask != 0 && self.wake_one()
     }
 
     /// C1 for a mark or, at level 0, a bell. True if it was set.
@@ -295,9 +303,14 @@ impl Board {
 
     /// S3. True if a producer woke this consumer or is about to; always false [`Beds::Across`].
     pub(super) fn get_up(&self, consumer: usize) -> bool {
+        if matches!(self.beds, Beds::Across(_)) {
+            // S3. No producer changes it, so nothing is to be read; and what a hostile one has put there ends here.
+            self.asleep().store(0, SeqCst);
+            return false;
+        }
         // S3. Reads the clearing of the producer that woke us, and so sees the bell that it rang.
         let before = self.asleep().fetch_and(!(1 << consumer), SeqCst);
-        matches!(self.beds, Beds::Wakers(_)) && before & (1 << consumer) == 0
+        before & (1 << consumer) == 0
     }
 
     /// X1 to X3 for the only consumer of a set that processes share; `None` if this is not one. True once it is past

@@ -119,23 +119,36 @@ unsafe fn waiter<'a>(set: *mut CReady) -> &'a mut Waiter {
     unsafe { &mut (*set).waiter }
 }
 
+/// How many shares a policy has; `None` if there is no such policy.
+const fn shares_of(queues: u32, policy: c_int) -> Option<u32> {
+    match policy {
+        0 | 2 => Some(0),
+        1 | 4 => Some(queues),
+        3 => Some(1),
+        _ => None,
+    }
+}
+
 /// # Safety
 ///
-/// Null, or as many shares as the policy has.
+/// Null, or as many shares as [`shares_of`] says.
 unsafe fn policy_of(queues: u32, policy: c_int, shares: *const u32) -> Option<Policy> {
-    let shares = |count: u32| {
+    let count = shares_of(queues, policy)? as usize;
+    let shares: &[u32] = match (count, shares.is_null()) {
+        (0, _) => &[],
+        (_, true) => return None,
         // SAFETY: as many as that where it is not null, as our caller has it.
-        (!shares.is_null()).then(|| unsafe { std::slice::from_raw_parts(shares, count as usize) })
+        (_, false) => unsafe { std::slice::from_raw_parts(shares, count) },
     };
     Some(match policy {
         0 => Policy::RoundRobin,
         1 => {
-            let weights = shares(queues)?.iter().map(|share| u16::try_from(*share).ok());
+            let weights = shares.iter().map(|share| u16::try_from(*share).ok());
             Policy::Weighted(weights.collect::<Option<Arc<[u16]>>>()?)
         }
         2 => Policy::Strict,
-        3 => Policy::Aged { strict_for: shares(1)?[0] },
-        4 => Policy::Deficit(Arc::from(shares(queues)?)),
+        3 => Policy::Aged { strict_for: *shares.first()? },
+        4 => Policy::Deficit(Arc::from(shares)),
         _ => return None,
     })
 }

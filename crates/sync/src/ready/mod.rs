@@ -287,7 +287,10 @@ impl Builder {
             members: Members::new(self.queues, !self.empty),
             told: (0..consumers).map(|_| Told::default()).collect(),
         });
-        let waiter = |index| Waiter::new(shared.clone(), &self, index, consumers);
+        let waiter = |index| {
+            let first = self.queues * index / consumers;
+            Waiter::new(shared.clone(), &self, (index, consumers), first)
+        };
         let waiters = (0..consumers).map(waiter).collect();
         Ok((ReadySet { shared }, waiters))
     }

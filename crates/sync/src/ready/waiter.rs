@@ -33,8 +33,13 @@ pub struct Waiter {
 }
 
 impl Waiter {
-    pub(super) fn new(shared: Arc<Shared>, by: &Builder, index: usize, consumers: usize) -> Self {
-        let first = by.queues * index / consumers;
+    /// The consumer `index` of so many. The first turn is that of the queue `first`.
+    pub(super) fn new(
+        shared: Arc<Shared>,
+        by: &Builder,
+        (index, consumers): (usize, usize),
+        first: usize,
+    ) -> Self {
         Self {
             local: Local::new(&shared.board),
             sleeper: Sleeper::new(index),

@@ -1,5 +1,6 @@
 //! One file of a knob, as it was.
 
+use super::place::Place;
 use crate::knobs::{self, Lever};
 use serde::{Deserialize, Serialize};
 
@@ -15,6 +16,10 @@ pub struct Entry {
     pub old: String,
     /// All that may be written to it.
     pub ours: Vec<String>,
+    /// Where it was turned, if that is not the journal's own place: an earlier session left it, and later ones cannot
+    /// touch its file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<Place>,
 }
 
 impl Entry {

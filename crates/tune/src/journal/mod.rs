@@ -157,6 +157,7 @@ mod tests {
             path: "/proc/sys/vm/swappiness".into(),
             old: old.into(),
             ours: vec!["10".into(), "60".into()],
+            place: None,
         }
     }
 
@@ -174,6 +175,7 @@ mod tests {
             path: "/sys/kernel/mm/transparent_hugepage/enabled".into(),
             old: "madvise".into(),
             ours: vec!["always".into()],
+            place: None,
         }
     }
 
@@ -185,7 +187,8 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read() {
-        for entries in [vec![], vec![swappiness("60")], vec![swappiness("60"), thp()]] {
+        let elsewhere = Entry { place: Some(place()), ..swappiness("60") };
+        for entries in [vec![], vec![swappiness("60")], vec![elsewhere, thp()]] {
             let journal = journal(entries);
             assert_eq!(Journal::parse(&journal.text()), Ok(journal));
         }

@@ -54,7 +54,8 @@ mod tests {
     }
 
     fn entry(path: &str) -> Entry {
-        Entry { knob: String::new(), path: path.into(), old: String::new(), ours: Vec::new() }
+        let (knob, old, ours) = (String::new(), String::new(), Vec::new());
+        Entry { knob, path: path.into(), old, ours, place: None }
     }
 
     #[test]

@@ -13,6 +13,8 @@ use tailwater_tune::knobs::{self, Form, Lever};
 pub(in crate::tune) struct Session {
     root: Root,
     journal: Journal,
+    /// Entries of earlier sessions whose files are another network namespace's. They stay on disk.
+    elsewhere: Vec<Entry>,
     /// Of each file that was written, what it said afterwards.
     last: BTreeMap<String, String>,
     /// Whether something else has written to a file meanwhile.
@@ -30,6 +32,8 @@ pub(in crate::tune) struct Restored {
     pub(in crate::tune) kept: Vec<String>,
     /// Files that could not be put back, and why.
     pub(in crate::tune) failed: Vec<String>,
+    /// Files that cannot be reached from here, and why.
+    pub(in crate::tune) elsewhere: Vec<String>,
 }
 
 impl Session {
@@ -37,12 +41,13 @@ impl Session {
     /// read: what is left turned is not what they are. Nothing is written before [`Session::intend`].
     ///
     /// # Errors
-    /// When another session is under way, or what is left cannot be put back.
+    /// When another session is under way, or what is left cannot be put back. What is left in another network namespace
+    /// is told only: its files are none that this session turns, and the namespace may have ended.
     pub(in crate::tune) fn begin(root: &Root, told: &mut dyn FnMut(&str)) -> Result<Self, Failure> {
         let lock = lock::take(root)?;
         let left = leftover(root)?;
         let restored = left.restored;
-        for line in restored.done.iter().chain(&restored.kept) {
+        for line in restored.done.iter().chain(&restored.kept).chain(&restored.elsewhere) {
             told(&format!("left by an earlier tailwater tune: {line}"));
         }
         if let Some(damage) = left.damage {
@@ -55,13 +60,15 @@ impl Session {
             )));
         }
         let journal = Journal { place: place::here(root), entries: Vec::new() };
-        Ok(Self { root: root.clone(), journal, last: BTreeMap::new(), is_over: false, _lock: lock })
+        let (root, elsewhere) = (root.clone(), left.elsewhere);
+        Ok(Self { root, journal, elsewhere, last: BTreeMap::new(), is_over: false, _lock: lock })
     }
 
     /// Notes on disk what files say, before any of them is written. `values` are all that will be written.
     ///
     /// # Errors
-    /// When a file cannot be read, or the journal not be written; nothing was turned then.
+    /// When a file cannot be read, or the journal not be written, or not be read again for its length; nothing was
+    /// turned then.
     pub(in crate::tune) fn intend(
         &mut self,
         knob: &str,
@@ -69,8 +76,10 @@ impl Session {
         values: &[String],
     ) -> Result<(), Failure> {
         let form = form(knob)?;
+        // What is not on disk must not be turned: it becomes the session's once it is there.
+        let mut journal = self.journal.clone();
+        let entries = &mut journal.entries;
         for path in paths {
-            let entries = &mut self.journal.entries;
             if let Some(entry) = entries.iter_mut().find(|entry| entry.path == *path) {
                 let new = values.iter().filter(|value| !entry.ours.contains(value));
                 let new: Vec<String> = new.cloned().collect();
@@ -79,9 +88,11 @@ impl Session {
             }
             let old = self.root.value(path, form).map_err(Failure::work)?;
             let (knob, path) = (knob.to_owned(), path.clone());
-            entries.push(Entry { knob, path, old, ours: values.to_vec() });
+            entries.push(Entry { knob, path, old, ours: values.to_vec(), place: None });
         }
-        store::write(&self.root, &self.journal)
+        store::write(&self.root, &with(&journal, &self.elsewhere))?;
+        self.journal = journal;
+        Ok(())
     }
 
     /// Writes a value to a file of a knob and reads it back.
@@ -149,7 +160,7 @@ impl Session {
         self.is_over = true;
         self.journal.entries.retain(|entry| entry.path != path);
         self.last.remove(path);
-        store::keep(&self.root, &self.journal)?;
+        store::keep(&self.root, &with(&self.journal, &self.elsewhere))?;
         Err(Failure::work(why))
     }
 
@@ -173,7 +184,8 @@ impl Session {
         if entries.is_empty() {
             return Restored::default();
         }
-        put_back(&self.root, &self.journal.place, entries, &last)
+        let journal = with(&Journal { entries, ..self.journal.clone() }, &self.elsewhere);
+        put_back(&self.root, journal, &last).0
     }
 }
 
@@ -189,9 +201,17 @@ impl Drop for Session {
     }
 }
 
+/// A journal with what is to stay in it.
+fn with(journal: &Journal, elsewhere: &[Entry]) -> Journal {
+    let entries = elsewhere.iter().chain(&journal.entries).cloned().collect();
+    Journal { place: journal.place.clone(), entries }
+}
+
 /// What an earlier session left.
 pub(super) struct Leftover {
     pub(super) restored: Restored,
+    /// What stays in the journal, as it cannot be reached from here.
+    elsewhere: Vec<Entry>,
     /// What is wrong with the journal, and what to do.
     pub(super) damage: Option<String>,
 }
@@ -200,10 +220,13 @@ pub(super) struct Leftover {
 fn leftover(root: &Root) -> Result<Leftover, Failure> {
     let none = BTreeMap::new();
     match store::read(root)? {
-        Stored::Nothing => Ok(Leftover { restored: Restored::default(), damage: None }),
+        Stored::Nothing => {
+            Ok(Leftover { restored: Restored::default(), elsewhere: Vec::new(), damage: None })
+        }
         Stored::Whole(journal) => {
-            let restored = put_back(root, &journal.place, journal.entries, &none);
-            Ok(Leftover { restored, damage: None })
+            let (restored, mut remaining) = put_back(root, journal, &none);
+            remaining.retain(|entry| entry.place.is_some());
+            Ok(Leftover { restored, elsewhere: remaining, damage: None })
         }
         Stored::Broken(damaged) => {
             let readable = damaged.readable.len();
@@ -224,7 +247,7 @@ fn leftover(root: &Root) -> Result<Leftover, Failure> {
                  the file",
                 store::shown(root)
             );
-            Ok(Leftover { restored, damage: Some(damage) })
+            Ok(Leftover { restored, elsewhere: Vec::new(), damage: Some(damage) })
         }
     }
 }
@@ -244,16 +267,16 @@ pub(in crate::tune) fn undo(root: &Root) -> Result<(Restored, Option<String>), F
 /// Puts files back, the last first, and keeps the journal of those that could not be.
 fn put_back(
     root: &Root,
-    place: &Place,
-    entries: Vec<Entry>,
+    journal: Journal,
     last: &BTreeMap<String, String>,
-) -> Restored {
-    let (mut restored, remaining) = restore_each(root, place, &entries, last);
-    let remaining = Journal { place: place.clone(), entries: remaining };
+) -> (Restored, Vec<Entry>) {
+    let Journal { place, entries } = journal;
+    let (mut restored, entries) = restore_each(root, &place, &entries, last);
+    let remaining = Journal { place, entries };
     if let Err(error) = store::keep(root, &remaining) {
         restored.failed.push(error.to_string());
     }
-    restored
+    (restored, remaining.entries)
 }
 
 /// What came of each, and the entries that are still to be put back.
@@ -266,13 +289,22 @@ fn restore_each(
     let (mut restored, mut remaining) = (Restored::default(), Vec::new());
     let now = place::here(root);
     for entry in entries.iter().rev() {
+        let place = entry.place.as_ref().unwrap_or(place);
         let outcome = match place.standing(&now, entry) {
-            Standing::Here => restore_one(root, entry, last.get(&entry.path)),
+            // What this session has written is of its own entries only.
+            Standing::Here => {
+                let last = last.get(&entry.path).filter(|_| entry.place.is_none());
+                restore_one(root, entry, last)
+            }
             Standing::Restarted => Ok(Outcome::Kept(format!(
                 "{}: the machine has started anew since it was turned, so it says what that has set",
                 root.join(&entry.path).display()
             ))),
-            Standing::Elsewhere => Err(elsewhere(root, place, entry)),
+            Standing::Elsewhere => {
+                restored.elsewhere.push(elsewhere(root, place, entry));
+                remaining.insert(0, Entry { place: Some(place.clone()), ..entry.clone() });
+                continue;
+            }
         };
         match outcome {
             Ok(Outcome::Unchanged) => {}
@@ -291,7 +323,8 @@ fn restore_each(
 fn elsewhere(root: &Root, place: &Place, entry: &Entry) -> String {
     format!(
         "{}: it was turned in the network namespace {}, and here it is another file; type tailwater tune undo there, as \
-         by nsenter --net=/proc/PID/ns/net with a process of that namespace",
+         by nsenter --net=/proc/PID/ns/net with a process of that namespace; if it has ended, nothing is left to put back \
+         there",
         root.join(&entry.path).display(),
         place.network.as_deref().unwrap_or("that is not known")
     )
@@ -344,6 +377,7 @@ mod tests {
     use std::fs;
     use std::panic::{AssertUnwindSafe, catch_unwind};
     use std::path::PathBuf;
+    use tailwater_tune::journal::{BYTES_MAX, ENTRIES_MAX};
 
     const PATH: &str = "/proc/sys/vm/swappiness";
 
@@ -474,21 +508,59 @@ mod tests {
             path: path.into(),
             old: "300".into(),
             ours: vec!["600".into()],
+            place: None,
         };
         let there = |place: &mut Place| place.network = Some("net:[1]".into());
         let journal = moved(&folder, entry.clone(), there);
         store::write(&folder.root(), &journal).expect("as of one that was killed");
         let (restored, _) = undo(&folder.root()).expect("it can be read");
-        assert!(restored.failed[0].contains("namespace net:[1]"), "{:?}", restored.failed);
-        let told = Session::begin(&folder.root(), &mut |_| {}).err().expect("it is still there");
-        assert!(told.to_string().contains("nsenter"), "{told}");
+        assert!(restored.elsewhere[0].contains("namespace net:[1]"), "{:?}", restored.elsewhere);
         let read = || fs::read_to_string(folder.0.join(&path[1..])).expect("it is there");
         assert_eq!(read(), "600\n");
+        let stored = || match store::read(&folder.root()) {
+            Ok(Stored::Whole(journal)) => journal.entries,
+            _ => panic!("a whole journal"),
+        };
+        let left = Entry { place: Some(journal.place.clone()), ..entry.clone() };
+        // The namespace may have ended, so no session is kept from its work, on the file of the same path here either.
+        for turns in [false, true, true] {
+            let mut told: Vec<String> = Vec::new();
+            let mut session = Session::begin(&folder.root(), &mut |line| told.push(line.into()))
+                .expect("nothing of this place is left");
+            assert!(matches!(&told[..], [line] if line.contains("nsenter")), "{told:?}");
+            if turns {
+                let paths = [path.to_owned()];
+                session.intend("netdev-budget", &paths, &["900".into()]).expect("it can be noted");
+                assert_eq!(stored().len(), 2);
+                session.set(path, "900").expect("it can be set");
+            }
+            assert!(session.end().expect("its own can be put back").is_empty());
+            assert_eq!((read(), stored()), ("600\n".to_owned(), vec![left.clone()]));
+        }
         // From the namespace itself it is put back.
         let journal = moved(&folder, entry, |_| {});
         store::write(&folder.root(), &journal).expect("in the test's folder");
         assert_eq!(undo(&folder.root()).expect("it can be put back").0.done.len(), 1);
         assert_eq!(read(), "300\n");
+    }
+
+    #[test]
+    fn a_journal_that_would_be_too_long_to_read_is_not_written() {
+        let folder = Folder::new("long");
+        let mut session = Session::begin(&folder.root(), &mut |_| {}).expect("nothing is left");
+        let (paths, values) = ([PATH.to_owned()], vec!["1".repeat(BYTES_MAX)]);
+        let refused = session.intend("swappiness", &paths, &values).expect_err("it is too long");
+        assert!(refused.to_string().contains("fewer knobs or values"), "{refused}");
+        assert!(matches!(store::read(&folder.root()), Ok(Stored::Nothing)));
+        assert!(session.set(PATH, &values[0]).is_err(), "what is not noted is not turned");
+        session.intend("swappiness", &paths, &["10".into()]).expect("this is short");
+        assert!(matches!(store::read(&folder.root()), Ok(Stored::Whole(_))));
+        let many = vec![session.journal.entries[0].clone(); ENTRIES_MAX + 1];
+        let many = Journal { entries: many, ..session.journal.clone() };
+        assert!(store::write(&folder.root(), &many).is_err());
+        assert!(
+            matches!(store::read(&folder.root()), Ok(Stored::Whole(it)) if it.entries.len() == 1)
+        );
     }
 
     #[test]

@@ -7,7 +7,7 @@ use rustix::io::Errno;
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};
 use std::os::fd::OwnedFd;
-use tailwater_tune::journal::{BYTES_MAX, Damaged, Journal};
+use tailwater_tune::journal::{BYTES_MAX, Damaged, ENTRIES_MAX, Journal};
 
 /// Where its folder is made.
 const ABOVE: &str = "/run";
@@ -48,13 +48,23 @@ pub(super) fn read(root: &Root) -> Result<Stored, Failure> {
 
 /// Puts it on disk: the file first, then its name, then the folder that has the name.
 pub(super) fn write(root: &Root, journal: &Journal) -> Result<(), Failure> {
+    let (text, entries) = (journal.text(), journal.entries.len());
+    // What is longer would be taken for damaged when it is read, and then nothing be put back behind it.
+    if entries > ENTRIES_MAX || text.len() > BYTES_MAX {
+        return Err(Failure::work(format!(
+            "{}: {entries} entries of {} bytes found, at most {ENTRIES_MAX} of {BYTES_MAX} bytes can be read again; turn \
+             fewer knobs or values",
+            shown(root),
+            text.len()
+        )));
+    }
     let folder = made(root)?;
     let whole = || {
         // Of a start that was killed.
         gone(&folder, PART)?;
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         let mut file = File::from(openat(&folder, PART, flags, Mode::RUSR | Mode::WUSR)?);
-        file.write_all(journal.text().as_bytes())?;
+        file.write_all(text.as_bytes())?;
         file.sync_all()?;
         renameat(&folder, PART, &folder, NAME)?;
         Ok(fsync(&folder)?)

@@ -13,7 +13,11 @@ pub(super) struct Tested {
     pub(super) name: String,
     pub(super) a: Setting,
     pub(super) b: Setting,
+    /// The intervals of `looks` are of this level.
     pub(super) level: f64,
+    /// The larger level at which it is shown, where it is open at its own and others left their shares to it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) shown_at: Option<f64>,
     pub(super) verdict: Verdict,
     /// Whether its time was over before a verdict.
     pub(super) timed_out: bool,

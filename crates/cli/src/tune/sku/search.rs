@@ -174,7 +174,7 @@ fn confirm(
         tell(&text::tested(&test));
         found.confirmed.push(test);
         let shown = self::shown(&found.confirmed, rivals.len(), alpha);
-        settle(&mut found.confirmed, &shown, wanted.rules.better);
+        settle(&mut found.confirmed, &shown, (rivals.len(), alpha), wanted.rules.better);
         keep(found)?;
         ended.map_or(Ok(()), Err)?;
     }
@@ -183,16 +183,24 @@ fn confirm(
 
 /// Which claims are shown among so many, of which the later ones may not be tested yet.
 fn shown(confirmed: &[Tested], claims: usize, alpha: f64) -> Vec<bool> {
-    let p_value = |test: &Tested| test.looks.last().map_or(1.0, |look| look.p_value);
     let mut p_values: Vec<f64> = confirmed.iter().map(p_value).collect();
     p_values.resize(claims, 1.0);
     holm(&p_values, alpha)
 }
 
+fn p_value(test: &Tested) -> f64 {
+    test.looks.last().map_or(1.0, |look| look.p_value)
+}
+
 /// A claim that was open at its own share of the level may be shown at the larger one that others have left to it.
-fn settle(confirmed: &mut [Tested], shown: &[bool], better: Better) {
+fn settle(confirmed: &mut [Tested], shown: &[bool], (claims, alpha): (usize, f64), better: Better) {
+    let p_values: Vec<f64> = confirmed.iter().map(p_value).collect();
     let open = confirmed.iter_mut().zip(shown);
     for (test, _) in open.filter(|(test, shown)| **shown && test.verdict == Verdict::Open) {
+        // Holm's level of a claim is what those with smaller p-values leave, all of which are shown.
+        let own = p_value(test);
+        let before = p_values.iter().filter(|of| **of < own).count();
+        test.shown_at = Some(alpha / (claims - before) as f64);
         let mean = test.looks.last().map_or(0.0, |look| look.mean);
         let is_less = mean < 0.0;
         let is_better = is_less == (better == Better::Less);
@@ -216,6 +224,7 @@ fn test(
         a: a.clone(),
         b: b.clone(),
         level: rules.level.alpha(),
+        shown_at: None,
         verdict: comparison.verdict(),
         timed_out,
         failed: ended.as_ref().map(ToString::to_string),
@@ -232,12 +241,14 @@ mod tests {
     use tailwater_tune::ab::Look;
 
     fn test(p_value: f64, mean: f64, verdict: Verdict) -> Tested {
-        let look = Look { quads: 20, evidence: 1.0 / p_value, p_value, mean, interval: None };
+        let interval = Some((mean - 0.03, mean + 0.03));
+        let look = Look { quads: 20, evidence: 1.0 / p_value, p_value, mean, interval };
         Tested {
             name: String::new(),
             a: Vec::new(),
             b: Vec::new(),
             level: 0.025,
+            shown_at: None,
             verdict,
             timed_out: false,
             failed: None,
@@ -253,15 +264,19 @@ mod tests {
         let first = shown(&claims[..1], 2, 0.05);
         assert_eq!(first, [false, false]);
         let both = shown(&claims, 2, 0.05);
-        settle(&mut claims, &both, Better::Less);
+        settle(&mut claims, &both, (2, 0.05), Better::Less);
         assert_eq!(claims[0].verdict, Verdict::Better);
+        // The interval is of the level at which it was open, and has zero in it.
+        assert_eq!((claims[0].shown_at, claims[1].shown_at), (Some(0.05), None));
+        assert!(!text::tested(&claims[0]).contains("from"), "{}", text::tested(&claims[0]));
+        assert!(text::tested(&claims[1]).contains("from"), "{}", text::tested(&claims[1]));
         // With the other sign it is shown to be worse, and a guard's word stays.
         let mut claims = vec![
             test(0.04, 0.02, Verdict::Open),
             test(0.001, -0.02, Verdict::Alarm("errors".into())),
         ];
         let both = shown(&claims, 2, 0.05);
-        settle(&mut claims, &both, Better::Less);
+        settle(&mut claims, &both, (2, 0.05), Better::Less);
         assert_eq!(claims[0].verdict, Verdict::Worse);
         assert_eq!(claims[1].verdict, Verdict::Alarm("errors".into()));
     }

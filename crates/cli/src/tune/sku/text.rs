@@ -54,7 +54,9 @@ fn outcome(test: &Tested) -> String {
 
 fn size(test: &Tested) -> String {
     let Some(look) = test.looks.last() else { return String::new() };
-    let interval = look.interval.map_or_else(String::new, |(low, high)| {
+    // Of a claim that is shown at a larger level than its interval's, the interval has zero in it.
+    let interval = look.interval.filter(|_| test.shown_at.is_none());
+    let interval = interval.map_or_else(String::new, |(low, high)| {
         format!(" (from {} to {})", change(low), change(high))
     });
     format!(", {}{interval} after {} quads", change(look.mean), look.quads)

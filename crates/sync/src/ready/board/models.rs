@@ -36,7 +36,7 @@ fn set() -> (std::sync::Arc<Shared>, Items) {
 
 fn waiter(shared: &std::sync::Arc<Shared>) -> Waiter {
     let settings = ReadySet::builder(QUEUES).policy(Policy::RoundRobin).spin(Duration::ZERO);
-    Waiter::new(shared.clone(), &settings, 0, 1)
+    Waiter::new(shared.clone(), &settings, (0, 1), 0)
 }
 
 fn push(shared: &Shared, items: &Items, queue: usize) {

@@ -1,6 +1,6 @@
 //! Sets that processes share, for C: `tw_shared_ready`.
 
-use super::{NONE, policy_of};
+use super::{NONE, policy_of, shares_of};
 use crate::ready::{QueueId, ShareError, SharedSet, SharedWaiter};
 use rustix::io::Errno;
 use std::ffi::c_int;
@@ -24,7 +24,11 @@ pub unsafe extern "C" fn tw_shared_ready_create(queues: u32, error: *mut c_int) 
 
 /// `tw_shared_ready_open`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn tw_shared_ready_open(fd: c_int, error: *mut c_int) -> *mut CShared {
+pub unsafe extern "C" fn tw_shared_ready_open(
+    fd: c_int,
+    queues: u32,
+    error: *mut c_int,
+) -> *mut CShared {
     let set = if fd < 0 {
         Err(ShareError::from(Errno::BADF))
     } else {
@@ -32,6 +36,10 @@ pub unsafe extern "C" fn tw_shared_ready_open(fd: c_int, error: *mut c_int) -> *
         let file = unsafe { BorrowedFd::borrow_raw(fd) };
         file.try_clone_to_owned().map_err(ShareError::from).and_then(SharedSet::open)
     };
+    let set = set.and_then(|set| match set.queues() {
+        found if queues == 0 || found == queues as usize => Ok(set),
+        found => Err(ShareError::Queues { found: found as u64 }),
+    });
     // SAFETY: as above.
     unsafe { made(set, error) }
 }
@@ -52,16 +60,22 @@ pub unsafe extern "C" fn tw_shared_ready_fd(set: *const CShared) -> c_int {
     unsafe { &(*set).set }.as_fd().as_raw_fd()
 }
 
+/// `tw_shared_ready_queues`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tw_shared_ready_queues(set: *const CShared) -> u32 {
+    // SAFETY: as above.
+    unsafe { &(*set).set }.queues() as u32
+}
+
 /// `tw_shared_ready_ring`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_shared_ready_ring(set: *const CShared, queue: u32) -> c_int {
     // SAFETY: as above.
     let set = unsafe { &(*set).set };
-    let room = set.queues();
-    assert!(
-        (queue as usize) < room,
-        "tw_shared_ready_ring: found queue {queue} of a ready set of {room}"
-    );
+    // Another process may have chosen how many there are, so a number beyond is no mistake of this one.
+    if queue as usize >= set.queues() {
+        return -Errno::INVAL.raw_os_error();
+    }
     c_int::from(set.ring(queue as usize))
 }
 
@@ -71,12 +85,18 @@ pub unsafe extern "C" fn tw_shared_ready_consume(
     set: *mut CShared,
     policy: c_int,
     shares: *const u32,
+    count: u32,
     spin_ns: u64,
 ) -> c_int {
     // SAFETY: live, and its consumer's call, as the header asks.
     let (set, waiter) = unsafe { (&(*set).set, &mut (*set).waiter) };
-    // SAFETY: null or as many as the policy has, as the header asks.
-    let Some(policy) = (unsafe { policy_of(set.queues() as u32, policy, shares) }) else {
+    let queues = set.queues() as u32;
+    // The number of queues is of the file's making: only the caller knows how many shares it has.
+    if shares_of(queues, policy) != Some(count) {
+        return -Errno::INVAL.raw_os_error();
+    }
+    // SAFETY: null or `count`, as the header asks, which is as many as the policy has.
+    let Some(policy) = (unsafe { policy_of(queues, policy, shares) }) else {
         return -Errno::INVAL.raw_os_error();
     };
     match set.waiter(policy, Duration::from_nanos(spin_ns)) {

@@ -4,9 +4,15 @@ use super::root::Root;
 use crate::failure::Failure;
 use rustix::fs::{Mode, OFlags, fstat, openat};
 use std::fs::{File, TryLockError};
+use std::time::{Duration, Instant};
 
 /// Locks that are listed.
 const LOCKS: &str = "/proc/locks";
+
+/// How long the lock is waited for. A process that is killed while it starts a program leaves a copy of itself, which has
+/// the lock until it becomes that program.
+const PATIENCE: Duration = Duration::from_secs(2);
+const LOOK_EVERY: Duration = Duration::from_millis(10);
 
 /// Held while the file is open: the kernel gives it back however this process ends.
 ///
@@ -19,16 +25,22 @@ pub(super) fn take(root: &Root) -> Result<File, Failure> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let opened = openat(root.folder(), ".", flags, Mode::empty());
     let folder = File::from(opened.map_err(|error| trouble(error.into()))?);
-    match folder.try_lock() {
-        Ok(()) => Ok(folder),
-        Err(TryLockError::WouldBlock) => {
-            let holder = holder(&folder);
-            let named = holder.map_or_else(String::new, |pid| format!(" (process {pid})"));
-            Err(Failure::usage(format!(
-                "another tailwater tune{named} measures on this machine; wait until it has ended"
-            )))
+    let began = Instant::now();
+    loop {
+        match folder.try_lock() {
+            Ok(()) => return Ok(folder),
+            Err(TryLockError::WouldBlock) if began.elapsed() < PATIENCE => {
+                std::thread::sleep(LOOK_EVERY);
+            }
+            Err(TryLockError::WouldBlock) => {
+                let holder = holder(&folder);
+                let named = holder.map_or_else(String::new, |pid| format!(" (process {pid})"));
+                return Err(Failure::usage(format!(
+                    "another tailwater tune{named} measures on this machine; wait until it has ended"
+                )));
+            }
+            Err(TryLockError::Error(error)) => return Err(trouble(error)),
         }
-        Err(TryLockError::Error(error)) => Err(trouble(error)),
     }
 }
 

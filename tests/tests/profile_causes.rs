@@ -6,46 +6,18 @@
 
 mod profiled;
 
+use profiled::neighbours::{Neighbours, built, passed_over};
 use profiled::{alone, folder, record_with, succeeds, text, tools};
 use serde_json::Value;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command};
+use std::path::Path;
+use std::process::Command;
 
 /// Slow requests that are looked at.
 const SLOWEST: usize = 10;
 /// Neighbours on the first core.
 const HOGS: usize = 2;
 
-/// Says why a test shows nothing here.
-#[expect(clippy::print_stderr, reason = "it is for readers of the tests' output")]
-fn passed_over(why: &str) {
-    eprintln!("passed over: {why}");
-}
-
-/// Ends with its test.
-struct Neighbours(Vec<Child>);
-
-impl Drop for Neighbours {
-    fn drop(&mut self) {
-        for hog in &mut self.0 {
-            hog.kill().expect("it is ours");
-            hog.wait().expect("it has ended");
-        }
-    }
-}
-
-fn neighbours(hog: &Path) -> Neighbours {
-    let hogs = (0..HOGS).map(|_| Command::new(hog).arg("hog").spawn().expect("it starts"));
-    Neighbours(hogs.collect())
-}
-
-/// The program, and a second one under the neighbours' name.
-fn built(folder: &Path) -> [PathBuf; 2] {
-    ["program", "hog"].map(|name| {
-        let program = folder.join(name);
-        tools().compiled("CC", "-pthread", "causes.c", &program)
-    })
-}
+const SOURCE: &str = "causes.c";
 
 /// Records so many requests of a kind, and tells of the slowest; `None`, said why, where the kernel's events may not be had.
 fn slowest(folder: &Path, program: &Path, kind: &str, requests: usize) -> Option<Vec<Value>> {
@@ -84,9 +56,9 @@ fn names(account: &Value, cause: &str, name: &str) -> bool {
 fn a_neighbour_that_wants_the_core_is_named() {
     let _alone = alone();
     let folder = folder("cause-neighbour");
-    let [program, hog] = built(&folder);
+    let [program, hog] = built(&folder, "-pthread", SOURCE);
     let rows = {
-        let _neighbours = neighbours(&hog);
+        let _neighbours = Neighbours::of(&hog, HOGS);
         slowest(&folder, &program, "run", SLOWEST)
     };
     let Some(rows) = rows else { return };
@@ -97,9 +69,9 @@ fn a_neighbour_that_wants_the_core_is_named() {
 fn a_neighbour_of_the_locks_holder_is_named() {
     let _alone = alone();
     let folder = folder("cause-holder");
-    let [program, hog] = built(&folder);
+    let [program, hog] = built(&folder, "-pthread", SOURCE);
     let rows = {
-        let _neighbours = neighbours(&hog);
+        let _neighbours = Neighbours::of(&hog, HOGS);
         slowest(&folder, &program, "locked", SLOWEST)
     };
     let Some(rows) = rows else { return };
@@ -115,7 +87,7 @@ fn a_neighbour_of_the_locks_holder_is_named() {
 fn first_touches_of_memory_are_named() {
     let _alone = alone();
     let folder = folder("cause-touch");
-    let [program, _] = built(&folder);
+    let [program, _] = built(&folder, "-pthread", SOURCE);
     let Some(rows) = slowest(&folder, &program, "touch", 100) else { return };
     blamed(&rows, |row| row["kernel"]["cause"] == "faults");
 }
@@ -124,7 +96,7 @@ fn first_touches_of_memory_are_named() {
 fn where_nothing_is_planted_nothing_is_named() {
     let _alone = alone();
     let folder = folder("cause-none");
-    let [program, _] = built(&folder);
+    let [program, _] = built(&folder, "-pthread", SOURCE);
     let Some(rows) = slowest(&folder, &program, "control", 100) else { return };
     let is_blamed = |row: &&Value| {
         let account = &row["kernel"];

@@ -3,44 +3,16 @@
 
 mod profiled;
 
+use profiled::neighbours::{Neighbours, built, passed_over};
 use profiled::{alone, folder, on_one_core, record_with, succeeds, text, tools};
 use serde_json::Value;
 use std::path::Path;
-use std::process::{Child, Command};
-
-/// Says why a test shows nothing here.
-#[expect(clippy::print_stderr, reason = "it is for readers of the tests' output")]
-fn passed_over(why: &str) {
-    eprintln!("passed over: {why}");
-}
+use std::process::Command;
 
 /// Neighbours on the program's core: three of four parts of it are theirs.
 const HOGS: usize = 3;
 
-/// Ends with its test.
-struct Neighbours(Vec<Child>);
-
-impl Drop for Neighbours {
-    fn drop(&mut self) {
-        for hog in &mut self.0 {
-            hog.kill().expect("it is ours");
-            hog.wait().expect("it has ended");
-        }
-    }
-}
-
-fn neighbours(hog: &Path) -> Neighbours {
-    let hogs = (0..HOGS).map(|_| Command::new(hog).arg("hog").spawn().expect("it starts"));
-    Neighbours(hogs.collect())
-}
-
-/// Builds the program, and a second one under the neighbours' name.
-fn built(folder: &Path) -> [std::path::PathBuf; 2] {
-    ["program", "hog"].map(|name| {
-        let program = folder.join(name);
-        tools().compiled("CC", "", "neighbours.c", &program)
-    })
-}
+const SOURCE: &str = "neighbours.c";
 
 fn report(trace: &Path, options: &[&str]) -> String {
     let mut command = Command::new(&tools().tailwater);
@@ -63,12 +35,12 @@ fn ns(account: &Value, part: &str) -> u64 {
 fn a_neighbour_is_named_as_the_cause_and_a_sleep_is_not_blamed_on_it() {
     let _alone = alone();
     let folder = folder("kernel");
-    let [program, hog] = built(&folder);
+    let [program, hog] = built(&folder, "", SOURCE);
     let trace = folder.join("x.trace");
     // Of a call that the scanner never saw nothing is told, so it must last: longer each time.
     for ms in [30, 100, 400] {
         let done = on_one_core(|| {
-            let _neighbours = neighbours(&hog);
+            let _neighbours = Neighbours::of(&hog, HOGS);
             succeeds(record_with(&folder, &["--kernel"], &program).arg(ms.to_string()))
         });
         let said = text(&done.stderr);
@@ -121,7 +93,7 @@ fn exported(trace: &Path) {
 fn what_a_recording_of_before_had_of_the_kernel_goes_with_it() {
     let _alone = alone();
     let folder = folder("kernel-again");
-    let [program, _] = built(&folder);
+    let [program, _] = built(&folder, "", SOURCE);
     let stale = folder.join("x.trace.kernel");
     std::fs::write(&stale, "of before").expect("a file");
     succeeds(record_with(&folder, &[], &program).arg("20"));

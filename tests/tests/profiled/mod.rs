@@ -3,6 +3,8 @@
 // Each test program uses a part of it.
 #![allow(dead_code)]
 
+pub(crate) mod neighbours;
+
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use std::collections::HashMap;
 use std::fs::File;

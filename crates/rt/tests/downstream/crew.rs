@@ -1,7 +1,7 @@
 //! Calls that other threads make: responders, and those of fork and join.
 
 use super::models::{model, started};
-use super::{CALLER, HANG, NAME, eventually, fan, joined, leaf, middle};
+use super::{CALLER, HANG, NAME, eventually, fails_fast, fan, joined, leaf, middle};
 use std::collections::BTreeSet;
 use std::time::Duration;
 use tailwater_rt::client::{CallError, CallOptions, Client};
@@ -80,16 +80,8 @@ fn enough_answers_do_not_wait_for_the_rest_of_the_crew() {
 #[test]
 fn a_fan_that_fails_fast_does_not_wait_for_the_rest_of_the_crew() {
     let leaves = [0, 1].map(leaf);
-    let service = |request: Request| async move {
-        let too_long = vec![0; 2 << 20];
-        let fan = fan(&request).call(0, HANG, "").call(1, NAME, too_long);
-        let [hung, refused] = &fan.fail_fast().await[..] else { panic!("two calls") };
-        assert_eq!(hung.as_ref().err(), Some(&CallError::NotAwaited));
-        assert!(matches!(refused, Err(CallError::TooLong { .. })), "{refused:?}");
-        Reply::ok(Vec::new())
-    };
     for word in ["aib+1", "sib+2"] {
-        let (_server, client) = middle(started(word, 1, &leaves), service);
+        let (_server, client) = middle(started(word, 1, &leaves), fails_fast);
         assert_eq!(client.call(1, "").wait().unwrap().payload, b"", "{word}");
     }
 }

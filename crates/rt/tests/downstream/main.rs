@@ -166,18 +166,20 @@ fn enough_answers_do_not_wait_for_the_rest() {
     eventually("the call was cancelled", || hanging.remaining().unanswered == 0);
 }
 
+/// A fan of a call that hangs and one that is refused.
+async fn fails_fast(request: Request) -> Reply {
+    let too_long = vec![0; 2 << 20];
+    let fan = fan(&request).call(0, HANG, "").call(1, NAME, too_long);
+    let [hung, refused] = &fan.fail_fast().await[..] else { panic!("two calls") };
+    assert_eq!(hung.as_ref().err(), Some(&CallError::NotAwaited));
+    assert!(matches!(refused, Err(CallError::TooLong { .. })), "{refused:?}");
+    Reply::ok(Vec::new())
+}
+
 #[test]
 fn a_fan_that_fails_fast_does_not_wait_for_the_rest() {
     let leaves = [0, 1].map(leaf);
-    let service = |request: Request| async move {
-        let too_long = vec![0; 2 << 20];
-        let fan = fan(&request).call(0, HANG, "").call(1, NAME, too_long);
-        let [hung, refused] = &fan.fail_fast().await[..] else { panic!("two calls") };
-        assert_eq!(hung.as_ref().err(), Some(&CallError::NotAwaited));
-        assert!(matches!(refused, Err(CallError::TooLong { .. })), "{refused:?}");
-        Reply::ok(Vec::new())
-    };
-    let (_server, client) = middle(with(tier_of(&leaves)), service);
+    let (_server, client) = middle(with(tier_of(&leaves)), fails_fast);
     assert_eq!(client.call(1, "").wait().unwrap().payload, b"");
 }
 

@@ -95,7 +95,8 @@ fn features(root: &Path) -> Result<Tally> {
     Ok(tally)
 }
 
-/// Every interleaving of the locks' protocol, of the ready set's and of the executor's. In a folder of its own, since the flag
+/// Interleavings of the locks' protocol, of the ready set's and of the executor's, up to the preemptions that each
+/// model names. In a folder of its own, since the flag
 /// changes every crate and would otherwise make the other steps build anew.
 fn models(root: &Path) -> Result<Tally> {
     let mut tally = Tally::default();

@@ -19,7 +19,7 @@ use machine::Cores;
 use measure::{Latency, Poisson, Setting, Throughput};
 use mechanism::Mechanism;
 use plan::Chosen;
-use report::{BOUNDS_US, Case, Load, Report, median};
+use report::{BOUNDS_US, Case, Load, Report};
 use shape::Shape;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -61,7 +61,7 @@ struct Args {
     short: bool,
 }
 
-/// Trips of a cache line in each round.
+/// Trips of a cache line before each case.
 const TRIPS: u64 = 20_000;
 
 fn main() -> ExitCode {
@@ -94,7 +94,8 @@ fn run(args: &Args) -> Result<bool, String> {
     let bench = Bench { cores: Cores::first_two()?, window, makers: makers? };
     let mut report = Report::new(args.short);
     for round in 0..rounds {
-        report.hand_over_ns.push(measure::hand_over(bench.cores, TRIPS)?);
+        let (cases, loads) = (chosen.cases(descriptors).len(), chosen.loads().len());
+        eprintln!("round {} of {rounds}: {cases} cases, {loads} loads", round + 1);
         for case in chosen.cases(descriptors) {
             bench.measure(&mut report, case, round.into())?;
         }
@@ -109,7 +110,7 @@ fn run(args: &Args) -> Result<bool, String> {
         std::fs::write(path, text + "\n")
             .map_err(|error| format!("{}: {error}", path.display()))?;
     }
-    if median(&report.hand_over_ns).is_nan() {
+    if report.cases.is_empty() {
         return Err("measured nothing".into());
     }
     Ok(good || args.short)
@@ -133,8 +134,11 @@ impl Bench {
         let Case { mechanism, queues, shape, handler, pollutes } = case;
         let drawn = shape.draw(queues, round);
         let setting = self.setting(&drawn, handler, pollutes);
+        let hand_over_ns = measure::hand_over(bench.cores, TRIPS)?;
         let rps = told(mechanism, queues, mechanism.with(queues, Throughput(setting)))?;
-        report.case(case).throughput_rps.push(rps);
+        let found = report.case(case);
+        found.hand_over_ns.push(hand_over_ns);
+        found.throughput_rps.push(rps);
         if shape == Shape::Fb {
             let seen = told(mechanism, queues, mechanism.with(queues, Latency(setting)))?;
             report.case(case).light.add(&seen);

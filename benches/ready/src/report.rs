@@ -22,6 +22,8 @@ pub(crate) struct Case {
 pub(crate) struct Found {
     #[serde(flatten)]
     pub(crate) case: Case,
+    /// Half of a round trip of one cache line between the two cores, just before: a host may move them apart meanwhile.
+    pub(crate) hand_over_ns: Vec<f64>,
     /// Items per second in the closed loop.
     pub(crate) throughput_rps: Vec<f64>,
     /// From push to pop at light load; under the balanced shape only.
@@ -77,8 +79,6 @@ impl Quantiles {
 pub(crate) struct Report {
     pub(crate) short: bool,
     pub(crate) machine: Machine,
-    /// Half of a round trip of one cache line between the two cores, once for each round.
-    pub(crate) hand_over_ns: Vec<f64>,
     pub(crate) bounds_us: Vec<u64>,
     pub(crate) cases: Vec<Found>,
     pub(crate) loads: Vec<Loaded>,
@@ -124,8 +124,8 @@ impl Report {
     /// The case's place in the report, which it has from its first round on.
     pub(crate) fn case(&mut self, case: Case) -> &mut Found {
         let at = self.cases.iter().position(|found| found.case == case).unwrap_or_else(|| {
-            let (throughput_rps, light) = Default::default();
-            self.cases.push(Found { case, throughput_rps, light });
+            let (hand_over_ns, throughput_rps, light) = Default::default();
+            self.cases.push(Found { case, hand_over_ns, throughput_rps, light });
             self.cases.len() - 1
         });
         &mut self.cases[at]
@@ -169,7 +169,7 @@ impl Report {
         for ready in ready {
             let queues = ready.case.queues;
             let most = if queues <= 4_096 { 6.0 } else { 8.0 };
-            let found = ratio(&ready.light.p50_ns, &self.hand_over_ns);
+            let found = ratio(&ready.light.p50_ns, &ready.hand_over_ns);
             goals.push(Goal::at_most(format!("find among {queues}, hand-overs"), found, most));
             let scan = self.found(Case { mechanism: Mechanism::Scan, ..ready.case });
             let worse = scan
@@ -184,6 +184,25 @@ impl Report {
             }
         }
         goals
+    }
+
+    /// The number of queues from which on the ready set is found no later than by a scan.
+    fn crossover(&self) -> Option<usize> {
+        let p50 = |mechanism, queues| {
+            let (shape, handler, pollutes) = (Shape::Fb, Kind::None, false);
+            let found = self.found(Case { mechanism, queues, shape, handler, pollutes })?;
+            Some(median(&found.light.p50_ns))
+        };
+        let mut queues: Vec<usize> = self.cases.iter().map(|found| found.case.queues).collect();
+        queues.sort_unstable();
+        queues.dedup();
+        let slower = |&queues: &usize| {
+            p50(Mechanism::Ready, queues).zip(p50(Mechanism::Scan, queues)).map(|(a, b)| a > b)
+        };
+        let known = queues.into_iter().filter_map(|queues| Some((queues, slower(&queues)?)));
+        let known: Vec<(usize, bool)> = known.collect();
+        let after = known.iter().rposition(|(_, slower)| *slower).map_or(0, |last| last + 1);
+        known.get(after).map(|(queues, _)| *queues)
     }
 
     /// One hot queue among 1,000. What spins is held against what spins, and what sleeps against what sleeps: crossbeam's
@@ -212,19 +231,27 @@ impl Report {
     }
 
     pub(crate) fn print(&self) {
-        println!("hand-over of a cache line: {:.0} ns\n", median(&self.hand_over_ns));
         println!(
-            "{:<12} {:>7} {:>5} {:>7} {:>8} {:>12} {:>9} {:>9}",
-            "mechanism", "queues", "shape", "handler", "cache", "million/s", "p50 ns", "p99 ns"
+            "{:<12} {:>7} {:>5} {:>7} {:>8} {:>12} {:>12} {:>9} {:>9}",
+            "mechanism",
+            "queues",
+            "shape",
+            "handler",
+            "cache",
+            "hand-over ns",
+            "million/s",
+            "p50 ns",
+            "p99 ns"
         );
-        for Found { case, throughput_rps, light } in &self.cases {
+        for Found { case, hand_over_ns, throughput_rps, light } in &self.cases {
             println!(
-                "{:<12} {:>7} {:>5} {:>7} {:>8} {:>12} {:>9} {:>9}",
+                "{:<12} {:>7} {:>5} {:>7} {:>8} {:>12} {:>12} {:>9} {:>9}",
                 case.mechanism.name(),
                 case.queues,
                 format!("{:?}", case.shape).to_uppercase(),
                 format!("{:?}", case.handler).to_lowercase(),
                 if case.pollutes { "polluted" } else { "clean" },
+                cell(hand_over_ns, 1.0, 0),
                 cell(throughput_rps, 1e-6, 3),
                 cell(&light.p50_ns, 1.0, 0),
                 cell(&light.p99_ns, 1.0, 0),
@@ -241,6 +268,9 @@ impl Report {
                 cell(&seen.mean_ns, 1.0, 0),
                 cell(&seen.p99_ns, 1.0, 0),
             );
+        }
+        if let Some(queues) = self.crossover() {
+            println!("\nfaster than a scan at light load from {queues} queues on");
         }
         println!();
         for goal in &self.goals {

@@ -393,6 +393,11 @@ fn a_consumer_that_does_not_look_passes_on_what_woke_it() {
     assert!(first.arm().unwrap() && second.arm().unwrap());
     first.disarm();
     assert_eq!((set.stats().wakes, second.take()), (2, None));
+    // Nor does a second look at the same sleep keep it.
+    assert!(first.arm().unwrap() && second.arm().unwrap());
+    assert!(set.doorbell(2).unwrap().ring());
+    assert!(!first.arm().unwrap(), "a queue is ready");
+    assert_eq!(set.stats().wakes, 4, "the other looks, whether the first takes it or not");
 }
 
 #[test]

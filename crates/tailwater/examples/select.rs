@@ -1,11 +1,12 @@
 //! Waits for thousands of channels at once: what <https://github.com/crossbeam-rs/crossbeam/issues/588> asks for.
 //!
 //! A `select` looks at every channel for each message. A ready set names the channels with messages, so a
-//! message costs the same among ten channels as among ten thousand.
+//! message costs the same among ten channels as among ten thousand. It needs the feature `crossbeam-channel`; channels of
+//! the standard library need none.
 
 #![expect(clippy::print_stdout, reason = "a program for people")]
 
-use std::sync::mpsc::{self, TryRecvError};
+use crossbeam_channel::TryRecvError;
 use tailwater::ready::{Error, Policy, ReadySet};
 
 const CHANNELS: usize = 10_000;
@@ -14,10 +15,10 @@ const MESSAGES: usize = 200_000;
 fn main() -> Result<(), Error> {
     let (set, mut waiter) = ReadySet::new(CHANNELS, Policy::RoundRobin)?;
 
-    // Each sender goes with the bell of its channel. crossbeam's and flume's are wrapped alike, rtrb's too.
+    // Each sender goes with the bell of its channel. Those of std, flume and rtrb are wrapped alike.
     let (mut senders, mut receivers) = (Vec::new(), Vec::new());
     for queue in 0..CHANNELS {
-        let (sender, receiver) = mpsc::channel();
+        let (sender, receiver) = crossbeam_channel::unbounded();
         senders.push(set.doorbell(queue)?.with(sender));
         receivers.push(receiver);
     }

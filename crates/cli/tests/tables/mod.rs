@@ -8,6 +8,7 @@ mod figures;
 mod hostile;
 mod last_credit;
 mod models;
+mod ready;
 mod recoveries;
 mod side_by_side;
 mod tls;
@@ -28,6 +29,13 @@ pub(crate) fn draw(name: &str, result: &str) -> String {
         "first" => side_by_side::first(result),
         "hostile" => hostile::table(result),
         "models" => models::table(result),
+        "ready-epoll" => ready::epoll(result),
+        "ready-finding" => ready::finding(result),
+        "ready-goals" => ready::goals(result),
+        "ready-light" => ready::light(result),
+        "ready-loads" => ready::loads(result),
+        "ready-peaks" => ready::peaks(result),
+        "ready-shapes" => ready::shapes(result),
         "recoveries" => recoveries::table(result),
         "last-credit" => last_credit::table(result),
         "tls" => tls::table(result),

@@ -44,6 +44,10 @@
 //! *A producer that stops between two levels hides nobody.* Its own item is announced when it goes on. Another
 //! producer of the same word looks at every level itself and sets what is missing.
 //!
+//! *A consumer that stops between C1 and its second look may delay others.* It has cleared the mark of a word to which a
+//! bell has come meanwhile. Until it goes on, another consumer does not find that bell and may sleep. Nothing is lost, since
+//! the second look sets the mark again and wakes a sleeper.
+//!
 //! *Nobody sleeps over it.* The top was set before P3 in S, and S1 comes before S2. If P3 comes before S1, the
 //! consumer finds the top set, unless another consumer took the bell. Otherwise the producer finds the
 //! consumer asleep, and wakes it. A wake-up that comes when the consumer is up already ends its next sleep,
@@ -353,8 +357,13 @@ impl Board {
             if self.asleep().fetch_and(!bit, SeqCst) & bit == 0 {
                 continue;
             }
-            let waker = hold(&wakers[bit.trailing_zeros() as usize]).clone();
-            if waker.is_some_and(|waker| caught(|| waker.wake()).is_ok()) {
+            let waker = &wakers[bit.trailing_zeros() as usize];
+            // Cloning is foreign code as well as waking is.
+            let woken = caught(|| {
+                let waker = hold(waker).clone();
+                waker.map(Waker::wake)
+            });
+            if matches!(woken, Ok(Some(()))) {
                 return true;
             }
         }

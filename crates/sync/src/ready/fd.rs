@@ -76,6 +76,8 @@ impl Waiter {
     /// # Errors
     /// As [`Waiter::event_fd`].
     pub fn arm(&mut self) -> io::Result<bool> {
+        // Of a sleep that was prepared before: a ring that ended it may look at no other consumer any more.
+        self.get_up();
         let event = self.event_file()?;
         // Before it lies down: a ring that was late for the last sleep would make the file readable for ever.
         event.drain()?;

@@ -7,8 +7,8 @@
 //!
 //! # Why it is safe
 //!
-//! 1. The file is a memfd that can neither shrink nor grow (seals, checked on opening), and is as long as its header
-//!    says. So no access leaves the file, whatever its other owners do.
+//! 1. The file is a memfd that cannot shrink (a seal, checked on opening), and is at least as long as its header says.
+//!    So no access leaves the file, whatever its other owners do.
 //! 2. All of it is atomics, for which any bytes are valid. Lengths and numbers are those of the first reading.
 
 use super::QUEUES_MAX;

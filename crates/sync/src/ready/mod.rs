@@ -59,8 +59,8 @@
 //! to three read-modify-writes and two to four loads, and a wake-up if a consumer sleeps: a short mutex and a system
 //! call. The more levels the more of each: one up to 64 queues, two up to 4,096, three beyond.
 //!
-//! Memory for each 64 queues: 64 bytes, or 8 with [`Layout::Packed`], and 8 for each consumer. [`Policy::Deficit`] has 8
-//! bytes more for each queue of each consumer.
+//! Memory for each 64 queues: 64 bytes, or 8 with [`Layout::Packed`], 8 for which queues exist, and 8 for each consumer.
+//! Marks add a sixty-fourth. [`Policy::Deficit`] has 8 bytes more for each queue of each consumer.
 //!
 //! # Several consumers
 //!
@@ -190,7 +190,8 @@ impl ReadySet {
         Ok(Doorbell::new(self.shared.clone(), queue))
     }
 
-    /// Adds a queue; its bell is silent. A number that was removed may come again.
+    /// Adds a queue. A number that was removed may come again. Its bell may then still be set for its predecessor, so that
+    /// the first visit finds nothing; and under [`Policy::Deficit`] it inherits what its predecessor owed.
     ///
     /// # Errors
     /// Where as many queues exist as the set was made for.

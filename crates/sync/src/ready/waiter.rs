@@ -67,7 +67,8 @@ impl Waiter {
         Stats { wakes: self.shared.board.wakes(), ..self.counts }
     }
 
-    /// A queue that is ready, by the policy; `None` if there is none. Never waits.
+    /// A queue that is ready, by the policy; `None` if there is none. Never waits. Under [`super::Policy::Deficit`] it may
+    /// go round all ready queues some 65 times until the debt of one is paid.
     #[inline]
     pub fn take(&mut self) -> Option<QueueId> {
         if self.sleeper.lies() {

@@ -10,6 +10,7 @@ mod map;
 mod names;
 mod prose;
 mod reasons;
+mod shipped;
 mod rooms;
 mod safety;
 

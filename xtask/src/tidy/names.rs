@@ -1,6 +1,7 @@
 //! A controller is named in few places, so that one more of them is a folder and a line.
 
 use super::Problem;
+use super::shipped::shipped;
 use crate::tree::Tree;
 
 const CONTROL: &str = "crates/control/src/";
@@ -40,8 +41,7 @@ fn family_in<'a>(path: &str, text: &'a str) -> Option<Family<'a>> {
 }
 
 fn of_file(path: &str, text: &str, families: &[Family<'_>]) -> Vec<Problem> {
-    let code = text.lines().zip(1..).take_while(|(line, _)| *line != "#[cfg(test)]");
-    let spoken = code.filter(|(line, _)| !line.trim_start().starts_with("//"));
+    let spoken = shipped(text).zip(1..).filter(|(line, _)| !line.trim_start().starts_with("//"));
     spoken
         .filter_map(|(line, number)| {
             let named = |family: &&Family<'_>| line.contains(&format!("\"{}\"", family.name));
@@ -95,6 +95,8 @@ mod tests {
             places("crates/sim/src/a.rs", &format!("#[cfg(test)]\nmod tests {{\n{named}"))
                 .is_empty()
         );
+        let below = format!("#[cfg(test)]\nmod tests;\n{named}");
+        assert_eq!(places("crates/sim/src/a.rs", &below), ["crates/sim/src/a.rs:3"]);
         assert!(places("crates/sim/src/a.rs", "/// A \"fair\" one.\nfn fair() {}\n").is_empty());
     }
 }

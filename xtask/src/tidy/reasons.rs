@@ -1,6 +1,7 @@
 //! The reason at the line: above an ordering of memory what it pairs with, above a law's constant its source.
 
 use super::Problem;
+use super::shipped::shipped;
 use crate::tree::Tree;
 
 /// The crates whose protocols between threads are their own.
@@ -44,12 +45,6 @@ fn bare<'a>(path: &str, text: &'a str) -> Vec<(String, &'a str)> {
     let lines: Vec<&str> = shipped(text).collect();
     let lacking = (0..lines.len()).filter(|at| orders(lines[*at]) && !is_explained(&lines, *at));
     lacking.map(|at| (format!("{path}:{}", at + 1), lines[at].trim())).collect()
-}
-
-/// A file without the tests at its end.
-fn shipped(text: &str) -> impl Iterator<Item = &str> {
-    text.lines()
-        .take_while(|line| !line.starts_with("#[cfg(test)]") && !line.starts_with("#[cfg(all(test"))
 }
 
 /// Tests, and models, which are tests that loom runs.

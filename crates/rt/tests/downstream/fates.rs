@@ -12,7 +12,7 @@ use std::time::Duration;
 use tailwater_rt::client::{CallError, ChannelConfig, Client};
 use tailwater_rt::downstream::TierConfig;
 use tailwater_rt::time::now;
-use tailwater_rt::{Address, Reply, Request, Server, ServerConfig};
+use tailwater_rt::{Address, Reason, Reply, Request, Server, ServerConfig};
 
 /// Answers every connection with what is no frame.
 struct Garbage {
@@ -56,6 +56,7 @@ fn letter(shard: u8, outcome: &Result<tailwater_rt::client::Answer, CallError>) 
         Err(CallError::TimedOut) => b't',
         Err(CallError::Expired) => b'e',
         Err(CallError::Disconnected) => b'd',
+        Err(CallError::Shed(Reason::Draining)) => b's',
         Err(_) => b'!',
     }
 }
@@ -79,7 +80,8 @@ fn ask(client: &Client, requests: usize) -> Vec<Vec<u8>> {
         ends(well, b"ate");
         ends(hung, b"te");
         ends(garbled, b"edt");
-        ends(mortal, b"ated");
+        // A leaf that is being stopped refuses what still reaches it.
+        ends(mortal, b"ateds");
     }
     answers
 }

@@ -59,7 +59,7 @@ pub(super) fn first(result: &str) -> String {
     for demand in [0.5, 1.0, 1.5, 2.0] {
         for controller in ["none", "aqm-only", "breakwater"] {
             let found = find(&result, controller, 100, demand);
-            let refused = found.map(|summary| percent(summary.of["fates.shed"].median));
+            let refused = found.map(|summary| percent(summary.of["drop_ratio"].median));
             text += &line(&[
                 format!("{demand:.1} ×"),
                 controller.to_owned(),

@@ -2,12 +2,12 @@
 //!
 //! The shares of GETs and of popular keys are Protego's. Sizes it takes "approximately" from Facebook's
 //! pools (Atikoglu et al., SIGMETRICS '12, §3.2; Xu et al., IEEE Internet Computing 2014): USR's keys have
-//! 16 or 21 bytes and its values 2; 90 % of VAR's keys have 31 bytes. Nothing else is published in
-//! numbers, so the rest is ours: USR's two lengths are equally frequent, VAR's other keys have 20 to 64
-//! bytes, and its values are exponential, between 16 and 4,096 bytes, with a 90th percentile of 500, since
-//! the same source puts 90 % of all pools' values but ETC's below that. An item keeps its size.
+//! 16 or 21 bytes and its values 2; 90 % of VAR's keys have 31 bytes. Nothing else is published in numbers, so the
+//! rest is ours. USR's two lengths are equally frequent, and VAR's other keys have 20 to 64 bytes. VAR's values are
+//! exponential, between 16 and 4,096 bytes, with a 90th percentile of 500: the same source puts 90 % of all pools'
+//! values but ETC's below that. An item keeps its size.
 //!
-//! Every value is computed from its key and a tag, so that whoever reads it can check it.
+//! Every value is computed from its key and a tag, so that each reader can check it.
 
 use tailwater_core::Rng;
 

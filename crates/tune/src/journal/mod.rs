@@ -1,8 +1,8 @@
 //! What knobs were before they were turned: the text that survives the program.
 //!
-//! A journal is written before the first knob is turned, and holds for each file what it said and all that will be
-//! written to it. So whatever ends the program, at whatever moment, another can put everything back, and can tell a
-//! value of ours from one that somebody else has written since. It also says on which start of the machine and in
+//! A journal is written before the first knob is turned. It holds for each file what it said and all that will be
+//! written to it. So whatever ends the program, at whatever moment, another can put everything back. It can also tell
+//! a value of ours from one that something else has written since. It also says on which start of the machine and in
 //! which network namespace that was: elsewhere the same path is another file.
 //!
 //! The text has a line for the place and one for each entry, each with a checksum, and a last line that counts the

@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 pub mod duration;
+pub mod fnv;
 pub mod ids;
 pub mod locks;
 pub mod observer;

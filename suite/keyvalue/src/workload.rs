@@ -10,6 +10,7 @@
 //! Every value is computed from its key and a tag, so that each reader can check it.
 
 use tailwater_core::Rng;
+use tailwater_core::fnv::{START, fnv1a};
 
 /// Which share of which requests goes to which keys, and how large those are.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -77,7 +78,7 @@ impl Mix {
 
     /// Appends the value that belongs to this key and tag.
     pub fn value(&self, key: &[u8], tag: u32, out: &mut Vec<u8>) {
-        let mut chance = Rng::from_seed(hash(key));
+        let mut chance = Rng::from_seed(fnv1a(START, key.iter().copied()));
         let len = self.value_len(&mut chance);
         let mut content = Rng::from_seed(chance.u64() ^ u64::from(tag));
         let end = out.len() + len;
@@ -102,13 +103,6 @@ impl Mix {
             Sizes::Var => chance.exponential(VAR_MEAN_BYTES).clamp(16.0, 4_096.0) as usize,
         }
     }
-}
-
-/// FNV-1a.
-fn hash(key: &[u8]) -> u64 {
-    key.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
-    })
 }
 
 #[cfg(test)]

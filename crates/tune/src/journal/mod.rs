@@ -18,6 +18,7 @@ pub use place::{Place, Standing};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fmt::{self, Write as _};
+use tailwater_core::fnv::{START, fnv1a};
 
 /// The first line; the number is that of the format.
 const HEAD: &str = "tailwater tune journal 2";
@@ -141,9 +142,7 @@ fn summed<T: DeserializeOwned>(line: &str) -> Result<T, String> {
 
 /// FNV-1a of 64 bits: against accidents, not against forgery, which `Entry::check` bounds.
 fn checksum(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
-    })
+    fnv1a(START, bytes.iter().copied())
 }
 
 #[cfg(test)]
@@ -177,12 +176,6 @@ mod tests {
             ours: vec!["always".into()],
             place: None,
         }
-    }
-
-    #[test]
-    fn checksums_are_those_of_the_published_function() {
-        assert_eq!(checksum(b""), 0xcbf2_9ce4_8422_2325);
-        assert_eq!(checksum(b"foobar"), 0x85944171f73967e8);
     }
 
     #[test]

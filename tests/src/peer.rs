@@ -98,7 +98,7 @@ pub fn hello(version_min: u16, version_max: u16) -> Vec<u8> {
     bytes
 }
 
-/// See the module's words.
+/// A client on a blocking socket, which follows no rule by itself.
 #[derive(Debug)]
 pub struct Peer {
     stream: TcpStream,

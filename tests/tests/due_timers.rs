@@ -27,9 +27,9 @@ impl Seen {
     }
 }
 
-/// Whoever sleeps may hold a lock until its timer, so nothing is started at once, socket hot or not, beside
-/// a timer that became due while the request before it computed. Nothing else holds the request back
-/// here: it is read together with that one, finds nothing queued, and handlers have an hour for a turn.
+/// A handler that sleeps may hold a lock until its timer. So nothing is started at once, socket hot or not, beside a
+/// timer that became due while the request before it computed. Nothing else holds the request back here: it is read
+/// together with that one, finds nothing queued, and handlers have an hour for a turn.
 #[test]
 fn nothing_is_started_beside_a_timer_that_is_due() {
     let seen = Arc::new(Seen::default());

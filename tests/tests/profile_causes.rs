@@ -1,8 +1,9 @@
 //! Requests that are slow for a planted cause: `record --kernel` and `requests` name it by themselves, and where none is
 //! planted they name none. It needs tracepoints: where the right is missing, each test says that it was passed over.
 //!
-//! An interrupt storm is not planted. On a machine of a few cores nothing that may be done to it takes more than half of a
-//! core by interrupts alone, and no cause is named for less; `crates/profile/tests/kernel.rs` has such a storm as records.
+//! An interrupt storm is not planted. On a machine of a few cores nothing that may be done to it takes more than half
+//! of a core by interrupts alone. No cause is named for less; `crates/profile/tests/kernel.rs` has such a storm as
+//! records.
 
 mod profiled;
 

@@ -18,7 +18,7 @@ fn who_does_not_finish_his_hello_is_sent_away() {
         peer.say(&whole[..length]);
         assert_eq!(peer.farewell(), GoodbyeCode::Idle, "after {length} bytes");
     }
-    // Who has greeted may be silent for as long as he likes.
+    // A client that has greeted may be silent for as long as it likes.
     let mut silent = served.peer();
     silent.greet();
     for _ in 0..10 {

@@ -1,8 +1,9 @@
 //! `pass`: builds the profiler's compiler plugin and runtime, laid out as they are installed.
 //!
-//! `target/profile/` then holds the plugin, the runtime as a shared library and as one object file,
-//! what goes into every shared library (`tailwater_profile_library.o`), the headers under `include/`, and a CMake toolchain file. `tailwater profile build` finds them
-//! beside its own folder; a program of another build is pointed at them by `TAILWATER_PROFILE_HOME`.
+//! `target/profile/` then holds the plugin, the runtime as a shared library and as one object file, and what goes
+//! into every shared library (`tailwater_profile_library.o`). Beside them are the headers under `include/` and a
+//! CMake toolchain file. `tailwater profile build` finds them beside its own folder; a program of another build is
+//! pointed at them by `TAILWATER_PROFILE_HOME`.
 
 use crate::Result;
 use crate::process::{self, built, cargo};

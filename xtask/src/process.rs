@@ -45,8 +45,8 @@ pub(crate) fn built(root: &Path, profile: &str) -> PathBuf {
     root.join(std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into())).join(profile)
 }
 
-/// A command that runs in a process group of its own, without input, and is ended with all its
-/// children after `limit`, even if we are gone by then.
+/// A command that runs in a process group of its own, without input. It is ended with all its children after `limit`,
+/// even if we are gone by then.
 pub(crate) fn limited(root: &Path, limit: Duration, program: &Path) -> Command {
     let mut command = Command::new("timeout");
     command.args(["--kill-after=5", &limit.as_secs().max(1).to_string()]);
@@ -107,7 +107,7 @@ mod tests {
         let mut child = command.spawn().unwrap();
         let mut stdout = child.stdout.take().unwrap();
         finish(child, limit).unwrap();
-        // Whoever still lives holds the pipe open, and would write to it.
+        // A process that still lives holds the pipe open, and would write to it.
         let mut said = String::new();
         std::io::Read::read_to_string(&mut stdout, &mut said).unwrap();
         assert_eq!(said, "");

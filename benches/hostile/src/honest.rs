@@ -23,8 +23,8 @@ const SLO: Duration = Duration::from_millis(20);
 const SPIN: u16 = 2;
 /// Twice what the slowest convergence of the default law takes.
 const WARM_UP: Duration = Duration::from_secs(2);
-/// The p99 is taken in slices of some 500 calls. The host takes a core away for milliseconds now and then,
-/// which decides about the p99 of a whole window, and hits a minority of slices.
+/// The p99 is taken in slices of some 500 calls. The host takes a core away for milliseconds now and then. This
+/// decides about the p99 of a whole window, and hits a minority of slices.
 const SLICE: Duration = Duration::from_millis(100);
 /// Beside the attacker; the server has core 0 alone.
 const CORE: usize = 1;

@@ -27,8 +27,8 @@ pub(crate) fn raise_descriptor_limit() {
     let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });
 }
 
-/// CPU time of all threads of a process, from schedstat: counted in nanoseconds, though the share of
-/// a thread that runs at this moment is up to one scheduler tick (4 ms at 250 Hz) old.
+/// CPU time of all threads of a process, from schedstat, in nanoseconds. The share of a thread that runs at this
+/// moment is up to one scheduler tick (4 ms at 250 Hz) old.
 pub(crate) fn cpu_of(pid: u32) -> Result<Duration, String> {
     let gone = |error| format!("cannot read the CPU time of process {pid}: {error}");
     let tasks = fs::read_dir(format!("/proc/{pid}/task")).map_err(gone)?;

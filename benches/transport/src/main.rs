@@ -1,5 +1,5 @@
-//! `transport`: what an echo of 64 bytes costs a server, in tailwater, in a bare epoll loop, in tonic
-//! and in tarpc, all measured in one interleaved run.
+//! `transport`: what an echo of 64 bytes costs a server. Tailwater, a bare epoll loop, tonic and tarpc are measured
+//! in one interleaved run.
 //!
 //! Without a subcommand it is the experiment ([`compare`]); it starts itself again as the servers
 //! ([`raw`], [`peers`]) and as the generator ([`drive`]), which may be used by hand as well.

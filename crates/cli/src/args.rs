@@ -418,10 +418,10 @@ pub(crate) struct ServeOptions {
 /// How a server's threads share the work.
 #[derive(Args, Debug)]
 pub(crate) struct ThreadOptions {
-    /// How threads share the work, in one word: sib, sip, sdb:4, sdp:4, aib, aip, adb:4, adp:4. The letters stand
-    /// for synchronous or asynchronous calls to other tiers, handlers in-line on the loops or dispatched to so many
-    /// workers, loops that block or poll. +2 behind it for threads that make the calls: responders, or those of fork and
-    /// join; @spin:20us for loops that look for so long before they sleep.
+    /// How threads share the work, in one word: sib, sip, sdb:4, sdp:4, aib, aip, adb:4, adp:4. First letter:
+    /// synchronous or asynchronous calls to other tiers. Second: handlers in-line on the loops or dispatched to so
+    /// many workers. Third: loops that block or poll. +2 behind it for threads that make the calls: responders, or
+    /// those of fork and join; @spin:20us for loops that look for so long before they sleep.
     #[arg(long, conflicts_with_all = ["reception", "placement"])]
     model: Option<Model>,
     /// How loops wait: block, spin:50us or poll.
@@ -475,9 +475,9 @@ pub(crate) struct LoadOptions {
     /// Requests per second of all clients together; left out: find the capacity in closed loop.
     #[arg(long, value_name = "RPS")]
     pub(crate) rate: Option<f64>,
-    /// How requests are spread in time: poisson, periodic, gamma:0.25 (shape), bursts:4:10ms:90ms (rate in bursts
-    /// as a multiple of the rate, mean lengths of bursts and of the time between), diurnal:0.8:1s (swing, period), or
-    /// metronome, a published generator that understates the tail (docs/workloads.md).
+    /// How requests are spread in time: poisson, periodic, gamma:0.25 (shape), bursts:4:10ms:90ms, diurnal:0.8:1s
+    /// (swing, period) or metronome. Bursts name their rate as a multiple of the rate, and the mean lengths of bursts
+    /// and of the time between. Metronome is a published generator that understates the tail (docs/workloads.md).
     #[arg(long, default_value_t = Arrivals::Poisson)]
     pub(crate) arrivals: Arrivals,
     /// Ask for what the clients of this scenario ask for, instead of service times.

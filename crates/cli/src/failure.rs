@@ -6,7 +6,7 @@ use std::process::ExitCode;
 /// A verb's failure.
 #[derive(Clone, Debug)]
 pub(crate) enum Failure {
-    /// The user must change what he asked for: exit code 2.
+    /// The user must ask for something else: exit code 2.
     Usage(String),
     /// It was asked well and did not work: exit code 1.
     Work(String),

@@ -26,7 +26,7 @@ pub(crate) fn prepare(
         // First it looks at what is there; whatever is said then is work.
         if told.get() == 2 && !std::io::stderr().is_terminal() {
             let folder = data.display();
-            // Nobody may read it, which changes nothing.
+            // Standard error may be closed, which changes nothing.
             let _ = writeln!(std::io::stderr(), "tailwater: preparing data in {folder}: {what}");
         }
         goes_on()

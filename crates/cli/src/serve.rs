@@ -1,5 +1,5 @@
-//! `tailwater serve`: the synthetic service, or a scenario's application, behind a real server, until a
-//! signal drains it or, where that is asked for, until nothing reads what it says.
+//! `tailwater serve`: the synthetic service, or a scenario's application, behind a real server. It ends when a signal
+//! drains it or, where that is asked for, when nothing reads what it says.
 
 mod tiers;
 

@@ -1,5 +1,5 @@
-//! What a run leaves: tables that fit, files in a folder that was tried beforehand, the same on any number of
-//! threads, and an exit code that tells whether there is a result.
+//! What a run leaves: tables that fit, and files in a folder that was tried beforehand; the same on any number of
+//! threads; an exit code that tells whether there is a result.
 
 mod common;
 

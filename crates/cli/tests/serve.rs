@@ -128,7 +128,7 @@ fn out_of_descriptors_it_turns_away_serves_on_and_recovers() {
     assert_eq!(inside.len() + outside.len(), 100);
     inside.iter_mut().for_each(|raw| raw.echoes(b"still served"));
 
-    // Nobody asks for anything: a server that spins on its listener shows here.
+    // No client asks for anything: a server that spins on its listener shows here.
     serving.rests();
 
     inside.truncate(5);

@@ -1,7 +1,7 @@
 //! The safety around any controller: an off switch, a dry run, and a cap on shedding.
 //!
 //! A controller whose signal goes wrong (delay that load did not cause) can shed everything; the
-//! guard bounds that harm, and lets an operator watch decisions before he enforces them.
+//! guard bounds that harm, and lets an operator watch decisions before enforcing them.
 
 use crate::server::{Admission, Arrival, Completion, Gauges, Offer, Reason, Shard, Verdict, Wish};
 use serde::{Deserialize, Serialize};

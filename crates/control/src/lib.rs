@@ -1,8 +1,8 @@
 //! Overload controllers as pure state machines.
 //!
-//! A controller has two halves. At the server, [`Admission`] is shared by all loops and hands each
-//! of them a [`Shard`], which owns the sessions of the connections that the loop owns; the two
-//! halves of a server meet only in a handful of atomics. At the client, [`Client`] queues calls and
+//! A controller has two halves. At the server, [`Admission`] is shared by all loops and hands each of them a
+//! [`Shard`]. A shard owns the sessions of its loop's connections; the two halves of a server meet only in a handful
+//! of atomics. At the client, [`Client`] queues calls and
 //! asks a [`Gate`] whether the next may be sent. Facts enter by `on_*(now, …)`, verdicts are
 //! returned, wishes leave by `poll_*`, and `next_deadline` says when to call back.
 //!

@@ -24,7 +24,7 @@ fn the_pool_stops_where_more_load_buys_nothing() {
     assert!(efficiency.drop_share < delay.drop_share - 0.05, "{efficiency:?}, {delay:?}");
 }
 
-/// Of each request more, a fifth is served while only one lock is full. Who asks for more than a
+/// Of each request more, a fifth is served while only one lock is full. A threshold above a
 /// fifth stops there, with half of the drops and most of the throughput.
 #[test]
 fn a_higher_threshold_trades_throughput_for_fewer_drops() {

@@ -1,4 +1,4 @@
-//! A publication's constants stand in the profile `paper`, where they hold for every workload, and in
+//! A publication's constants stand in the profile `paper`, where they hold for every workload. They also stand in
 //! `presets/`, which has each workload's settings whole, for any profile. They must not differ.
 
 use std::time::Duration;

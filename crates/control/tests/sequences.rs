@@ -170,9 +170,9 @@ fn a_violation_earns_no_credit() {
     }
 }
 
-/// The rogue grows the pool alone, claims all demand there is and keeps its window full, so that a
-/// response of its own is always to come; above the target there is room for nobody else. An honest
-/// client still gets its turn. (Under `paper` two calls in all get through.)
+/// The rogue grows the pool alone, claims all demand there is and keeps its window full. A response of its own is
+/// always to come; above the target there is room for no other client. An honest client still gets its turn. (Under
+/// `paper` two calls in all get through.)
 #[test]
 fn a_greedy_client_cannot_starve_the_others_for_ever() {
     let mut world = World::new(&Setup::plain("default", 2), sound);

@@ -1,5 +1,5 @@
-//! One client cannot move the others: what honest clients get beside sessions that claimed a demand
-//! which they do not have and fell silent (found by a client written from the protocol's page).
+//! One client cannot move the others: what honest clients get beside sessions that claimed a demand which they do not
+//! have. These sessions then fell silent (found by a client written from the protocol's page).
 
 mod hoarding;
 
@@ -49,8 +49,8 @@ fn nor_does_a_claim_that_was_earned() {
     assert_unmoved("breakwater", Hoarders { count: 100, requests: 9, demand: u32::MAX });
 }
 
-/// A session stranded for want of a credit or two cost all 200 idle ones what they held, and the pool went
-/// from 444 to 10: what was taken back left the pool instead of making room.
+/// A session stranded for want of a credit or two cost all 200 idle ones what they held. The pool went from 444 to
+/// 10: what was taken back left the pool instead of making room.
 #[test]
 fn idle_sessions_are_cut_no_further_than_others_want() {
     let hoarders = Hoarders { count: 200, requests: 1, demand: 64 };

@@ -20,8 +20,8 @@ const UNITS: [(&str, u64); 7] = [
 /// Reads a number followed by `ns`, `us` (or `µs`), `ms`, `s` or `min`, exact to the nanosecond.
 ///
 /// # Errors
-/// Says what was found and what is needed when the unit is missing or unknown, the number is none,
-/// or the value is finer than a nanosecond or longer than 584 years.
+/// Says what was found and what is needed. Either the unit is missing or unknown, the number is none, or the value is
+/// finer than a nanosecond or longer than 584 years.
 pub fn parse_duration(text: &str) -> Result<Duration, DurationError> {
     let error = |fault| DurationError { found: clip(text), fault };
     let trimmed = text.trim();

@@ -1,5 +1,5 @@
-//! What every tailwater crate shares: time, units, identifiers, seeded chance, the observer, what stops a
-//! panic of foreign code, and the words that people type for durations, threads, a generator's pace and locks.
+//! What every tailwater crate shares: time, units, identifiers, seeded chance, the observer, and what stops a panic
+//! of foreign code; the words that people type for durations, threads, a generator's pace and locks.
 //!
 //! Start with [`Instant`]: all control code takes `now` as an argument, so that the simulator, the
 //! runtime and the tests run the very same decisions. This crate never reads a clock, a socket, the
@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 pub mod duration;
+pub mod fnv;
 pub mod ids;
 pub mod locks;
 pub mod observer;

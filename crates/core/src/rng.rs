@@ -3,6 +3,7 @@
 //! Splitting by name keeps components independent: adding a draw in one does not shift the draws of
 //! another, so a run stays comparable with yesterday's.
 
+use crate::fnv::{START, fnv1a};
 use rand_core::{Rng as _, SeedableRng, TryRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::convert::Infallible;
@@ -30,11 +31,7 @@ impl Rng {
     /// An independent generator for the component `name`; does not advance `self`.
     #[must_use]
     pub fn split(&self, name: &str) -> Self {
-        // FNV-1a: stable across releases, which std's hashers do not promise.
-        let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325_u64 ^ self.seed, |hash, byte| {
-            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-        });
-        Self::from_seed(hash)
+        Self::from_seed(fnv1a(START ^ self.seed, name.bytes()))
     }
 
     /// Uniform over all 64-bit values.

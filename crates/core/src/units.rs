@@ -1,7 +1,6 @@
 //! Units that stand at every border instead of bare numbers.
 
 use serde::{Deserialize, Serialize};
-use std::time::Duration;
 
 /// A number of credits: each is the server's permission to send one request.
 #[derive(
@@ -14,14 +13,6 @@ pub struct Credits(pub u32);
 #[derive(Clone, Copy, PartialEq, PartialOrd, Debug, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Rate(pub f64);
-
-impl Rate {
-    /// The mean gap between two events; [`Duration::MAX`] for a rate of zero.
-    #[must_use]
-    pub fn mean_gap(self) -> Duration {
-        Duration::try_from_secs_f64(1.0 / self.0).unwrap_or(Duration::MAX)
-    }
-}
 
 /// A share of a whole, as a number: 0.02 is two per cent. May exceed one (demand over capacity).
 #[derive(Clone, Copy, PartialEq, PartialOrd, Debug, Default, Serialize, Deserialize)]
@@ -42,9 +33,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn gaps_and_ratios_have_defined_edges() {
-        assert_eq!(Rate(1000.0).mean_gap(), Duration::from_millis(1));
-        assert_eq!(Rate(0.0).mean_gap(), Duration::MAX);
+    fn ratios_have_defined_edges() {
         assert_eq!(Ratio::of(1, 4), Ratio(0.25));
         assert_eq!(Ratio::of(1, 0), Ratio(0.0));
     }

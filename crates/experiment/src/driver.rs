@@ -129,7 +129,7 @@ pub enum Piece {
     Run,
 }
 
-/// Whoever waits for an experiment.
+/// What is told of an experiment's progress, and may stop it.
 pub trait Watch {
     /// What is under way now.
     fn begins(&mut self, what: &str);
@@ -142,7 +142,7 @@ pub trait Watch {
     fn stops(&self) -> bool;
 }
 
-/// Nobody.
+/// No watcher.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Silence;
 

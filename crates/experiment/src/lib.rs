@@ -1,11 +1,15 @@
 //! One experiment: a scenario file, whichever driver runs it.
 //!
 //! A [`Driver`] knows how to play one closed loop and one open run, over sockets or in virtual time.
-//! Everything that decides what a number means is here and nowhere else: which capacity demand is
-//! quoted against ([`capacity`]), what no controller can beat (`bound`), how long answers count ([`drain()`]),
-//! in which order runs take place and which are repeated ([`run()`]), how they are called ([`label`]), which
-//! count (`validity`), how steps are laid over one another (`steps`), what control costs (`costs`). Results of
-//! two drivers differ by what was measured, never by how it was reckoned.
+//! A [`Driver`] knows how to play one closed loop and one open run, over sockets or in virtual time. Everything that
+//! decides what a number means is here and nowhere else:
+//! - which capacity demand is quoted against ([`capacity`]), and what no controller can beat (`bound`);
+//! - how long answers count ([`drain()`]);
+//! - in which order runs take place and which are repeated ([`run()`]), how they are called ([`label`]), and which
+//!   count (`validity`);
+//! - how steps are laid over one another (`steps`), and what control costs (`costs`).
+//!
+//! Results of two drivers differ by what was measured, never by how it was reckoned.
 //!
 //! Start with [`run()`]. This crate reads no clock, opens nothing and prints nothing.
 

@@ -1,8 +1,8 @@
 //! The one rule by which a number of ours counts as the text's.
 //!
-//! Shares agree within three points, rates within three per cent, times within a factor of two, and ratios
-//! when what they exceed one by does so within a factor of two: a ratio of one, no difference, is never
-//! agreement. Limits hold as they are stated. No claim has a tolerance of its own.
+//! Shares agree within three points, rates within three per cent, times within a factor of two. Ratios agree when
+//! what they exceed one by does so within a factor of two: a ratio of one, no difference, is never agreement. Limits
+//! hold as they are stated. No claim has a tolerance of its own.
 
 use crate::data::{Bound, Dimension, Unit};
 

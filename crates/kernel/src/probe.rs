@@ -15,7 +15,7 @@ use std::path::Path;
 /// The number of the first PID namespace (`PROC_PID_INIT_INO` in the kernel's `include/linux/proc_ns.h`).
 const FIRST_PID_NAMESPACE: &str = "pid:[4026531836]";
 
-/// Who may use perf events.
+/// The setting that says which users may use perf events.
 const PARANOID: &str = "/proc/sys/kernel/perf_event_paranoid";
 
 /// A kind of events.

@@ -1,8 +1,9 @@
 //! Visits to processors that tell nothing.
 //!
-//! A processor that has nothing to do tells no event, so nothing says that it can be seen and that no thread of the program
-//! is on it. A thread that runs there for a moment brings the switch that does. Where a real-time thread has the processor,
-//! such a visit may be late by seconds or for ever, so each is made by a thread of its own that nothing waits for.
+//! A processor that has nothing to do tells no event. So nothing says that it can be seen and that no thread of the
+//! program is on it. A thread that runs there for a moment brings the switch that does. Where a real-time thread has
+//! the processor, such a visit may be late by seconds or for ever. So each is made by a thread of its own that
+//! nothing waits for.
 
 use rustix::thread::{CpuSet, sched_setaffinity};
 use std::collections::BTreeMap;

@@ -158,7 +158,7 @@ fn a_thread_that_never_switches_has_its_name() {
     assert!(last.as_deref() == Some("renamed") || losses.events > 0, "{last:?}");
 }
 
-/// Whoever empties the rings may not wait for a processor that a real-time thread has: it never goes there.
+/// The thread that empties the rings may not wait for a processor that a real-time thread has: it never goes there.
 #[test]
 fn the_thread_that_reads_stays_where_it_is() {
     let allowed = rustix::thread::sched_getaffinity(None).expect("the processors of this thread");

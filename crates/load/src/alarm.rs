@@ -8,8 +8,9 @@ use rustix::time::{
 };
 use tailwater_core::Instant;
 
-/// A timerfd. Absolute: a thread that is interrupted between reading the clock and sleeping still wakes in time, which a
-/// timeout that begins with the system call would not. The kernel adds no timer slack to it, as it does to timeouts.
+/// A timerfd. Absolute: a thread that is interrupted between reading the clock and sleeping still wakes in time. With
+/// a timeout that begins with the system call it would not. The kernel adds no timer slack to it, as it does to
+/// timeouts.
 #[derive(Debug)]
 pub(crate) struct Alarm(OwnedFd);
 

@@ -155,7 +155,7 @@ impl Fleet {
             }
             let patience = time.since(start);
             let why = self.channels.iter().find_map(Channel::failure);
-            // Nobody is connected, or everyone but a node: no crowd is on its way in.
+            // No channel is up, or only a node's is missing: no crowd is on its way in.
             let stands = up == 0 || self.channels[..self.clients].iter().all(Channel::is_up);
             let nothing_listens = stands && why.is_some() && patience >= NOTHING_LISTENS_AFTER;
             if nothing_listens || patience >= CONNECT_LIMIT {
@@ -174,7 +174,7 @@ impl Fleet {
         }
     }
 
-    /// Who is missing: clients first, else the first node that is asked for its counts.
+    /// What is missing: clients first, else the first node that is asked for its counts.
     fn unconnected(&self, address: &Address, watched: &[Address]) -> FleetError {
         let (clients, asked) = self.channels.split_at(self.clients);
         let why = |channels: &[Channel]| {

@@ -1,7 +1,7 @@
 //! Requests with paths: the server walks each through real locks, computing and waiting on its way.
 //!
-//! A request carries the seed of its draws, so that it takes the same path, the same locks and the same
-//! times as in the simulator.
+//! A request carries the seed of its draws. So it takes the same path, the same locks and the same times as in the
+//! simulator.
 
 use crate::application::{Application, Ask, Kind, Order, Place, Unanswered};
 use crate::work::Spinner;
@@ -276,7 +276,7 @@ steps = [{ lock = "A", steps = [{ lock = "B", steps = [{ wait = "20ms" }] }] },
                 }
             }
         }
-        // Whoever was refused has released everything.
+        // Refused requests have released everything.
         assert!(call(99).wait().is_ok(), "{policy:?}: a free lock");
         (served, refused)
     }

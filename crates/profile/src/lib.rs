@@ -10,6 +10,7 @@ pub mod record;
 pub mod trace;
 pub mod clock;
 pub mod names;
+pub mod glob;
 pub mod quality;
 pub mod functions;
 pub mod requests;

@@ -184,7 +184,7 @@ pub enum WaitKind {
 /// A wait that was longer than the recorder's threshold.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Wait {
-    /// Who waited.
+    /// The thread that waited.
     pub thread: ThreadId,
     /// For what.
     pub kind: WaitKind,
@@ -196,7 +196,7 @@ pub struct Wait {
     pub end: Ticks,
     /// When the lock was let go again; equals `end` where that is unknown or meaningless.
     pub released: Ticks,
-    /// Who held the lock when the wait began, where known.
+    /// The thread that held the lock when the wait began, where known.
     pub holder: Option<ThreadId>,
     /// The innermost instrumented function of the waiter, where known.
     pub function: Option<FunctionId>,
@@ -240,7 +240,7 @@ pub struct Mark {
 /// A time in which the scanner did not look at a thread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Gap {
-    /// Whom it did not look at; `None`: anyone.
+    /// The thread that it did not look at; `None`: any.
     pub thread: Option<ThreadId>,
     /// Last look before.
     pub start: Ticks,

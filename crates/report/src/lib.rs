@@ -1,13 +1,12 @@
-//! Turns an [`Experiment`](tailwater_stats::result::Experiment) into what a person reads: a
-//! sentence ([`line_summary`]), a terminal table ([`table()`]) or its few columns for a first look
-//! ([`brief()`]), SVG pictures ([`plots()`]) and one HTML page that opens without a network
-//! ([`html()`]).
+//! Turns an [`Experiment`](tailwater_stats::result::Experiment) into what a person reads. There is a sentence
+//! ([`line_summary`]), a terminal table ([`table()`]) or its few columns for a first look ([`brief()`]). There are
+//! SVG pictures ([`plots()`]), and one HTML page that opens without a network ([`html()`]).
 //!
 //! Every function is pure and returns text: this crate prints nothing, writes no file, and reads no
 //! clock. It never averages percentiles and never shows an invalid run as a result.
 //!
-//! The pictures come from a small SVG writer of our own (`svg`), since they must follow the
-//! reader's light or dark mode, name their values on hover, and need no font at hand.
+//! The pictures come from a small SVG writer of our own (`svg`). They must follow the reader's light or dark mode,
+//! name their values on hover, and need no font at hand.
 
 #![forbid(unsafe_code)]
 

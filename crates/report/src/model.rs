@@ -125,10 +125,7 @@ impl Point<'_> {
 /// Median and range of the finite values; `None` of nothing.
 pub(crate) fn spread_of(mut values: Vec<f64>) -> Option<Spread> {
     values.retain(|value| value.is_finite());
-    values.sort_by(f64::total_cmp);
-    let (min, max) = (*values.first()?, *values.last()?);
-    let (low, high) = (values[(values.len() - 1) / 2], values[values.len() / 2]);
-    Some(Spread { min, median: low + (high - low) / 2.0, max })
+    (!values.is_empty()).then(|| Spread::of(&values))
 }
 
 /// Equal to a thousandth: demands and objectives are written by people, in few digits.

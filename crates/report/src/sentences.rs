@@ -10,8 +10,8 @@ use tailwater_stats::result::{Experiment, ShardMark};
 /// Controllers named in the first sentence.
 const NAMED_MAX: usize = 4;
 
-/// Two to four sentences: who keeps how much in time at the highest demand, how close the best
-/// comes to the bound elsewhere, and how far the runs can be trusted.
+/// Two to four sentences: which controller keeps how much in time at the highest demand; how close the best comes to
+/// the bound elsewhere; how far the runs can be trusted.
 #[must_use]
 pub fn line_summary(experiment: &Experiment) -> String {
     let groups = model::groups(experiment);

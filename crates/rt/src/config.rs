@@ -18,12 +18,12 @@ use tailwater_control::asqm::Policy;
 pub struct LockRules {
     /// What `lock_within_budget` of `tailwater-sync` does for a request.
     pub policy: Policy,
-    /// Within this the server shall answer or refuse. Budgets are what the 99th percentiles of service
-    /// and network leave of it, and a quarter of it at least. Above the objective, requests wait in vain;
-    /// near the service time, the quarter is all they have and answers come later than this.
+    /// Within this the server shall answer or refuse. Budgets are what the 99th percentiles of service and network
+    /// leave of it, and a quarter of it at least. Above the objective, requests wait in vain. If the target is close
+    /// to the service time, the floor of a quarter applies and the target is missed.
     pub target: Duration,
-    /// The budget of every request as a constant, where it is not to be measured. As `target` and a
-    /// timed policy's time, an hour at most: whoever says more means no limit.
+    /// The budget of every request as a constant, where it is not to be measured. At most one hour, as for `target`
+    /// and a timed policy's time; more is refused as a mistake.
     pub budget: Option<Duration>,
 }
 
@@ -121,9 +121,9 @@ pub struct ServerConfig {
     /// How long a client may take over its HELLO, stop inside a frame, leave its output unread, or take to
     /// answer a PING; default 10 s.
     pub patience: Duration,
-    /// Bytes a second, of a frame that has begun or of output that it has not read, which a client must
-    /// move at least, taken over each `patience`; default 1,024. A slower client ends with `idle` or
-    /// `slow-reader`. Of a frame of n bytes the end is due after `patience` and n/rate.
+    /// Least bytes a second that a client must move, of a frame that has begun or of output that it has not read.
+    /// Taken over each `patience`; default 1,024. A slower client ends with `idle` or `slow-reader`. Of a frame of n
+    /// bytes the end is due after `patience` and n/rate.
     pub rate_min: u64,
     /// Silence after which a client is asked by a PING whether it is there; default 30 s. If nothing comes
     /// within `patience`, the connection ends with `idle`.
@@ -147,11 +147,11 @@ pub struct ServerConfig {
     /// Whether a request whose deadline has passed is refused at its turn, whatever the controller says;
     /// default true. Publications whose servers know no deadline are reproduced without.
     pub enforce_deadlines: bool,
-    /// Who may ask for the server's counts.
+    /// Which clients may ask for the server's counts.
     pub introspection: Introspection,
     /// Longest frame, in bytes; default 1 MiB.
     pub frame_max: u32,
-    /// Budgets of queueing delay for requests; default none: nobody is refused at a lock.
+    /// Budgets of queueing delay for requests; default none: no request is refused at a lock.
     pub locks: Option<LockRules>,
     /// Servers that handlers may call by [`downstream::tier`](crate::downstream::tier); default none. Each
     /// loop and each worker connects to all of them.

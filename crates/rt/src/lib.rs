@@ -1,11 +1,13 @@
 //! RPC runtime: a server whose loops hold their SLO under overload, and the client that belongs to it.
 //!
 //! Start with [`Server::start`] and [`client::Client`]; [`service::Service`] is what a handler is.
-//! On the server a request walks `server::intake` and `server::arrival` (bytes to frames to verdicts) →
-//! `server::run_queue` → `server::running` and `server::runner` (the last word, then its handler) →
-//! `server::ending` and `server::egress` (its answer, on which the client's window rides); all of a
-//! connection's steps happen on the loop that owns it. Drivers of their own (the load generator) use
-//! [`client::Channel`] on a [`poll::Poller`].
+//! On the server a request walks in three steps, all on the loop that owns its connection:
+//!
+//! 1. `server::intake` and `server::arrival`: bytes to frames to verdicts;
+//! 2. `server::run_queue`, `server::running` and `server::runner`: the last word, then its handler;
+//! 3. `server::ending` and `server::egress`: its answer, on which the client's window rides.
+//!
+//! Drivers of their own (the load generator) use [`client::Channel`] on a [`poll::Poller`].
 //!
 //! Unsafe code is allowed here by ARCHITECTURE.md, and not needed so far: the kernel is reached
 //! through `rustix`.

@@ -168,7 +168,7 @@ fn a_panic_while_an_answer_becomes_a_reply_ends_one_request_only() {
     }
 }
 
-/// Whoever sleeps first in the list of workers has no room and was rung in vain.
+/// The first sleeper in the list of workers has no room and was rung in vain.
 #[test]
 fn a_job_rings_a_worker_that_has_room() {
     for _ in 0..10 {

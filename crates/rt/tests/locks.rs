@@ -26,11 +26,11 @@ const OBJECTIVE: Duration = Duration::from_secs(60);
 /// What handlers and test share.
 struct Bench {
     lock: Mutex<()>,
-    /// Somebody holds the lock, or a thread.
+    /// A handler holds the lock, or a thread.
     inside: AtomicBool,
-    /// Somebody is about to wait for the lock.
+    /// A handler is about to wait for the lock.
     waits: AtomicBool,
-    /// Whoever holds may go.
+    /// The holder may go.
     open: AtomicBool,
 }
 
@@ -176,7 +176,7 @@ fn eventually(what: &str, holds: impl Fn() -> bool) {
 }
 
 impl Stage {
-    /// Somebody holds the lock.
+    /// A call that holds the lock.
     fn held(&self) -> CallFuture {
         self.bench.open.store(false, SeqCst);
         self.bench.inside.store(false, SeqCst);

@@ -89,7 +89,7 @@ impl<'a> Clients<'a> {
         let number = self.intended;
         space.tell(Fact::Intended);
         if self.all[client as usize].link() == Link::Crashed {
-            // Nobody is there to make it.
+            // The client that would make it has crashed.
             space.tell(Fact::Ended { request: number });
             return self.tally.lost(now);
         }

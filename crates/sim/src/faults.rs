@@ -1,4 +1,4 @@
-//! Whom a fault strikes, and what it does to links and clocks.
+//! What a fault strikes, and what it does to links and clocks.
 
 use std::ops::Range;
 use std::time::Duration;

@@ -33,9 +33,9 @@ struct Waiter {
 /// What comes of a release.
 #[derive(Debug, Default)]
 pub(crate) struct Handed {
-    /// Who holds the lock now.
+    /// The request that holds the lock now.
     pub(crate) to: Option<Key>,
-    /// How long he has waited, and when he should have given up.
+    /// How long it has waited, and when it should have given up.
     pub(crate) waited: Duration,
     pub(crate) give_up_at: Option<Instant>,
 }
@@ -150,7 +150,7 @@ impl Locks {
         Ok(Handed { to: Some(next.key), waited, give_up_at: next.give_up_at })
     }
 
-    /// Nobody holds or waits any more; what was seen stays.
+    /// No request holds or waits any more; what was seen stays.
     pub(crate) fn restart(&mut self, now: Instant) {
         for number in 0..self.locks.len() as u32 {
             let Lock { holder, since, queue } = std::mem::take(&mut self.locks[number as usize]);

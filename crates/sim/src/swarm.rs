@@ -378,7 +378,7 @@ fn draw_spec(dice: &mut Dice, queue_max: u32, faults: &[Fault]) -> (Spec, Option
 
 /// `default` gives a credit after its starvation limit, here half a millisecond, and an update more;
 /// over a bad link updates may be 10 ms apart and messages late by as much. The others promise
-/// nothing while somebody takes more than his share, and else that the pool grows in time. Nothing is
+/// nothing while a client takes more than its share, and else that the pool grows in time. Nothing is
 /// promised to what cannot be reached.
 fn promise(profile: &str, faults: &[Fault]) -> Option<Duration> {
     let any = |wanted: fn(&FaultKind) -> bool| faults.iter().any(|fault| wanted(&fault.kind));

@@ -188,7 +188,7 @@ impl Topology {
         self.nodes.len() == 1
     }
 
-    /// Whom a fault of nodes strikes.
+    /// The nodes that a fault strikes.
     pub(crate) fn struck(&self, nodes: Struck) -> Range<usize> {
         let group = self.groups.get(nodes.tier.map_or(0, |tier| tier + 1)).cloned().unwrap_or(0..0);
         match nodes.node {

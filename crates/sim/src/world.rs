@@ -108,8 +108,8 @@ pub struct NodeSpec {
     /// What turning to a connection that has sent something costs a core, beside receiving: once in each turn
     /// of its loop, however many messages there are.
     pub connection_cost: Duration,
-    /// Messages of one connection that are received in one turn of its loop cost what one does, and so do
-    /// those that are sent over it. What a path sends to further nodes always costs a packet each.
+    /// Messages of one connection that are received in one turn of its loop cost what one does. So do those that are
+    /// sent over it. What a path sends to further nodes always costs a packet each.
     pub coalescing: bool,
     /// How often the controller hears of the delay while the node works. Between events nothing is
     /// noticed, as in a loop that runs one thing at a time.

@@ -1,5 +1,5 @@
 //! The paper's testbed in simulation, frozen. `docs/figures.md` says what it was calibrated on: the one
-//! capacity that the text of Breakwater states. Whoever changes a cost changes every figure.
+//! capacity that the text of Breakwater states. A change of one cost changes every figure.
 
 use std::time::Duration;
 use tailwater_control::catalog::Spec;

@@ -75,8 +75,8 @@ fn after_a_crowd_all_that_is_offered_is_served_within_two_bins() {
     assert!(shares[2..].iter().all(|share| *share >= 0.95), "{shares:.2?}");
 }
 
-/// Credits for all that had starved for a second, and a pool that grew once in 10 ms while its credits were
-/// used once in 1.5 s: goodput swung between nothing and nine tenths, two seconds long.
+/// Credits for all that had starved for a second. The pool grew once in 10 ms while its credits were used once in 1.5
+/// s: goodput swung between nothing and nine tenths, two seconds long.
 #[test]
 fn with_a_hundred_thousand_clients_to_a_core_goodput_does_not_swing() {
     let times = "slo = \"400us\"\nwarm_up = \"2s\"";

@@ -109,8 +109,8 @@ fn a_retry_at_a_replica_stays_within_twice_the_target() {
     assert!(code.goodput_rps < 0.95 * ours.goodput_rps, "{}", code.goodput_rps);
 }
 
-/// Figure 11: admission control alone keeps nobody in time once a lock is full, and the check on entry
-/// alone lets in more than it can keep in time.
+/// Figure 11: admission control alone keeps no request in time once a lock is full. The check on entry alone lets in
+/// more than it can keep in time.
 #[test]
 fn budgets_keep_what_admission_control_alone_cannot() {
     let text = FIGURE_9.replace(
@@ -124,7 +124,7 @@ fn budgets_keep_what_admission_control_alone_cannot() {
     assert!(alone.throughput_rps > 0.9 * both.throughput_rps, "it does serve, but late");
 }
 
-/// Who holds a lock and waits for a core keeps it from the others: with full cores every taken lock
+/// A request that holds a lock and waits for a core keeps the lock from the others: with full cores every taken lock
 /// makes more taken locks. Running holders first ends that.
 #[test]
 fn full_cores_fill_locks_unless_holders_run_first() {

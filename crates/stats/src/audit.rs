@@ -1,7 +1,7 @@
 //! Whether an open-loop generator did what it was asked to: gaps like those of a Poisson process,
 //! and all of the load.
 //!
-//! A generator that sends nearly periodically, or slips its schedule when the server is slow,
+//! Some generators send nearly periodically, or slip their schedule when the server is slow. Such a generator
 //! understates tail latency by up to an order of magnitude and looks fine in every other number.
 
 use serde::{Deserialize, Serialize};
@@ -95,8 +95,8 @@ fn critical(count: usize) -> f64 {
     1.308 / (n.sqrt() + 0.26 + 0.5 / n.sqrt()) + 0.2 / n
 }
 
-/// The largest difference between the shares of gaps found and expected up to any length, where a
-/// gap may have been up to `granularity` longer or shorter.
+/// The largest difference between the shares of gaps found and expected up to any length. A gap may have been up to
+/// `granularity` longer or shorter.
 fn distance(sorted: &[u64], granularity_ns: u64) -> f64 {
     let count = sorted.len() as f64;
     let mean = sorted.iter().sum::<u64>() as f64 / count.max(1.0);

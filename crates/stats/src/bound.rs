@@ -15,9 +15,9 @@ use tailwater_core::{Nanos, Rate, Rng};
 /// What the admission knows of a request that knocks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Knowledge {
-    /// Its cost: it is admitted exactly when it would finish within the SLO. Beyond capacity this
-    /// picks the short ones, since what no longer fits is mostly long, and so serves more requests
-    /// than the capacity for average ones: exponential costs at twice the capacity give 1.52 ×.
+    /// Its cost: it is admitted exactly when it would finish within the SLO. Beyond capacity this picks the short
+    /// ones, since what no longer fits is mostly long. So it serves more requests than the capacity for average ones:
+    /// exponential costs at twice the capacity give 1.52 ×.
     Cost,
     /// Nothing but the backlog ahead of it: it is admitted when its wait would be within a limit,
     /// the best of [`LIMITS`] tried, and may then end late. What is admitted costs the average, so

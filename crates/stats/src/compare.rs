@@ -7,8 +7,8 @@ use std::fmt;
 
 /// How `b` stands to `a`, from pairs measured close together in time.
 ///
-/// Works on logarithms of ratios: twice as much and half as much are equally far from equal, and a
-/// machine that is slower for a while moves both halves of a pair.
+/// Works on logarithms of ratios: twice as much and half as much are equally far from equal. A machine that is slower
+/// for a while moves both halves of a pair.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Comparison {
     /// Geometric mean of `b ÷ a`.

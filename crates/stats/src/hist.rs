@@ -1,9 +1,8 @@
-//! A histogram of durations whose quantiles come with confidence intervals.
+//! A histogram of durations.
 //!
 //! Histograms are merged, percentiles never averaged: the mean of two 99th percentiles is the 99th
 //! percentile of nothing.
 
-use crate::binomial;
 use std::time::Duration;
 use tailwater_core::Nanos;
 
@@ -67,23 +66,6 @@ impl Histogram {
         let count = self.count() as f64;
         // Without the small allowance 0.07 × 100 would round up to rank 8.
         self.ranked((q.clamp(0.0, 1.0) * count - count * 1e-12).ceil().max(1.0) as u64)
-    }
-
-    /// The interval that covers the true quantile `q` with at least the probability `confidence`,
-    /// whatever the distribution, when the durations are independent.
-    ///
-    /// Both ends are order statistics: the number of values below the true quantile is binomial, so
-    /// ranks can be chosen that miss on either side with at most half of what `confidence` leaves.
-    /// Too few values bound nothing: the lower end is then zero, the upper end [`LONGEST`].
-    /// Queueing makes neighbours alike, so for latencies of one run this is the least the interval
-    /// can be.
-    #[must_use]
-    pub fn quantile_ci(&self, q: f64, confidence: f64) -> (Duration, Duration) {
-        let (low, high) = binomial::ranks(self.count(), q, confidence);
-        (
-            low.map_or(Duration::ZERO, |rank| self.ranked(rank)),
-            high.map_or(LONGEST, |rank| self.ranked(rank)),
-        )
     }
 
     /// The `rank`-th smallest, counted from 1; zero when nothing was recorded.
@@ -161,30 +143,5 @@ mod tests {
         coarse.merge(&of([5_000_000_000]));
         assert_eq!(coarse.count(), 1);
         assert!(coarse.quantile(0.5) >= Duration::from_secs(5));
-    }
-
-    #[test]
-    fn confidence_intervals_match_the_textbook() {
-        // Median of 100 at 95 %: ranks 40 and 61 (Conover, Practical Nonparametric Statistics).
-        let (low, high) = of(1..=100).quantile_ci(0.5, 0.95);
-        assert_eq!((low.nanos(), high.nanos()), (40, 61));
-        // Of ten values none can bound the 99th percentile from above.
-        assert_eq!(of(1..=10).quantile_ci(0.99, 0.95).1, LONGEST);
-        assert_eq!(of([]).quantile_ci(0.5, 0.95), (Duration::ZERO, LONGEST));
-    }
-
-    #[test]
-    fn confidence_intervals_cover_as_often_as_they_say() {
-        let mut rng = Rng::from_seed(9);
-        let truth = Duration::from_nanos((100.0_f64.ln() * 1e6) as u64);
-        let covered = (0..400)
-            .filter(|_| {
-                let (low, high) =
-                    of((0..2_000).map(|_| rng.exponential(1e6) as u64)).quantile_ci(0.99, 0.95);
-                low <= truth && truth <= high
-            })
-            .count();
-        // 380 expected at least; 366 is three standard deviations below, 400 would be no interval.
-        assert!((366..400).contains(&covered), "{covered} of 400, seed 9");
     }
 }

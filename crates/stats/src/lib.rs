@@ -1,5 +1,5 @@
-//! Histograms, quantile confidence, comparison of runs, bounds, and the result model that both
-//! drivers fill and every report reads.
+//! Histograms, comparison of runs, bounds, and the result model that both drivers fill and every
+//! report reads.
 //!
 //! Start with [`Tally`]: a driver tells it the fate of every intended request, and it fills a
 //! [`result::Run`]. [`validity`] then says whether the run may count, [`summarise`] folds
@@ -11,7 +11,6 @@
 pub mod agreement;
 pub mod anytime;
 pub mod audit;
-mod binomial;
 mod bins;
 pub mod bound;
 pub mod compare;

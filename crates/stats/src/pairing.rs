@@ -4,9 +4,9 @@ use crate::result::Summary;
 
 /// The configurations that both have, in the first's order.
 ///
-/// A demand is stated as a share of capacity or in requests per second. Each result measured a capacity
-/// of its own, so that the same requests per second are another share in each, and the same share other
-/// requests per second. What is stated matches everywhere; the other at most by chance.
+/// A demand is stated as a share of capacity or in requests per second. Each result measured a capacity of its own.
+/// So the same requests per second are another share in each, and the same share other requests per second. What is
+/// stated matches everywhere; the other at most by chance.
 pub(crate) fn pairs<'a>(
     first: &'a [Summary],
     second: &'a [Summary],

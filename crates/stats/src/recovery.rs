@@ -15,8 +15,8 @@ pub struct RecoverySpec {
     /// Width of a bin, and so the resolution of the answer; 5 ms. Too small and bins hold too few
     /// requests for a 99th percentile.
     pub bin: Duration,
-    /// How long after the step to look. The last third is taken for the steady state, so a recovery
-    /// that needs longer than two thirds is not told from a lower steady state.
+    /// How long after the step to look. The last third is taken for the steady state. So a recovery that needs longer
+    /// than two thirds is not told from a lower steady state.
     pub horizon: Duration,
     /// The objective.
     pub slo: Duration,

@@ -214,7 +214,7 @@ pub struct Run {
     /// Lateness of the generator, 99th percentile.
     pub lateness_p99_us: f64,
     /// How far the schedule had slipped by the end of the window, where each gap began when the request before was
-    /// really sent, as with the arrivals `metronome`; 0 where requests have fixed times.
+    /// really sent. The arrivals `metronome` are such; 0 where requests have fixed times.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub slipped_us: f64,
     /// CPU (blocking reception) or busy time (spinning) of the server per request it received.
@@ -256,8 +256,8 @@ pub struct Run {
     /// What became of each class, the cheapest first; empty where all requests call one method.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub classes: Vec<ClassReading>,
-    /// The most requests per second that a server could serve which knows their costs and serves the
-    /// cheapest first, refusing for nothing and with all the time in the world; 0 where they have no classes.
+    /// The most requests per second that a server could serve which knows their costs and serves the cheapest first.
+    /// It refuses for nothing and has all the time in the world; 0 where they have no classes.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub known_bound_rps: f64,
 }

@@ -1,5 +1,6 @@
-//! Whether one sample lies above another, and by how much, whatever their distribution: the rank sum of Wilcoxon (1945) and
-//! Mann and Whitney (1947), and the estimate of Hodges and Lehmann (1963) with the interval that belongs to it.
+//! Whether one sample lies above another, and by how much, whatever their distribution: the rank sum of Wilcoxon
+//! (1945) and Mann and Whitney (1947); the estimate of Hodges and Lehmann (1963) with the interval that belongs to
+//! it.
 
 /// Values of a sample at most: what goes into the exact distribution grows with the fourth power.
 pub const SAMPLE_MAX: usize = 40;

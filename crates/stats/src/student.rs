@@ -10,8 +10,8 @@ const EXACT: [f64; 30] = [
 
 /// The number that the t statistic stays below with probability 0.975, for `freedom` ≥ 1 degrees.
 ///
-/// Beyond the table by the expansion z + (z³ + z)/4ν + (5z⁵ + 16z³ + 3z)/96ν² (Abramowitz and
-/// Stegun 26.7.5), off by less than 10⁻⁴ from 31 on. Zero degrees bound nothing: infinity.
+/// Beyond the table by the expansion `z + (z³ + z)/4ν + (5z⁵ + 16z³ + 3z)/96ν²` (Abramowitz and Stegun 26.7.5), off
+/// by less than 10⁻⁴ from 31 on. Zero degrees bound nothing: infinity.
 pub(crate) fn t_975(freedom: usize) -> f64 {
     match freedom {
         0 => f64::INFINITY,
@@ -41,8 +41,8 @@ mod tests {
 
     #[test]
     fn the_table_agrees_with_the_density() {
-        // ∫ of (1 + x²/ν)^{-(ν+1)/2} up to the point, over the whole, by the substitution
-        // x = √ν tan θ, under which the density becomes cos^{ν-1} θ.
+        // ∫ of `(1 + x²/ν)^{-(ν+1)/2}` up to the point, over the whole. The substitution x = √ν tan θ makes the
+        // density `cos^{ν-1} θ`.
         for (index, &point) in EXACT.iter().enumerate() {
             let nu = (index + 1) as f64;
             let integral = |to: f64| {

@@ -150,8 +150,8 @@ const ABOVE_BOUND_MAX: f64 = 1.05;
 /// Why a run's shares of capacity and bound are in doubt; `None` where they are not.
 ///
 /// A bound that is beaten was computed from a capacity that is too low. It does not make the run invalid: results
-/// never decide. Allowed for is what the schedule drew beyond the rate that was asked for, and three standard
-/// errors of the service times that goodput and bound drew.
+/// never decide. Allowed for is what the schedule drew beyond the rate that was asked for. Three standard errors of
+/// the service times that goodput and bound drew are allowed for, too.
 #[must_use]
 pub fn doubt(run: &Run, capacity: CapacityFrom) -> Option<String> {
     let drawn = if run.asked_rps > 0.0 { run.offered_rps / run.asked_rps } else { 1.0 };

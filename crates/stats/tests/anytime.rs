@@ -161,7 +161,7 @@ fn an_effect_is_found_beneath_noise_of_every_law() {
     }
 }
 
-/// Effects of quads in which A's noise is normal and B's has a long tail to one side, so that B is not A times a factor.
+/// Effects of quads in which A's noise is normal and B's has a long tail to one side. So B is not A times a factor.
 /// Their mean is `centre`.
 fn leaning(seed: u64, centre: f64) -> impl Iterator<Item = f64> {
     let rng = Rng::from_seed(seed);

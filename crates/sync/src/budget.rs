@@ -1,9 +1,8 @@
 //! The budget of the request that the present code works for.
 //!
-//! A thread has one at a time: [`scope`] sets it for a closure, [`enter`] for as long as a guard lives,
-//! which is how an executor sets a task's at each poll ([`follow`] does it on any executor). Threads
-//! and tasks that are started inherit nothing: hand [`current_task`] over explicitly. Without a budget
-//! nothing is refused.
+//! A thread has one at a time: [`scope`] sets it for a closure, [`enter`] for as long as a guard lives. An executor
+//! sets a task's so at each poll ([`follow`] does it on any executor). Threads and tasks that are started inherit
+//! nothing: hand [`current_task`] over explicitly. Without a budget nothing is refused.
 
 use std::cell::Cell;
 use std::fmt;
@@ -20,8 +19,8 @@ use crate::{Refused, order};
 
 /// Wakes a task later: the timers of whatever runtime polls it.
 ///
-/// Without one, a queued task notices that its budget has ended when it is next polled, which is no
-/// later than when it gets the lock.
+/// Without one, a queued task notices that its budget has ended when it is next polled. That is no later than when it
+/// gets the lock.
 pub trait Alarm: Sync {
     /// Wakes `waker` once, after so long, unless it is cancelled before; keeps one clone of it until then.
     /// It may come late or in vain. Called once per wait that may be given up. Returns what

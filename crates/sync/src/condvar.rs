@@ -137,8 +137,8 @@ impl Condvar {
 
     fn first_changed(&self, queue: &Queue) {
         let oldest_ns = queue.first().map_or(NOBODY, |key| queue.get(key).since_ns);
-        // Relaxed: written under the mutex of the queue alone. A waiter writes it before it unlocks the mutex
-        // of the condition, which orders it before the look of a notifier that has locked that since.
+        // Relaxed: written under the mutex of the queue alone. A waiter writes it before it unlocks the mutex of the
+        // condition. That orders it before the look of a notifier that has locked that mutex since.
         self.oldest_ns.store(oldest_ns, Ordering::Relaxed);
     }
 }

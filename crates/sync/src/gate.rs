@@ -56,9 +56,9 @@ const ONE: usize = 8;
 /// The most permits a gate can have.
 pub(crate) const PERMITS_MAX: usize = usize::MAX >> 4;
 
-/// How long the first waiter of a gate for threads may be passed over by threads that happen to run,
-/// counted from when it could first have had it. A hand-over leaves the lock idle for a wake-up, 16 to
-/// 40 µs; one in 100 µs keeps that a small part, where one for each holder would be a convoy.
+/// How long the first waiter of a gate for threads may be passed over by threads that happen to run. Counted from
+/// when it could first have had it. A hand-over leaves the lock idle for a wake-up, 16 to 40 µs. One in 100 µs keeps
+/// that a small part; one for each holder would be a convoy.
 #[cfg(not(loom))]
 const BARGE_NS: u64 = 100_000;
 /// The second time, so that models see both.
@@ -148,7 +148,7 @@ impl Gate {
         self.state.load(Ordering::Relaxed) / ONE
     }
 
-    /// Nobody waits, as far as one can know.
+    /// No thread or task waits, as far as one can know.
     pub(crate) fn is_quiet(&self) -> bool {
         // Relaxed: past as soon as it is read.
         self.state.load(Ordering::Relaxed) & QUEUED == 0

@@ -1,8 +1,8 @@
 //! Locks that know how long a request may still wait (Protego, NSDI '23, §3.2).
 //!
-//! A request carries a [`budget`] of queueing delay. Before it queues for a contended lock it compares
-//! the age of the oldest waiter with what is left, and is [`Refused`] at once if it would not fit; what
-//! it waited is deducted, and it leaves the queue when its budget ends there. [`Mutex`], [`RwLock`],
+//! A request carries a [`budget`] of queueing delay. Before it queues for a contended lock it compares the age of the
+//! oldest waiter with what is left. It is [`Refused`] at once if it would not fit. What it waited is deducted, and
+//! it leaves the queue when its budget ends there. [`Mutex`], [`RwLock`],
 //! [`Semaphore`] and [`Condvar`] are for threads, their twins in [`task`] for async tasks on any
 //! executor, and `include/tailwater/sync.h` for C and C++. [`report`] names the contended locks.
 //! [`ready`] finds the queues with work among thousands.

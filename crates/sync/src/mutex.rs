@@ -22,8 +22,8 @@ pub struct Mutex<T> {
 
 // SAFETY: the value moves to the thread that drops or unwraps the mutex; nothing else is tied to one.
 unsafe impl<T: Send> Send for Mutex<T> {}
-// SAFETY: the value is touched through a guard only, and there is one guard at a time (the gate's one
-// permit), so sharing the mutex sends the value to and fro but never shares it.
+// SAFETY: the value is touched through a guard only, and there is one guard at a time (the gate's one permit). So
+// sharing the mutex sends the value to and fro but never shares it.
 unsafe impl<T: Send> Sync for Mutex<T> {}
 
 impl<T> Mutex<T> {

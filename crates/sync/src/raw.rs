@@ -61,7 +61,7 @@ impl RawMutex {
         self.gate.release(1);
     }
 
-    /// Nobody holds it or waits for it.
+    /// No thread or task holds it or waits for it.
     pub(crate) fn is_idle(&self) -> bool {
         self.gate.is_quiet() && self.gate.permits() == 1
     }

@@ -169,8 +169,8 @@ proptest! {
         let mut naive = Naive::new(queues, policy);
         for step in script {
             match step {
-                // A bell that rings again while its queue waits for its turn may bring one more visit, which
-                // finds nothing and which flags know nothing of.
+                // A bell that rings again while its queue waits for its turn may bring one more visit. That visit
+                // finds nothing, and flags know nothing of it.
                 Step::Ring(queue) if naive.flags[queue] => {}
                 Step::Ring(queue) => {
                     let Ok(bell) = set.doorbell(queue) else { continue };

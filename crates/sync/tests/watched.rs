@@ -410,7 +410,7 @@ fn a_guard_leaves_its_task_before_another_has_the_lock() {
     wants_it_while_it_is_dropped(rwlock.write(), rwlock.read(), rwlock.write());
 }
 
-/// Whoever polls it now waits for it, holding nothing.
+/// The task that polls it now waits for it, holding nothing.
 #[test]
 fn a_wait_that_moves_to_another_task_is_not_followed() {
     let mutex = Mutex::named("moves", ());

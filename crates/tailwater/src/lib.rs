@@ -19,8 +19,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Where several servers do the same, [`Client::replicas`] keeps a connection to each and tries a call that
-//! one refuses at another, within its deadline and a budget ([`RetryConfig`]).
+//! Where several servers do the same, [`Client::replicas`] keeps a connection to each. It tries a call that one
+//! refuses at another, within its deadline and a budget ([`RetryConfig`]).
 //!
 //! ```
 //! use std::time::Duration;

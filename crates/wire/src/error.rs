@@ -16,7 +16,7 @@ pub enum DecodeError {
     WrongDirection {
         /// What came.
         kind: Kind,
-        /// Who sent it.
+        /// The end that sent it.
         from: Peer,
     },
     /// `len` is less than the kind's fixed part.

@@ -26,10 +26,10 @@ pub enum Arrivals {
     Bursts(Bursts),
     /// A Poisson process whose rate swings about the demand as a sine, rising first.
     Diurnal(Diurnal),
-    /// Those of µSuite's published load generators, as a baseline that shows what they hide. The gap is a whole number
-    /// of µs from a *Poisson* distribution whose mean is the mean gap, where an exponential one was meant: at 1,000
+    /// Those of µSuite's published load generators, as a baseline that shows what they hide. The gap is a whole
+    /// number of µs from a *Poisson* distribution whose mean is the mean gap. An exponential one was meant: at 1,000
     /// requests/s the gaps vary by 3 %. On sockets each gap begins when the request before it was sent, and so does
-    /// latency, so that a late generator stays late and does not show it.
+    /// latency. So a late generator stays late and does not show it.
     Metronome,
 }
 

@@ -1,10 +1,10 @@
 //! What is asked of a server: service times, demand, open-loop schedules, and the scenario files that
 //! describe an experiment.
 //!
-//! Start with [`Scenario::parse`], which turns a file into checked values, then
-//! [`Scenario::configurations`] for its cross product, and [`Schedule::build`] for the requests of one
-//! run, or [`Stream`] for the same requests one by one. All of it is decided by a seed before the
-//! first request is sent, so that the simulator and the runtime are offered the very same work.
+//! Start with [`Scenario::parse`], which turns a file into checked values, then [`Scenario::configurations`] for its
+//! cross product. [`Schedule::build`] makes the requests of one run, and [`Stream`] the same requests one by one. All
+//! of it is decided by a seed before the first request is sent. So the simulator and the runtime are offered the very
+//! same work.
 //!
 //! This crate never reads a file, a clock or the environment, and knows no controller: the names and
 //! overrides in a scenario stay text, with their place in the file, until the catalog checks them.

@@ -32,11 +32,10 @@ impl Schedule {
 
     /// Plays the plan for `clients` clients. The same arguments give the same schedule.
     ///
-    /// A single process of the total rate is drawn, and each of its arrivals given to a client chosen
-    /// uniformly. Thinning a Poisson process by independent choices leaves independent Poisson
-    /// processes, each with its share of the rate, so this equals drawing one process per client
-    /// (Breakwater §5.2) and merging them, at the cost of one draw per request instead of a heap of
-    /// clients.
+    /// A single process of the total rate is drawn, and each of its arrivals given to a client chosen uniformly.
+    /// Thinning a Poisson process by independent choices leaves independent Poisson processes, each with its share of
+    /// the rate. So this equals drawing one process per client (Breakwater §5.2) and merging them. It costs one draw
+    /// per request instead of a heap of clients.
     ///
     /// Arrivals, clients and service times have generators of their own, and gaps are drawn in units of
     /// expected requests. So at twice the demand the same requests come, with the same clients and
@@ -143,7 +142,7 @@ impl Iterator for Stream {
 /// A plan that cannot be played.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum ScheduleError {
-    /// Nobody is there to ask.
+    /// There are no clients to ask.
     NoClients,
     /// A step's rate is negative, infinite or no number.
     BadRate {
@@ -192,8 +191,8 @@ fn check(plan: &DemandPlan, clients: u32) -> Result<(), ScheduleError> {
     Ok(())
 }
 
-/// Gaps in units of expected requests: what is left of one when a step ends goes on in the next, so
-/// that a change of rate is neither seen in advance nor answered late.
+/// Gaps in units of expected requests. What is left of one when a step ends goes on in the next. So a change of rate
+/// is neither seen in advance nor answered late.
 struct Gaps {
     arrivals: Arrivals,
     rng: Rng,
@@ -284,7 +283,7 @@ impl StepTimes {
         let left = gaps.left(self.per_ns + self.growth * self.at_ns);
         if left >= room {
             gaps.left = Some(left - room);
-            // Whoever asks again finds the step over, and no gap is shortened twice.
+            // The next call finds the step over, and no gap is shortened twice.
             self.at_ns = self.length_ns;
             return None;
         }

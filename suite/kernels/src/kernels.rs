@@ -33,9 +33,9 @@ impl Kernels {
 
     /// The sum of the squares of the differences of two vectors.
     ///
-    /// With `n` dimensions the relative error is at most (n / 32 + 9) · 2⁻²⁴ to the first order, as long as
-    /// nothing overflows or is subnormal: a lane adds n / 32 terms, five more additions join 32 lanes, and a
-    /// term is rounded thrice. Every level gives the same bits.
+    /// With `n` dimensions the relative error is at most `(n / 32 + 9) · 2⁻²⁴` to the first order, as long as nothing
+    /// overflows or is subnormal: a lane adds n / 32 terms, five more additions join 32 lanes, and a term is rounded
+    /// thrice. Every level gives the same bits.
     ///
     /// # Panics
     /// When the vectors differ in length: a mistake of the program.

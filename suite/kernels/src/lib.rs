@@ -5,9 +5,10 @@
 //! as these like them.
 //!
 //! **Results do not depend on the machine.** Every level adds the same 32 lanes in the same order, and none fuses
-//! a multiplication with an addition. So scalar code, SSE4.1, AVX2 and AVX-512 give the same bits, and an answer
-//! of one server can be compared exactly with one that another computed. The price is an instruction more for
-//! each register; vectors that are not in the cache cost more than that.
+//! **Results do not depend on the machine.** Every level adds the same 32 lanes in the same order, and none fuses a
+//! multiplication with an addition. So scalar code, SSE4.1, AVX2 and AVX-512 give the same bits. An answer of one
+//! server can be compared exactly with one that another computed. The price is an instruction more for each register;
+//! vectors that are not in the cache cost more than that.
 //!
 //! # Where unsafe code is, and why it is sound
 //!

@@ -30,7 +30,7 @@ const SETTINGS: &[Setting] = &[
     },
     Setting {
         name: "slabs_hold",
-        help: "the slabs lock is held so much longer at each taking, across the loop's timer; 0s to 100ms",
+        help: "extra hold time at each taking of the slabs lock, which the loop's timer ends; 0s to 100ms",
         default: "0s",
     },
     Setting {
@@ -112,7 +112,7 @@ impl Application for KeyValue {
 }
 
 impl KeyValue {
-    /// A store with every key in it. Nobody contends yet, so no wait suspends.
+    /// A store with every key in it. No request contends yet, so no wait suspends.
     fn preloaded(&self) -> Result<Store<Tasks>, String> {
         let store = Store::<Tasks>::new(self.config.clone()).map_err(|error| error.to_string())?;
         let (mut key, mut value) = (Vec::new(), Vec::new());

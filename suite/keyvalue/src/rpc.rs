@@ -74,8 +74,8 @@ impl<'a> Message<'a> {
     }
 }
 
-/// What every request computes before it looks into the store. It stands for the work that a server does
-/// for a request beside the store's, where the store alone would be faster than whoever loads it.
+/// What every request computes before it looks into the store. It stands for the work that a server does for a
+/// request beside the store's. The store alone would be faster than what loads it.
 #[derive(Clone, Copy, Debug)]
 pub struct Overhead {
     /// Computes.

@@ -2,14 +2,15 @@
 //!
 //! The shares of GETs and of popular keys are Protego's. Sizes it takes "approximately" from Facebook's
 //! pools (Atikoglu et al., SIGMETRICS '12, §3.2; Xu et al., IEEE Internet Computing 2014): USR's keys have
-//! 16 or 21 bytes and its values 2; 90 % of VAR's keys have 31 bytes. Nothing else is published in
-//! numbers, so the rest is ours: USR's two lengths are equally frequent, VAR's other keys have 20 to 64
-//! bytes, and its values are exponential, between 16 and 4,096 bytes, with a 90th percentile of 500, since
-//! the same source puts 90 % of all pools' values but ETC's below that. An item keeps its size.
+//! 16 or 21 bytes and its values 2; 90 % of VAR's keys have 31 bytes. Nothing else is published in numbers, so the
+//! rest is ours. USR's two lengths are equally frequent, and VAR's other keys have 20 to 64 bytes. VAR's values are
+//! exponential, between 16 and 4,096 bytes, with a 90th percentile of 500: the same source puts 90 % of all pools'
+//! values but ETC's below that. An item keeps its size.
 //!
-//! Every value is computed from its key and a tag, so that whoever reads it can check it.
+//! Every value is computed from its key and a tag, so that each reader can check it.
 
 use tailwater_core::Rng;
+use tailwater_core::fnv::{START, fnv1a};
 
 /// Which share of which requests goes to which keys, and how large those are.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -77,7 +78,7 @@ impl Mix {
 
     /// Appends the value that belongs to this key and tag.
     pub fn value(&self, key: &[u8], tag: u32, out: &mut Vec<u8>) {
-        let mut chance = Rng::from_seed(hash(key));
+        let mut chance = Rng::from_seed(fnv1a(START, key.iter().copied()));
         let len = self.value_len(&mut chance);
         let mut content = Rng::from_seed(chance.u64() ^ u64::from(tag));
         let end = out.len() + len;
@@ -102,13 +103,6 @@ impl Mix {
             Sizes::Var => chance.exponential(VAR_MEAN_BYTES).clamp(16.0, 4_096.0) as usize,
         }
     }
-}
-
-/// FNV-1a.
-fn hash(key: &[u8]) -> u64 {
-    key.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
-    })
 }
 
 #[cfg(test)]

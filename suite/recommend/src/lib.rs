@@ -6,9 +6,9 @@
 //! ([`similarity`]); [`neighbours`] are the most alike. [`average`](mod@average) is the thesis' way to shard, as a mode, and
 //! [`baseline`] what has to be beaten. [`evaluate`] says how good predictions are. All these are pure.
 //!
-//! Around them: [`queries`] are what clients ask, [`oracle`] finds the answers by plain code, [`wire`] is the methods'
-//! bytes, [`leaf`], [`midtier`] and [`service`] are the tiers, [`prepared`] is what all processes open, and
-//! [`application`] all of it for scenario files. `docs/recommend.md` is about use and results.
+//! Around them: [`queries`] are what clients ask, [`oracle`] finds the answers by plain code, [`wire`] is the
+//! methods' bytes. [`leaf`], [`midtier`] and [`service`] are the tiers; [`prepared`] is what all processes open;
+//! [`application`] is all of it for scenario files. `docs/recommend.md` is about use and results.
 
 #![forbid(unsafe_code)]
 

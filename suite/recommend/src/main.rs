@@ -20,8 +20,8 @@ use tailwater_recommend::similarity::Similarity;
 /// Holds out some ratings, learns from the rest, and prints how far each predictor is from what was held out.
 ///
 /// The recommender is that of the benchmark suite (docs/recommend.md): factors by non-negative factorisation of
-/// the known cells, and the users nearest in their space. Beside it stand the mean, the biases of users and
-/// items, the factors alone, and the thesis' average of the predictions of leaves that know slices.
+/// the known cells, and the users nearest in their space. Beside it stand four others: the mean; the biases of users
+/// and items; the factors alone; the thesis' average of the predictions of leaves that know slices.
 #[derive(Parser)]
 #[command(name = "tailwater-recommend", version, after_help = EXAMPLES, max_term_width = 100)]
 struct Arguments {

@@ -18,7 +18,7 @@ pub enum Among {
     /// Users that have rated the item: what their rating exceeds their biases by. The mean of these is added to
     /// the biases of the query (Koren, TKDD 2010, §2.2).
     Raters,
-    /// All other users: the product of their factors and the item's, as the library of the published code does
+    /// All other users, by the product of their factors and the item's. The library of the published code does so
     /// ("to generate ratings for movies in a user's neighborhood", thesis §2.2.4).
     Everyone,
 }

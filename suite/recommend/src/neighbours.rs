@@ -63,10 +63,10 @@ pub fn merge(shards: impl IntoIterator<Item = Vec<Neighbour>>, most: usize) -> V
     nearest.into_best()
 }
 
-/// The mean of the neighbours' values, each weighted by its similarity. A `shrinkage` above zero draws it to zero,
-/// as neighbours of value zero with that much similarity together would (Bell and Koren, "Improved neighborhood-based
-/// collaborative filtering", KDD Cup 2007, §3). Without one, and where no similarity is above zero, it is the plain
-/// mean. `None` without neighbours.
+/// The mean of the neighbours' values, each weighted by its similarity. A `shrinkage` above zero draws it to zero, as
+/// neighbours of value zero with that much similarity together would. The source is Bell and Koren, "Improved
+/// neighborhood-based collaborative filtering", KDD Cup 2007, §3. Without one, and where no similarity is above zero,
+/// it is the plain mean. `None` without neighbours.
 #[must_use]
 pub fn weighted_mean(neighbours: &[Neighbour], shrinkage: f64) -> Option<f64> {
     let weight = |neighbour: &Neighbour| f64::from(neighbour.similarity.max(0.0));

@@ -19,7 +19,7 @@ pub struct Shard {
     factors: Option<Factors>,
 }
 
-/// Who rated what: the entries of an item lie side by side.
+/// Ratings by item: the entries of an item lie side by side.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Rated {
     /// Where each item's entries begin; then where all end.

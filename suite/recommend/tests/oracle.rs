@@ -144,7 +144,7 @@ fn similarity(kind: Similarity, one: &[f64], other: &[f64]) -> f64 {
     if lengths > 0.0 { dot(&one, &other) / lengths } else { 0.0 }
 }
 
-/// The factors where each coordinate in turn is the best for all others as they are, with its error computed anew each
+/// The factors where each coordinate in turn is the best for all others as they are. Its error is computed anew each
 /// time from all ratings.
 fn factors(ratings: &Ratings, fit: Fit) -> (Vec<Vec<f64>>, Vec<Vec<f64>>) {
     let all = ratings.all();

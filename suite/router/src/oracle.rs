@@ -3,7 +3,8 @@
 //! A value says its key, its epoch and its version, and is a function of these. An epoch is one set of writers, such
 //! as the generator of one run; what earlier ones wrote is right until a write of this one was acknowledged. One
 //! writer at a time writes a key; versions count up. A get must answer a version that is not older than the one
-//! acknowledged when it began, and not newer than the one issued when it ended. A write that failed may have been
+//! acknowledged when it began. It must not be newer than the one issued when it ended. A write that failed may have
+//! been
 //! carried out: it counts as issued.
 
 use std::sync::atomic::AtomicU32;

@@ -385,7 +385,7 @@ fn an_old_value_that_cannot_be_dropped_is_told() {
     );
 }
 
-/// Nobody waits for the answer: it would be taken for that to the next command.
+/// No client waits for the answer: it would be taken for that to the next command.
 #[test]
 fn noreply_is_answered_by_nothing_whatever_fails() {
     let gone = node(anywhere()).address();

@@ -129,7 +129,7 @@ fn leaves_that_die_make_no_answer_wrong_and_others_answer() {
     assert_eq!(tiers.ask(&*application, 0..300), 300);
     for (dies, from) in [(1, 300), (3, 1_300)] {
         drop(tiers.leaves[dies].take());
-        // Whoever finds the leaf gone may be refused; from then on it is not asked.
+        // A request that finds the leaf gone may be refused; from then on it is not asked.
         tiers.ask(&*application, from..from + 400);
         let answered = tiers.ask(&*application, from + 400..from + 1_000);
         assert_eq!(answered, 600, "leaf {dies} is gone");

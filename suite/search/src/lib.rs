@@ -1,6 +1,6 @@
-//! A search server that is bound by locks, in the manner of the Lucene of Protego's evaluation (Cho et
-//! al., NSDI '23, §5.2): an inverted index in segments, each under its own lock, and for each term the
-//! scores of the documents that hold it, under a lock of theirs.
+//! A search server that is bound by locks, in the manner of the Lucene of Protego's evaluation (Cho et al., NSDI '23,
+//! §5.2). It is an inverted index in segments, each under its own lock. For each term it has the scores of the
+//! documents that hold it, under a lock of theirs.
 //!
 //! The kernel: [`tokens`](tailwater_data::text::tokens) makes terms of text, [`Index::build`] an index, and [`Index::search`] finds
 //! the best documents for a [`Query`] by [`bm25`]. [`text`](tailwater_data::text) has texts: WordNet's glosses, your own, or

@@ -13,6 +13,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 use tailwater_core::Rng;
+use tailwater_core::fnv::{START, fnv1a};
 use tailwater_data::text::Corpus;
 use tailwater_data::text::tokens::{is_stop_word, tokens};
 
@@ -43,7 +44,7 @@ pub struct Question {
     /// What is asked.
     pub query: Query,
     /// How many documents the answer has, and a checksum of them with their scores.
-    answer: (usize, u32),
+    answer: (usize, u64),
 }
 
 /// The questions of a run.
@@ -104,13 +105,11 @@ impl Question {
 
 /// The length of an answer, and a checksum (FNV-1a) of all of it, with its tag taken out: another tag than
 /// this one gives another sum.
-fn checksum(tag: u64, answer: &[u8]) -> (usize, u32) {
+fn checksum(tag: u64, answer: &[u8]) -> (usize, u64) {
     let (found, rest) = answer.split_at(8);
     let tag = tag.to_le_bytes();
     let bytes = found.iter().zip(tag).map(|(found, tag)| found ^ tag).chain(rest.iter().copied());
-    let sum =
-        bytes.fold(0x811c_9dc5, |sum: u32, byte| (sum ^ u32::from(byte)).wrapping_mul(0x0100_0193));
-    (answer.len(), sum)
+    (answer.len(), fnv1a(START, bytes))
 }
 
 /// A text to draw from.

@@ -6,7 +6,7 @@
 //! commonest words, the stop list, are dropped when documents are indexed ([`index`]).
 //!
 //! Around the kernel: [`collection`] has documents as numbers, [`queries`] draws queries, [`oracle`] finds their
-//! answers without an index, [`wire`] is the methods' bytes, [`leaf`] and [`midtier`] are the handlers, [`prepared`]
+//! answers without an index. [`wire`] is the methods' bytes, [`leaf`] and [`midtier`] are the handlers, [`prepared`]
 //! the files, and [`application`] all of it for scenario files. `docs/set-algebra.md` explains and measures.
 
 #![forbid(unsafe_code)]

@@ -21,8 +21,8 @@ pub struct Draw {
     pub words: usize,
     /// Of a hundred queries, so many whose words know nothing of each other.
     pub independent_percent: u32,
-    /// Of a hundred queries, so many are odd: by turns one of the others with a word that no document has, words of the
-    /// stop list alone, and one of the others with a word twice.
+    /// Of a hundred queries, so many are odd, by turns: one of the others with a word that no document has; words of
+    /// the stop list alone; one of the others with a word twice.
     pub odd_percent: u32,
     /// Decides everything.
     pub seed: u64,

@@ -11,7 +11,7 @@ pub(crate) const PLACES: u32 = 2_000;
 /// Clients that are looked after at each event, in turn.
 const TOUCHED: u32 = 12;
 
-/// See the module's words.
+/// The clients, and the count of what befell them.
 pub(crate) struct Crowd {
     address: SocketAddr,
     handlers: Handlers,

@@ -21,7 +21,7 @@ struct Sent {
     cancelled: bool,
 }
 
-/// See the module's words.
+/// One client of the crowd, on one connection.
 pub(crate) struct Peer {
     link: Link,
     sent: BTreeMap<u64, Sent>,

@@ -3,6 +3,7 @@
 //! Each check is a function from the repository's texts to problems; each problem says what was
 //! found where and how to mend it.
 
+mod comments;
 mod documents;
 mod files;
 mod layers;
@@ -13,6 +14,7 @@ mod reasons;
 mod shipped;
 mod rooms;
 mod safety;
+mod sentences;
 
 use crate::Result;
 use crate::tally::Tally;
@@ -49,6 +51,8 @@ const CHECKS: &[(&str, Check)] = &[
     ("rooms use those before them", rooms::depend_upwards),
     ("sentences of documents are short", prose::sentences_are_short),
     ("things in documents are no persons", prose::things_are_no_persons),
+    ("sentences of comments are short", comments::sentences_are_short),
+    ("things in comments are no persons", comments::things_are_no_persons),
 ];
 
 /// `cargo xtask tidy`.

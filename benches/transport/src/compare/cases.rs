@@ -56,7 +56,7 @@ pub(crate) struct Case {
     pub(crate) server: Reception,
     /// How the generator waits.
     pub(crate) client: Reception,
-    /// Who.
+    /// The servers that are compared.
     pub(crate) peers: Vec<Peer>,
     /// Each request goes on to leaves, which run beside the generator.
     pub(crate) fans_out: bool,

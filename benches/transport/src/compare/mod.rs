@@ -1,5 +1,5 @@
-//! The experiment: every case with every peer, repeated, in an order that chance decides, so that
-//! what drifts (other guests on the host, heat) meets all peers alike.
+//! The experiment: every case with every peer, repeated, in an order that chance decides. So what drifts (other
+//! guests on the host, heat) meets all peers alike.
 
 mod cases;
 mod child;
@@ -103,8 +103,8 @@ impl<'a> Compare<'a> {
         Ok(Self { args, cases, tailwater, started: Instant::now(), report })
     }
 
-    /// In each repetition: the cases in an order of chance, in each case the peers in one, so that a
-    /// peer and the raw server it is compared with run within seconds of each other.
+    /// In each repetition: the cases in an order of chance, in each case the peers in one. So a peer and the raw
+    /// server it is compared with run within seconds of each other.
     fn run(&mut self) -> Result<(), String> {
         let mut chance = Rng::from_seed(self.args.seed).split("order");
         let repetitions = if self.args.short { 1 } else { self.args.repetitions };

@@ -33,7 +33,7 @@ pub(crate) struct Report {
 pub(crate) struct Row {
     /// Name of the case.
     pub(crate) case: String,
-    /// Who served.
+    /// What served.
     pub(crate) peer: Peer,
     /// From 1.
     pub(crate) repetition: u32,

@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 use tally::Tally;
 use window::Reading;
 
-/// Whom to load, and how.
+/// The server to load, and how.
 #[derive(clap::Args, Clone, Debug)]
 pub(crate) struct DriveArgs {
     /// What the server speaks.

@@ -1,5 +1,5 @@
-//! What a client says and hears in each peer's protocol, so that one generator drives them all and
-//! no peer is measured through a slower client than another.
+//! What a client says and hears in each peer's protocol. One generator drives them all, so no peer is measured
+//! through a slower client than another.
 
 mod grpc;
 mod tailwater;

@@ -3,7 +3,7 @@
 use tailwater_profile::functions::Bounds;
 use tailwater_report::time;
 
-/// Bounds no further apart than this share of the upper one are shown as the number between them, which is then
+/// Bounds no further apart than this share of the upper one are shown as the number between them. That number is then
 /// known to 5 % either way. The third digit that is shown may be wrong by as much.
 const CLOSE: f64 = 0.1;
 

@@ -28,9 +28,9 @@ pub(crate) enum ProfileVerb {
     /// Build a program so that it can be profiled: runs CMD with its compilers replaced.
     ///
     /// CC, CXX, AR, RANLIB and NM are set for CMD; for cargo also the linker and a target, so that the
-    /// program lies in target/TRIPLE/release. Where a build takes its compilers from elsewhere, name
-    /// tailwater-cc and tailwater-c++ there, which lie in the folder `bin` beside the plugin, as does
-    /// tailwater.cmake, a toolchain file. Needs what `make pass` lays out.
+    /// program lies in target/TRIPLE/release. Where a build takes its compilers from elsewhere, name tailwater-cc and
+    /// tailwater-c++ there. They lie in the folder `bin` beside the plugin, as does tailwater.cmake, a toolchain
+    /// file. Needs what `make pass` lays out.
     Build(build::BuildOptions),
     /// Run a program that was built so, and record it: calls, waits for locks, marked requests.
     ///

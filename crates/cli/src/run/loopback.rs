@@ -96,7 +96,7 @@ impl<'a> Loopback<'a> {
     }
 }
 
-/// Who asks in a piece, and under what.
+/// The clients of a piece, their controller, and the server's objective and threading model.
 struct Of {
     spec: Spec,
     slo: Duration,

@@ -122,7 +122,7 @@ pub(crate) fn play(
     let text = serde_json::to_string_pretty(&experiment).map_err(Failure::work)?;
     output::deliver((&experiment, &text), tell, options.json, out)?;
     if let Some(blame) = blame {
-        // Nobody may read it, which changes nothing.
+        // Standard error may be closed, which changes nothing.
         let _ = writeln!(std::io::stderr(), "tailwater: {blame}");
     }
     match ended {

@@ -31,7 +31,7 @@ pub(super) fn tell() {
     };
     let named = join(&|(pid, other)| format!("tailwater {} (process {pid})", other.verb), ", ");
     let pids = join(&|(pid, _)| pid.to_string(), " ");
-    // Nobody may read it, which changes nothing.
+    // Standard error may be closed, which changes nothing.
     let _ = writeln!(
         std::io::stderr(),
         "tailwater: warning: found {named} at work already, which disturbs what is measured; if it was left \

@@ -1,4 +1,4 @@
-//! Whoever typed the command watches: by the progress bar, and with a hand on Ctrl-C.
+//! The user at the terminal watches: by the progress bar, and with a hand on Ctrl-C.
 
 use super::interrupt::Interrupt;
 use super::progress::Progress;

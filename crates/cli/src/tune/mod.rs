@@ -61,7 +61,7 @@ pub(crate) fn tune(verb: &TuneVerb) -> Result<(), Failure> {
 /// A line on standard error, beside progress and results.
 fn tell(line: &str) {
     use std::io::Write as _;
-    // Nobody may read it, which changes nothing.
+    // Standard error may be closed, which changes nothing.
     let _ = writeln!(std::io::stderr(), "tailwater: {line}");
 }
 

@@ -7,6 +7,7 @@ use std::process::Child;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime};
 use tailwater_core::Rng;
+use tailwater_core::fnv::{START, fnv1a};
 
 /// Knobs that settle soon, so that they are turned often.
 const KNOBS: [&str; 4] = ["--knob", "netdev-budget=600", "--knob", "tcp-rmem=4096,16384,4194304"];
@@ -242,12 +243,7 @@ fn undo_writes_to_nothing_but_knobs() {
     let machine = Machine::new("elsewhere");
     machine.write("secret", "mine\n");
     std::fs::create_dir_all(machine.path("run/tailwater")).expect("in the test's folder");
-    let line = |json: &str| {
-        let sum = json.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-            (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-        });
-        format!("{sum:016x} {json}\n")
-    };
+    let line = |json: &str| format!("{:016x} {json}\n", fnv1a(START, json.bytes()));
     let place = line(r#"{"boot":null,"network":null}"#);
     let entry = line(r#"{"knob":"swappiness","path":"/secret","old":"1","ours":["mine"]}"#);
     machine.write(JOURNAL, &format!("tailwater tune journal 2\n{place}{entry}end 1\n"));

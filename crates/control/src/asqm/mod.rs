@@ -95,7 +95,7 @@ impl Asqm {
     pub const PAPER: Self = Self { give_up: false, refuse_overdrawn: false };
     /// The authors' published code, which refuses an uncontended lock too.
     pub const ARTIFACT: Self = Self { give_up: false, refuse_overdrawn: true };
-    /// Ours: nobody waits beyond his budget, and what is free is never refused: the work that was
+    /// Ours: no request waits beyond its budget, and what is free is never refused: the work that was
     /// done so far is worth more than the nothing that a free lock costs.
     pub const DEFAULT: Self = Self { give_up: true, refuse_overdrawn: false };
 }
@@ -103,11 +103,11 @@ impl Asqm {
 /// A lock as a request finds it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Found {
-    /// Nobody holds it.
+    /// No request holds it.
     Free,
     /// It must be waited for.
     Taken {
-        /// How long the oldest of those has waited who wait now; zero where nobody waits.
+        /// How long the oldest waiting request has waited; zero where none waits.
         oldest_wait: Duration,
     },
 }

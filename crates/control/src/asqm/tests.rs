@@ -101,7 +101,7 @@ fn work_without_a_budget_is_never_refused_and_waits_for_ever() {
     }
 }
 
-/// Whoever may give up is never let in for longer than he has, at any combination.
+/// A request that may give up is never let in for longer than it has, at any combination.
 #[test]
 fn nobody_joins_for_longer_than_his_budget() {
     let mut rng = Rng::from_seed(1);

@@ -43,8 +43,8 @@ const OWED_MAX: f64 = 256.0;
 /// queue short enough to be in time.
 const PROMISED: f64 = 0.9;
 
-/// The first class that does not fit is admitted while less waits than this share of the target delay, so
-/// that the pool of credits grows until all that is asked for comes; each dearer one at half of it.
+/// The first class that does not fit is admitted while less waits than this share of the target delay; each dearer
+/// one at half of it. So the pool of credits grows until all that is asked for comes.
 const FIRST: f64 = 0.5;
 
 /// What one loop knows of its classes, and what it owes them.

@@ -49,25 +49,25 @@ pub struct Config {
     /// target delay; paper: 0, never. Low leaves the queue to the pool, which can only take credits away;
     /// high lets few clients idle the server.
     pub pause: f64,
-    /// Whom an explicit credit goes to.
+    /// The session that an explicit credit goes to.
     pub explicit: Explicit,
     /// How the server learns of demand (Fig. 8).
     pub demand: Demand,
     /// How far a client's claim of demand is believed.
     pub trust: Trust,
-    /// A session that has been silent for so long at least, and for eight times as long as clients of
-    /// its loop usually are, is idle: its last credit counts in neither pool nor issued until it is heard
-    /// again, and what it holds beyond that is taken back while another session wants credit and there
-    /// is none. `None` counts the credits of silent clients for as long as they are connected. Too short
-    /// takes windows from clients that pause; too long, and a crowd that falls silent starves the others.
+    /// A session is idle when it was silent for so long at least, and eight times as long as clients of its loop
+    /// usually are. Its last credit then counts in neither pool nor issued until it is heard again. What it
+    /// holds beyond that is taken back while another session wants credit and there is none. `None` counts the
+    /// credits of silent clients for as long as they are connected. Too short takes windows from clients that pause;
+    /// too long, and a crowd that falls silent starves the others.
     pub idle_after: Option<Duration>,
     /// Whose round trip paces the updates.
     pub round_trip: RoundTrip,
     /// Cut a window at once when a request reveals less demand (artifact).
     pub revoke_on_demand: bool,
-    /// A session that has been without credit for this long gets one even from an empty pool, the longest
-    /// stranded first, so that none starves for ever: sixteen at once, and from then on one for every 32
-    /// requests served. `None` trusts the pool to recover.
+    /// A session that has been without credit for this long gets one even from an empty pool, the longest stranded
+    /// first. So none starves for ever. Sixteen get one at once, and from then on one for every 32 requests served.
+    /// `None` trusts the pool to recover.
     pub starvation_limit: Option<Duration>,
     /// Largest window of a session; paper: no bound; artifact: 63.
     pub window_max: u32,
@@ -129,10 +129,9 @@ pub enum Interval {
         /// Never more seldom, so that a lying client cannot stop the loop.
         max: Duration,
     },
-    /// The time in which every issued credit is used once, divided by sixteen, but no
-    /// less than the network RTT; within the same bounds. Ours: a change of the pool shows in the
-    /// queue only as clients use their credits, so that a pool of many idle credits must be moved
-    /// more slowly than a round trip, or it chases its own noise.
+    /// The time in which every issued credit is used once, divided by sixteen, but no less than the network RTT;
+    /// within the same bounds. Ours: a change of the pool shows in the queue only as clients use their credits. A
+    /// pool of many idle credits must therefore be moved more slowly than a round trip, or it chases its own noise.
     Turnover {
         /// As above.
         min: Duration,
@@ -216,8 +215,8 @@ pub enum RoundTrip {
 /// demand too late; many more, and 1,000 clients cost six points of goodput.
 const TURNOVER_UPDATES: u32 = 16;
 
-/// What Protego leaves of the target delay for queues: all but the 99th percentiles of the network
-/// (20 µs) and of the service time (46 µs) of the 200 µs in the paper's own example (§5.1).
+/// What Protego leaves of the target delay for queues. The paper's own example (§5.1) takes the 99th percentiles of
+/// the network (20 µs) and of the service time (46 µs) off its 200 µs.
 const QUEUEING_BUDGET: f64 = 0.67;
 
 impl Config {

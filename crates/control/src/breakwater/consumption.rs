@@ -5,8 +5,8 @@ use tailwater_core::{Instant, Nanos};
 
 /// Requests that a session has sent, each counting half as much after every [`HALF_LIFE`].
 ///
-/// A window that is used up doubles what is believed, so that an honest client of great demand has its
-/// credits a few round trips after its first request, and keeps them while it uses them.
+/// A window that is used up doubles what is believed. So an honest client of great demand has its credits a few round
+/// trips after its first request, and keeps them while it uses them.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Consumption {
     used: u32,

@@ -48,9 +48,9 @@ fn increase(config: &Config, reading: &Reading) -> (u32, f64) {
     (clamp(config, reading, reading.total.saturating_add(whole as u32)), carry)
 }
 
-/// How much the pool grows by an update where there is no delay at all, as a share of itself. Sixteen
-/// updates are made while all credits are used once, so that it doubles in no less time than a change of
-/// the pool needs to show. Eq. 3 alone takes 62 times as long to give each of 1,000 clients a credit.
+/// How much the pool grows by an update where there is no delay at all, as a share of itself. Sixteen updates are
+/// made while all credits are used once. So it doubles in no less time than a change of the pool needs to show. Eq. 3
+/// alone takes 62 times as long to give each of 1,000 clients a credit.
 const FAR_GROWTH: f64 = 0.06;
 
 /// The pool is far from its size while the mean delay is below this share of the target.

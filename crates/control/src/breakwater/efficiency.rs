@@ -26,9 +26,9 @@ pub struct Efficiency {
     pub span: Span,
     /// What counts as efficient.
     pub judge: Judge,
-    /// The delay law of Breakwater goes on steering the pool at each of its own intervals, and this
-    /// law only forbids it to grow and takes away. Ours: the delay of the run queue is the better
-    /// signal where cores are the bottleneck, and silent where locks are.
+    /// The delay law of Breakwater goes on steering the pool at each of its own intervals. This law only forbids it
+    /// to grow and takes away. Ours: the delay of the run queue is the better signal where cores are the bottleneck,
+    /// and silent where locks are.
     pub delay_steers: bool,
     /// C_max of the whole server, beside what all sessions together could hold.
     pub pool_max: u32,
@@ -67,9 +67,8 @@ pub enum Span {
 pub enum Judge {
     /// The difference between this iteration and the last, as in Algorithm 1.
     Difference,
-    /// The same as the published code has it: an iteration without requests grows the pool, one that
-    /// exactly meets the threshold under rising load does, and a pool not used as far as
-    /// [`Config::growth`] wants shrinks.
+    /// The same as the published code has it. An iteration without requests grows the pool, and so does one that
+    /// exactly meets the threshold under rising load. A pool not used as far as [`Config::growth`] wants shrinks.
     Published,
     /// The slope of a line through about the last `memory` iterations, asked only once more than a
     /// share of `spared` is dropped. Ours: an iteration sees a hundred requests give or take ten, so
@@ -215,7 +214,7 @@ pub(super) fn decide(growth: Growth, law: &Efficiency, reading: &Reading) -> Dec
             difference(law, reading)
         }
         Judge::Published => published(growth, law, reading),
-        // Who is not heard of for want of credit drops nothing and serves nothing, for ever.
+        // A pool without credit receives nothing: it would measure zero drops and never grow again.
         Judge::Slope { .. } if reading.current.incoming == 0 => Decision::Idle,
         Judge::Slope { spared, .. } => slope(law, spared, &reading.trend),
     }

@@ -1,7 +1,7 @@
 //! Breakwater (Cho et al., OSDI '20): credits issued by the server from its queueing delay.
 //!
-//! `config` holds what can be chosen and `family` its names, `delay` the law, `pool` what its loops share,
-//! `session` one client's credits, `shard` the server's decisions and `client` the gate at the other end.
+//! `config` holds what can be chosen and `family` its names; `delay` the law, `pool` what its loops share, `session`
+//! one client's credits, `shard` the server's decisions and `client` the gate at the other end.
 //! `predicted_wait`, `typical`, `share_shed`, `classes`, `stranded` and `relief` are what a loop knows beside
 //! its sessions. `consumption`, `idle`, `stamps` and `round_trips` are what keeps one client from moving the
 //! others. Protego (NSDI '23) is the same with another law, `efficiency`, on what `meter` counts and `trend`

@@ -1,8 +1,8 @@
 //! A pool of credits, for all loops of a server or for one: its size, what is issued, how many sessions
 //! there are.
 //!
-//! A handful of atomics and no lock. All use relaxed ordering: each is a number of its own, and a
-//! reading that is torn between two of them costs at most a few credits for one round trip.
+//! A handful of atomics and no lock. All use relaxed ordering, as each is a number of its own. A reading that is torn
+//! between two of them costs at most a few credits for one round trip.
 
 use super::config::{Config, Law};
 use super::delay::{self, Reading};
@@ -238,8 +238,8 @@ impl Pool {
         }
     }
 
-    /// Publishes a loop's delay and, if an update is due and no other loop claims it, makes one —
-    /// a single one, however many intervals have passed.
+    /// Publishes a loop's delay. If an update is due and no other loop claims it, makes one: a single one, however
+    /// many intervals have passed.
     pub(super) fn tick(&self, now: Instant, place: usize, turn: Turn) -> Option<Resized> {
         self.delays_ns[place].store(turn.delay.nanos(), Relaxed);
         match self.config.law {

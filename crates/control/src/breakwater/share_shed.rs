@@ -1,8 +1,8 @@
 //! Credits whose requests the server can only refuse.
 //!
-//! Where most of what comes is shed, the queue is as short as the AQM keeps it and says little of how far
-//! the pool is too large: eq. 2 then takes hundreds of updates, in which the server does little but
-//! refuse. The share that is shed says it. Ours; `docs/breakwater.md`.
+//! Where most of what comes is shed, the queue is as short as the AQM keeps it. It says little of how far the pool is
+//! too large: eq. 2 then takes hundreds of updates, in which the server does little but refuse. The share that is
+//! shed says it. Ours; `docs/breakwater.md`.
 
 /// What became of the requests that credits brought in, since the last update of the pool.
 #[derive(Clone, Copy, Debug, Default)]
@@ -37,9 +37,9 @@ pub(super) fn follow(share: f64, tally: Tally, issued: u32) -> f64 {
     ((memory - came) * share + f64::from(tally.shed)) / memory
 }
 
-/// Requests shed since the last update beyond what bursts explain, given the smoothed share. Their
-/// credits are not issued again, so that a pool that is too large by a factor shrinks by it within about
-/// the time in which every credit is used once.
+/// Requests shed since the last update beyond what bursts explain, given the smoothed share. Their credits are not
+/// issued again. So a pool that is too large by a factor shrinks by it within about the time in which every credit is
+/// used once.
 pub(super) fn beyond_bursts(share: f64, tally: Tally) -> f64 {
     (share - TOLERATED).max(0.0) * tally.came()
 }

@@ -7,8 +7,8 @@ use tailwater_core::{Instant, Rng, SessionId};
 /// The stranded sessions of a loop. Entries are checked when they are taken: a session that got its window
 /// otherwise, or whose id now belongs to another client, is passed over then.
 ///
-/// Bounded by twice the number of sessions that were ever there at once: each is listed at most once at
-/// a time, and when more than half of the entries are of closed connections all those are taken out.
+/// Bounded by twice the number of sessions that were ever there at once. Each is listed at most once at a time. When
+/// more than half of the entries are of closed connections, all those are taken out.
 #[derive(Debug)]
 pub(super) struct Stranded {
     /// In the order in which they were stranded.

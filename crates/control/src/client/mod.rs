@@ -33,9 +33,8 @@ pub enum Expiry {
     Never,
     /// A constant: the paper's SLO (§3.3), the artifact's 10 µs.
     After(Duration),
-    /// A share of the time to its deadline. The rest belongs to the server's queue: a call that has
-    /// spent its time here is shed there, which costs the server, while one that is given up here
-    /// leaves its credit to the next.
+    /// A share of the time to its deadline. The rest belongs to the server's queue. A call that has spent its time
+    /// here is shed there, which costs the server; one that is given up here leaves its credit to the next.
     Share {
         /// The deadline of calls that name none: this long after submission. The server's own objective
         /// takes its place once it is told ([`Client::on_objective`]).

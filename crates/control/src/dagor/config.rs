@@ -38,9 +38,9 @@ pub struct Config {
     pub belief: Belief,
     /// What [`Variant::Histogram`] takes for the levels above the cursor.
     pub unseen: Unseen,
-    /// A client that has heard nothing for so long lets one request pass whatever its level, and
-    /// learns the threshold of the day from the answer. `None` trusts its important requests to do
-    /// that; a client without any would stay silent for ever.
+    /// A client that has heard nothing for so long lets one request pass whatever its level. It learns the threshold
+    /// of the day from the answer. `None` trusts its important requests to do that; a client without any would stay
+    /// silent for ever.
     pub probe_after: Option<Duration>,
 }
 
@@ -140,11 +140,11 @@ impl Config {
         }
     }
 
-    /// Ours: the original's histogram at the speed of the OSDI evaluation, four classes of priority,
-    /// levels that clients hide taken into account, probes, and a limit of 25 % of the SLO. α and β are
-    /// two fifths of the published: windows of 1 ms have 60 requests on one core, 850 on the papers'
-    /// ten, so that the published steps follow chance (simulated with 100 and 1,000 clients at 1 and
-    /// 2 ×: 81 to 86 % of what is possible with them, 86 to 90 % with these).
+    /// Ours: the original's histogram at the speed of the OSDI evaluation, with four classes of priority and probes.
+    /// It takes levels that clients hide into account, and its limit is 25 % of the SLO. α and β are two fifths of
+    /// the published: windows of 1 ms have 60 requests on one core, 850 on the papers' ten. The published steps
+    /// therefore follow chance. Simulated with 100 and 1,000 clients at 1 and 2 ×: the published steps give 81 to 86
+    /// % of what is possible, these 86 to 90 %.
     #[must_use]
     pub fn tuned(slo: Duration) -> Self {
         Self {

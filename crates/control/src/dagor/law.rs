@@ -29,12 +29,12 @@ pub(super) fn smooth(
     old.mul_f64(kept) + delay.mul_f64(1.0 - kept)
 }
 
-/// The original law (SoCC '18, Algorithm 1): admit α fewer or β more requests than in the last
-/// window, and go to the level at which the histogram's prefix sum reaches that number. `counts` are
-/// the window's arrivals by level, shed ones included.
+/// The original law (SoCC '18, Algorithm 1): admit α fewer or β more requests than in the last window. The level is then
+/// where the histogram's prefix sum reaches that number. `counts` are the window's arrivals by level, shed ones
+/// included.
 ///
-/// A level is admitted as a whole, but the position keeps its fraction: rounded to levels, one that
-/// holds more than α or β of the requests would hold the position for ever, or be too large a step.
+/// A level is admitted as a whole, but the position keeps its fraction. A level of more than α or β of the requests
+/// would hold a rounded one for ever, or be too large a step.
 pub(super) fn position(config: &Config, counts: &[u32], position: f64, overloaded: bool) -> f64 {
     let (whole, next) = counts.split_at(counts.len().min(position as usize + 1));
     let admitted: f64 = whole.iter().map(|&count| f64::from(count)).sum();

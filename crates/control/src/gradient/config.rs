@@ -92,9 +92,9 @@ impl Config {
         }
     }
 
-    /// Ours: updates within fractions of a millisecond, no floor, as few requests as there are
-    /// cores, and a usual tied to the SLO: the limit falls whenever requests take more than half
-    /// of it on average, which leaves the tail room, and never while they take less than a quarter.
+    /// Ours: updates within fractions of a millisecond, no floor, as few requests as there are cores, and a usual
+    /// tied to the SLO. The limit falls whenever requests take more than half of it on average, which leaves the tail
+    /// room. It never falls while they take less than a quarter.
     #[must_use]
     pub fn tuned(slo: Duration, cores: u32) -> Self {
         let cores = cores.clamp(1, 10_000);

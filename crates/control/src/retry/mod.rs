@@ -1,7 +1,7 @@
 //! Where a call goes among replicas, and whether it is tried again when one refuses.
 //!
-//! A refusal comes early so that the client can send the call to another replica and still meet the
-//! objective (Protego, NSDI '23, §3.3 and §5.3: one retry, after a shed or after 10 µs without credit).
+//! A refusal comes early so that the client can send the call to another replica and still meet the objective.
+//! Protego retries once, after a shed or after 10 µs without credit (NSDI '23, §3.3 and §5.3).
 //! [`Replicas`] decides that for one client: a call goes on to a replica that it has not seen, while it
 //! has tries left and its deadline leaves time for an answer. Retries multiply load just when there is
 //! too much of it, so those after a shed are paid from a *retry budget*, as is usual: 10 % of a client's
@@ -9,8 +9,8 @@
 //! tenth per success in gRPC's retry throttling (proposal A6), 20 % in Finagle's `RetryBudget`. A call
 //! that was never sent has cost nobody anything and moves on without paying.
 //!
-//! It only decides. The driver keeps one [`Client`](crate::Client) for each replica, with its own
-//! session, credits and queue, sends where it is told to, and says how each try ended.
+//! It only decides. The driver keeps one [`Client`](crate::Client) for each replica, with its own session, credits
+//! and queue. It sends where it is told to, and says how each try ended.
 
 mod budget;
 mod estimate;

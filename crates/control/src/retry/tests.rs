@@ -133,7 +133,7 @@ enum Bug {
     ForgetsWhere,
     /// Off by one.
     OneTryMore,
-    /// Nobody looks at the deadline.
+    /// The deadline is never looked at.
     ForgetsTheDeadline,
     /// The deadline is looked at without the time that an answer takes.
     ForgetsTheAnswersTime,

@@ -124,10 +124,10 @@ impl Config {
     /// Ours: steps that fit any number of clients, decreases that grow with the error, and a rate
     /// that rises only while it limits.
     ///
-    /// The first rates are the published 2 to 8: a client does not know how many others there are, and
-    /// any rate that a hundred could start with is an overload by thousands. The price is a start of
-    /// two seconds (four where each client shall have 1,000 requests per second), since a client learns
-    /// as slowly as it sends; what is measured earlier is the start.
+    /// The first rates are the published 2 to 8. A client does not know how many others there are, and any rate that
+    /// a hundred could start with is an overload by thousands. The price is a start of two seconds (four where each
+    /// client shall have 1,000 requests per second): a client learns as slowly as it sends. What is measured earlier
+    /// is the start.
     #[must_use]
     pub fn tuned(slo: Duration) -> Self {
         Self {

@@ -1,7 +1,7 @@
 //! A driver for any controller, as lenient as its promises: it knows of no credits, levels or rates.
 //!
-//! It owes the controller what the real drivers do (`on_request`, `on_start` and `on_done` once
-//! each, a tick before it sleeps) and checks what the controller owes to all of them.
+//! It does what the real drivers do for the controller: `on_request`, `on_start` and `on_done` once each, a tick
+//! before it sleeps. It checks what the controller owes to all of them.
 
 pub(crate) mod ops;
 mod server;

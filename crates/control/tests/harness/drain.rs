@@ -9,9 +9,8 @@ impl World {
     /// All honest clients connect and the rogue leaves; then nothing is withheld and every loop
     /// measures `delay`. Loops tick once at the start and from then on only when they say they must.
     ///
-    /// With no delay, each time that all is quiet the regulator has as many updates as it takes to
-    /// grow past what is issued, and then somebody must move. With a delay, [`STARVATION_LIMIT`]
-    /// bounds the quiet instead.
+    /// With no delay, each time that all is quiet the regulator has as many updates as it takes to grow past what is
+    /// issued. Then some client must move. With a delay, [`STARVATION_LIMIT`] bounds the quiet instead.
     pub(crate) fn drain(&mut self, delay: Duration) -> Result<(), Breach> {
         self.misbehave(&super::setup::Mischief::Vanish);
         (0..self.honest.len()).for_each(|who| self.connect(who));

@@ -12,7 +12,7 @@ use tailwater_core::{Instant, SessionId};
 /// A connection: two queues that keep their order.
 pub(super) struct Link {
     pub(super) owner: Owner,
-    /// Whoever it belongs to, or belonged to, follows the rules.
+    /// Its owner, or former owner, follows the rules.
     honest: bool,
     pub(super) server: usize,
     pub(super) session: Option<SessionId>,

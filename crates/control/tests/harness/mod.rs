@@ -1,9 +1,9 @@
 //! Model clients and servers around the control core, and what must hold after every step.
 //!
 //! Start with [`World`]: it takes operations one by one and answers with the first [`Breach`].
-//! `setup` draws controllers and operations, `links` carries messages, `server`, `peer` and `rogue`
-//! drive the two halves, `ledger` is the naive oracle, `verdict` and `check` compare with it, `drain`
-//! brings every call to its end, `mutant` plants bugs to be caught.
+//! `setup` draws controllers and operations; `links` carries messages; `server`, `peer` and `rogue` drive the two
+//! halves. `ledger` is the naive oracle, `verdict` and `check` compare with it. `drain` brings every call to its end,
+//! and `mutant` plants bugs to be caught.
 
 mod check;
 mod drain;

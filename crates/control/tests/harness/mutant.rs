@@ -23,7 +23,7 @@ pub(crate) enum Bug {
     DistrustsTheHonest,
     /// Explicit credits are decided and not sent.
     LosesExplicitCredits,
-    /// Nobody need call back.
+    /// No call back is ever asked for.
     SleepsIn,
     /// Requests are shed while nothing is enforced.
     ShedsInADryRun,

@@ -1,8 +1,8 @@
 //! Protego's Fig. 1 in small: a server whose requests take one of two locks, one of them contended.
 //!
-//! The real controller at both ends, Poisson arrivals, a network of constant delay, one core that
-//! each message costs, and two locks with a queue each, refused on entry when the oldest waiter has
-//! waited for longer than the request may (ASQM, §3.2). Nothing else: what is under test is the law.
+//! The real controller at both ends, Poisson arrivals, a network of constant delay, one core that each message costs;
+//! two locks with a queue each. A lock is refused on entry when its oldest waiter has waited for longer than the
+//! request may (ASQM, §3.2). Nothing else: what is under test is the law.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -20,7 +20,7 @@ const WAY: Duration = Duration::from_micros(5);
 const MESSAGE: Duration = Duration::from_micros(1);
 /// How long a lock is held, on average: each serves 100,000 requests a second.
 const HOLD_NS: f64 = 10_000.0;
-/// Who takes the uncontended lock.
+/// The share of requests that take the uncontended lock.
 const RARE: f64 = 0.2;
 const SLO: Duration = Duration::from_micros(200);
 /// What ASQM leaves for waiting, of the SLO (§5.1).
@@ -233,7 +233,7 @@ impl Model {
         }
         (work.started, work.queued) = (self.now, self.now);
         let lock = usize::from(!self.rng.chance(RARE));
-        // The holder stands first; who waits behind it is asked for his age.
+        // The holder stands first; the one that waits behind it is asked for its age.
         let oldest = self.locks[lock].get(1).map_or(Duration::ZERO, |w| self.now.since(w.queued));
         if oldest + waited > BUDGET {
             return self.answer(work, Outcome::Shed(Reason::Lock), Reached::Start);

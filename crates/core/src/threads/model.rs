@@ -6,7 +6,7 @@ use crate::words::WordError;
 use std::fmt;
 use std::str::FromStr;
 
-/// Who waits for the answers that a handler awaits from other servers.
+/// What waits for the answers that a handler awaits from other servers.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Completion {
     /// The handler rests, and its thread goes on with others until the answers wake it. The thread that sent the
@@ -45,9 +45,9 @@ impl Completion {
 
 /// How a server's threads share its work, the eight models of µTune and those between them.
 ///
-/// As a word it is three letters: `s` or `a` for synchronous or asynchronous completion, `i` or `d` for handlers
-/// on the loops (in-line) or on workers (dispatched), `b` or `p` for loops that sleep (block) or never do
-/// (poll). `:4` behind it is the number of workers. `+2` behind that is the number of threads that make handlers' calls:
+/// As a word it is three letters: `s` or `a` for synchronous or asynchronous completion; `i` or `d` for handlers on
+/// the loops (in-line) or on workers (dispatched); `b` or `p` for loops that sleep (block) or never do (poll). `:4`
+/// behind it is the number of workers. `+2` behind that is the number of threads that make handlers' calls:
 /// responders of an asynchronous model, and fork-join's threads of a synchronous one. `@spin:20us` is how long a loop
 /// looks before it sleeps.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -56,7 +56,7 @@ pub struct Model {
     pub reception: Reception,
     /// Where handlers run.
     pub placement: Placement,
-    /// Who waits for the next tier.
+    /// What waits for the next tier.
     pub completion: Completion,
 }
 

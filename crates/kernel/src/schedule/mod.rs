@@ -1,4 +1,4 @@
-//! Who ran, who waited for a core behind whom, who slept and what ended it: from events alone.
+//! Which threads ran, which waited for a core behind which, which slept and what ended it: from events alone.
 //!
 //! [`Machine`] is the start. [`Waits`] makes histograms of its facts.
 

@@ -1,9 +1,9 @@
 //! What scanning costs on this machine: measured when a recording begins, on a thread that calls.
 //!
-//! The time in which a line of memory goes from core to core does not tell: how much of it a thread
-//! waits for differs between processors, threefold for the lines of a stack. So one side of a [`Rig`]
-//! calls as instrumented code does and takes its own time, and the other looks at it, in every second
-//! round: what those rounds take longer is what the looks cost.
+//! The time in which a line of memory goes from core to core is no estimate: how much of it a thread waits for
+//! differs between processors, threefold for the lines of a stack. So one side of a [`Rig`] calls as instrumented
+//! code does and takes its own time. The other side looks at it in every second round: the difference of the rounds
+//! is what the looks cost.
 
 use crate::look::scan::Costs;
 use crate::system::clock::ticks;
@@ -23,7 +23,7 @@ const LINES: u64 = 5;
 const BURSTS: u32 = 4;
 const REST: u64 = 4000;
 
-/// Nobody looks.
+/// No look.
 const QUIET: u32 = 0;
 /// The head is looked at every two microseconds.
 const HEADS: u32 = 1;

@@ -124,7 +124,7 @@ impl Scanner {
                 self.duty.wake(now);
             }
         }
-        // Whoever came last may have left marks, and who ends the process is in its last calls.
+        // The last thread to come may have left marks, and the one that ends the process is in its last calls.
         now = self.adopt(now);
         now = self.catch_up(now);
         self.finish(now);

@@ -6,10 +6,10 @@
 //! 8 MiB    regions: THREADS_MAX × stride; each a ring, then the shadow stack, then a pad entry
 //! ```
 //!
-//! Everything is found by offset from the start, and contexts hold the owner's addresses beside
-//! `base`, so that another process can map the file (`memfd:tailwater-profile` among the owner's
-//! descriptors) anywhere and scan. The mapping is reserved, not backed: a page costs memory once it
-//! is touched. Nothing is ever unmapped, so that a scanner cannot fault.
+//! Everything is found by offset from the start, and contexts hold the owner's addresses beside `base`. So another
+//! process can map the file (`memfd:tailwater-profile` among the owner's descriptors) anywhere and scan. The mapping
+//! is reserved, not backed: a page costs memory once it is touched. Nothing is ever unmapped, so that a scanner
+//! cannot fault.
 
 use crate::memory::abi::{Context, ENTRY_BYTES, Entry};
 use crate::memory::mailbox::Unload;
@@ -223,9 +223,8 @@ const fn length(stride: u64) -> usize {
     (REGIONS_AT + THREADS_MAX as u64 * stride) as usize
 }
 
-/// A shared mapping of a nameless file, or of no file where a limit on the size of files stands
-/// against it (then no other process can scan). With [`MapFlags::FIXED`] only over an arena of the
-/// same length.
+/// A shared mapping of a nameless file. It is of no file where a limit on the size of files stands against it; then
+/// no other process can scan. With [`MapFlags::FIXED`] only over an arena of the same length.
 fn map(at: *mut c_void, fixed: MapFlags, length: usize) -> Option<NonNull<u8>> {
     let protection = ProtFlags::READ | ProtFlags::WRITE;
     let flags = MapFlags::SHARED | MapFlags::NORESERVE | fixed;

@@ -5,9 +5,9 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicU32, AtomicU64};
 use tailwater_profile::record::Ticks;
 
-/// Nobody asks.
+/// No question is there.
 const FREE: u32 = 0;
-/// Somebody is about to.
+/// A thread is about to ask.
 const FILLING: u32 = 1;
 /// For the scanner.
 const POSTED: u32 = 2;

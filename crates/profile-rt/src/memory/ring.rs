@@ -1,8 +1,8 @@
 //! A bounded queue of events from one thread to the output, in shared memory.
 //!
-//! It begins small and grows, within what all rings may take together, after it was found full: a
-//! thread that makes a million marks a second must outlast the moments in which the output does not
-//! run, and a thousand threads that make a few must not take a gigabyte.
+//! It begins small and grows, within what all rings may take together, after it was found full. A thread that makes a
+//! million marks a second must outlast the moments in which the output does not run. A thousand threads that make a
+//! few must not take a gigabyte.
 
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicU32, AtomicU64};

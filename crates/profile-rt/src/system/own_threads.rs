@@ -35,9 +35,9 @@ pub(crate) fn place(cpu: Option<usize>, busy: usize) {
     }
 }
 
-/// Moves the calling thread to another core, if it may use one: the kernel starts threads on the core
-/// of their parent and takes a tenth of a second to part two that never sleep, in which the one could
-/// not see the other. Later it may move where it likes.
+/// Moves the calling thread to another core, if it may use one. The kernel starts threads on the core of their
+/// parent, and takes a tenth of a second to part two that never sleep. In that time the one could not see the other.
+/// Later it may move where it likes.
 fn move_off(core: usize) {
     let Ok(allowed) = sched_getaffinity(None) else { return };
     let mut others = allowed;

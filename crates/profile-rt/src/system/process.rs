@@ -17,11 +17,11 @@ static STOP: AtomicBool = AtomicBool::new(false);
 static OUTLIVED: AtomicBool = AtomicBool::new(false);
 /// The output is through.
 static WRITTEN: AtomicBool = AtomicBool::new(false);
-/// Children of this process that nobody was told of yet.
+/// Children of this process that no thread was told of yet.
 static BORN: AtomicU64 = AtomicU64::new(0);
 
-/// The arena, which the first to ask makes; `None` while he does, and when there is no room. Never
-/// waits: instrumented code may ask, in a signal handler even.
+/// The arena, which the first to ask makes; `None` while it is being made, and when there is no room. Never waits:
+/// instrumented code may ask, in a signal handler even.
 pub(crate) fn arena() -> Option<Arena> {
     if let Some(arena) = made_arena() {
         return Some(arena);
@@ -30,7 +30,7 @@ pub(crate) fn arena() -> Option<Arena> {
         return None;
     }
     let arena = Arena::create()?;
-    // Nobody else comes here, so nobody waits.
+    // No other thread comes here, so none waits.
     let _ = ARENA.set(arena);
     Some(arena)
 }

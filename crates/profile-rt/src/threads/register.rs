@@ -1,8 +1,7 @@
 //! Threads come and go: how one gets its place in the arena, and how it leaves.
 //!
-//! A slot is UNUSED, then LIVE (a thread won it by compare-and-swap), then ENDED (its thread is gone),
-//! and UNUSED again once a scanner has taken its last events; without a scanner an ENDED slot is
-//! as good as an UNUSED one.
+//! A slot is UNUSED, then LIVE (a thread won it by compare-and-swap), then ENDED (its thread is gone). It is UNUSED
+//! again once a scanner has taken its last events; without a scanner an ENDED slot is as good as an UNUSED one.
 
 use crate::memory::abi::{Context, ENDED, LIVE, UNUSED};
 use crate::memory::arena::{Arena, Slot, THREADS_MAX};

@@ -1,14 +1,14 @@
 //! Fibers that nobody announces: machine stacks that a program goes to and leaves as it likes.
 //!
-//! Code that was built to find out (`tailwater profile build --fibers`) keeps its context on its own machine
-//! stack, and puts it back whenever a call returns. What is left is to find the context of a stack that is new,
-//! or that goes on in code that was not built so: by where it is known to lie. A stack grows, so what is
-//! known of it begins with its outermost frame and follows it down. An address that is in no known part is of the
-//! stack whose known part an unwinder comes to; where it comes to none, it is of a new one. Nobody tells that
-//! a fiber has ended: its place is another's once its memory is, or when there are no more places.
+//! Code that was built with `tailwater profile build --fibers` keeps its context on its own machine stack, and puts
+//! it back whenever a call returns. This module finds the contexts of the remaining stacks: new ones, and those that
+//! go on in code that was not built so. It finds them by where they are known to lie. A stack grows, so what is known
+//! of it begins with its outermost frame and follows it down. An address that is in no known part is of the stack
+//! whose known part an unwinder comes to; where it comes to none, it is of a new one. Fibers do not announce their
+//! end: a place is reused when its memory is, or when there are no more places.
 //!
 //! Runs in the middle of any code, signal handlers and allocators included: it neither allocates nor waits, and
-//! the thread's context is nobody's meanwhile.
+//! the thread's context belongs to no stack meanwhile.
 
 use crate::memory::abi::{Context, LIVE, What};
 use crate::memory::arena::Arena;
@@ -186,7 +186,7 @@ fn sweep(arena: &Arena) {
         if context.position.load(Relaxed) != context.base.load(Relaxed) {
             continue;
         }
-        // Whoever enters one comes by here first, since nothing is known of it, and makes it known.
+        // A thread that enters one comes by here first, since nothing is known of it, and makes it known.
         if context.stack_extent.swap(0, Relaxed) == 0 {
             register::close(arena, index);
         }

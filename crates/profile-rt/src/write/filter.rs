@@ -1,5 +1,7 @@
 //! Which functions are recorded: `TAILWATER_PROFILE_FUNCTIONS`, a list of globs.
 
+use tailwater_profile::glob::matches;
+
 /// Globs separated by commas; `*` stands for any text, `?` for one character. A glob behind `!` leaves
 /// out what it matches. Names are matched as the linker knows them. The last glob that matches
 /// decides; what none matches is recorded unless some glob is without `!`.
@@ -20,56 +22,14 @@ impl Filter {
 
     /// Whether a function is recorded.
     pub(crate) fn keeps(&self, name: &str) -> bool {
-        let decided =
-            self.globs.iter().rev().find(|(_, glob)| matches(glob.as_bytes(), name.as_bytes()));
+        let decided = self.globs.iter().rev().find(|(_, glob)| matches(glob, name));
         decided.map_or_else(|| self.globs.iter().all(|(keeps, _)| !keeps), |(keeps, _)| *keeps)
     }
-}
-
-/// Goes back to the last `*` only: time is the product of the lengths at worst.
-fn matches(glob: &[u8], text: &[u8]) -> bool {
-    let (mut g, mut t, mut star) = (0, 0, None);
-    while t < text.len() {
-        match glob.get(g) {
-            Some(b'*') => {
-                star = Some((g, t));
-                g += 1;
-            }
-            Some(c) if *c == b'?' || *c == text[t] => {
-                g += 1;
-                t += 1;
-            }
-            _ => match star {
-                Some((at, from)) => {
-                    star = Some((at, from + 1));
-                    g = at + 1;
-                    t = from + 1;
-                }
-                None => return false,
-            },
-        }
-    }
-    glob[g..].iter().all(|c| *c == b'*')
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn globs_match_as_in_a_shell() {
-        for (glob, text, expected) in [
-            ("*", "", true),
-            ("a*c", "abbbc", true),
-            ("a*c", "abbbd", false),
-            ("?b", "ab", true),
-            ("?", "", false),
-            ("*ab*ab", "abxabab", true),
-            ("abc", "abcd", false),
-        ] {
-            assert_eq!(matches(glob.as_bytes(), text.as_bytes()), expected, "{glob} {text}");
-        }
-    }
 
     #[test]
     fn the_last_glob_that_matches_decides() {

@@ -1,8 +1,8 @@
 //! The trace's file, in a program that may close any descriptor and open another of the same number.
 //!
-//! Whoever creates it has it among the program's descriptors. The thread that writes takes a table of descriptors of
-//! its own, with that one alone: what the program closes stays open there, and a number that the program uses
-//! anew is not written to.
+//! The thread that creates it has it among the program's descriptors. The thread that writes takes a table of
+//! descriptors of its own, with that one alone: what the program closes stays open there, and a number that the
+//! program uses anew is not written to.
 
 use crate::system::shim;
 use rustix::fs::fstat;

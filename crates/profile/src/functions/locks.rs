@@ -1,8 +1,8 @@
 //! Which waits lay within which calls.
 //!
-//! Calls come when they end, waits when the ring of their thread is emptied: either may be first. Each
-//! looks at the other kind's recent past on its thread, so every pair is found once, by whichever
-//! came second, as long as neither came more than [`RECENT`] of the other's late.
+//! Calls come when they end, waits when the ring of their thread is emptied: either may be first. Each looks at the
+//! other kind's recent past on its thread. So every pair is found once, by the one that came second, as long as
+//! neither came more than [`RECENT`] of the other's late.
 
 use crate::hash::Map;
 use crate::record::{Call, FunctionId, ThreadId, Ticks, Wait, WaitKind};

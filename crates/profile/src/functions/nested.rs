@@ -10,8 +10,9 @@ const ENTRIES_MAX: usize = 64;
 ///
 /// A thread's calls come when they end, so one comes after those within it. When a call ends, all that came with a
 /// later generation began and ended within it: from then on they have their callers in common, and are one entry.
-/// A call has them in common, too, with those before it that were as deep or deeper, unless the end of another between
-/// them was not told of. So beyond the bound they become one entry, and depths grow from entry to entry.
+/// A call has them in common, too, with those before it that were as deep or deeper. The exception is where the end
+/// of another between them was not told of. So beyond the bound they become one entry, and depths grow from entry to
+/// entry.
 #[derive(Default)]
 pub(super) struct Nested {
     open: Vec<Entry>,

@@ -13,8 +13,8 @@ const ROWS_MAX: usize = 5;
 /// A core that stays idle for longer than this, with a thread in its queue, does not let it run: a wake-up from the deepest
 /// sleep takes some hundred microseconds (`/sys/devices/system/cpu/cpu0/cpuidle/state*/latency`).
 const WAKE_UP_MAX: Ticks = 1_000_000;
-/// The same of a thread that was on a core just before: another core that takes it from there wakes up from a light sleep
-/// at most, while one that a quota stops leaves its core to nobody.
+/// The same of a thread that was on a core just before. Another core that takes it from there wakes up from a light
+/// sleep at most. One that a quota stops leaves its core to nobody.
 const TAKE_OVER_MAX: Ticks = 100_000;
 
 /// Sums in the making.

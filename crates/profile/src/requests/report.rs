@@ -135,13 +135,13 @@ pub struct WaitRow {
     pub site: u64,
     /// The lock's variable, filled in by whoever has the program's symbols.
     pub lock: Option<String>,
-    /// File and line of the site, filled in by whoever has its debug information.
+    /// File and line of the site, filled in where the debug information is.
     pub line: Option<String>,
-    /// Who had it, where known.
+    /// Its holder, where known.
     pub holder: Option<Held>,
 }
 
-/// Who held what was waited for.
+/// The holder of what was waited for.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Held {
     /// The thread that held it when the wait began.

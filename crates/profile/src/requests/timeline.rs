@@ -1,11 +1,11 @@
-//! One request's time, cut into pieces in each of which one thing was so.
+//! One request's time as consecutive intervals, each in a single state.
 
 use super::Request;
 use super::assemble::What;
 use super::kept::Scene;
 use crate::record::{ThreadId, Ticks, Wait};
 
-/// A piece of a request's time.
+/// An interval of a request's time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Piece {
     pub(super) from: Ticks,
@@ -13,7 +13,7 @@ pub(super) struct Piece {
     pub(super) doing: Activity,
 }
 
-/// What was so.
+/// The state of a request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Activity {
     /// A thread worked for it. Of several the one that came first.

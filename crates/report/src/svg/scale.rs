@@ -34,8 +34,8 @@ impl Scale {
         Self { kind: Kind::Linear, low: low - pad, high: high + pad }
     }
 
-    /// Logarithmic over the positive values, widened to 1, 2 or 5 times a power of ten, and to a
-    /// decade at least, so that small noise does not fill the picture.
+    /// Logarithmic over the positive values, widened to 1, 2 or 5 times a power of ten. It is a decade at least, so
+    /// that small noise does not fill the picture.
     pub(crate) fn log(values: &[f64]) -> Self {
         let positive: Vec<f64> = values.iter().copied().filter(|v| *v > 0.0).collect();
         let (low, high) = range(&positive).unwrap_or((1.0, 10.0));

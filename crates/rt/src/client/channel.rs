@@ -16,7 +16,7 @@ use tailwater_control::retry::Load;
 use tailwater_core::{Instant, RequestId};
 use tailwater_wire::GoodbyeCode;
 
-/// See the module's words.
+/// One client connection: its socket, its protocol and its losses.
 pub struct Channel {
     link: Link,
     session: Session,
@@ -73,7 +73,7 @@ impl Channel {
         self.session.recall(id)
     }
 
-    /// Nobody wants the call's answer any more. It ends in no [`Event`]: if it was sent the server is told to
+    /// The call's answer is not wanted any more. It ends in no [`Event`]: if it was sent the server is told to
     /// end it, and it counts as outstanding until the server has answered. Nothing happens to a call that
     /// has ended. Drive afterwards.
     pub fn cancel(&mut self, now: Instant, id: RequestId) {

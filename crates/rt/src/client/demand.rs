@@ -4,8 +4,8 @@ use std::time::Duration;
 use tailwater_core::Instant;
 use tailwater_wire::Demand;
 
-/// The least time between two that no answer separates. A server has to read each, and one for every call
-/// that joined a queue cost a server as much as the calls (measured with a client that did so).
+/// The least time between two that no answer separates. A server has to read each. One for every call that joined a
+/// queue cost a server as much as the calls (measured with a client that did so).
 const GAP: Duration = Duration::from_millis(5);
 
 /// The newest demand that was not told, and when it may be.

@@ -22,7 +22,7 @@ const BELL: u64 = u64::MAX;
 /// A call of a [`Client`](super::Client).
 pub(super) type Order = super::exchange::Order<Filler>;
 
-/// See the module's words.
+/// Calls on their way from callers to the reactor.
 pub(super) struct Desk {
     orders: SegQueue<Order>,
     /// Orders in the queue; a caller counts itself before it queues.

@@ -28,7 +28,7 @@ pub(crate) struct Order<F> {
     pub(crate) filler: F,
 }
 
-/// See the module's words.
+/// The channels to one server or its replicas, and the calls that have not ended.
 pub(crate) struct Exchange<F> {
     /// The poller's key of the first channel; the others follow.
     first_key: u64,

@@ -10,7 +10,7 @@ use tailwater_core::{Instant, Rng};
 /// Some handshakes take longer than others; a call that has moved has used up one of its tries.
 const FIRST_GRACE: Duration = Duration::from_millis(20);
 
-/// See the module's words.
+/// The connection of one channel, and its attempts.
 pub(super) struct Link {
     dialing: Dialing,
     key: u64,

@@ -50,7 +50,7 @@ enum Phase {
     Draining,
 }
 
-/// See the module's words.
+/// The protocol of one connection, between its bytes and its calls.
 pub(super) struct Session {
     hello: Hello,
     output_max: usize,

@@ -37,7 +37,7 @@ impl Post {
     }
 }
 
-/// See the module's words.
+/// The fans of one thread whose calls the crew makes.
 pub(super) struct Away {
     post: Post,
     /// Legs and fans so far.
@@ -122,7 +122,7 @@ impl Away {
         }
     }
 
-    /// Nobody wants a call any more.
+    /// Takes back a call that is not wanted any more.
     pub(super) fn recall(&self, sent: &Sent) {
         if let Some(member) = sent.handover.cancel() {
             self.post.crew.staff.cancel(member, sent.leg);

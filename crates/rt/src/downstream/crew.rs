@@ -1,8 +1,9 @@
 //! Threads that make calls for the handlers of others: responders, and those of fork and join.
 //!
-//! A fan whose model has a crew leaves as *legs*: all its calls in one to a responder, or each call in one to a thread that
-//! is woken for it and waits for its answer alone. A member makes a leg's calls by its own connections and gives the
-//! outcomes back to the fan's `home`. The fan counts them as if its own thread had made the calls.
+//! A fan whose model has a crew leaves as *legs*: all its calls in one to a responder, or each call in one to a
+//! thread of fork and join. That thread is woken for it and waits for its answer alone. A member makes a leg's calls
+//! by its own connections and gives the outcomes back to the fan's `home`. The fan counts them as if its own thread
+//! had made the calls.
 
 use super::home::{Countdown, FanKey, Home, Returned};
 use super::part::{Planned, Terms};

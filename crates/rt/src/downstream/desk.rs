@@ -16,7 +16,7 @@ use tailwater_core::threads::Completion;
 /// One thread's. Nothing of it is borrowed while foreign code runs.
 pub(crate) struct Desk {
     tiers: Vec<Named>,
-    /// Who waits for the calls of fans that are made from now on.
+    /// What waits for the calls of fans that are made from now on.
     completion: Cell<Completion>,
     /// Fans whose calls the crew makes, if the server has one.
     away: Option<Away>,
@@ -85,7 +85,7 @@ impl Desk {
         }
     }
 
-    /// Nobody awaits a fan that was sent to the crew.
+    /// Forgets a fan that was sent to the crew and is not awaited any more.
     pub(super) fn forget_away(&self, fan: FanKey) {
         if let Some(away) = &self.away {
             away.forget(fan);

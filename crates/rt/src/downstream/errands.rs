@@ -80,7 +80,7 @@ impl Errands {
         }
     }
 
-    /// Nobody awaits a leg any more; it may have ended.
+    /// A leg is not awaited any more; it may have ended.
     pub(crate) fn give_up(&self, key: LegKey) {
         let found = self.board.errands.borrow().get(&key).cloned();
         let Some(errand) = found else { return };

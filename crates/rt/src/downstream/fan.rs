@@ -136,7 +136,7 @@ impl Future for Fan {
                 self.phase = Phase::Made(state.clone());
                 // Only here: one that was made before the model changed goes on as it was begun.
                 if state.desk.completion().is_sync() {
-                    // Nobody need be woken meanwhile: the handler is being polled.
+                    // No wake-up is needed meanwhile: the handler is being polled.
                     let waker = state.set_waker(None);
                     state.hold();
                     state.set_waker(waker);

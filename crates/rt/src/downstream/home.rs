@@ -2,8 +2,8 @@
 //!
 //! # The protocol
 //!
-//! 1. A member that has an outcome pushes it, then counts it off the fan's countdown. Whoever finds that no more are
-//!    needed rings for the home's thread, and so does everyone after that.
+//! 1. A member that has an outcome pushes it, then counts it off the fan's countdown. The member that finds that no
+//!    more are needed rings for the home's thread, and so does each after it.
 //! 2. The home's thread takes what is there in each of its turns, and looks once more before it sleeps.
 //!
 //! A countdown is changed by read-modify-writes, so the one that ends it comes after all others, whose outcomes it makes

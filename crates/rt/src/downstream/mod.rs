@@ -2,7 +2,7 @@
 //!
 //! [`TierConfig`] names the servers. Each thread that runs handlers, a loop or a worker, has connections of its
 //! own to all of them, which wait in its own poller. A handler asks [`tier`] for its thread's, makes a [`Fan`] of
-//! calls and awaits it. Who waits then is the server's [`Completion`](tailwater_core::threads::Completion): the
+//! calls and awaits it. What waits then is the server's [`Completion`](tailwater_core::threads::Completion): the
 //! handler, which the answers wake once it has what it needs, or its thread.
 //!
 //! `desk` is where handlers leave their calls, and where the thread finds them; `fan` is what a handler awaits, and

@@ -31,7 +31,7 @@ impl Terms {
     }
 }
 
-/// Who hears of a call's end.
+/// What hears of a call's end.
 pub(super) enum Owner {
     /// A fan of this thread.
     Fan(Rc<State>),

@@ -67,7 +67,7 @@ impl State {
         if self.fails_fast { 1 } else { self.wanted.get().min(self.open.get()) }
     }
 
-    /// Whom to wake when the fan is done; who was to be woken so far.
+    /// Sets what is woken when the fan is done; returns what was to be woken so far.
     pub(super) fn set_waker(&self, waker: Option<Waker>) -> Option<Waker> {
         self.waker.replace(waker)
     }

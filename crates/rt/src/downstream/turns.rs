@@ -64,7 +64,7 @@ pub(crate) struct Hold {
     pub(crate) is_called: Box<dyn Fn(Instant) -> bool>,
 }
 
-/// See the module's words.
+/// The turns of one thread's calls.
 pub(super) struct Turns {
     stage: RefCell<Stage>,
     hold: Hold,
@@ -84,7 +84,7 @@ impl Downstream {
         Self { desk, turns }
     }
 
-    /// Who waits for the calls of the fans that are first polled from now on.
+    /// Sets what waits for the calls of the fans that are first polled from now on.
     pub(crate) fn set_completion(&self, completion: Completion) {
         self.desk.set_completion(completion);
     }

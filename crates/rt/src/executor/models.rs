@@ -73,8 +73,8 @@ fn run<F: Future<Output = u64>>(executor: &mut Executor<F, u32>) -> Vec<u32> {
     ended
 }
 
-/// Defect A1: with a plain store where the flag is cleared, the poll could miss what the second wake-up was
-/// for, while that wake-up left the poll to the first.
+/// Defect A1: the flag was cleared by a plain store. The poll could then miss what the second wake-up was for, while
+/// that wake-up left the poll to the first.
 #[test]
 fn a_wake_up_that_finds_the_slot_queued_is_not_lost() {
     model(|| {

@@ -18,7 +18,7 @@
 //! write, or a later one of other wakers that continues its release sequence. It acquires, so the poll
 //! after it sees what the waker had made visible. The owner sleeps by the rules of [`crate::bell`].
 //!
-//! A flag belongs to its slot, not to a task. A waker of an earlier task, ended or cancelled, makes the
+//! A flag belongs to its slot, not to a task. A waker may be of an earlier task, ended or cancelled. It makes the
 //! slot's present task be polled once too often, which futures permit, or a free slot be passed over.
 //! Therefore wakers carry no generation. A stale stamp is harmless: waiting is counted from the task's
 //! last poll or later.
@@ -109,8 +109,8 @@ impl Wake for SlotWaker {
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        // Releases what the poll shall see to the swap in `taken`, and if the flag was set it continues the
-        // release sequence of the waker that set it.
+        // Releases what the poll shall see to the swap in `taken`. If the flag was set it continues the release
+        // sequence of the waker that set it.
         if !self.queued.swap(true, AcqRel) {
             if self.ready.stamps {
                 // Seen by the owner, which pops what is pushed after it.

@@ -26,8 +26,8 @@ impl<F> Drop for Body<F> {
     }
 }
 
-/// Boxes without a future. At the end of each [`WINDOW`] as many are kept as the tasks that were there at
-/// once within it would need, or [`SPARE`] if that is more. So a load that comes and goes finds its boxes
+/// Boxes without a future. At the end of each [`WINDOW`] as many are kept as the tasks that were there at once within
+/// it need. [`SPARE`] are kept if that is more. So a load that comes and goes finds its boxes
 /// again, and after a burst the memory is given back. A window gives back at most as many boxes as tasks
 /// ended in it, so no turn frees many at once.
 pub(super) struct Spares<F> {

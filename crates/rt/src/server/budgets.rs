@@ -43,9 +43,9 @@ impl Budgets {
         }
     }
 
-    /// A request was served, `there` after it arrived. Waits that it could not refuse are service: they come
-    /// on top of those that the budget bounds, and the objective holds only if the budget leaves room for
-    /// them. Two waits in one queue, the second to free what the first took, get half of the target each so.
+    /// A request was served, `there` after it arrived. Waits that it could not refuse count as service, because they
+    /// come on top of those that the budget bounds. The objective holds only if the budget leaves room for them. A
+    /// request that queues twice at one lock, to take and to release, therefore gets half of the target for each.
     pub(super) fn on_served(&mut self, there: Duration, budget: &TaskBudget) {
         let bounded = budget.budget().waited().saturating_sub(budget.bound_to_wait());
         self.estimator.on_served(there.saturating_sub(bounded));

@@ -51,7 +51,7 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
         let Some(until) = self.shared.draining_until() else { return false };
         if self.drain == Drain::Off {
             self.drain = Drain::On;
-            // Nobody new is let in; those who wait in the backlog are refused by the kernel.
+            // No connection is let in any more; the kernel refuses those that wait in the backlog.
             self.acceptor = None;
         }
         let now = self.clock.look();

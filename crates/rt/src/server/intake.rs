@@ -25,8 +25,8 @@ pub(super) struct Intake {
     round: Vec<Readiness>,
     /// The kernel had more to say than fits a batch.
     more: bool,
-    /// How often the kernel may still be asked in this round. It tells of each socket once before it tells of
-    /// one again, so that a round looks at all of them and then ends, however much they bring meanwhile.
+    /// How often the kernel may still be asked in this round. It tells of each socket once before it tells of one
+    /// again. So a round looks at all of them and then ends, however much they bring meanwhile.
     asks: usize,
     /// Connections that left frames behind, for the next round; each once.
     again: Vec<ConnectionKey>,

@@ -195,7 +195,7 @@ impl Server {
 
     /// Changes the threading model. Returns at once; each loop follows within a turn, and wakes up for it
     /// ([`Server::is_model_followed`]). What has begun ends on the thread on which it began: no request is lost, and
-    /// none is carried out twice. Who waits for a fan is the model's completion when the fan is first polled.
+    /// none is carried out twice. What waits for a fan is the model's completion when the fan is first polled.
     ///
     /// # Errors
     /// When the model needs more threads than were started ([`ServerConfig::workers_max`], [`ServerConfig::crew_max`]).

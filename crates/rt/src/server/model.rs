@@ -2,12 +2,12 @@
 //!
 //! # The protocol
 //!
-//! 1. Whoever changes the model stores it, sizes the pool of workers and the crew, raises the epoch, and rings for all
-//!    threads.
+//! 1. The thread that changes the model stores it, sizes the pool of workers and the crew, raises the epoch, and
+//!    rings for all threads.
 //! 2. A loop looks at the epoch at the top of each turn, and once more before it sleeps. From the turn on in which
 //!    it finds another, requests *begin* by the new model. A worker looks before each request that it begins.
 //! 3. What has begun ends where it is: on its loop or with its worker, its calls with the thread that sent them or with
-//!    the member of the crew that has them. Who makes and waits for a fan's calls is the completion of the moment in
+//!    the member of the crew that has them. A fan's calls are made and awaited by the completion of the moment in
 //!    which it is first polled.
 //!
 //! So no request is lost or served twice: nothing moves but the decision where the next one begins.

@@ -1,4 +1,4 @@
-//! Budgets account for all waiting, and nobody waits beyond his own.
+//! Budgets account for all waiting, and no request waits beyond its own.
 
 use super::Finding;
 use std::time::Duration;

@@ -26,9 +26,8 @@ pub enum Rule {
     /// sessions were told of, and equals them once nothing is pending; it counts as many sessions as
     /// are registered.
     Credits,
-    /// Windows are bounded: no session is offered more than the pool ever held beside what it has
-    /// pending, a new window comes under a new number, and a client that exceeds every window it was
-    /// ever offered is not served.
+    /// Windows are bounded: no session is offered more than the pool ever held beside what it has pending. A new
+    /// window comes under a new number. A client that exceeds every window it was ever offered is not served.
     Windows,
     /// A client that follows the protocol never exceeds its window and is never accused of it.
     Honest,
@@ -45,11 +44,11 @@ pub enum Rule {
     Signal,
     /// A controller that asked to be called by a certain time is called by then.
     Deadline,
-    /// Who holds a lock or waits for one knows it, as does the lock; nobody is answered while he does
+    /// A request that holds a lock or waits for one knows it, as does the lock; none is answered while it does
     /// either.
     Locks,
-    /// Every nanosecond that a request with a path spends at a node is computing, calling, or deducted
-    /// from its budget, and nobody gets a lock after his budget for it has ended.
+    /// Every nanosecond that a request with a path spends at a node is computing, calling, or deducted from its
+    /// budget. No request gets a lock after its budget for it has ended.
     Budgets,
     /// A request that calls further nodes waits until all have answered or one has refused, and every
     /// call ends exactly once.

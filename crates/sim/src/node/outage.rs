@@ -172,7 +172,7 @@ impl Node {
     }
 }
 
-/// Nobody listens.
+/// Refuses a packet, as nothing listens here.
 pub(super) fn refuse(now: Instant, packet: Packet, space: &mut Space) {
     space.abandoned.extend(packet.key());
     refuse_other(now, packet, space);

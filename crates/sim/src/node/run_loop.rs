@@ -92,8 +92,8 @@ impl Node {
         Duration::from_nanos(packet + request)
     }
 
-    /// Tells the loop's shards the delay and carries out their wishes, if the time for it has come, and
-    /// makes sure to come back when one wants it.
+    /// Tells the loop's shards the delay and carries out their wishes, if the time for it has come. Makes sure to
+    /// come back when one wants it.
     pub(super) fn tick(&mut self, at: usize, now: Instant, space: &mut Space) {
         if now >= self.loops[at].tick_due {
             self.loops[at].tick_due = now + self.spec.tick;

@@ -1,9 +1,9 @@
 //! Requests with paths: computing, locks and calls, step by step.
 //!
-//! A request that waits, for a lock or for another node, holds no core, as user-level threads do
-//! (Protego §4). Who is woken goes to the end of the run queue, who is woken with a lock before all others
-//! unless the scenario says otherwise. All waiting in this node is deducted
-//! from the request's budget: in the packet queue, in the run queue, and for locks.
+//! A request that waits, for a lock or for another node, holds no core, as user-level threads do (Protego §4). A
+//! request that is woken goes to the end of the run queue. One that is woken with a lock goes before all others
+//! unless the scenario says otherwise. All waiting in this node is deducted from the request's budget: in the packet
+//! queue, in the run queue, and for locks.
 
 use super::{Node, Work};
 use crate::callers::{Asked, Callers};

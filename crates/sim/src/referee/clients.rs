@@ -117,7 +117,7 @@ impl ClientBooks {
         }
     }
 
-    /// Who lies about its demand, or floods, has only itself to blame for starving.
+    /// A client that lies about its demand, or floods, may starve: the fault is its own.
     fn driven(
         &mut self,
         now: Instant,

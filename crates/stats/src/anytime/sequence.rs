@@ -115,9 +115,9 @@ impl Sequence {
     /// How many quads an interval needs.
     ///
     /// An effect that lies beyond all that was seen has turned up the same sign in every quad. With n quads this
-    /// happens once in 2ⁿ⁻¹. From the n on for which that is a thousandth of the level, such effects are left out, and
-    /// the interval's level is larger by that thousandth at most. Evidence alone would never reject effects that are
-    /// far enough away: they make V large.
+    /// happens once in 2ⁿ⁻¹. Such effects are left out from the n on for which that is a thousandth of the level. The
+    /// interval's level is larger by that thousandth at most. Evidence alone would never reject effects that are far
+    /// enough away: they make V large.
     #[must_use]
     pub fn quads_for_interval(&self) -> u32 {
         1 + (1_000.0 / self.level.alpha()).log2().ceil() as u32

@@ -1,4 +1,4 @@
-//! Who waits at a gate, in order of arrival: a list in a vector, so that anybody can leave at no cost.
+//! The waiters at a gate, in order of arrival: a list in a vector, so that each can leave at no cost.
 //!
 //! It holds at most one place per waiting thread or task and keeps the room of its longest queue.
 

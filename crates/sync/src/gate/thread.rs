@@ -47,8 +47,9 @@ impl Gate {
         self.try_take(need)
     }
 
-    /// Who was woken to try and finds the lock taken again has paid for the wake-up: a moment more may
-    /// save the next. Not who was granted, or woke for another reason: POKED is clear then.
+    /// A thread that was woken to try, and finds the lock taken again, has paid for the wake-up: a moment more may
+    /// save the next. A thread that was granted the lock, or woke for another reason, does not spin: POKED is clear
+    /// then.
     fn spin_awake(&self, need: usize) -> bool {
         for _ in 0..=SPINS {
             // Relaxed: a hint. `look` decides, under the mutex of the queue.

@@ -6,8 +6,8 @@
 //! has no clones but those of one wait at one lock. A branch that waits for anything else has left a clone
 //! there, or with a waker of its own, which has one. Such a wait is judged once, after the poll;
 //! if it is in vain the task is polled again and panics in it. So a deadlock of tasks is named if each was
-//! judged in its wait, and a second order without one if both waits were. A task whose waker has another
-//! clone, whoever forgot it, is not judged: rather none is named than a branch accused.
+//! judged in its wait, and a second order without one if both waits were. A task whose waker has another clone, even
+//! a forgotten one, is skipped: a missed deadlock is better than a false report.
 //!
 //! A guard counts for the task that took it until it is dropped, wherever that is. One that was taken
 //! [`outside`] of tasks counts for none.

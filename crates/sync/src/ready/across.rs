@@ -71,7 +71,7 @@ pub struct SharedSet {
 }
 
 impl SharedSet {
-    /// A new set of so many queues, whose bells are silent. Nobody consumes it yet.
+    /// A new set of so many queues, whose bells are silent. Nothing consumes it yet.
     ///
     /// # Errors
     /// Where the number of queues is 0 or above [`QUEUES_MAX`], or the process has no room for a descriptor or memory.

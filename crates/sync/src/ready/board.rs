@@ -12,13 +12,13 @@
 //! - P3 looks at `asleep`, and wakes a consumer if it is the one that clears its bit there.
 //!
 //! *A consumer* takes bells. It
-//! - C1 clears the mark of their word. If no mark is left in that word of marks, it does C1 for it too, looks
-//!   at it again, and if it is not empty by now sets its mark again, as in P2 and P3;
+//! - C1 clears the mark of their word. If no mark is left in that word of marks, it does C1 for it too and looks at
+//!   it again. If it is not empty by now, it sets its mark again, as in P2 and P3;
 //! - C2 takes bits of the word by a read-modify-write;
 //! - C3 makes a fence, and only then looks at the queues.
 //!
-//! Where it takes one bit and leaves others, C2 comes first, C1 follows only if the word is empty then,
-//! and the second look is one at the word of bells.
+//! Where it takes one bit and leaves others, C2 comes first. C1 follows only if the word is empty then, and the
+//! second look is one at the word of bells.
 //!
 //! *A consumer sleeps*. It
 //! - S1 sets its bit in `asleep`;
@@ -32,11 +32,11 @@
 //! *A bell that was heard set is not lost.* A producer finds its bell set by others, in P2. That load comes
 //! before the clearing of the bit in S, so P1 comes before C3, and the look at the queue finds the item.
 //!
-//! *A bell that it sets itself brings its item.* Setting is a read-modify-write that releases the item; all changes of
-//! the word are such, so the next clearing of the bit reads it, or a later one that continues its release
+//! *A bell that it sets itself brings its item.* Setting is a read-modify-write that releases the item. All changes
+//! of the word are such. So the next clearing of the bit reads it, or a later one that continues its release
 //! sequence, and acquires the item.
 //!
-//! *A bell that is set is found.* Say that a word is not empty, and that nobody is between two of its steps.
+//! *A bell that is set is found.* Say that a word is not empty, and that nothing is between two of its steps.
 //! Then its mark is set: the producer that set the bit saw the mark set, or set it. If a consumer cleared the
 //! mark after that, it took the word's bits after that (C1 before C2), so the bit would be gone. If it
 //! cleared the mark because the word was empty, it looked again after that and saw the bit.
@@ -48,7 +48,7 @@
 //! bell has come meanwhile. Until it goes on, another consumer does not find that bell and may sleep. Nothing is lost, since
 //! the second look sets the mark again and wakes a sleeper.
 //!
-//! *Nobody sleeps over it.* The top was set before P3 in S, and S1 comes before S2. If P3 comes before S1, the
+//! *No consumer sleeps over it.* The top was set before P3 in S, and S1 comes before S2. If P3 comes before S1, the
 //! consumer finds the top set, unless another consumer took the bell. Otherwise the producer finds the
 //! consumer asleep, and wakes it. A wake-up that comes when the consumer is up already ends its next sleep,
 //! which is harmless.
@@ -68,8 +68,8 @@
 //! A producer that finds `asleep` set in P3
 //! - X4 adds one to `rings`, and then wakes who sleeps there. It leaves `asleep` as it is.
 //!
-//! *Nobody sleeps over a bell.* A ring that finds `asleep` clear has set the top before X1's bit in S, so X2 sees it.
-//! One that finds it set adds to `rings` after X1, so the kernel refuses the sleep, or the wake-up ends it.
+//! *No consumer sleeps over a bell.* A ring that finds `asleep` clear has set the top before X1's bit in S, so X2
+//! sees it. One that finds it set adds to `rings` after X1, so the kernel refuses the sleep, or the wake-up ends it.
 //!
 //! *A producer that dies takes no wake-up with it.* Here `asleep` is the consumer's alone, so the next ring finds it
 //! set and does X4 anew. If the producer's own ring did not return, its item was not announced; its successor rings
@@ -218,7 +218,7 @@ impl Board {
                 // P3, or the look at the next level, comes after it.
                 fence_after_rmw();
             } else {
-                // The same. Whoever set it may be dead, so that P3 is left to us.
+                // The same. The thread that set it may be dead, so that P3 is left to us.
                 fence_after_load();
             }
             at = index;

@@ -65,10 +65,10 @@
 //! # Several consumers
 //!
 //! [`Builder::build_for`] makes a set with up to 64 consumers. A ready queue is handed to one that asks, and a ring
-//! wakes one that sleeps. Each applies the policy with turns of its own. A queue that rings again while one
-//! consumer is at it may be handed to another, so its receiving end must be for several consumers, or behind a
-//! mutex that a visitor *waits* for: a visitor that gave up at a busy mutex would miss the item. For queues of
-//! one consumer each, make a set for each consumer.
+//! wakes one that sleeps. Each applies the policy with turns of its own. A queue that rings again while one consumer
+//! is at it may be handed to another. So its receiving end must be for several consumers, or behind a mutex that a
+//! visitor *waits* for: a visitor that gave up at a busy mutex would miss the item. For queues of one consumer each,
+//! make a set for each consumer.
 //!
 //! A ring wakes one of those that sleep, and counts on it to look. So a consumer that prepared a sleep by
 //! [`Waiter::arm`] or [`Waiter::poll_ready`] takes again, or says by [`Waiter::disarm`] that it does not.

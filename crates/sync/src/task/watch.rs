@@ -4,8 +4,8 @@ use crate::order::{Present, Watched};
 use std::marker::PhantomData;
 use std::task::Waker;
 
-/// Follows one task, in debug builds, so that waiting for a lock which it holds, or for two locks in two
-/// orders, panics with their names while it has nothing else to wait for. In release builds it is nothing.
+/// Follows one task, in debug builds. It panics with the names of locks while the task has nothing else to wait for:
+/// where it waits for a lock which it holds, or for two locks in two orders. In release builds it is nothing.
 ///
 /// For executors: one for each task, [entered](Watch::enter) around each of its polls, and asked
 /// [whether it waits in vain](Watch::waits_in_vain) after each that is pending. Then it is polled again
@@ -33,9 +33,9 @@ impl Watch {
     /// Whether the task, which is pending, is to be polled again because it waits in vain. True once for
     /// each such wait.
     ///
-    /// `waker_clones` says how many clones there are of its waker that the executor did not make for
-    /// itself, or `None` if the task was woken since the poll began; read in this order, so that a waker
-    /// that another thread uses up meanwhile is seen as either. Not called in release builds.
+    /// `waker_clones` says how many clones there are of its waker that the executor did not make for itself. It is
+    /// `None` if the task was woken since the poll began. They are read in this order, so that a waker that another
+    /// thread uses up meanwhile is seen as either. Not called in release builds.
     pub fn waits_in_vain(&self, waker_clones: impl FnOnce() -> Option<usize>) -> bool {
         self.0.waits_in_vain(waker_clones)
     }

@@ -23,8 +23,8 @@ fn push(queues: &Queues, bell: &Doorbell, place: usize) {
     bell.ring();
 }
 
-/// A thread that waits and visits until so many items were found. A thread of its own, for a wake-up that comes late
-/// may find it ended but never in a `join`, which loom would end by it.
+/// A thread that waits and visits until so many items were found. A thread of its own: a wake-up that comes late may
+/// find it ended, but never in a `join`. Loom would end that by the wake-up.
 fn serve(mut waiter: Waiter, queues: &Queues, items: usize) -> JoinHandle<()> {
     let queues = queues.clone();
     thread::spawn(move || {

@@ -1,7 +1,7 @@
 //! An A/B test of two settings: what is measured next, what a quad says, and when it ends.
 //!
-//! [`Rules`] are fixed beforehand. A [`Pilot`] of quads in which both arms are the same says how noisy blocks are, from
-//! which a [`Forecast`] tells what the test can find. A [`Comparison`] then says the order of each quad, takes its
+//! [`Rules`] are fixed beforehand. A [`Pilot`] of quads in which both arms are the same says how noisy blocks are.
+//! From it a [`Forecast`] tells what the test can find. A [`Comparison`] then says the order of each quad, takes its
 //! blocks, and ends with a [`Verdict`]. Programs set the knobs, measure the blocks and know the time.
 //!
 //! The statistics are those of [`tailwater_stats::anytime`]: quads are ordered by coin, tests may be looked at any time.

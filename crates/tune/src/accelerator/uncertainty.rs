@@ -15,7 +15,7 @@ const ASSUMED: f64 = 0.1;
 /// draws these are.
 ///
 /// Inputs are drawn independently. Where two are measured together, such as L and A of one device, their errors may
-/// add up or cancel, and the interval is too narrow or too wide.
+/// add up or cancel. The interval is then too narrow or too wide.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Spread {
     /// 5th percentile.

@@ -1,8 +1,8 @@
 //! The knobs that tuning may turn: what each means, which values it takes, and where it is set.
 //!
-//! Start with [`find`]. [`KERNEL`] are files below `/sys` and `/proc`, [`PROCESS`] what a program is started with, and
-//! [`REFUSED`] those of the literature that are not set, each with a reason. Nothing but what is listed here is ever
-//! written. Values of knobs are texts in the form that [`Form::parse`] and [`Launch::parse`] return.
+//! Start with [`find`]. [`KERNEL`] are files below `/sys` and `/proc`, [`PROCESS`] what a program is started with.
+//! [`REFUSED`] are those of the literature that are not set, each with a reason. Nothing but what is listed here is
+//! ever written. Values of knobs are texts in the form that [`Form::parse`] and [`Launch::parse`] return.
 
 mod form;
 mod launch;

@@ -30,8 +30,8 @@ impl Default for Capacity {
 }
 
 impl Capacity {
-    /// Requests in flight to measure with: as said, or a quarter, one and four for each client, between
-    /// 16, below which a single loop idles, and 4,096, beyond which only queues grow.
+    /// Requests in flight to measure with: as said, or a quarter, one and four for each client. Below 16 a single
+    /// loop idles, and beyond 4,096 only queues grow: these are the limits.
     #[must_use]
     pub fn sweep(&self, clients: u32) -> Vec<u32> {
         if !self.in_flight.is_empty() {

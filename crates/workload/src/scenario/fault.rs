@@ -69,7 +69,7 @@ pub enum FaultKind {
     /// what it would have asked meanwhile is lost.
     ClientCrash,
     /// The process of each node that is struck dies with all that it knew and comes back; until then
-    /// connections are refused. Who was connected connects anew with growing pauses in between.
+    /// connections are refused. A client that was connected connects anew with growing pauses in between.
     ServerRestart,
     /// Nodes stand still and so does whatever runs there; messages pile up.
     ServerPause,

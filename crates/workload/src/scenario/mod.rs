@@ -87,7 +87,7 @@ pub struct Scenario {
     pub repetitions: u32,
     /// What serves.
     pub server: Server,
-    /// Who asks.
+    /// What asks.
     pub clients: Clients,
     /// How much is asked.
     pub demand: Demand,

@@ -27,8 +27,8 @@ pub struct Sim {
     /// read, its cold state. Once in each turn of a loop, so that it weighs more the more clients share the
     /// load. Default none.
     pub connection_cost: Duration,
-    /// Messages of one connection that are received in one turn of a loop cost what one does, and so do
-    /// those that are sent over it. Default false: each costs as much.
+    /// Messages of one connection that are received in one turn of a loop cost what one does. So do those that are
+    /// sent over it. Default false: each costs as much.
     pub coalescing: bool,
     /// How long handlers run before waiting messages are parsed; zero: each is parsed at once, as by
     /// the dispatcher of Breakwater §3.1. Default 50 µs.

@@ -232,7 +232,7 @@ fn a_draft_is_kept_until_it_has_its_name() {
     assert!(!draft.path.exists());
 }
 
-/// Who has made a draft, and locks it only then, must not get the lock while another takes it away.
+/// A process that has made a draft, and locks it only then, must not get the lock while another takes it away.
 #[test]
 fn a_draft_is_taken_away_under_its_lock() {
     let place = Place::new("lock");

@@ -53,7 +53,7 @@ pub enum CorpusError {
     NoFile(PathBuf),
     /// There is more than [`BYTES_MAX`].
     TooMuch(PathBuf),
-    /// Whoever takes the documents had enough, and said this.
+    /// The receiver of the documents had enough, and said this.
     Stopped(String),
 }
 

@@ -1,7 +1,7 @@
 //! What the mid-tier knows of the points: which may be near a query, not where they lie.
 //!
-//! An [`Index`] puts every point into [`Buckets`], whose entries refer to a leaf and a list of its points (thesis
-//! §2.2.1), and picks buckets for a query. It holds no vectors of points. [`lsh`] hashes, [`ivf`] clusters.
+//! An [`Index`] puts every point into [`Buckets`], and picks buckets for a query. Their entries refer to a leaf and a
+//! list of its points (thesis §2.2.1). It holds no vectors of points. [`lsh`] hashes, [`ivf`] clusters.
 
 mod buckets;
 mod candidates;

@@ -13,8 +13,8 @@ pub struct Shape {
     /// Benchmarks of nearest neighbours call it local intrinsic dimensionality (Aumüller and Ceccarello,
     /// SISAP '19).
     pub dimension: f64,
-    /// The mean distance of a query to a point, in parts of that to its nearest (He, Kumar and Chang, ICML '12:
-    /// relative contrast). One: all are equally far, and search is pointless.
+    /// The mean distance of a query to a point, in parts of that to its nearest. Its name is relative contrast ("On
+    /// the Difficulty of Nearest Neighbor Search", ICML '12). One: all are equally far, and search is pointless.
     pub contrast: f64,
     /// From how many neighbours of a query.
     pub neighbours: usize,

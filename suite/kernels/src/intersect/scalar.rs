@@ -13,8 +13,8 @@ pub fn merge(a: &[u32], b: &[u32], both: &mut Vec<u32>) {
     }
 }
 
-/// Appends what both lists hold, in order: each number of the shorter is looked for in what is left of the
-/// longer, by steps that double and a binary search in the last. Each list must rise strictly.
+/// Appends what both lists hold, in order. Each number of the shorter is looked for in what is left of the longer: by
+/// steps that double and a binary search in the last. Each list must rise strictly.
 pub fn gallop(a: &[u32], b: &[u32], both: &mut Vec<u32>) {
     let (short, mut long) = if a.len() <= b.len() { (a, b) } else { (b, a) };
     for &number in short {

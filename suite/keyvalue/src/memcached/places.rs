@@ -95,9 +95,8 @@ impl Places {
         Self { limits, started: Instant::now(), open: Mutex::default() }
     }
 
-    /// Whether a connection from `address` may come. When all places, or all of its address, are taken,
-    /// the one of these that has been idle longest is ended, unless it was idle for less than
-    /// `idle_spared`.
+    /// Whether a connection from `address` may come. When all places, or all of its address, are taken, the one of
+    /// these that has been idle longest is ended. It stays if it was idle for less than `idle_spared`.
     pub(super) fn room_for(&self, address: IpAddr) -> Room {
         let origin = origin(address);
         let mut open = self.open();

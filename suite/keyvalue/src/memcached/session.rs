@@ -12,9 +12,9 @@ use tailwater_sync::budget::Budget;
 /// for the value that exceeded it.
 const OUTPUT_OWN: usize = 2 * FLUSH_AT;
 
-/// Bytes that came and are not yet answered, and answers that are not yet sent. Holds at most one command
-/// (a line and a value of 1 MiB each) beside what was received with its end, and 64 KiB of answers beside
-/// one value. What exceeds 32 and 128 KiB of these is borrowed from the front's pool.
+/// Bytes that came and are not yet answered, and answers that are not yet sent. Holds at most one command (a line and
+/// a value of 1 MiB each) beside what was received with its end. Holds 64 KiB of answers beside one value. What
+/// exceeds 32 and 128 KiB of these is borrowed from the front's pool.
 #[derive(Debug)]
 pub struct Session {
     input: Input,

@@ -33,8 +33,8 @@ pub struct TcpConfig {
     pub idle_spared: Duration,
     /// A connection that is idle for so long ends, without a word; `None` for never. Default 1 hour.
     pub idle_max: Option<Duration>,
-    /// Time in which a peer must send the next 16 KiB, or the rest, of a command that it has begun, and take
-    /// 16 KiB, or the rest, of its answers. Not zero; otherwise the connection ends. Default 30 s.
+    /// Time in which a peer must send the next 16 KiB, or the rest, of a command that it has begun. The same time
+    /// holds for taking 16 KiB, or the rest, of its answers. Not zero; otherwise the connection ends. Default 30 s.
     pub patience: Duration,
 }
 

@@ -1,5 +1,5 @@
-//! The store: a hash table whose buckets lie under item locks, chunks from one allocator under the slabs
-//! lock, and for each chunk size an LRU under a lock of its own.
+//! The store: a hash table whose buckets lie under item locks; chunks from one allocator under the slabs lock; for
+//! each chunk size an LRU under a lock of its own.
 //!
 //! Written once for all of [`crate::locks`]. Locks are taken in the order item, LRU (the smaller class
 //! first); the slabs lock is taken alone. Eviction, which comes from the LRU, only tries the item lock.
@@ -33,8 +33,8 @@ use std::time::Duration;
 use stripe::Stripe;
 use tailwater_sync::Refused;
 
-/// A GET moves an item to the front of its LRU at most this often, so that hot items do not make
-/// everybody wait for the LRU (memcached does the same).
+/// A GET moves an item to the front of its LRU at most this often. So hot items do not make every request wait for
+/// the LRU (memcached does the same).
 const BUMP_EVERY_S: u32 = 60;
 /// So many of the oldest items are tried when one is to be evicted, since others may hold their locks.
 const EVICTION_TRIES: usize = 50;

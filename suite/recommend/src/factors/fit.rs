@@ -1,10 +1,10 @@
 //! Finds the factors by coordinate descent over the known cells only.
 //!
 //! Minimises Σ (v − w·h)² over known cells plus λ·Σ |w − c|² + λ·Σ |h − c|², with no coordinate below zero. One
-//! coordinate at a time has a closed form: the best value for all others as they are, or zero (Yu et al., "Scalable
-//! coordinate descent approaches to parallel matrix factorization for recommender systems", ICDM 2012, §III, here
-//! with the bound at zero). Unknown cells take no part: taken for zeros, as libraries for dense matrices take them,
-//! they would pull all predictions towards zero.
+//! coordinate at a time has a closed form: the best value for all others as they are, or zero. The source is Yu et
+//! al., "Scalable coordinate descent approaches to parallel matrix factorization for recommender systems", ICDM 2012,
+//! §III; here with the bound at zero. Unknown cells take no part: taken for zeros, as libraries for dense matrices
+//! take them, they would pull all predictions towards zero.
 //!
 //! The usual cost of large factors, c = 0, pulls predictions of rare users and items towards zero, too. Here c is what
 //! makes every product the mean of all ratings: of what little is known, the mean is predicted.
@@ -54,7 +54,7 @@ pub enum FitError {
         /// The least at which it does not.
         least: usize,
     },
-    /// Whoever hears of the sweeps had enough, and said this.
+    /// The receiver of the sweeps had enough, and said this.
     Stopped(String),
 }
 

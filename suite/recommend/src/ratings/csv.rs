@@ -34,7 +34,7 @@ pub enum CsvError {
     },
     /// It has no ratings.
     Empty,
-    /// Whoever hears how much is read had enough, and said this.
+    /// The receiver of the progress had enough, and said this.
     Stopped(String),
 }
 

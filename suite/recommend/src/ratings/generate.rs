@@ -1,6 +1,6 @@
 //! Ratings that nobody gave, for where no real ones are at hand: what results from them says so.
 //!
-//! A rating is a mean, what the user and the item add to it, the product of two hidden vectors, and chance,
+//! A rating is a mean, what the user and the item add to it, the product of two hidden vectors, and chance. It is
 //! rounded to half stars. Few items have most of the ratings (Zipf's law), and few users give most of them
 //! (log-normal numbers). The figures follow MovieLens' small set of 2016: 100,004 ratings from 0.5 to 5 with
 //! mean 3.54, of 671 users, of whom each rated 20 items or more, and 9,066 items. Pure: seed and number decide.

@@ -42,8 +42,8 @@ impl Ratings {
     /// Of these cells, in any order, in a matrix of so many rows and columns.
     ///
     /// # Panics
-    /// When there are more than [`RATINGS_MAX`], a cell lies outside of the matrix, a value is negative or not
-    /// finite, or two ratings have one cell: readers of files find these before and name the line.
+    /// When there are more than [`RATINGS_MAX`] or two ratings have one cell. When a cell lies outside of the matrix,
+    /// or a value is negative or not finite. Readers of files find these before and name the line.
     #[must_use]
     pub fn new(users: usize, items: usize, all: Vec<Rating>) -> Self {
         let what = "ratings lie in the matrix, are not negative, and each has a cell for itself";

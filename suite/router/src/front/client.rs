@@ -243,8 +243,8 @@ impl Client {
         !self.pending.is_empty() || !self.output.bytes.is_empty()
     }
 
-    /// Whether it may be cut off: it has owed the rest of a command, or the taking of an answer, for longer than
-    /// `patience`, or has been silent for longer than `idle`.
+    /// Whether it may be cut off. Either it has owed the rest of a command, or the taking of an answer, for longer
+    /// than `patience`. Or it has been silent for longer than `idle`.
     pub(super) fn is_overdue(
         &self,
         now: Instant,

@@ -75,8 +75,8 @@ impl Connection {
         Ok(())
     }
 
-    /// Reads what has come, and hands it to `take`, which says how much of it was whole answers and how many bytes
-    /// the next one needs. False if nothing has come.
+    /// Reads what has come, and hands it to `take`. It says how much of that was whole answers and how many bytes the
+    /// next one needs. False if nothing has come.
     pub(super) fn receive<E: From<&'static str>>(
         &mut self,
         scratch: &mut [u8],

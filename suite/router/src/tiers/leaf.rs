@@ -28,7 +28,7 @@ pub fn router(
             continue;
         }
         let (key, value) = (&name[..], &preloaded(key)[..]);
-        // Nobody contends yet, so no wait suspends.
+        // No request contends yet, so no wait suspends.
         let put = Put { key, value, flags: 0, expires: 0, when: When::Always };
         match at_once(store.put(put, 1)) {
             Ok(Stored::Stored) => {}

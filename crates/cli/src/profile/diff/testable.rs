@@ -1,7 +1,7 @@
 //! Which comparisons can find anything at all.
 
-/// The number of comparisons to correct for, so that those whose smallest possible chance is below `alpha` over that
-/// number are no more than it (Tarone, 1990: *A modified Bonferroni method for discrete data*).
+/// The number of comparisons to correct for. Those whose smallest possible chance is below `alpha` over that number
+/// are no more than it (Tarone, 1990: *A modified Bonferroni method for discrete data*).
 ///
 /// `least` has the smallest chance that each comparison can have, which hangs on its numbers of parts alone, not on what
 /// was measured. A comparison of few parts could never pass the correction, and would make it stricter for the others.

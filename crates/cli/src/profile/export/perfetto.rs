@@ -96,8 +96,9 @@ impl<W: Write> Events<'_, W> {
         })
     }
 
-    /// On a line of its own: calls are known by when the scanner looked, so a wait may seem to go beyond the one that it
-    /// lay in, and what overlaps on a line is not shown. Such lines belong to the process, so the name says the thread.
+    /// On a line of its own: calls are known by when the scanner looked, so a wait may seem to go beyond the one that
+    /// it lay in. What overlaps on a line is not shown. Such lines belong to the process, so the name says the
+    /// thread.
     fn wait(&mut self, wait: &WaitSpan, nth: usize, thread: &str) -> io::Result<()> {
         let name = format!("{thread} waits for {} {:#x}", wait.kind, wait.object);
         let args = json!({ "thread": thread, "holder": wait.holder, "held in": wait.held_in });

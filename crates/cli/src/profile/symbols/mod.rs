@@ -35,8 +35,8 @@ impl<'a> Symbols<'a> {
         Self { names, files: BTreeMap::new(), changed: Vec::new() }
     }
 
-    /// File and line of the call that returns to `site`, in the function itself, and through which
-    /// inlined functions it went, each with the line in it.
+    /// File and line of the call that returns to `site`, in the function itself. Then the inlined functions that it
+    /// went through, each with the line in it.
     pub(super) fn line(&mut self, site: u64) -> Option<String> {
         let (program, bias) = self.program(site)?;
         // The return address may belong to the next line already.

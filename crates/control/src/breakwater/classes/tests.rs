@@ -285,8 +285,8 @@ fn what_ends_at_one_moment_is_one_sample_of_the_pace() {
     assert!((3.8..4.2).contains(&pace.cores()), "{}", pace.cores());
 }
 
-/// The wait that is told for ten requests, where eight workers have served these for a while, 98 of 100 in
-/// 10 µs and the others in 2 ms. One takes 49.8 µs on average, so that it should be 62 µs.
+/// The wait that is told for ten requests. Eight workers have served these for a while, 98 of 100 in 10 µs and the
+/// others in 2 ms. One takes 49.8 µs on average, so that it should be 62 µs.
 fn told_of_ten(dear: Class) -> Duration {
     let (mut classes, mut rng) = (Classes::new(0.0, &config()), Rng::from_seed(1));
     let start = Instant::from_nanos(1_000_000_000);

@@ -67,8 +67,8 @@ impl BreakwaterShard {
         let threshold = self.idle.threshold(self.config().idle_after?);
         loop {
             let id = self.idle.next_cut()?;
-            // Since the look an explicit credit may have made room or have gone to this session, a
-            // request may have come on it, or its connection may have ended and another have its number.
+            // Since the look an explicit credit may have made room or have gone to this session. A request may have
+            // come on it, or its connection may have ended and another have its number.
             let found = self.silence_with_credit(now, id);
             let is_surplus =
                 found.is_some_and(|(silence, window)| silence >= threshold && window > 1);

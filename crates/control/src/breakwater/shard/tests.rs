@@ -135,8 +135,8 @@ fn violations_under_way_are_not_covered_by_the_next_window() {
     assert!(window <= 2, "a window of {window} after a flood");
 }
 
-/// Two windows under one number: the welcome says 1 under 0, and a reject for want of registration said
-/// 0 under 0, after which a client that trusts it waits for ever.
+/// Two windows under one number: the welcome says 1 under 0, and a reject for want of registration said 0 under 0. A
+/// client that trusts the second waits for ever.
 #[test]
 fn a_call_without_registration_hears_the_window_that_the_welcome_told() {
     for config in [Config::paper(SLO, 1), Config::artifact(SLO, 1), Config::tuned(SLO, 1)] {

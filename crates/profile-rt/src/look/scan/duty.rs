@@ -7,7 +7,8 @@ use tailwater_profile::record::Ticks;
 /// a thread of the program may have to wait for the core.
 const STINT_US: u64 = 50;
 /// The longest rest. A stint that earns a longer one was spent without the core for the most part: the scanner had to
-/// wait for it, or the process was stopped. Who ends the process waits for the scanner, a second at most (`session`).
+/// wait for it, or the process was stopped. The thread that ends the process waits for the scanner, a second at most
+/// (`session`).
 const REST_MAX_US: u64 = 100_000;
 
 /// Its turns of looking and resting.

@@ -3,13 +3,13 @@
 //! Three facts carry all conclusions. They hold because a thread stores its counter, then the frame,
 //! then the position, in this order, and a scanner loads in this order too.
 //!
-//! - *No push, no change*: while the counter stands where it stood when the whole stack was known,
-//!   the stack is a prefix of that one, and the position says which.
+//! - *No push, no change*: while the counter stands where it stood when the whole stack was known, the stack is a
+//!   prefix of that one. The position says which.
 //! - *One generation, one frame*: an entry below the position that has a known frame's generation is
 //!   that frame, and so is everything below it.
-//! - *A torn walk has a sound prefix*: an entry below the position before and after, whose generation
-//!   is no later than the counter before, and which is the same when read again after the position,
-//!   was on the stack all the while.
+//! - *A torn walk has a sound prefix*: take an entry below the position before and after, whose generation is no
+//!   later than the counter before. If it is the same when read again after the position, it was on the stack all the
+//!   while.
 
 use super::looks::Counts;
 use super::timeline::Timeline;

@@ -1,9 +1,9 @@
 //! Planted bugs: each rule must find at least three, within a stated number of random worlds.
 //!
-//! All of them lie outside of what is tested. `shards` wraps servers, `gates` clients; the others spoil the
-//! world that is played, which is then not the one that the referee knows, or meddle between two steps with
-//! the events (`drivers`) and with requests: on their paths (`walks`), called by other nodes (`calls`), tried
-//! again (`retries`).
+//! All of them lie outside of what is tested. `shards` wraps servers, `gates` clients; the others spoil the world
+//! that is played, which is then not the one that the referee knows. Some meddle between two steps with the events
+//! (`drivers`). Others meddle with requests: on their paths (`walks`), called by other nodes (`calls`), tried again
+//! (`retries`).
 
 mod calls;
 mod drivers;

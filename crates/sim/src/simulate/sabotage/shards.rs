@@ -26,9 +26,9 @@ pub(super) enum ShardBug {
     AdmitsViolations,
     /// Every hundredth request that does not register is a violation.
     DistrustsTheHonest,
-    /// Nobody gets an explicit credit.
+    /// No session gets an explicit credit.
     NeverWakes,
-    /// Nobody need call back.
+    /// No call back is ever asked for.
     SleepsIn,
     /// The same credit is sent again and again.
     WishesWithoutEnd,

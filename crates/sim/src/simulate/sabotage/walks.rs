@@ -18,13 +18,13 @@ pub(super) enum WalkBug {
     ForgetsToRelease,
     /// A lock that is taken is taken as well.
     TakesTheTaken,
-    /// Who was handed a lock does not know that he holds it.
+    /// A request that was handed a lock does not know that it holds it.
     ForgetsTheHandOver,
     /// The wait for a lock is not deducted.
     ForgetsWaits,
     /// The wait in the run queue is not deducted.
     ForgetsTheRunQueue,
-    /// Nobody gives up although he should.
+    /// No request gives up although it should.
     NeverGivesUp,
 }
 

@@ -1,6 +1,6 @@
-//! An inverted file: points are clustered, and a query looks into the clusters whose centres are nearest (Jégou,
-//! Douze and Schmid, "Product quantization for nearest neighbor search", TPAMI 2011, §4, without its codes). The
-//! thesis names clustering beside hashing (§2.2.1); µSuite has hashing alone.
+//! An inverted file: points are clustered, and a query looks into the clusters whose centres are nearest. The source
+//! is Jégou, Douze and Schmid, "Product quantization for nearest neighbor search", TPAMI 2011, §4, without its codes.
+//! The thesis names clustering beside hashing (§2.2.1); µSuite has hashing alone.
 
 mod clusters;
 

@@ -8,11 +8,13 @@
 //! Slots are kept for as many tasks as ever waited at once, at most `max`: a slot's waker may be anywhere.
 //! The boxes are given back as `spares.rs` says.
 
+mod held;
 mod ready;
 mod spares;
 mod task;
 
 use crate::bell::Doorbell;
+pub(crate) use held::{add_held, held};
 use ready::{Ready, SlotWaker};
 use spares::Spares;
 use std::future::Future;
@@ -86,17 +88,19 @@ impl<F: Future, M: Meta> Executor<F, M> {
 
     /// Makes a task and polls it once.
     pub(crate) fn start(&mut self, mut meta: M, make: impl FnOnce() -> F) -> Started<M, F::Output> {
+        held::begin(Duration::ZERO);
         let made = {
             let _entered = meta.budget().map(budget::enter);
             caught(make)
         };
+        let held = held::end();
         let future = match made {
             Ok(future) => future,
             Err(panicked) => return Started::Finished(meta, Err(panicked)),
         };
         let index = self.free.pop().unwrap_or_else(|| self.add_slot());
         let slot = &mut self.slots[index as usize];
-        let mut task = Task::new(self.spares.place(future), meta);
+        let mut task = Task::new(self.spares.place(future), meta, held);
         // It moves into its slot only if it waits: most tasks do not.
         let Some(output) = task.poll(&slot.waker, &slot.wake, Duration::ZERO) else {
             slot.task = Some(task);

@@ -4,12 +4,13 @@
 #[cfg(not(loom))]
 mod real {
     pub(crate) use crossbeam_queue::SegQueue as Queue;
+    pub(crate) use std::sync::Mutex;
     pub(crate) use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, fence};
 }
 
 #[cfg(loom)]
 mod real {
-    use loom::sync::Mutex;
+    pub(crate) use loom::sync::Mutex;
     pub(crate) use loom::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, fence};
     use std::collections::VecDeque;
 
@@ -31,7 +32,11 @@ mod real {
         }
 
         pub(crate) fn is_empty(&self) -> bool {
-            self.0.lock().expect("nothing panics under it").is_empty()
+            self.len() == 0
+        }
+
+        pub(crate) fn len(&self) -> usize {
+            self.0.lock().expect("nothing panics under it").len()
         }
     }
 }

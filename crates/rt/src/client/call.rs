@@ -82,6 +82,8 @@ impl CallError {
 
 /// A call on its way. Dropping it gives the call up: one that has not been sent is taken back, and the
 /// server is told to end one that was.
+///
+/// Once a poll was ready, neither a further poll nor [`CallFuture::wait`] has an answer: both panic, as futures may.
 #[must_use = "a call that is dropped is given up"]
 pub struct CallFuture {
     slot: Arc<Slot>,
@@ -97,6 +99,9 @@ impl CallFuture {
     ///
     /// # Errors
     /// Why there is no response.
+    ///
+    /// # Panics
+    /// When a poll has been ready before: that had the answer.
     pub fn wait(self) -> Result<Answer, CallError> {
         self.slot.wait()
     }

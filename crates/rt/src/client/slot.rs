@@ -46,21 +46,24 @@ impl Slot {
                 drop(old);
                 Poll::Pending
             }
-            // Polled once more than a future may be.
-            State::Over => Poll::Pending,
+            State::Over => {
+                drop(state);
+                panic!("a call was polled after it had given its answer");
+            }
         }
     }
 
     pub(super) fn wait(&self) -> Outcome {
         let mut state = self.lock();
-        loop {
-            if let State::Filled(_) = *state
-                && let State::Filled(outcome) = replace(&mut *state, State::Over)
-            {
-                return outcome;
-            }
+        while let State::Pending { .. } = *state {
             state = self.filled.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
+        let before = replace(&mut *state, State::Over);
+        drop(state);
+        let State::Filled(outcome) = before else {
+            panic!("a call was waited for after it had given its answer to a poll");
+        };
+        outcome
     }
 
     /// The caller wants no answer any more. The token, if the reactor has the call.
@@ -157,6 +160,19 @@ mod tests {
         filler.fill(Err(CallError::Expired));
         assert_eq!(slot.wait(), Err(CallError::Expired));
         assert_eq!(slot.abandon(), None);
+    }
+
+    /// Either would wait for ever for an answer that was taken.
+    #[test]
+    fn a_call_that_has_given_its_answer_is_neither_waited_for_nor_polled_again() {
+        let slot = Arc::new(Slot::default());
+        let context = Context::from_waker(Waker::noop());
+        assert!(slot.poll(&context).is_pending());
+        Filler::new(slot.clone()).fill(Err(CallError::Expired));
+        assert_eq!(slot.poll(&context), Poll::Ready(Err(CallError::Expired)));
+        assert!(caught(|| slot.wait()).is_err(), "it says so");
+        assert!(caught(|| slot.poll(&context)).is_err(), "it says so");
+        assert_eq!(slot.abandon(), None, "its future can be dropped nevertheless");
     }
 
     #[test]

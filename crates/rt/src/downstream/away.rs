@@ -1,13 +1,11 @@
 //! A thread's fans whose calls the crew makes.
 
-use super::crew::{Crew, Leg, LegKey, WayBack};
+use super::crew::{Cargo, Crew, Leg, WayBack};
 use super::home::{Countdown, Home};
 use super::part::{Planned, Terms};
-use super::room::Held;
+use super::room::Lent;
 use super::state::State;
 use crate::bell::Doorbell;
-use crate::client::CallError;
-use crate::handover::Handover;
 use crate::poll::EventBell;
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeSet, HashMap};
@@ -49,31 +47,17 @@ pub(super) struct Away {
 }
 
 /// One call that the crew has, or is about to.
+#[derive(Clone)]
 pub(super) struct Sent {
-    leg: LegKey,
-    handover: Arc<Handover>,
+    leg: Arc<Leg>,
     count: Arc<Countdown>,
-    /// Given back with it.
-    _held: Held,
-}
-
-impl Sent {
-    /// Takes the call back. False if a member has begun it.
-    pub(super) fn revoke(&self) -> bool {
-        let is_back = self.handover.cancel().is_none();
-        if is_back {
-            // No ring: this is the home's own thread, which looks once more before it sleeps.
-            self.count.count_off();
-        }
-        is_back
-    }
 }
 
 /// Calls of one fan that are about to leave.
 pub(super) struct Parcel {
-    pub(super) tier: usize,
     pub(super) terms: Terms,
-    pub(super) calls: Vec<(usize, Planned, Held)>,
+    /// With the fan's place of each, and its room.
+    pub(super) calls: Vec<(usize, Planned, Lent)>,
     /// Each call goes by itself.
     pub(super) forks: bool,
 }
@@ -89,7 +73,7 @@ impl Away {
 
     /// Leaves a fan's calls to the crew.
     pub(super) fn send(&self, state: &Rc<State>, parcel: Parcel) {
-        let Parcel { tier, terms, calls, forks } = parcel;
+        let Parcel { terms, calls, forks } = parcel;
         if calls.is_empty() {
             return;
         }
@@ -102,31 +86,32 @@ impl Away {
         let size = if forks { 1 } else { calls.len() };
         let mut calls = calls.into_iter();
         while calls.len() > 0 {
-            let (key, handover) = ((self.post.number, self.number()), Arc::<Handover>::default());
-            let sent = calls.by_ref().take(size).map(|(place, planned, held)| {
-                let (handover, count) = (handover.clone(), way_back.count.clone());
-                state.send(place, Sent { leg: key, handover, count, _held: held });
-                (place, planned)
-            });
-            let calls: Vec<_> = sent.collect();
+            let calls: Vec<_> = calls.by_ref().take(size).collect();
+            let places: Vec<_> = calls.iter().map(|(place, ..)| *place).collect();
             let way_back = way_back.clone();
-            if self.post.crew.has_room() {
-                let handover = handover.clone();
-                let leg = Leg { key, handover, tier, calls, terms, way_back, is_alone: forks };
-                self.post.crew.push(leg);
-            } else {
-                calls
-                    .iter()
-                    .for_each(|(place, _)| way_back.tell(*place, Err(CallError::QueueFull)));
+            let count = way_back.count.clone();
+            let cargo = Cargo { calls, terms, way_back, is_alone: forks };
+            let leg = Arc::new(Leg::new((self.post.number, self.number()), cargo));
+            for place in places {
+                state.send(place, Sent { leg: leg.clone(), count: count.clone() });
             }
+            self.post.crew.push(leg);
         }
     }
 
-    /// Takes back a call that is not wanted any more.
+    /// Takes back a call that is not wanted any more, nor any other of its leg.
     pub(super) fn recall(&self, sent: &Sent) {
-        if let Some(member) = sent.handover.cancel() {
-            self.post.crew.staff.cancel(member, sent.leg);
+        self.post.crew.recall(&sent.leg);
+    }
+
+    /// Takes a call back, and with it all of its leg. False if a member has begun it.
+    pub(super) fn revoke(&self, sent: &Sent) -> bool {
+        let is_back = self.post.crew.revoke(&sent.leg);
+        if is_back {
+            // No ring: this is the home's own thread, which looks once more before it sleeps.
+            sent.count.count_off();
         }
+        is_back
     }
 
     pub(super) fn forget(&self, fan: FanKey) {

@@ -59,8 +59,8 @@ impl TierConfig {
         self
     }
 
-    /// The same with another bound on the calls of a thread's handlers to this tier that have not ended; further
-    /// ones end at once as [`CallError::QueueFull`](crate::client::CallError::QueueFull). Default 65,536.
+    /// The same with another bound on the calls of a thread's handlers to this tier that have not ended, whoever makes
+    /// them; further ones end at once as [`CallError::QueueFull`](crate::client::CallError::QueueFull). Default 65,536.
     #[must_use]
     pub const fn calls_max(mut self, calls: usize) -> Self {
         self.calls_max = calls;
@@ -89,7 +89,7 @@ impl TierConfig {
         (self.half)(number)
     }
 
-    pub(super) const fn room(&self) -> Room {
+    pub(super) fn room(&self) -> Room {
         Room::new(self.calls_max, self.bytes_max)
     }
 

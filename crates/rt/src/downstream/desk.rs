@@ -85,6 +85,11 @@ impl Desk {
         }
     }
 
+    /// A call that was sent to the crew is taken back. False if a member has begun it.
+    pub(super) fn revoke(&self, sent: &Sent) -> bool {
+        self.away.as_ref().is_some_and(|away| away.revoke(sent))
+    }
+
     /// Forgets a fan that was sent to the crew and is not awaited any more.
     pub(super) fn forget_away(&self, fan: FanKey) {
         if let Some(away) = &self.away {
@@ -102,14 +107,9 @@ impl Desk {
         self.turns.get()?.upgrade()
     }
 
-    /// The tier of this name, and its number.
-    pub(super) fn tier(&self, name: &str) -> Option<(usize, &Named)> {
-        self.tiers.iter().enumerate().find(|(_, tier)| tier.name == name)
-    }
-
-    /// What bounds the calls to the tier of this number.
-    pub(super) fn room(&self, tier: usize) -> &Rc<Room> {
-        &self.tiers[tier].room
+    /// The tier of this name.
+    pub(super) fn tier(&self, name: &str) -> Option<&Named> {
+        self.tiers.iter().find(|tier| tier.name == name)
     }
 
     pub(super) fn set_trouble(&self, shard: usize, why: Option<String>) {

@@ -1,8 +1,9 @@
 //! A member's calls for the handlers of other threads.
 
-use super::crew::{Leg, LegKey, WayBack};
+use super::crew::{Cargo, LegKey, WayBack};
 use super::desk::Desk;
 use super::part::{Owner, Part};
+use super::room::Lent;
 use super::state::Outcome;
 use crate::client::{CallError, Order};
 use std::cell::{Cell, RefCell};
@@ -49,10 +50,10 @@ impl Errands {
     }
 
     /// Makes a leg's calls; they leave in the next turn. Those of a leg that has waited beyond its deadline are not made.
-    pub(crate) fn begin(&self, leg: Leg, time: Instant) {
-        let Leg { key, tier, calls, terms, way_back, is_alone, .. } = leg;
-        let planned = calls.iter();
-        let open = planned.map(|(place, _)| Call { place: *place, is_open: true, taken: None });
+    pub(crate) fn begin(&self, key: LegKey, cargo: Cargo, time: Instant) {
+        let Cargo { calls, terms, way_back, is_alone } = cargo;
+        let open = |(place, ..): &(usize, _, _)| Call { place: *place, is_open: true, taken: None };
+        let open = calls.iter().map(open);
         let errand = Rc::new(Errand {
             key,
             way_back,
@@ -62,20 +63,15 @@ impl Errands {
             board: Rc::downgrade(&self.board),
         });
         self.board.add(key, errand.clone());
-        let (room, is_late) = (self.desk.room(tier), terms.deadline <= time);
-        for (place, (_, planned)) in calls.into_iter().enumerate() {
-            let held = if is_late {
-                Err(CallError::Expired)
+        let is_late = terms.deadline <= time;
+        for (place, (_, planned, lent)) in calls.into_iter().enumerate() {
+            if is_late {
+                drop(planned);
+                errand.end(place, Err(CallError::Expired), lent);
             } else {
-                room.take(planned.payload.len()).ok_or(CallError::QueueFull)
-            };
-            match held {
-                Err(error) => errand.end(place, Err(error)),
-                Ok(held) => {
-                    let (shard, owner) = (planned.shard, Owner::Errand(errand.clone()));
-                    let filler = Part { owner, place, shard, _held: held };
-                    self.desk.order(shard, Order { call: terms.of(planned), filler });
-                }
+                let shard = planned.shard;
+                let filler = Part::new(Owner::Errand(errand.clone(), lent), place, shard);
+                self.desk.order(shard, Order { call: terms.of(planned), filler });
             }
         }
     }
@@ -122,8 +118,8 @@ impl Errand {
         true
     }
 
-    /// One call has ended; nothing if nobody awaits it any more.
-    pub(super) fn end(&self, place: usize, outcome: Outcome) {
+    /// One call has ended, and its room goes back; nothing more if nobody awaits it any more.
+    pub(super) fn end(&self, place: usize, outcome: Outcome, lent: Lent) {
         let in_fan = {
             let mut calls = self.calls.borrow_mut();
             let Some(call) = calls.get_mut(place).filter(|call| call.is_open) else { return };
@@ -134,7 +130,7 @@ impl Errand {
         if self.open.get() == 0 {
             self.leave();
         }
-        self.way_back.tell(in_fan, outcome);
+        self.way_back.tell(in_fan, outcome, lent);
     }
 
     /// Its member has done with it.

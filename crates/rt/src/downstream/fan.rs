@@ -3,6 +3,7 @@
 use super::Tier;
 use super::away::Parcel;
 use super::part::{Owner, Part, Planned, Terms};
+use super::room::Lent;
 use super::state::{Outcome, State};
 use crate::client::{CallError, Order};
 use bytes::Bytes;
@@ -93,28 +94,41 @@ impl Fan {
         let desk = &tier.desk;
         let state = Rc::new(State::new(desk.clone(), planned.len(), *enough, *fails_fast));
         let completion = desk.completion();
-        let away = desk.away().filter(|_| completion.crew() > 0);
-        let mut calls = Vec::new();
-        for (place, planned) in planned.into_iter().enumerate() {
-            let held = tier.room.take(planned.payload.len()).filter(|_| place < CALLS_MAX);
-            let Some(held) = held else {
-                state.end(place, Err(CallError::QueueFull));
-                continue;
-            };
-            if away.is_some() {
-                calls.push((place, planned, held));
-                continue;
-            }
-            let (shard, owner) = (planned.shard, Owner::Fan(state.clone()));
-            let filler = Part { owner, place, shard, _held: held };
-            desk.order(shard, Order { call: terms.of(planned), filler });
-        }
-        if let Some(away) = away {
-            let forks = completion.is_sync();
-            away.send(&state, Parcel { tier: tier.index, terms: *terms, calls, forks });
+        let planned = planned.into_iter().enumerate();
+        if let Some(away) = desk.away().filter(|_| completion.crew() > 0) {
+            let room = |(place, planned)| self.lend(&state, place, planned);
+            let calls = planned.filter_map(room).collect();
+            away.send(&state, Parcel { terms: *terms, calls, forks: completion.is_sync() });
+        } else {
+            planned.for_each(|(place, planned)| self.order(&state, place, planned));
         }
         state.set_waker(Some(waker));
         state
+    }
+}
+
+impl Fan {
+    /// Room for a call of the crew. Without it the call ends.
+    fn lend(
+        &self,
+        state: &State,
+        place: usize,
+        planned: Planned,
+    ) -> Option<(usize, Planned, Lent)> {
+        let room = self.tier.room.lend(planned.payload.len()).filter(|_| place < CALLS_MAX);
+        if room.is_none() {
+            state.end(place, Err(CallError::QueueFull));
+        }
+        Some((place, planned, room?))
+    }
+
+    /// Leaves a call to the thread. Without room it ends.
+    fn order(&self, state: &Rc<State>, place: usize, planned: Planned) {
+        let room = self.tier.room.take(planned.payload.len()).filter(|_| place < CALLS_MAX);
+        let Some(held) = room else { return state.end(place, Err(CallError::QueueFull)) };
+        let shard = planned.shard;
+        let filler = Part::new(Owner::Fan(state.clone(), held), place, shard);
+        self.tier.desk.order(shard, Order { call: self.terms.of(planned), filler });
     }
 }
 

@@ -11,6 +11,7 @@
 //! Outcomes before that wait for the thread, at most until it is woken for the last: nobody could go on by them. A call that
 //! the thread takes back is counted off as well, or the last outcome would be taken for one of several.
 
+use super::room::Lent;
 use super::state::Outcome;
 use crate::bell::{Bell, Doorbell};
 use crate::primitive::{AtomicUsize, Queue};
@@ -22,7 +23,7 @@ use tailwater_core::Instant;
 pub(crate) type FanKey = (Instant, u64);
 
 pub(crate) struct Home {
-    /// As many as there are calls under way, those among them that nobody awaits any more.
+    /// Each holds the room of its call, those among them that nobody awaits any more.
     returned: Queue<Returned>,
     /// Ends the thread's sleep between two handlers.
     thread: Arc<Doorbell>,
@@ -35,6 +36,8 @@ pub(crate) struct Returned {
     pub(super) fan: FanKey,
     pub(super) place: usize,
     pub(super) outcome: Outcome,
+    /// Given back when the outcome is taken.
+    pub(super) _room: Lent,
 }
 
 /// How many more outcomes a fan needs before anybody can go on by them.
@@ -86,10 +89,9 @@ impl Home {
 
 #[cfg(all(test, loom))]
 mod models {
+    use super::super::room::Room;
     use super::*;
     use crate::client::CallError;
-    use crate::handover::Handover;
-    use crate::staff::Staff;
     use loom::sync::Notify;
     use loom::thread;
 
@@ -115,8 +117,9 @@ mod models {
         builder.check(work);
     }
 
-    fn returned(place: usize) -> Returned {
-        Returned { fan: (Instant::ZERO, 0), place, outcome: Err(CallError::TimedOut) }
+    fn returned(place: usize, room: &Room) -> Returned {
+        let (outcome, lent) = (Err(CallError::TimedOut), room.lend(0).expect("there is room"));
+        Returned { fan: (Instant::ZERO, 0), place, outcome, _room: lent }
     }
 
     /// Takes outcomes until there are so many. A lost ring is a deadlock, which loom tells.
@@ -139,12 +142,15 @@ mod models {
             let thread = Arc::new(Doorbell::new(Box::new(Rings::new())));
             let home = Arc::new(Home::new(thread, bell.clone()));
             let count = Arc::new(Countdown::new(2));
+            let room = Room::new(2, 1);
             let members = [0, 1].map(|place| {
-                let (home, count) = (home.clone(), count.clone());
-                thread::spawn(move || home.tell(returned(place), &count))
+                let (home, count, it) = (home.clone(), count.clone(), returned(place, &room));
+                thread::spawn(move || home.tell(it, &count))
             });
             assert_eq!(take(&home, &bell, 2), [0, 1]);
             assert!(home.is_empty(), "each outcome is there once");
+            let again = [(); 2].map(|()| room.lend(0).is_some());
+            assert_eq!(again, [true; 2], "with its outcome each call's room is back");
             members.into_iter().for_each(|it| it.join().unwrap());
         });
     }
@@ -159,50 +165,12 @@ mod models {
             let count = Arc::new(Countdown::new(2));
             let member = {
                 let (home, count) = (home.clone(), count.clone());
-                thread::spawn(move || home.tell(returned(0), &count))
+                let it = returned(0, &Room::new(1, 1));
+                thread::spawn(move || home.tell(it, &count))
             };
             count.count_off();
             assert_eq!(take(&home, &bell, 1), [0]);
             member.join().unwrap();
-        });
-    }
-
-    /// The hand-over to a member that may be parked, and the way back. What is cancelled meanwhile is begun or it is not:
-    /// in the one case the member is told, in the other it never begins.
-    #[test]
-    fn a_call_that_is_cancelled_on_its_way_to_a_parked_member_is_not_begun_or_its_member_is_told() {
-        model(|| {
-            let bell = Rings::new();
-            let work = Arc::new((Staff::<u64>::new([bell.clone()]), Queue::new(), Queue::new()));
-            let member = {
-                let work = work.clone();
-                thread::spawn(move || {
-                    let (staff, legs, begun) = &*work;
-                    loop {
-                        let leg: Option<Arc<Handover>> = legs.pop();
-                        if let Some(leg) = leg
-                            && leg.take(0)
-                        {
-                            begun.push(());
-                        }
-                        if let Some(told) = staff.next_cancel(0) {
-                            return told;
-                        }
-                        staff.rest(0, true, || !legs.is_empty(), || bell.0.wait());
-                    }
-                })
-            };
-            let (staff, legs, begun) = &*work;
-            let leg = Arc::new(Handover::default());
-            legs.push(leg.clone());
-            staff.rouse();
-            let taken = leg.cancel();
-            // The end of the model is told in the same way: loom's sequentially consistent flags are weaker than real
-            // ones, and `stop` is one.
-            let word = if taken.is_some() { 7 } else { 0 };
-            staff.cancel(taken.unwrap_or(0), word);
-            assert_eq!(member.join().unwrap(), word);
-            assert_eq!(begun.pop().is_some(), taken.is_some(), "begun once, or not at all");
         });
     }
 }

@@ -65,8 +65,6 @@ pub fn tier(name: &str) -> Option<Tier> {
 #[derive(Clone)]
 pub struct Tier {
     desk: Rc<Desk>,
-    /// Its number among all tiers.
-    index: usize,
     /// The first of its shards among those of all tiers.
     first: usize,
     shards: usize,
@@ -75,9 +73,9 @@ pub struct Tier {
 
 impl Tier {
     fn find(desk: &Rc<Desk>, name: &str) -> Option<Self> {
-        let (index, tier) = desk.tier(name)?;
+        let tier = desk.tier(name)?;
         let (first, shards, room) = (tier.first, tier.shards, tier.room.clone());
-        Some(Self { desk: desk.clone(), index, first, shards, room })
+        Some(Self { desk: desk.clone(), first, shards, room })
     }
 
     /// How many shards it has.

@@ -1,7 +1,7 @@
 //! One call that a thread makes for a fan: its own, or one of another thread.
 
 use super::errands::Errand;
-use super::room::Held;
+use super::room::{Held, Lent};
 use super::state::{Outcome, State};
 use crate::client::{CallError, Fill, NewCall};
 use bytes::Bytes;
@@ -31,49 +31,53 @@ impl Terms {
     }
 }
 
-/// What hears of a call's end.
+/// What hears of a call's end, and the call's room.
 pub(super) enum Owner {
     /// A fan of this thread.
-    Fan(Rc<State>),
+    Fan(Rc<State>, Held),
     /// One of another thread.
-    Errand(Rc<Errand>),
-}
-
-impl Owner {
-    fn end(&self, place: usize, outcome: Outcome) {
-        match self {
-            Self::Fan(state) => state.end(place, outcome),
-            Self::Errand(errand) => errand.end(place, outcome),
-        }
-    }
+    Errand(Rc<Errand>, Lent),
 }
 
 /// One call under way, with the duty to end it: dropped without an end it was lost.
 pub(crate) struct Part {
-    pub(super) owner: Owner,
+    /// `None` once it has ended.
+    owner: Option<Owner>,
     /// Which of its owner's calls it is.
-    pub(super) place: usize,
-    pub(super) shard: usize,
-    /// Given back with it.
-    pub(super) _held: Held,
+    place: usize,
+    shard: usize,
+}
+
+impl Part {
+    pub(super) const fn new(owner: Owner, place: usize, shard: usize) -> Self {
+        Self { owner: Some(owner), place, shard }
+    }
+
+    fn end(&mut self, outcome: Outcome) {
+        match self.owner.take() {
+            Some(Owner::Fan(state, _held)) => state.end(self.place, outcome),
+            Some(Owner::Errand(errand, lent)) => errand.end(self.place, outcome, lent),
+            None => {}
+        }
+    }
 }
 
 impl Fill for Part {
     fn take_on(&self, token: u64) -> bool {
         match &self.owner {
-            Owner::Fan(state) => state.take_on(self.place, self.shard, token),
-            Owner::Errand(errand) => errand.take_on(self.place, self.shard, token),
+            Some(Owner::Fan(state, _)) => state.take_on(self.place, self.shard, token),
+            Some(Owner::Errand(errand, _)) => errand.take_on(self.place, self.shard, token),
+            None => false,
         }
     }
 
-    fn fill(self, outcome: Outcome) {
-        self.owner.end(self.place, outcome);
+    fn fill(mut self, outcome: Outcome) {
+        self.end(outcome);
     }
 }
 
 impl Drop for Part {
     fn drop(&mut self) {
-        // Nothing happens to a call that has ended.
-        self.owner.end(self.place, Err(CallError::Disconnected));
+        self.end(Err(CallError::Disconnected));
     }
 }

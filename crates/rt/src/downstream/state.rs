@@ -123,9 +123,11 @@ impl State {
     pub(super) fn expire(&self) {
         let places = self.places.borrow().len();
         for place in 0..places {
-            let revoked =
-                matches!(&self.places.borrow()[place], Place::Away(sent) if sent.revoke());
-            if revoked {
+            let sent = match &self.places.borrow()[place] {
+                Place::Away(sent) => Some(sent.clone()),
+                _ => None,
+            };
+            if sent.is_some_and(|sent| self.desk.revoke(&sent)) {
                 self.end(place, Err(CallError::Expired));
             }
         }
@@ -134,6 +136,7 @@ impl State {
     /// The outcomes. What has not ended is given up.
     pub(super) fn take(&self) -> Vec<Outcome> {
         let key = self.away.take();
+        let mut recalled = Vec::new();
         let take = |place: &mut Place| match std::mem::replace(place, Place::Over) {
             Place::Ended(outcome) => outcome,
             Place::Open(Some((shard, token))) => {
@@ -141,12 +144,14 @@ impl State {
                 Err(CallError::NotAwaited)
             }
             Place::Away(sent) => {
-                self.desk.recall(&sent);
+                recalled.push(sent);
                 Err(CallError::NotAwaited)
             }
             Place::Open(None) | Place::Over => Err(CallError::NotAwaited),
         };
         let outcomes = self.places.borrow_mut().iter_mut().map(take).collect();
+        // Behind the borrow: it drops arguments, which may be foreign.
+        recalled.iter().for_each(|sent| self.desk.recall(sent));
         // Last: it may be the last but one that knows of this.
         if let Some(key) = key {
             self.desk.forget_away(key);

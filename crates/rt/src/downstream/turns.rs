@@ -8,6 +8,7 @@ use super::errands::Errands;
 use super::install_desk;
 use super::stage::{CREW, Stage};
 use crate::bell::Doorbell;
+use crate::executor::{add_held, held};
 use crate::poll::{EventBell, Interest, Poller, Readiness};
 use crate::time::now;
 use rustix::io::Errno;
@@ -59,6 +60,7 @@ pub(crate) struct Downstream {
 
 /// How long a handler may hold its thread while it waits for its calls. After that they go on asynchronously.
 pub(crate) struct Hold {
+    /// With all of its fans together.
     pub(crate) longest: Duration,
     /// The thread is needed for something else: the server ends, or a request is to be cancelled.
     pub(crate) is_called: Box<dyn Fn(Instant) -> bool>,
@@ -87,6 +89,11 @@ impl Downstream {
     /// Sets what waits for the calls of the fans that are first polled from now on.
     pub(crate) fn set_completion(&self, completion: Completion) {
         self.desk.set_completion(completion);
+    }
+
+    /// Whether a handler that is polled now may hold the thread.
+    pub(crate) fn may_be_held(&self) -> bool {
+        self.desk.completion().is_sync()
     }
 
     /// For the calls of other threads' handlers.
@@ -142,14 +149,22 @@ impl Drop for Downstream {
 }
 
 impl Turns {
-    /// Holds the thread until `is_done`, for as long as [`Hold`] lets it. The calls of the thread's other handlers go
-    /// on meanwhile; the handlers do not.
+    /// Holds the thread until `is_done`, for as long as [`Hold`] lets the handler that is being polled. The calls of the
+    /// thread's other handlers go on meanwhile; the handlers do not.
     pub(super) fn hold(&self, desk: &Desk, is_done: impl Fn() -> bool) {
-        let began = now();
+        let left = self.hold.longest.saturating_sub(held());
+        if !left.is_zero() {
+            let began = now();
+            self.wait(desk, began, left, is_done);
+            add_held(now().since(began));
+        }
+    }
+
+    fn wait(&self, desk: &Desk, began: Instant, longest: Duration, is_done: impl Fn() -> bool) {
         loop {
             let time = now();
             self.turn(desk, time);
-            let is_over = time.since(began) >= self.hold.longest || (self.hold.is_called)(time);
+            let is_over = time.since(began) >= longest || (self.hold.is_called)(time);
             if is_done() || is_over {
                 return;
             }

@@ -1,6 +1,7 @@
 //! A task in its slot: a future, what travels with it, and what is set around each of its polls.
 
 use super::Meta;
+use super::held;
 use super::ready::SlotWaker;
 use super::spares::Body;
 use std::future::Future;
@@ -15,11 +16,14 @@ pub(super) struct Task<F, M> {
     body: Body<F>,
     meta: M,
     watch: Watch,
+    /// How long it has held its thread while it waited.
+    held: Duration,
 }
 
 impl<F: Future, M: Meta> Task<F, M> {
-    pub(super) fn new(body: Body<F>, meta: M) -> Self {
-        Self { body, meta, watch: Watch::new() }
+    /// `held`: what making it has held the thread.
+    pub(super) fn new(body: Body<F>, meta: M, held: Duration) -> Self {
+        Self { body, meta, watch: Watch::new(), held }
     }
 
     /// `None` while it waits; its future is dropped when it does not. `waited` it has in the queue since
@@ -37,12 +41,14 @@ impl<F: Future, M: Meta> Task<F, M> {
         let _watching = self.watch.enter(waker);
         let mut context = Context::from_waker(waker);
         let mut future = self.body.future()?;
+        held::begin(self.held);
         let mut poll = || caught(|| future.as_mut().poll(&mut context));
         let mut polled = poll();
         if matches!(polled, Ok(Poll::Pending)) && self.watch.waits_in_vain(|| wake.clones()) {
             // It panics where it waits, in debug builds.
             polled = poll();
         }
+        self.held = held::end();
         let output = match polled {
             Ok(Poll::Pending) => {
                 wake.polled();

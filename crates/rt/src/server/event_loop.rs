@@ -30,8 +30,8 @@ use tailwater_wire::Credit;
 /// Keys of the poller that are not connections: no slot has such a number.
 pub(super) const LISTENER: u64 = u64::MAX;
 pub(super) const BELL: u64 = u64::MAX - 1;
-/// The longest that a handler holds its loop for its calls: then they go on asynchronously. Clients give a server up
-/// that answers no PING for some seconds, and the first loop lets all of them in.
+/// The longest that a handler holds its loop for the calls of all its fans: then they go on asynchronously. Clients give a
+/// server up that answers no PING for some seconds, and the first loop lets all of them in.
 const HELD_MAX: Duration = Duration::from_secs(1);
 /// How often the counts are published while busy.
 const PUBLISH_EVERY: Duration = Duration::from_millis(1);

@@ -8,7 +8,8 @@
 //!    it finds another, requests *begin* by the new model. A worker looks before each request that it begins.
 //! 3. What has begun ends where it is: on its loop or with its worker, its calls with the thread that sent them or with
 //!    the member of the crew that has them. A fan's calls are made and awaited by the completion of the moment in
-//!    which it is first polled.
+//!    which it is first polled. What waits for a crew that becomes smaller is served
+//!    by all of its members.
 //!
 //! So no request is lost or served twice: nothing moves but the decision where the next one begins.
 

@@ -6,6 +6,7 @@ use super::event_loop::EventLoop;
 use super::job::Job;
 use super::key::ConnectionKey;
 use super::runner::Landed;
+use crate::downstream::Downstream;
 use crate::service::{Reply, Service};
 use tailwater_control::{Reached, Reason};
 
@@ -54,7 +55,17 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
         }
     }
 
+    /// A handler is about to be polled on this thread. If it may hold the loop, what is ready must not wait for its end.
+    fn let_answers_go(&mut self) {
+        if self.downstream.as_ref().is_some_and(Downstream::may_be_held) {
+            self.flush_dirty();
+        }
+    }
+
     fn resume(&mut self) -> bool {
+        if self.runner.has_woken() {
+            self.let_answers_go();
+        }
         let before = self.clock.now();
         let Some(polled) = self.runner.resume(&mut self.connections) else {
             return false;
@@ -84,8 +95,14 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
 
     /// The next request has its turn, if there is one and a place for it. Its connection.
     fn start_next<S: Service<Future = F>>(&mut self, service: &S) -> Option<ConnectionKey> {
+        if self.queue.is_empty() {
+            return None;
+        }
+        if self.runner.is_inline() {
+            self.let_answers_go();
+        }
         // Reserved before the controller has its last word: what it admits is then always started.
-        if self.queue.is_empty() || !self.runner.reserve() {
+        if !self.runner.reserve() {
             return None;
         }
         let job = self.queue.pop()?;
@@ -217,10 +234,13 @@ fn may_start(connection: &Connection, most: usize, egress: &Egress) -> bool {
 mod tests {
     use super::super::testing::{event_loop, job, open};
     use super::*;
+    use crate::client::ChannelConfig;
     use crate::config::ServerConfig;
+    use crate::downstream::TierConfig;
+    use crate::net::{Stream, Transfer};
     use crate::service::Request;
     use std::cell::RefCell;
-    use std::future::poll_fn;
+    use std::future::{poll_fn, ready};
     use std::task::{Poll, Waker};
     use std::time::Duration;
     use tailwater_control::Site;
@@ -262,6 +282,61 @@ mod tests {
         let site = Site::one_loop(Duration::from_millis(1), 0);
         let none = Spec::named("none").build(&site).unwrap();
         event_loop(ServerConfig::default(), none.admission)
+    }
+
+    thread_local! {
+        /// A client's end of its connection, which has read nothing.
+        static CLIENT: RefCell<Option<Stream>> = const { RefCell::new(None) };
+        /// Of each handler that looked: something had come there.
+        static SEEN: RefCell<Vec<bool>> = const { RefCell::new(Vec::new()) };
+    }
+
+    /// Looks for an answer, for as long as the kernel may need to bring one.
+    fn look() {
+        let came = CLIENT.with_borrow(|client| {
+            let client = client.as_ref().expect("the test has left it here");
+            (0..10_000).any(|_| matches!(client.read(&mut [0; 1 << 10]), Transfer::Bytes(_)))
+        });
+        SEEN.with_borrow_mut(|seen| seen.push(came));
+    }
+
+    /// What its clients got, of two handlers of one connection that end in one turn, until each went on for the last time.
+    fn seen_by<F: Future<Output = Reply>>(
+        model: &str,
+        service: &impl Service<Future = F>,
+    ) -> Vec<bool> {
+        let leaf = ChannelConfig::new("127.0.0.1:1".parse().unwrap());
+        let tiers = vec![TierConfig::new("leaf", vec![leaf])];
+        let config =
+            ServerConfig { model: model.parse().unwrap(), tiers, ..ServerConfig::default() };
+        let none = Spec::named("none").build(&Site::one_loop(Duration::from_millis(1), 0)).unwrap();
+        let mut it: EventLoop<F> = event_loop(config, none.admission);
+        let (connection, client) = open(&mut it.connections);
+        let key = connection.key;
+        CLIENT.set(Some(client));
+        (1..=2).for_each(|id| begin(&mut it, key, id, service));
+        WAITING.take().iter().for_each(Waker::wake_by_ref);
+        while it.resume() {}
+        SEEN.take()
+    }
+
+    /// A handler that waits for its leaves may hold a loop for a second, and the answer was ready before.
+    #[test]
+    fn an_answer_that_is_ready_leaves_before_a_handler_that_may_hold_the_loop() {
+        let at_once = |_: Request| {
+            look();
+            ready(Reply::ok(Vec::new()))
+        };
+        let later = |request: Request| async move {
+            waits(request).await;
+            look();
+            Reply::ok(Vec::new())
+        };
+        for model in ["sib", "sip", "sib+2"] {
+            assert_eq!(seen_by(model, &at_once), [false, true], "{model}: it begins");
+            assert_eq!(seen_by(model, &later), [false, true], "{model}: it goes on");
+        }
+        assert_eq!(seen_by("aib", &at_once), [false, false], "both answers leave together");
     }
 
     /// A call for each of them cost a server whose clients have four requests under way half of its time.

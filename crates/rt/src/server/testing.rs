@@ -8,6 +8,7 @@ use super::job::{Job, Origin};
 use super::key::{ConnectionKey, RequestKey};
 use super::shared::{Inbox, Shared};
 use crate::config::ServerConfig;
+use crate::downstream::Trunk;
 use crate::net::{Accept, Listener, PeerRef, Stream};
 use crate::poll::Poller;
 use crate::service::{Reply, Request};
@@ -70,7 +71,8 @@ pub(super) fn event_loop<F: Future<Output = Reply>>(
     let shared = Arc::new(Shared::new(config, admission, inboxes));
     let (_, questions) = Reporter::new(shared.clone());
     let poller = Poller::new().unwrap();
-    let start =
-        Start { shared, index: 0, poller, trunk: None, listener: None, pool: None, questions };
+    let trunk =
+        (!shared.config.tiers.is_empty()).then(|| Trunk::new(&poller).expect("it is a poller"));
+    let start = Start { shared, index: 0, poller, trunk, listener: None, pool: None, questions };
     EventLoop::new(start, Box::new(Silent))
 }

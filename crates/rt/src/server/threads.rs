@@ -141,7 +141,7 @@ impl Threads {
                 pool.resize(workers);
             }
             if let Some(crew) = self.crew.as_ref().filter(|_| members > 0) {
-                crew.staff.resize(members);
+                crew.resize(members);
             }
         });
         self.shared.wake_loops();

@@ -287,3 +287,26 @@ fn a_leaf_that_comes_back_is_called_again_by_a_thread_that_waits() {
     let _back = Server::start(again, controller().admission, back).unwrap();
     eventually("it is called again", || answer(&client) == [7]);
 }
+
+/// A second is the longest for all of them together, and ten of these would hold it for three.
+#[test]
+fn a_handler_with_many_fans_holds_its_loop_no_longer_than_one_with_one() {
+    const FANS: u8 = 10;
+    let leaves = [leaf(0)];
+    for word in ["sib", "sib+2"] {
+        let service = |request: Request| async move {
+            let mut held = 0;
+            for _ in 0..FANS {
+                let soon = now() + Duration::from_millis(300);
+                let mut fan = Box::pin(fan(&request).call(0, HANG, "").by(soon));
+                let first = fan.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+                held += u8::from(first.is_ready());
+            }
+            Reply::ok(vec![held])
+        };
+        let (_server, client) = middle(started(word, 1, &leaves), service);
+        let held = answer(&client)[0];
+        // Four, and more where the thread was off its core between a fan's making and its poll.
+        assert!((1..=FANS - 3).contains(&held), "{word}: {held} fans were waited for");
+    }
+}

@@ -1,6 +1,7 @@
 //! A member of the crew: a thread that makes calls for the handlers of loops and workers.
 
-use super::sleep::{Calls, Route, WorkerBell, sleep};
+use super::sleep::{Calls, Route, sleep};
+use super::start::{Names, bells, start};
 use crate::downstream::{Crew, Errands, Hold};
 use crate::server::shared::Shared;
 use crate::time::now;
@@ -27,46 +28,27 @@ struct Member {
     was_rung: bool,
 }
 
-/// Starts the crew of a server. If one thread cannot be started, those before it are stopped. Without tiers there are no
-/// calls to make, and no threads.
-pub(in crate::server) fn start(
+/// Starts the crew of a server. Without tiers there are no calls to make, and no threads.
+pub(in crate::server) fn start_crew(
     count: usize,
     shared: &Arc<Shared>,
 ) -> std::io::Result<(Arc<Crew>, Vec<JoinHandle<()>>)> {
-    let bells =
-        (0..count).map(|_| WorkerBell::new(&shared.config)).collect::<Result<Vec<_>, _>>()?;
+    let bells = bells(count, shared)?;
     let crew = Arc::new(Crew::new(bells.iter().cloned()));
     // Before a member can lie down as one that takes legs.
-    crew.staff.resize(shared.models.present().completion.crew().max(1));
-    let mut threads = Vec::new();
-    for (index, bell) in bells.into_iter().enumerate() {
-        match spawn(&crew, index, &bell, shared) {
-            Ok(thread) => threads.extend(thread),
-            Err(error) => {
-                crew.staff.stop();
-                threads.into_iter().for_each(|thread: JoinHandle<()>| drop(thread.join()));
-                return Err(error);
+    crew.resize(shared.models.present().completion.crew().max(1));
+    let names = Names { system: "tailwater-crew", people: "crew member" };
+    let bells: &[_] = if shared.config.tiers.is_empty() { &[] } else { &bells };
+    let threads = start(&names, bells, &crew.staff, shared, |index, bell| {
+        let route = Route::new(bell, Ok)?;
+        let (crew, shared) = (crew.clone(), shared.clone());
+        Ok(move || {
+            if let Some(route) = route {
+                Member::new(shared, crew, index, route).run();
             }
-        }
-    }
+        })
+    })?;
     Ok((crew, threads))
-}
-
-fn spawn(
-    crew: &Arc<Crew>,
-    index: usize,
-    bell: &WorkerBell,
-    shared: &Arc<Shared>,
-) -> std::io::Result<Option<JoinHandle<()>>> {
-    let Some(route) = Route::new(bell, Ok)? else { return Ok(None) };
-    let (crew, shared) = (crew.clone(), shared.clone());
-    let life = move || {
-        let guarded = shared.clone();
-        guarded.guard(&format!("crew member {index}"), || {
-            Member::new(shared, crew, index, route).run();
-        });
-    };
-    std::thread::Builder::new().name(format!("tailwater-crew-{index}")).spawn(life).map(Some)
 }
 
 impl Member {
@@ -113,14 +95,15 @@ impl Member {
 
     /// Begins legs. False if there was none for it.
     fn take(&mut self) -> bool {
-        let was_rung = std::mem::take(&mut self.was_rung);
-        let legs = if self.crew.staff.is_active(self.index) { LEGS } else { usize::from(was_rung) };
-        for begun in 0..legs {
-            let leg = if self.errands.has_room() { self.crew.pop(self.index) } else { None };
-            let Some(leg) = leg else { return begun > 0 };
-            self.errands.begin(leg, now());
+        for begun in 0..LEGS {
+            if !self.errands.has_room() {
+                return begun > 0;
+            }
+            let was_rung = std::mem::take(&mut self.was_rung);
+            let Some((key, cargo)) = self.crew.next(self.index, was_rung) else { return begun > 0 };
+            self.errands.begin(key, cargo, now());
         }
-        legs > 0
+        true
     }
 
     /// Sleeps until there is something to do.
@@ -130,15 +113,10 @@ impl Member {
         if *polls && crew.staff.is_active(*index) {
             return sleep(Some(calls), Some(Instant::ZERO));
         }
-        self.was_rung = crew.staff.rest(
-            *index,
-            has_room,
-            || crew.has_legs(),
-            || {
-                if shared.models.epoch() == *epoch {
-                    sleep(Some(calls), None);
-                }
-            },
-        );
+        self.was_rung = crew.rest(*index, has_room, || {
+            if shared.models.epoch() == *epoch {
+                sleep(Some(calls), None);
+            }
+        });
     }
 }

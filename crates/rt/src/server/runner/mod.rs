@@ -6,6 +6,7 @@ mod member;
 mod pool;
 mod rider;
 mod sleep;
+mod start;
 mod worker;
 mod workers;
 
@@ -15,12 +16,12 @@ use super::work::Work;
 use crate::service::{Reply, Service};
 use flights::{Flight, Flights, Running};
 pub(super) use inline::Inline;
-pub(super) use member::start as start_crew;
+pub(super) use member::start_crew;
 pub(crate) use pool::{Done, Pool};
 use pool::{End, Unbegun};
 use std::time::Duration;
 use tailwater_core::{Instant, RequestId};
-pub(super) use worker::start as start_workers;
+pub(super) use worker::start_workers;
 pub(super) use workers::Workers;
 
 /// Owns the requests of a loop that run. A request that is answered or cancelled has left it.

@@ -2,7 +2,8 @@
 
 use super::pool::{Abroad, Done, End, Handed, Pool, Unbegun};
 use super::rider::Rider;
-use super::sleep::{Calls, Route, WorkerBell, sleep};
+use super::sleep::{Calls, Route, sleep};
+use super::start::{Names, bells, start};
 use crate::downstream::{Crew, Hold};
 use crate::executor::{Executor, Panicked, Started, TaskKey};
 use crate::server::shared::Shared;
@@ -31,58 +32,30 @@ pub(super) struct Worker<F> {
     was_rung: bool,
 }
 
-/// Starts the workers of a server. If one cannot be started, those before it are stopped.
-pub(in crate::server) fn start<S: Service<Future: Future<Output = Reply>>>(
+/// Starts the workers of a server.
+pub(in crate::server) fn start_workers<S: Service<Future: Future<Output = Reply>>>(
     count: usize,
     shared: &Arc<Shared>,
     crew: Option<&Arc<Crew>>,
     service: &Arc<S>,
 ) -> std::io::Result<(Arc<Pool>, Vec<JoinHandle<()>>)> {
-    let bells =
-        (0..count).map(|_| WorkerBell::new(&shared.config)).collect::<Result<Vec<_>, _>>()?;
+    let bells = bells(count, shared)?;
     let pool = Arc::new(Pool::new(bells.clone()));
     // Before a worker can lie down as one that takes requests.
     pool.resize(shared.models.present().workers().max(1));
-    let mut threads = Vec::new();
-    for (index, bell) in bells.into_iter().enumerate() {
-        match spawn(&pool, index, bell, shared, crew, service) {
-            Ok(thread) => threads.push(thread),
-            Err(error) => {
-                pool.staff.stop();
-                threads.into_iter().for_each(|thread| drop(thread.join()));
-                return Err(error);
+    let names = Names { system: "tailwater-work", people: "worker" };
+    let threads = start(&names, &bells, &pool.staff, shared, |index, bell| {
+        let route = Route::new(bell, |trunk| match crew {
+            // The loops come first.
+            Some(crew) => {
+                trunk.with_crew(crew, pool.staff.doorbell(index), shared.config.loops + index)
             }
-        }
-    }
-    Ok((pool, threads))
-}
-
-fn spawn<S: Service<Future: Future<Output = Reply>>>(
-    pool: &Arc<Pool>,
-    index: usize,
-    bell: WorkerBell,
-    shared: &Arc<Shared>,
-    crew: Option<&Arc<Crew>>,
-    service: &Arc<S>,
-) -> std::io::Result<JoinHandle<()>> {
-    let (worker_pool, shared, service) = (pool.clone(), shared.clone(), service.clone());
-    let route = Route::new(&bell, |trunk| match crew {
-        // The loops come first.
-        Some(crew) => {
-            trunk.with_crew(crew, pool.staff.doorbell(index), shared.config.loops + index)
-        }
-        None => Ok(trunk),
-    })?;
-    let thread =
-        std::thread::Builder::new().name(format!("tailwater-work-{index}")).spawn(move || {
-            let name = format!("worker {index}");
-            let guarded = shared.clone();
-            guarded.guard(&name, move || {
-                Worker::new(shared, worker_pool, index, route).run(&*service);
-            });
+            None => Ok(trunk),
         })?;
-    bell.is_of(thread.thread());
-    Ok(thread)
+        let (pool, shared, service) = (pool.clone(), shared.clone(), service.clone());
+        Ok(move || Worker::new(shared, pool, index, route).run(&*service))
+    })?;
+    Ok((pool, threads))
 }
 
 impl<F: Future<Output = Reply>> Worker<F> {
@@ -239,6 +212,7 @@ impl<F: Future<Output = Reply>> Worker<F> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::sleep::WorkerBell;
     use super::*;
     use crate::config::ServerConfig;
     use crate::server::runner::flights::Flights;

@@ -136,7 +136,7 @@ impl Crew {
         is_back
     }
 
-    /// Nobody wants a leg any more: it is taken back, or its member is told to end it, once.
+    /// A leg is not wanted any more: it is taken back, or its member is told to end it, once.
     pub(super) fn recall(&self, leg: &Leg) {
         if !self.revoke(leg)
             && let Some(member) = leg.handover.cancel()

@@ -9,10 +9,11 @@ use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 use std::thread::JoinHandle;
 use std::time::Duration;
+use tailwater_control::Reason;
 use tailwater_rt::client::{CallError, ChannelConfig, Client};
 use tailwater_rt::downstream::TierConfig;
 use tailwater_rt::time::now;
-use tailwater_rt::{Address, Reason, Reply, Request, Server, ServerConfig};
+use tailwater_rt::{Address, Reply, Request, Server, ServerConfig};
 
 /// Answers every connection with what is no frame.
 struct Garbage {

@@ -65,7 +65,7 @@ fn whole(line: &str) -> Option<(&str, &str)> {
 /// The words of a comment that follows code. A mark inside quotes is none.
 fn beside(line: &str) -> Option<&str> {
     let mut marks = line.match_indices(" // ");
-    let (at, mark) = marks.find(|(at, _)| line[..*at].matches('"').count() % 2 == 0)?;
+    let (at, mark) = marks.find(|(at, _)| line[..*at].matches('"').count().is_multiple_of(2))?;
     Some(&line[at + mark.len()..])
 }
 

@@ -21,7 +21,7 @@ const PAPER_RPS: f64 = 850_000.0;
 fn the_papers_testbed_keeps_its_goodput_at_twice_its_capacity() {
     let world = paper();
     for (profile, share_min, p99_max_us) in
-        [("paper", 0.7, 2.5 * 200.0), ("artifact", 0.93, 200.0), ("default", 0.88, 200.0)]
+        [("paper", 0.83, 1.5 * 200.0), ("artifact", 0.97, 195.0), ("default", 0.98, 155.0)]
     {
         for ratio in [1.2, 2.0] {
             let breakwater = spec("breakwater", profile, &[]);
@@ -30,7 +30,7 @@ fn the_papers_testbed_keeps_its_goodput_at_twice_its_capacity() {
             let found = format!(
                 "{profile} at {ratio} ×: {share:.3} of capacity, p99 {p99} µs, drops {drops:.3}"
             );
-            assert!(share >= share_min && p99 <= p99_max_us && drops < 0.05, "{found}");
+            assert!(share >= share_min && p99 <= p99_max_us && drops < 0.02, "{found}");
         }
     }
 }
@@ -57,14 +57,14 @@ fn shedding_alone_bounds_latency_and_pays_for_each_reject() {
         assert!(run.fates.shed > 0 && run.reject_p50_us < 150.0);
         run.goodput_rps / SMALL_RPS
     });
-    assert!(shares[0] > 0.7 && shares[1] < 0.6, "{shares:?} of capacity");
+    assert!(shares[0] > 0.8 && shares[1] < 0.5, "{shares:?} of capacity");
 }
 
 #[test]
 fn a_step_from_half_to_one_and_a_half_times_capacity_is_absorbed_within_20_ms() {
     // The series reads up to 1 % high, and a bin holds 40 of the slowest hundredth. The paper's own spike
     // reaches 1.4 × the SLO (§5.2).
-    for (profile, limit_us) in [("artifact", 250.0), ("default", 210.0)] {
+    for (profile, limit_us) in [("artifact", 220.0), ("default", 165.0)] {
         let world = World { bin: Some(ms(5)), ..paper() };
         let breakwater = spec("breakwater", profile, &[]);
         let steps = [(0.5 * PAPER_RPS, ms(120)), (1.4 * PAPER_RPS, ms(80))];
@@ -73,10 +73,10 @@ fn a_step_from_half_to_one_and_a_half_times_capacity_is_absorbed_within_20_ms() 
         // The step comes 20 ms, four bins, into the measured window; four more are allowed.
         let settled = 8..series.goodput_rps.len();
         let steady = series.goodput_rps[settled.clone()].iter().sum::<f64>() / settled.len() as f64;
-        assert!(steady > 0.8 * PAPER_RPS, "{profile}: {steady}");
+        assert!(steady > 0.97 * PAPER_RPS, "{profile}: {steady}");
         for bin in settled {
             let (goodput, p99) = (series.goodput_rps[bin], series.p99_us[bin]);
-            assert!(goodput > 0.85 * steady, "{profile}, bin {bin}: {goodput} of {steady}");
+            assert!(goodput > 0.93 * steady, "{profile}, bin {bin}: {goodput} of {steady}");
             assert!(p99 <= limit_us, "{profile}, bin {bin}: {p99} µs");
         }
     }
@@ -100,7 +100,7 @@ fn no_client_starves_through_five_seconds_of_twice_the_capacity() {
     let world = World { warm_up: Duration::ZERO, measure: Duration::from_secs(5), ..small() };
     let breakwater = spec("breakwater", "default", &[]);
     let (run, trace) = steady(&world, 2.0 * SMALL_RPS, &breakwater);
-    assert!(run.goodput_rps > 0.8 * SMALL_RPS);
+    assert!(run.goodput_rps > 0.95 * SMALL_RPS);
     assert!(
         trace.longest_unserved < Duration::from_secs(1),
         "someone went without an answer for {:?}",

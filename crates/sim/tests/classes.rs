@@ -15,7 +15,7 @@ fn runs(seconds: u32) -> Vec<Run> {
     run(&scenario).unwrap().runs
 }
 
-/// The measure of issue 12, criterion 4.
+/// What admission by class is for: goodput beyond what any blind server can have, and nobody starved for it.
 #[test]
 fn at_twice_the_capacity_130_per_cent_of_the_blind_bound_and_35_of_the_long_in_every_second() {
     let runs = runs(4);

@@ -77,7 +77,9 @@ fn capacity_is_the_plateau_of_the_closed_loop_and_the_bound_lies_below_it() {
         let bound = run.bound_rps / run.capacity_rps;
         let most = run.demand_ratio.min(1.0);
         assert!((0.9 * most..1.04 * most).contains(&bound), "{bound}");
-        assert!(run.goodput_of_bound < 1.1, "{} of the bound", run.goodput_of_bound);
+        // The bound is of other draws of the same distribution; these runs are short.
+        assert!(run.goodput_of_bound < 1.01, "{} of the bound", run.goodput_of_bound);
+        assert!(run.goodput_rps <= run.offered_rps, "{} requests/s in time", run.goodput_rps);
     }
 }
 

@@ -49,14 +49,14 @@ pub(super) struct Pool {
 }
 
 /// What a loop says on every turn.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Turn {
+#[derive(Debug)]
+pub(super) struct Turn<'a> {
     /// Its queueing delay.
     pub(super) delay: Duration,
     /// Its time between completions while requests wait.
     pub(super) pace: Duration,
-    /// What became of its requests since it last made an update.
-    pub(super) tally: Tally,
+    /// What became of its requests since it last made an update, which empties it.
+    pub(super) tally: &'a mut Tally,
 }
 
 /// An update that took place.
@@ -240,7 +240,7 @@ impl Pool {
 
     /// Publishes a loop's delay. If an update is due and no other loop claims it, makes one: a single one, however
     /// many intervals have passed.
-    pub(super) fn tick(&self, now: Instant, place: usize, turn: Turn) -> Option<Resized> {
+    pub(super) fn tick(&self, now: Instant, place: usize, turn: Turn<'_>) -> Option<Resized> {
         self.delays_ns[place].store(turn.delay.nanos(), Relaxed);
         match self.config.law {
             Law::Delay => self.steer(now, turn),
@@ -281,8 +281,9 @@ impl Pool {
         Some(Resized { from, to, delay: Duration::from_nanos(delay) })
     }
 
-    /// An update of the delay law, if one is due.
-    fn steer(&self, now: Instant, turn: Turn) -> Option<Resized> {
+    /// An update of the delay law, if one is due. It counts what this loop did alone: the others keep theirs
+    /// for the updates that they make.
+    fn steer(&self, now: Instant, turn: Turn<'_>) -> Option<Resized> {
         let due = self.due_ns.load(Relaxed);
         if now.as_nanos() < due {
             return None;
@@ -290,7 +291,7 @@ impl Pool {
         let interval = self.interval(turn.pace);
         let next = (now + interval).as_nanos();
         self.due_ns.compare_exchange(due, next, Relaxed, Relaxed).ok()?;
-        Some(self.update(turn.tally, interval))
+        Some(self.update(std::mem::take(turn.tally), interval))
     }
 
     fn update(&self, tally: Tally, interval: Duration) -> Resized {
@@ -321,3 +322,6 @@ impl Pool {
         Resized { from: reading.total, to: total, delay: reading.delay }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -8,7 +8,7 @@ mod verdict;
 use super::classes::Classes;
 use super::config::{Config, Demand, Signal};
 use super::idle::Idle;
-use super::pool::{Pool, Turn};
+use super::pool::{Pool, Resized, Turn};
 use super::predicted_wait::PredictedWait;
 use super::relief::Relief;
 use super::round_trips::RoundTrips;
@@ -301,15 +301,10 @@ impl Shard for BreakwaterShard {
             Signal::OldestAge => delay,
             Signal::Predicted => self.predicted.wait(),
         };
-        let turn = Turn { delay, pace: self.predicted.gap(), tally: self.tally };
-        let Some(resized) = self.pool.tick(now, self.place, turn) else {
-            return;
-        };
-        self.tally = Tally::default();
-        if resized.from != resized.to {
-            let event =
-                Event::PoolResized { from: resized.from, to: resized.to, delay: resized.delay };
-            observer.on_event(now, &event);
+        let turn = Turn { delay, pace: self.predicted.gap(), tally: &mut self.tally };
+        let resized = self.pool.tick(now, self.place, turn);
+        if let Some(Resized { from, to, delay }) = resized.filter(|it| it.from != it.to) {
+            observer.on_event(now, &Event::PoolResized { from, to, delay });
         }
     }
 

@@ -1,3 +1,7 @@
+mod deadlines;
+mod last_credit;
+mod several_loops;
+
 use super::*;
 use crate::breakwater::Breakwater;
 use crate::server::{Admission, Echo, Reached};

@@ -1,0 +1,108 @@
+use super::super::config::Interval;
+use super::*;
+
+const SLO: Duration = Duration::from_micros(200);
+
+fn us(micros: u64) -> Duration {
+    Duration::from_micros(micros)
+}
+
+fn at(micros: u64) -> Instant {
+    Instant::from_nanos(1_000 * micros)
+}
+
+fn turn(tally: &mut Tally) -> Turn<'_> {
+    Turn { delay: Duration::ZERO, pace: Duration::ZERO, tally }
+}
+
+/// Little's law: two loops that complete a request every 10 µs use a hundred credits in half of the time.
+#[test]
+fn a_turnover_is_as_long_as_all_loops_together_need_for_what_is_issued() {
+    for (loops, turnover) in [(1, us(1_000)), (2, us(500))] {
+        let pool = Pool::new(Config::tuned(SLO, 1), loops);
+        pool.shift_issued(0, 100);
+        assert_eq!(pool.turnover(us(10)), turnover);
+        assert_eq!(pool.interval(us(10)), turnover / 16, "sixteen updates");
+        assert_eq!(pool.next_look(us(10)), turnover / 16);
+        pool.on_rtt(us(300));
+        assert_eq!(pool.interval(us(10)), us(300), "but none before a change is felt");
+    }
+}
+
+#[test]
+fn of_the_loops_round_trips_the_lower_median_counts() {
+    let pool = Pool::new(Config::tuned(SLO, 1), 4);
+    let told = [(0, 40), (1, 10), (2, 20), (3, 900)].map(|(place, rtt_us)| {
+        pool.on_median(place, us(rtt_us));
+        pool.rtt()
+    });
+    assert_eq!(told, [40, 10, 20, 20].map(us), "those unknown do not count");
+}
+
+#[test]
+fn a_late_loop_makes_one_update() {
+    let config = Config { interval: Interval::Fixed(us(10)), ..Config::paper(SLO, 1) };
+    let pool = Pool::new(config, 1);
+    (0..9).for_each(|_| pool.join());
+    let mut total = |now_us| {
+        pool.tick(at(now_us), 0, turn(&mut Tally::default()));
+        pool.total()
+    };
+    assert_eq!([1_000, 1_009, 1_010, 5_000, 5_009].map(&mut total), [2, 2, 3, 4, 4]);
+}
+
+#[test]
+fn the_last_session_takes_with_it_what_its_crowd_needed() {
+    let pool = Pool::new(Config { pool_min: 3, ..Config::tuned(SLO, 1) }, 1);
+    (0..2).for_each(|_| pool.join());
+    pool.total.store(90, Relaxed);
+    pool.mean_delay_ns.store(7, Relaxed);
+    pool.leave();
+    assert_eq!((pool.total(), pool.mean_delay_ns.load(Relaxed)), (90, 7), "one is left");
+    pool.leave();
+    assert_eq!((pool.total(), pool.mean_delay_ns.load(Relaxed)), (3, 0));
+}
+
+#[test]
+fn idle_sessions_take_their_credits_along_within_the_pools_bounds() {
+    let config = Config { pool_min: 10, window_max: 8, ..Config::tuned(SLO, 1) };
+    let pool = Pool::new(config, 1);
+    (0..2).for_each(|_| pool.join());
+    pool.total.store(15, Relaxed);
+    pool.set_idle(2);
+    assert_eq!((pool.total(), pool.active()), (13, 1));
+    pool.set_idle(4);
+    assert_eq!((pool.total(), pool.active()), (10, 0), "the least");
+    pool.set_active();
+    assert_eq!((pool.total(), pool.active()), (11, 1));
+    pool.total.store(16, Relaxed);
+    pool.set_active();
+    assert_eq!((pool.total(), pool.active()), (16, 2), "the most that both could hold");
+}
+
+#[test]
+fn a_pool_is_short_while_a_session_of_any_loop_is_stranded_and_no_credit_is_left() {
+    let pool = Pool::new(Config { pool_min: 2, ..Config::tuned(SLO, 1) }, 2);
+    assert!(!pool.is_short());
+    pool.shift_stranded(0, 1);
+    pool.shift_stranded(0, 1);
+    assert!(!pool.is_short(), "there is room");
+    pool.shift_issued(0, 2);
+    assert!(pool.is_short());
+    pool.shift_stranded(1, 0);
+    assert!(pool.is_short(), "the other loop's");
+    pool.shift_stranded(1, 0);
+    assert!(!pool.is_short());
+}
+
+/// It is looked at again when counting begins or ends, whichever comes after the shorter time.
+#[test]
+fn where_efficiency_alone_steers_the_pool_its_iterations_say_when_to_look() {
+    for (config, look) in [
+        (Config::efficiency_paper(SLO, 1), us(5)),
+        (Config::efficiency_artifact(SLO, 1), us(100)),
+        (Config::efficiency_tuned(SLO, 1), us(20)),
+    ] {
+        assert_eq!(Pool::new(config, 1).next_look(Duration::ZERO), look);
+    }
+}

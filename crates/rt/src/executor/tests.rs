@@ -2,6 +2,7 @@
 
 mod budgets;
 mod cancel;
+mod held;
 mod memory;
 mod panics;
 mod race;

@@ -283,7 +283,8 @@ pub(super) fn epoll(result: &str) -> String {
         let counts = &load.counts;
         let parts =
             [counts[..2].iter().sum(), counts[2], counts[3], counts[4], counts[5..].iter().sum()];
-        let mut cells = vec![format!("{:.0} %", share * 100.0), ns(&load.mean_ns), ns(&load.p99_ns)];
+        let mut cells =
+            vec![format!("{:.0} %", share * 100.0), ns(&load.mean_ns), ns(&load.p99_ns)];
         let percent = |part: u64| format!("{:.0} %", part as f64 / all as f64 * 100.0);
         cells.extend(parts.map(percent));
         text += &line(&cells);

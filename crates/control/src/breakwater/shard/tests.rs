@@ -1,4 +1,5 @@
 mod deadlines;
+mod grants;
 mod last_credit;
 mod several_loops;
 

@@ -73,7 +73,8 @@ impl Errands {
                 Err(error) => errand.end(place, Err(error)),
                 Ok(held) => {
                     let (shard, owner) = (planned.shard, Owner::Errand(errand.clone()));
-                    let filler = Part { owner, place, shard, _held: held };
+                    let reached_only = terms.reached_only;
+                    let filler = Part { owner, place, shard, reached_only, _held: held };
                     self.desk.order(shard, Order { call: terms.of(planned), filler });
                 }
             }

@@ -74,6 +74,14 @@ impl Fan {
         self
     }
 
+    /// Has no call wait for a connection that was lost: one to a server that is not reached ends as
+    /// [`CallError::Disconnected`] at once, as those that are on their way there do. Until a first attempt has failed it
+    /// waits.
+    pub const fn reached_only(mut self) -> Self {
+        self.terms.reached_only = true;
+        self
+    }
+
     /// Is done as soon as so many calls were answered; the others are given up and end as
     /// [`CallError::NotAwaited`]. Where that many cannot be answered any more, it waits for the end of all.
     pub const fn enough(mut self, answers: usize) -> Self {
@@ -106,7 +114,8 @@ impl Fan {
                 continue;
             }
             let (shard, owner) = (planned.shard, Owner::Fan(state.clone()));
-            let filler = Part { owner, place, shard, _held: held };
+            let reached_only = terms.reached_only;
+            let filler = Part { owner, place, shard, reached_only, _held: held };
             desk.order(shard, Order { call: terms.of(planned), filler });
         }
         if let Some(away) = away {

@@ -21,11 +21,13 @@ pub(super) struct Terms {
     pub(super) deadline: Instant,
     pub(super) priority: u8,
     pub(super) tenant: u32,
+    /// A call waits for no connection after one was lost.
+    pub(super) reached_only: bool,
 }
 
 impl Terms {
     pub(super) fn of(self, planned: Planned) -> NewCall {
-        let Self { deadline, priority, tenant } = self;
+        let Self { deadline, priority, tenant, reached_only: _ } = self;
         let Planned { method, payload, .. } = planned;
         NewCall { method, payload, deadline: Some(deadline), priority, tenant }
     }
@@ -54,6 +56,8 @@ pub(crate) struct Part {
     /// Which of its owner's calls it is.
     pub(super) place: usize,
     pub(super) shard: usize,
+    /// As its terms say.
+    pub(super) reached_only: bool,
     /// Given back with it.
     pub(super) _held: Held,
 }
@@ -64,6 +68,10 @@ impl Fill for Part {
             Owner::Fan(state) => state.take_on(self.place, self.shard, token),
             Owner::Errand(errand) => errand.take_on(self.place, self.shard, token),
         }
+    }
+
+    fn awaits_connection(&self) -> bool {
+        !self.reached_only
     }
 
     fn fill(self, outcome: Outcome) {

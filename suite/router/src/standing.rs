@@ -1,45 +1,35 @@
-//! What a node holds that it must not, and whether it may lack what others hold.
+//! What a replica may hold that is old, and whether it may lack what others hold.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Keys that a node which cannot be reached is to forget are remembered one by one up to so many bytes of commands;
-/// beyond that it is to forget everything. 9,000 keys of 20 bytes.
-pub(super) const COMMANDS_MAX: usize = 256 << 10;
+/// Keys that a replica is to forget are remembered one by one, up to so many bytes; beyond that it is to forget everything.
+/// 9,000 keys of 20 bytes.
+pub(crate) const KEYS_MAX_BYTES: usize = 256 << 10;
 
-/// How a command begins that takes a key away.
-pub(crate) const DELETE: &[u8] = b"delete ";
+/// Of each key beside its bytes, as a memcached is told of it: `delete ` and the line's end.
+const BESIDE_KEY_BYTES: usize = 9;
 
-/// What a node is to forget, since it may hold an old value.
+/// What a replica is to forget, since it may hold an old value.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum Forget {
+pub(crate) enum Forget {
     Key(Arc<[u8]>),
     Everything,
 }
 
 impl Forget {
-    /// The command, in parts.
-    pub(super) fn command(&self) -> [&[u8]; 3] {
-        match self {
-            Self::Key(key) => [DELETE, key, b"\r\n"],
-            Self::Everything => [b"flush_all", b"", b"\r\n"],
-        }
-    }
-
-    /// Whether it was carried out.
-    pub(super) fn is_done(&self, line: &[u8]) -> bool {
-        match self {
-            Self::Key(_) => matches!(line, b"DELETED" | b"NOT_FOUND"),
-            Self::Everything => line == b"OK",
-        }
+    /// This key, or everything.
+    pub(crate) fn of(key: Option<&[u8]>) -> Self {
+        key.map_or(Self::Everything, |key| Self::Key(key.into()))
     }
 }
 
-/// Of one node. What it is to forget it forgets before anything else is asked by a new connection.
+/// Of one replica: what it is to forget before it is asked for that.
 #[derive(Debug)]
-pub(super) struct Standing {
-    keys: BTreeSet<Arc<[u8]>>,
-    /// Of the commands for these.
+pub(crate) struct Standing {
+    /// With the number of the last write that each has missed.
+    keys: BTreeMap<Arc<[u8]>, u64>,
+    /// Of what tells of these.
     bytes: usize,
     everything: bool,
     is_cold: bool,
@@ -47,55 +37,73 @@ pub(super) struct Standing {
 
 impl Standing {
     /// As the others, whatever these hold; or nothing, if it is to forget everything at first.
-    pub(super) const fn new(forgets_everything: bool) -> Self {
-        let keys = BTreeSet::new();
+    pub(crate) const fn new(forgets_everything: bool) -> Self {
+        let keys = BTreeMap::new();
         Self { keys, bytes: 0, everything: forgets_everything, is_cold: false }
     }
 
     /// Whether others may hold what it does not: then its misses say nothing.
-    pub(super) const fn is_cold(&self) -> bool {
+    pub(crate) const fn is_cold(&self) -> bool {
         self.is_cold
     }
 
-    /// It has been away, and may have lost what it had.
-    pub(super) const fn grows_cold(&mut self) {
+    /// It has been away, and may have lost what it had; or it has forgotten what it was told to.
+    pub(crate) const fn grows_cold(&mut self) {
         self.is_cold = true;
     }
 
-    /// All nodes are emptied at once: it lacks nothing.
-    pub(super) const fn grows_warm(&mut self) {
+    /// All replicas are emptied at once: it lacks nothing.
+    pub(crate) const fn grows_warm(&mut self) {
         self.is_cold = false;
     }
 
     /// Whether a value of this key that it may hold is old.
-    pub(super) fn is_to_forget(&self, key: &[u8]) -> bool {
-        self.everything || self.keys.contains(key)
+    pub(crate) fn is_to_forget(&self, key: &[u8]) -> bool {
+        self.everything || self.keys.contains_key(key)
     }
 
-    pub(super) fn add(&mut self, forget: Forget) {
-        self.is_cold = true;
+    /// Whether what it is to forget was more than is remembered.
+    pub(crate) const fn is_to_forget_everything(&self) -> bool {
+        self.everything
+    }
+
+    /// It has missed the write of this number.
+    pub(crate) fn add(&mut self, forget: Forget, write: u64) {
         match forget {
             Forget::Key(key) if !self.everything => {
-                let bytes = Forget::Key(key.clone()).command().concat().len();
-                if self.keys.insert(key) {
-                    self.bytes += bytes;
+                let bytes = key.len() + BESIDE_KEY_BYTES;
+                match self.keys.get_mut(&key) {
+                    Some(last) => *last = write.max(*last),
+                    None => {
+                        self.keys.insert(key, write);
+                        self.bytes += bytes;
+                    }
                 }
-                if self.bytes <= COMMANDS_MAX {
+                if self.bytes <= KEYS_MAX_BYTES {
                     return;
                 }
             }
             Forget::Key(_) | Forget::Everything => {}
         }
-        (self.keys, self.bytes, self.everything) = (BTreeSet::new(), 0, true);
+        (self.keys, self.bytes, self.everything) = (BTreeMap::new(), 0, true);
+    }
+
+    /// It has stored the write of this number: that replaces what it had of the key, unless it has missed a later one.
+    pub(crate) fn store(&mut self, key: &[u8], write: u64) {
+        if self.keys.get(key).is_some_and(|missed| *missed < write) {
+            self.keys.remove(key);
+            self.bytes -= key.len() + BESIDE_KEY_BYTES;
+        }
     }
 
     /// What is to be forgotten, which the caller sees to from now on.
-    pub(super) fn take(&mut self) -> Vec<Forget> {
+    pub(crate) fn take(&mut self) -> Vec<(Forget, u64)> {
         self.bytes = 0;
         if std::mem::take(&mut self.everything) {
-            return vec![Forget::Everything];
+            return vec![(Forget::Everything, 0)];
         }
-        std::mem::take(&mut self.keys).into_iter().map(Forget::Key).collect()
+        let keys = std::mem::take(&mut self.keys);
+        keys.into_iter().map(|(key, write)| (Forget::Key(key), write)).collect()
     }
 }
 
@@ -103,22 +111,41 @@ impl Standing {
 mod tests {
     use super::*;
 
+    fn key(number: usize) -> Forget {
+        Forget::of(Some(format!("key-{number:06}").as_bytes()))
+    }
+
     #[test]
     fn keys_are_forgotten_one_by_one_until_they_are_too_many() {
         let mut standing = Standing::new(false);
-        let key = |number: usize| Forget::Key(format!("key-{number:06}").as_bytes().into());
-        for number in [1, 2, 1] {
-            standing.add(key(number));
+        for (number, write) in [(1, 7), (2, 8), (1, 3)] {
+            standing.add(key(number), write);
         }
         assert!(standing.is_to_forget(b"key-000001") && !standing.is_to_forget(b"key-000003"));
-        assert!(standing.is_cold());
-        assert_eq!(standing.take(), [key(1), key(2)]);
+        assert_eq!(standing.take(), [(key(1), 7), (key(2), 8)]);
         assert_eq!(standing.take(), []);
-        let most = COMMANDS_MAX / "delete key-000000\r\n".len();
-        (0..most).for_each(|number| standing.add(key(number)));
-        assert!(!standing.is_to_forget(b"other"));
-        standing.add(key(most));
-        assert!(standing.is_to_forget(b"other"));
-        assert_eq!(standing.take(), [Forget::Everything]);
+        let most = KEYS_MAX_BYTES / "delete key-000000\r\n".len();
+        (0..most).for_each(|number| standing.add(key(number), 1));
+        assert!(!standing.is_to_forget(b"other") && !standing.is_to_forget_everything());
+        standing.add(key(most), 1);
+        assert!(standing.is_to_forget(b"other") && standing.is_to_forget_everything());
+        assert_eq!(standing.take(), [(Forget::Everything, 0)]);
+    }
+
+    #[test]
+    fn a_later_write_makes_good_what_was_missed_and_an_earlier_one_does_not() {
+        let mut standing = Standing::new(false);
+        standing.add(key(1), 5);
+        standing.store(b"key-000001", 4);
+        assert!(standing.is_to_forget(b"key-000001"), "that write came before");
+        standing.add(key(1), 3);
+        standing.store(b"key-000001", 6);
+        assert!(!standing.is_to_forget(b"key-000001"));
+        // What was made good takes no room.
+        for write in 0..2 * KEYS_MAX_BYTES as u64 / 19 {
+            standing.add(key(1), 2 * write);
+            standing.store(b"key-000001", 2 * write + 1);
+        }
+        assert!(!standing.is_to_forget_everything());
     }
 }

@@ -1,175 +1,305 @@
-//! Whether a get's answer can be: the value that was acknowledged last, or one that was written since.
+//! Whether a get's answer can be, whoever writes the key meanwhile.
 //!
-//! A value says its key, its epoch and its version, and is a function of these. An epoch is one set of writers, such
-//! as the generator of one run; what earlier ones wrote is right until a write of this one was acknowledged. One
-//! writer at a time writes a key; versions count up. A get must answer a version that is not older than the one
-//! acknowledged when it began, and not newer than the one issued when it ended. A write that failed may have been
-//! carried out: it counts as issued.
+//! Requests are numbered as they are asked. Of each write is known when it was asked, and when it was over: acknowledged, or
+//! refused. A get may answer any write but one that was replaced for certain: another write of the key was asked after it
+//! was over, and was itself acknowledged before the get was asked. So writes at the same time need no order.
+//!
+//! - A write of which nothing was heard counts as under way for ever: it may be carried out at any time.
+//! - A write that was refused may have been carried out or not, but not both. A get that was asked afterwards and answers it
+//!   acknowledges it: replicas that differ from then on are found out.
+//! - What was there before anybody wrote was over before everything.
+//! - What another generator wrote is known by its value alone, and so counts as a write of which nothing was heard.
+//!
+//! Each request costs one look-up of its key, however many writes that has.
 
-use std::sync::atomic::AtomicU32;
-use std::sync::atomic::Ordering::Relaxed;
-use tailwater_core::Rng;
+mod value;
+#[cfg(test)]
+mod naive;
 
-/// The versions of so many keys, shared by those that write and read them.
+pub use value::{initial, value};
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use value::writer_of;
+
+/// More requests of one generator are not asked: they take 384 MiB.
+pub const REQUESTS_MAX: usize = 1 << 25;
+
+/// What one generator has asked.
 #[derive(Debug)]
-pub struct Versions {
+pub struct Registers {
+    /// Of this generator alone.
     epoch: u32,
-    keys: Vec<Versioned>,
+    log: Mutex<Log>,
 }
 
-// Each counts up alone. A reader that knows of an acknowledgement by another way than these numbers has synchronised
-// with the writer by that way: Relaxed.
 #[derive(Debug, Default)]
-struct Versioned {
-    issued: AtomicU32,
-    acknowledged: AtomicU32,
+struct Log {
+    requests: Vec<Request>,
+    /// Of each key the latest write, by when it was asked, that is acknowledged.
+    acknowledged: BTreeMap<u32, u32>,
 }
+
+#[derive(Clone, Copy, Debug)]
+struct Request {
+    key: u32,
+    kind: Kind,
+}
+
+/// Times are counts of requests asked by then.
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    /// When it was asked, this write was the latest acknowledged one; [`NONE`] without any.
+    Get(u32),
+    UnderWay,
+    Refused(u32),
+    Acknowledged(u32),
+}
+
+const NONE: u32 = u32::MAX;
 
 /// What is wrong about an answer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Wrong {
+    /// No such request was asked, or not of this kind.
+    Unasked,
     /// Of an acknowledged key there is nothing.
     Missing,
-    /// Not a value of this key, or not a whole one.
+    /// Not a value of the key, or not a whole one.
     Foreign,
-    /// This version, 0 for another epoch's, where at least that was acknowledged.
-    Old(u32, u32),
-    /// This version was never written.
+    /// The write of this number was never asked.
     Unwritten(u32),
+    /// This value was replaced for certain when the get was asked.
+    Old,
 }
 
-/// What must be true of a get's answer: taken when it begins.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Expected {
-    /// Of which key.
-    pub key: u32,
-    /// The version that was acknowledged when it began; zero for none.
-    pub at_least: u32,
-}
-
-const HEAD_BYTES: usize = 12;
-
-impl Versions {
-    /// Of keys from zero; nothing is written in this epoch.
+impl Registers {
+    /// Without any request as yet. Generators that ask the same servers have different epochs, none of them 0.
     #[must_use]
-    pub fn of(keys: u32, epoch: u32) -> Self {
-        Self { epoch, keys: (0..keys).map(|_| Versioned::default()).collect() }
+    pub fn new(epoch: u32) -> Self {
+        Self { epoch: epoch.max(1), log: Mutex::default() }
     }
 
-    /// The value of a version.
+    fn log(&self) -> MutexGuard<'_, Log> {
+        self.log.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A get of a key is asked: its number.
+    ///
+    /// # Panics
+    /// After [`REQUESTS_MAX`] requests.
     #[must_use]
-    pub fn value(&self, key: u32, version: u32) -> Vec<u8> {
-        value(key, self.epoch, version)
+    pub fn get(&self, key: u32) -> u32 {
+        let mut log = self.log();
+        let latest = log.acknowledged.get(&key).copied().unwrap_or(NONE);
+        log.ask(key, Kind::Get(latest))
     }
 
-    /// The next version of a key, which its one writer is about to write.
+    /// A write of a key is asked: its number, and the value.
+    ///
+    /// # Panics
+    /// As above.
     #[must_use]
-    pub fn issue(&self, key: u32) -> u32 {
-        self.keys[key as usize].issued.fetch_add(1, Relaxed) + 1
+    pub fn set(&self, key: u32) -> (u32, Vec<u8>) {
+        let number = self.log().ask(key, Kind::UnderWay);
+        (number, value(key, self.epoch, number))
     }
 
-    /// The write of this version was acknowledged.
-    pub fn acknowledge(&self, key: u32, version: u32) {
-        self.keys[key as usize].acknowledged.fetch_max(version, Relaxed);
+    /// The write of this number was acknowledged.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn acknowledge(&self, number: u32) -> Result<(), Wrong> {
+        self.log().acknowledge(number)
     }
 
-    /// A get of this key begins.
-    #[must_use]
-    pub fn expect(&self, key: u32) -> Expected {
-        Expected { key, at_least: self.keys[key as usize].acknowledged.load(Relaxed) }
+    /// The write of this number was refused, and nothing of it goes on.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn refuse(&self, number: u32) -> Result<(), Wrong> {
+        let mut log = self.log();
+        let (_, at) = log.write(number)?;
+        let over = log.now();
+        if matches!(at, Kind::UnderWay) {
+            log.requests[number as usize].kind = Kind::Refused(over);
+        }
+        Ok(())
     }
 
-    /// A get has ended: with this value, or without one.
+    /// The get of this number has ended: with this value, or without one.
     ///
     /// # Errors
     /// When the answer cannot be.
-    pub fn check(&self, expected: Expected, value: Option<&[u8]>) -> Result<(), Wrong> {
-        let Expected { key, at_least } = expected;
-        let Some(value) = value else {
-            return if at_least == 0 { Ok(()) } else { Err(Wrong::Missing) };
+    pub fn check(&self, number: u32, found: Option<&[u8]>) -> Result<(), Wrong> {
+        let mut log = self.log();
+        let Some(&Request { key, kind: Kind::Get(latest) }) = log.requests.get(number as usize)
+        else {
+            return Err(Wrong::Unasked);
         };
-        let (epoch, version) = version_in(key, value).ok_or(Wrong::Foreign)?;
-        if epoch != self.epoch {
-            return if at_least == 0 { Ok(()) } else { Err(Wrong::Old(0, at_least)) };
+        let is_replaced = |over: u32| latest != NONE && latest >= over;
+        let Some(found) = found else {
+            return if is_replaced(0) { Err(Wrong::Missing) } else { Ok(()) };
+        };
+        let write = match writer_of(key, found).ok_or(Wrong::Foreign)? {
+            None => return if is_replaced(0) { Err(Wrong::Old) } else { Ok(()) },
+            Some((epoch, _)) if epoch != self.epoch => return Ok(()),
+            Some((_, write)) => write,
+        };
+        let unwritten = Wrong::Unwritten(write);
+        let (of, kind) = log.write(write).map_err(|_| unwritten)?;
+        match kind {
+            _ if of != key => Err(unwritten),
+            Kind::Acknowledged(over) | Kind::Refused(over) if is_replaced(over) => Err(Wrong::Old),
+            Kind::Refused(over) if over <= number => log.acknowledge(write),
+            _ => Ok(()),
         }
-        if version > self.keys[key as usize].issued.load(Relaxed) || version == 0 {
-            return Err(Wrong::Unwritten(version));
-        }
-        if version < at_least { Err(Wrong::Old(version, at_least)) } else { Ok(()) }
     }
 }
 
-/// The value of a key's version in an epoch: 12 to 1,000 bytes, mostly short, of a length that belongs to the key.
-#[must_use]
-pub fn value(key: u32, epoch: u32, version: u32) -> Vec<u8> {
-    let of_key = Rng::from_seed(key.into()).exponential(100.0);
-    let len = (HEAD_BYTES as f64 + of_key).min(1_000.0) as usize;
-    let mut rng = Rng::from_seed(u64::from(epoch) << 32 | u64::from(version)).split("value");
-    let mut value = [key, epoch, version].map(u32::to_le_bytes).concat();
-    while value.len() < len {
-        value.extend_from_slice(&rng.u64().to_le_bytes());
+impl Log {
+    fn now(&self) -> u32 {
+        // At most REQUESTS_MAX.
+        self.requests.len() as u32
     }
-    value.truncate(len);
-    value
-}
 
-/// The epoch and the version of this key that a value is.
-pub(crate) fn version_in(key: u32, found: &[u8]) -> Option<(u32, u32)> {
-    let (head, _) = found.split_first_chunk::<HEAD_BYTES>()?;
-    let words = head.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word));
-    let [of, epoch, version] = words.collect::<Vec<_>>().try_into().ok()?;
-    (of == key && value(key, epoch, version) == found).then_some((epoch, version))
+    fn ask(&mut self, key: u32, kind: Kind) -> u32 {
+        let number = self.now();
+        assert!(
+            self.requests.len() < REQUESTS_MAX,
+            "a generator asks {REQUESTS_MAX} requests at most; ask in shorter runs"
+        );
+        self.requests.push(Request { key, kind });
+        number
+    }
+
+    /// The key of a write, and how it stands.
+    fn write(&self, number: u32) -> Result<(u32, Kind), Wrong> {
+        match self.requests.get(number as usize) {
+            None | Some(Request { kind: Kind::Get(_), .. }) => Err(Wrong::Unasked),
+            Some(&Request { key, kind }) => Ok((key, kind)),
+        }
+    }
+
+    fn acknowledge(&mut self, number: u32) -> Result<(), Wrong> {
+        let (key, kind) = self.write(number)?;
+        if !matches!(kind, Kind::Acknowledged(_)) {
+            self.requests[number as usize].kind = Kind::Acknowledged(self.now());
+            let latest = self.acknowledged.entry(key).or_insert(number);
+            *latest = number.max(*latest);
+        }
+        Ok(())
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn what_was_acknowledged_or_came_since_is_right() {
-        let versions = Versions::of(2, 9);
-        let before = versions.expect(1);
-        assert_eq!(versions.check(before, None), Ok(()));
-        let [first, second] = [(); 2].map(|()| versions.issue(1));
-        assert_eq!(
-            versions.check(before, Some(&versions.value(1, first))),
-            Ok(()),
-            "it began before"
-        );
-        versions.acknowledge(1, second);
-        let since = versions.expect(1);
-        assert_eq!(versions.check(before, Some(&versions.value(1, first))), Ok(()));
-        assert_eq!(versions.check(since, Some(&versions.value(1, second))), Ok(()));
-        assert_eq!(
-            versions.check(since, Some(&versions.value(1, first))),
-            Err(Wrong::Old(first, second))
-        );
-        assert_eq!(versions.check(since, None), Err(Wrong::Missing));
+    fn check(registers: &Registers, get: u32, write: u32) -> Result<(), Wrong> {
+        registers.check(get, Some(&value(1, registers.epoch, write)))
     }
 
     #[test]
-    fn what_another_epoch_wrote_is_right_until_this_one_has_written() {
-        let versions = Versions::of(2, 9);
-        let before = value(1, 8, 77);
-        assert_eq!(versions.check(versions.expect(1), Some(&before)), Ok(()));
-        versions.acknowledge(1, versions.issue(1));
-        let found = versions.check(versions.expect(1), Some(&before));
-        assert_eq!(found, Err(Wrong::Old(0, 1)));
+    fn what_was_over_before_the_get_is_old() {
+        let registers = Registers::new(9);
+        let before = registers.get(1);
+        let (first, written) = registers.set(1);
+        assert_eq!(written, value(1, 9, first));
+        registers.acknowledge(first).expect("it was asked");
+        let between = registers.get(1);
+        let (second, _) = registers.set(1);
+        registers.acknowledge(second).expect("it was asked");
+        let after = registers.get(1);
+        let check = |get, write| check(&registers, get, write);
+        assert_eq!((check(before, first), check(before, second)), (Ok(()), Ok(())));
+        assert_eq!((check(between, first), check(between, second)), (Ok(()), Ok(())));
+        assert_eq!((check(after, first), check(after, second)), (Err(Wrong::Old), Ok(())));
+        for (found, wrong) in [(Some(initial(1)), Wrong::Old), (None, Wrong::Missing)] {
+            assert_eq!(registers.check(before, found.as_deref()), Ok(()));
+            assert_eq!(registers.check(between, found.as_deref()), Err(wrong));
+        }
+    }
+
+    /// Neither was over when the other was asked: whichever came last may be there.
+    #[test]
+    fn writes_at_the_same_time_may_come_in_any_order() {
+        let registers = Registers::new(9);
+        let [(first, _), (second, _)] = [registers.set(1), registers.set(1)];
+        registers.acknowledge(second).expect("asked");
+        registers.acknowledge(first).expect("asked");
+        let get = registers.get(1);
+        for write in [first, second] {
+            assert_eq!(check(&registers, get, write), Ok(()));
+        }
+        // A third that was asked when both were over ends that.
+        let (third, _) = registers.set(1);
+        registers.acknowledge(third).expect("asked");
+        let get = registers.get(1);
+        for write in [first, second] {
+            assert_eq!(check(&registers, get, write), Err(Wrong::Old));
+        }
+    }
+
+    #[test]
+    fn a_write_of_which_nothing_was_heard_may_be_there_at_any_time() {
+        let registers = Registers::new(9);
+        let (lost, _) = registers.set(1);
+        let (known, _) = registers.set(1);
+        registers.acknowledge(known).expect("asked");
+        for write in [lost, known, lost] {
+            assert_eq!(check(&registers, registers.get(1), write), Ok(()));
+        }
+    }
+
+    /// Some replicas have carried it out and others have not, and a get asks any of them.
+    #[test]
+    fn replicas_that_differ_after_a_refused_write_are_found_out() {
+        let registers = Registers::new(9);
+        let (kept, _) = registers.set(1);
+        registers.acknowledge(kept).expect("asked");
+        let (refused, _) = registers.set(1);
+        let amid = registers.get(1);
+        registers.refuse(refused).expect("asked");
+        let [first, second] = [(); 2].map(|()| registers.get(1));
+        assert_eq!(check(&registers, amid, refused), Ok(()));
+        assert_eq!(check(&registers, first, kept), Ok(()), "it may come yet");
+        assert_eq!(check(&registers, first, refused), Ok(()));
+        assert_eq!(check(&registers, second, kept), Ok(()), "asked before that was known");
+        let later = registers.get(1);
+        assert_eq!(check(&registers, later, refused), Ok(()));
+        assert_eq!(check(&registers, later, kept), Err(Wrong::Old));
+    }
+
+    /// Neither generator knows when the other's writes were.
+    #[test]
+    fn what_another_generator_writes_is_right_at_any_time() {
+        let registers = Registers::new(9);
+        for _ in 0..2 {
+            let (own, _) = registers.set(1);
+            registers.acknowledge(own).expect("asked");
+            assert_eq!(registers.check(registers.get(1), Some(&value(1, 8, 3))), Ok(()));
+        }
+        assert_eq!(registers.check(registers.get(1), Some(&initial(1))), Err(Wrong::Old));
     }
 
     #[test]
     fn what_nobody_wrote_is_wrong() {
-        let versions = Versions::of(2, 9);
-        let version = versions.issue(1);
-        let expected = versions.expect(1);
-        let mut damaged = versions.value(1, version);
+        let registers = Registers::new(9);
+        let (set, written) = registers.set(1);
+        let get = registers.get(1);
+        let mut damaged = written.clone();
         *damaged.last_mut().expect("not empty") ^= 1;
-        for foreign in
-            [&versions.value(0, version)[..], &damaged, &[], &versions.value(1, version)[..5]]
-        {
-            assert_eq!(versions.check(expected, Some(foreign)), Err(Wrong::Foreign));
+        for foreign in [&value(2, 9, set)[..], &damaged, &[], &written[..5]] {
+            assert_eq!(registers.check(get, Some(foreign)), Err(Wrong::Foreign));
         }
-        let newer = versions.value(1, version + 1);
-        assert_eq!(versions.check(expected, Some(&newer)), Err(Wrong::Unwritten(version + 1)));
+        assert_eq!(check(&registers, get, get), Err(Wrong::Unwritten(get)));
+        assert_eq!(check(&registers, get, 77), Err(Wrong::Unwritten(77)));
+        let (of_other, _) = registers.set(2);
+        assert_eq!(check(&registers, get, of_other), Err(Wrong::Unwritten(of_other)));
+        assert_eq!(registers.check(77, Some(&written)), Err(Wrong::Unasked));
+        assert_eq!(registers.check(set, Some(&written)), Err(Wrong::Unasked), "a write");
+        assert_eq!(registers.acknowledge(get), Err(Wrong::Unasked));
+        assert_eq!(registers.refuse(get), Err(Wrong::Unasked));
     }
 }

@@ -91,12 +91,13 @@ impl Tiers {
         Self { leaves: leaves.into_iter().map(Some).collect(), _front: front, client }
     }
 
-    /// A leaf ends, and another process begins at its address.
+    /// A leaf ends, and another one begins at its address, with which both connections stand when this returns.
     fn restart(&mut self, application: &dyn Application, number: u32) {
         let place = &mut self.leaves[number as usize];
         let address = place.as_ref().expect("it lives").address().clone();
         drop(place.take());
-        *place = Some(leaf(application, number, Some(address)));
+        let leaf = place.insert(leaf(application, number, Some(address)));
+        eventually("it has greeted twice", || leaf.totals().frames_out >= 2);
     }
 
     /// Sets every key to what its number and this say, and says whether all of it was acknowledged.

@@ -12,6 +12,7 @@ use tailwater_control::catalog::{Controller, Spec};
 use tailwater_core::duration::format_duration;
 use tailwater_core::pace::{Pace, Scheduling};
 use tailwater_core::{Nanos, Rate, Rng};
+use tailwater_load::application::ReplicaCounts;
 use tailwater_load::closed::ClosedPlan;
 use tailwater_load::counts::reading;
 use tailwater_load::open::Seeds;
@@ -249,6 +250,8 @@ impl Job {
         let wrong_answers = findings.iter().map(|part| part.wrong_answers).sum();
         let (mut run, points) = self.conclude(job, findings)?;
         run.wrong_answers = wrong_answers;
+        let ReplicaCounts { lost, returned } = application.replicas();
+        (run.replicas_lost, run.replicas_returned) = (lost, returned);
         Ok(Outcome::Open(Box::new(OpenOutcome { run, points, connections })))
     }
 

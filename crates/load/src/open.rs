@@ -240,6 +240,9 @@ impl<'a> Record<'a> {
     fn on_event(&mut self, event: &Event) {
         let (index, intended) = self.end(event.token);
         let latency = event.at.since(intended);
+        if let End::Rejected { .. } | End::Unsent(_) | End::NotTaken = &event.end {
+            self.plan.application.was_refused(&self.order(index));
+        }
         match &event.end {
             End::Response { status, payload, .. } => {
                 #[expect(clippy::cast_possible_truncation, reason = "as when it was sent")]

@@ -7,7 +7,7 @@ use tailwater_stats::{CapacityFrom, doubt};
 
 /// A remark on runs that do not count.
 pub(crate) struct Note {
-    /// `invalid`, `doubtful`, `partial` or `discarded`.
+    /// `invalid`, `doubtful`, `partial`, `replicas` or `discarded`.
     pub(crate) kind: &'static str,
     /// Which run.
     pub(crate) what: String,
@@ -19,7 +19,8 @@ pub(crate) struct Note {
 pub(crate) const NO_VALID: &str =
     "! no valid repetition: these numbers come from invalid runs and are no result";
 
-/// Every invalid run, then valid ones whose shares are in doubt, then those with partial answers, then every discarded one.
+/// Every invalid run, then valid ones whose shares are in doubt, then those with partial answers, those that
+/// lost replicas, and every discarded one.
 pub(crate) fn notes(experiment: &Experiment) -> Vec<Note> {
     let invalid = experiment.runs.iter().filter(|run| !run.valid).map(|run| Note {
         kind: "invalid",
@@ -45,7 +46,15 @@ pub(crate) fn notes(experiment: &Experiment) -> Vec<Note> {
             run.fates.ok + run.fates.late
         ),
     });
-    invalid.chain(doubtful).chain(partial).chain(discarded).collect()
+    let replicas = experiment.runs.iter().filter(|run| run.replicas_lost > 0).map(|run| Note {
+        kind: "replicas",
+        what: name(run),
+        why: format!(
+            "replicas were lost {} times, and came back {} times",
+            run.replicas_lost, run.replicas_returned
+        ),
+    });
+    invalid.chain(doubtful).chain(partial).chain(replicas).chain(discarded).collect()
 }
 
 /// What mends runs that the generator spoiled; nothing where it kept up.

@@ -115,8 +115,8 @@ fn cell(run: &Run) -> (u32, u64, u64) {
     (run.clients, run.slo_us.round() as u64, (run.demand_ratio * 100.0).round() as u64)
 }
 
-/// At exactly the capacity it was two points behind. With 100 clients at 200 µs and 0.8 × it still is by 1.2
-/// points, the one cell of the table that misses the goal of one: calls without credit expire at the client.
+/// At exactly the capacity it was two points behind. One cell of the table misses the goal of one point: 100 clients at
+/// 200 µs and 0.8 ×, by 1.2. There calls without credit expire at the client.
 #[test]
 fn at_no_demand_of_the_overload_table_but_one_is_shedding_alone_a_point_better() {
     const MISSED: (u32, u64, u64) = (100, 200, 80);

@@ -230,11 +230,17 @@ pub struct Run {
     /// The rules that do not hold.
     pub invalid_because: Vec<String>,
     /// Answers that were not what was asked for. One voids the run.
-    #[serde(default, skip_serializing_if = "is_no_answer")]
+    #[serde(default, skip_serializing_if = "is_none_counted")]
     pub wrong_answers: u64,
     /// Answers in the measured window that lacked a part, as the scenario lets them: they count as late, whenever they came.
-    #[serde(default, skip_serializing_if = "is_no_answer")]
+    #[serde(default, skip_serializing_if = "is_none_counted")]
     pub partial_answers: u64,
+    /// How often the service lost a replica of its data since its start, as its answers told.
+    #[serde(default, skip_serializing_if = "is_none_counted")]
+    pub replicas_lost: u64,
+    /// How often one of these came back.
+    #[serde(default, skip_serializing_if = "is_none_counted")]
+    pub replicas_returned: u64,
     /// The generator's audit of itself: whether the gaps that it really sent are exponential. Told, and
     /// not judged by: its turns of a few µs show in it before they matter. `None` for steps.
     #[serde(default)]
@@ -294,7 +300,7 @@ pub struct TierReading {
     pub involuntary_per_s: f64,
 }
 
-const fn is_no_answer(count: &u64) -> bool {
+const fn is_none_counted(count: &u64) -> bool {
     *count == 0
 }
 

@@ -217,12 +217,28 @@ mod tests {
     fn malformed_requests_are_answered() {
         let both = KIND.alone(&[("keys", "10"), ("memory", "8")]).expect("it");
         let router = both.router(&place()).expect("a router");
-        for method in [rpc::GET, rpc::SET, rpc::DELETE] {
+        for method in [rpc::GET, rpc::SET, rpc::ADD, rpc::DELETE] {
             for payload in [&b""[..], &[0; 5], &[0; 6], &[0, 0, 0, 0, 1, 200, 7]] {
                 let (status, _) = call(&router, &Ask { method, payload: payload.to_vec() });
                 assert_eq!(status, rpc::MALFORMED, "{method:?} {payload:?}");
             }
         }
+    }
+
+    #[test]
+    fn what_is_added_is_stored_where_nothing_is() {
+        let both = KIND.alone(&[("keys", "10"), ("memory", "8")]).expect("it");
+        let router = both.router(&place()).expect("a router");
+        let add = |key: &[u8]| {
+            let mut payload = rpc::request(9, rpc::ADD, |out| out.extend_from_slice(key));
+            payload.extend_from_slice(b"\0\0\0\0value");
+            call(&router, &Ask { method: rpc::ADD, payload }).0
+        };
+        assert_eq!([add(b"fresh"), add(b"fresh")], [0, rpc::THERE]);
+        let payload = rpc::request(9, rpc::GET, |out| out.extend_from_slice(b"fresh"));
+        let (status, found) = call(&router, &Ask { method: rpc::GET, payload });
+        let found = Message::read(&found).and_then(|hit| hit.content);
+        assert_eq!((status, found), (0, Some((0, &b"value"[..]))));
     }
 
     #[test]

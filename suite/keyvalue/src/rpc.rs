@@ -1,11 +1,11 @@
-//! The store behind tailwater's RPC: GET, SET and DELETE as methods.
+//! The store behind tailwater's RPC: GET, SET, ADD and DELETE as methods.
 //!
-//! A request is `tag: u32, method: u8, key length: u8, key`, little-endian, and for SET `flags: u32,
+//! A request is `tag: u32, method: u8, key length: u8, key`, little-endian, and for SET and ADD `flags: u32,
 //! value`. Its answer repeats the first five bytes; a hit repeats the whole and adds `flags: u32, value`,
 //! so that an answer can be checked by itself.
 
 use crate::locks::Tasks;
-use crate::store::{Failure, KEY_MAX, Put, Store, When};
+use crate::store::{Failure, KEY_MAX, Put, Store, Stored, When};
 use std::sync::Arc;
 use std::time::Duration;
 use tailwater_core::MethodId;
@@ -19,17 +19,21 @@ pub const GET: MethodId = MethodId(1);
 pub const SET: MethodId = MethodId(2);
 /// Removes a key.
 pub const DELETE: MethodId = MethodId(3);
+/// Stores a value where the key is not there.
+pub const ADD: MethodId = MethodId(4);
 
 /// Status: the key is not there.
 pub const MISS: u16 = 1;
 /// Status: neither memory nor anything to evict for it was found.
 pub const OUT_OF_MEMORY: u16 = 2;
+/// Status: ADD found the key.
+pub const THERE: u16 = 3;
 /// Status: the request is malformed, or its value too long.
 pub const MALFORMED: u16 = 400;
 
 const HEAD_BYTES: usize = 5;
 
-/// Appends the beginning of a request: all of it but SET's flags and value. `key` writes the key.
+/// Appends the beginning of a request: all of it but flags and value. `key` writes the key.
 pub fn request(tag: u32, method: MethodId, key: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(64);
     bytes.extend_from_slice(&tag.to_le_bytes());
@@ -87,10 +91,11 @@ pub struct Overhead {
 /// The methods over a store.
 #[must_use]
 pub fn router(store: &Arc<Store<Tasks>>, overhead: Overhead) -> Router {
-    let (of_get, of_set, of_delete) = (store.clone(), store.clone(), store.clone());
+    let [of_get, of_set, of_add, of_delete] = [(); 4].map(|()| store.clone());
     Router::new()
         .route(GET.0, move |request| get(of_get.clone(), overhead.payload(request)))
-        .route(SET.0, move |request| set(of_set.clone(), overhead.payload(request)))
+        .route(SET.0, move |request| put(of_set.clone(), overhead.payload(request), When::Always))
+        .route(ADD.0, move |request| put(of_add.clone(), overhead.payload(request), When::Absent))
         .route(DELETE.0, move |request| delete(of_delete.clone(), overhead.payload(request)))
 }
 
@@ -117,12 +122,13 @@ async fn get(store: Arc<Store<Tasks>>, request: Vec<u8>) -> Result<Reply, Reply>
     }
 }
 
-async fn set(store: Arc<Store<Tasks>>, request: Vec<u8>) -> Result<Reply, Reply> {
+async fn put(store: Arc<Store<Tasks>>, request: Vec<u8>, when: When) -> Result<Reply, Reply> {
     let Some(Message { key, content: Some((flags, value)), .. }) = Message::read(&request) else {
         return Err(malformed());
     };
-    let put = Put { key, value, flags, expires: 0, when: When::Always };
+    let put = Put { key, value, flags, expires: 0, when };
     match store.put(put, seconds()).await {
+        Ok(Stored::NotStored) => Ok(short(THERE, request)),
         Ok(_) => Ok(short(0, request)),
         Err(Failure::Refused(refused)) => Err(refused.into()),
         Err(Failure::TooLarge) => Err(malformed()),
@@ -145,7 +151,7 @@ fn short(status: u16, mut request: Vec<u8>) -> Reply {
 fn malformed() -> Reply {
     Reply::failure(
         MALFORMED,
-        "tag, method, key length, key are needed; for SET, flags and value too",
+        "tag, method, key length, key are needed; for SET and ADD, flags and value too",
     )
 }
 

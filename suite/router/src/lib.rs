@@ -11,6 +11,8 @@
 pub mod spooky;
 pub mod placement;
 pub mod choice;
+mod standing;
+mod parts;
 pub mod nodes;
 mod front;
 pub mod oracle;

@@ -10,7 +10,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use tailwater_router::nodes::NodesConfig;
-use tailwater_router::oracle::Versions;
+use tailwater_router::oracle::Registers;
 use tailwater_router::placement::Rule;
 
 /// A memcached of one thread; killed when dropped.
@@ -113,20 +113,20 @@ fn a_memcached_that_is_killed_makes_no_answer_wrong() {
     let Some(mut nodes) = memcacheds(3) else { return };
     let router = router_of(&addresses(&nodes), 3);
     let mut client = Wire::to(router.address());
-    let versions = Versions::of(50, 1);
+    let registers = Registers::new(1);
     let go = |turns: u32, client: &mut Wire| {
         for turn in 0..turns {
             let key = turn * 7 % 50;
             let name = format!("key-{key}");
             if turn % 2 == 0 {
-                let version = versions.issue(key);
-                if client.set(&name, &versions.value(key, version)).is_ok() {
-                    versions.acknowledge(key, version);
+                let (write, value) = registers.set(key);
+                if client.set(&name, &value).is_ok() {
+                    registers.acknowledge(write).expect("it was asked");
                 }
             }
-            let expected = versions.expect(key);
+            let get = registers.get(key);
             let found = client.get(&name).expect("two replicas live");
-            assert_eq!(versions.check(expected, found.as_deref()), Ok(()), "{name}");
+            assert_eq!(registers.check(get, found.as_deref()), Ok(()), "{name}");
         }
     };
     go(500, &mut client);

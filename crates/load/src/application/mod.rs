@@ -67,11 +67,29 @@ pub trait Application: Send + Sync {
     /// own; a run with one wrong answer counts for nothing.
     fn is_answer(&self, status: u16, payload: &[u8], tag: u32) -> bool;
 
+    /// The request of this order was refused, or was not sent: nothing of it goes on. Not told by closed loops, nor of a
+    /// request of which nothing was heard.
+    fn was_refused(&self, _: &Order) {}
+
+    /// How often replicas of its data were lost, and came back, as far as answers have told.
+    fn replicas(&self) -> ReplicaCounts {
+        ReplicaCounts::default()
+    }
+
     /// Whether an answer that is right lacks a part, as an application may allow it: the documents of a leaf that did not
     /// answer in time. Such answers are told apart, and are no goodput.
     fn is_partial(&self, _payload: &[u8]) -> bool {
         false
     }
+}
+
+/// Replicas that were not asked for a while, since the server's start.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct ReplicaCounts {
+    /// How often one was lost.
+    pub lost: u64,
+    /// How often one of these came back.
+    pub returned: u64,
 }
 
 /// Hears what a preparation is about, every tenth of a second of work or more often. Its error ends the preparation.

@@ -12,6 +12,11 @@ pub(crate) trait Fill {
     /// The call is taken on under this token: false if no answer is wanted any more.
     fn take_on(&self, token: u64) -> bool;
 
+    /// Whether the call may wait for a connection after one was lost.
+    fn awaits_connection(&self) -> bool {
+        true
+    }
+
     /// The call has ended.
     fn fill(self, outcome: Result<Answer, CallError>);
 }
@@ -41,6 +46,12 @@ pub(super) struct Caller<F> {
     patience: Option<Instant>,
     /// It wanted to leave, but could go nowhere.
     pub(super) is_impatient: bool,
+}
+
+impl<F: Fill> Caller<F> {
+    pub(super) fn awaits_connection(&self) -> bool {
+        self.filler.awaits_connection()
+    }
 }
 
 /// Where a call is: its replica, and its number there.

@@ -67,6 +67,26 @@ impl<F: Fill> Exchange<F> {
         for channel in &mut self.channels {
             channel.drive(time, poller);
         }
+        self.end_unreached(time);
+    }
+
+    /// Ends the calls that wait for a connection which was lost, where they may not. Behind what has just been lost, and what
+    /// came too late to be sent.
+    fn end_unreached(&mut self, time: Instant) {
+        if self.trouble().is_none() {
+            return;
+        }
+        for token in self.callers.which(|caller| !caller.awaits_connection()) {
+            let place = self.callers.get_mut(token).map(|caller| caller.place);
+            let waits = |place: &Place| {
+                let channel = &self.channels[place.replica];
+                channel.failure().is_some() && channel.is_waiting(place.id)
+            };
+            if let Some(place) = place.filter(waits) {
+                self.cancel(time, Some(place));
+                self.callers.fill(token, Err(CallError::Disconnected));
+            }
+        }
     }
 
     /// The caller wants no answer any more.

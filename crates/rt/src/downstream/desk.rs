@@ -121,6 +121,11 @@ impl Desk {
         self.troubles.borrow()[shards].iter().flatten().next().cloned()
     }
 
+    /// Whether this shard is not reached.
+    pub(super) fn has_trouble(&self, shard: usize) -> bool {
+        self.troubles.borrow()[shard].is_some()
+    }
+
     pub(super) fn order(&self, shard: usize, order: Order<Part>) {
         self.orders.borrow_mut()[shard].push(order);
         self.ordered.set(self.ordered.get() + 1);

@@ -70,7 +70,8 @@ impl Errands {
                 errand.end(place, Err(CallError::Expired), lent);
             } else {
                 let shard = planned.shard;
-                let filler = Part::new(Owner::Errand(errand.clone(), lent), place, shard);
+                let owner = Owner::Errand(errand.clone(), lent);
+                let filler = Part::new(owner, place, shard, terms.reached_only);
                 self.desk.order(shard, Order { call: terms.of(planned), filler });
             }
         }

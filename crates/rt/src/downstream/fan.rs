@@ -75,6 +75,14 @@ impl Fan {
         self
     }
 
+    /// Has no call wait for a connection that was lost: one to a server that is not reached ends as
+    /// [`CallError::Disconnected`] at once, as those that are on their way there do. Until a first attempt has failed it
+    /// waits.
+    pub const fn reached_only(mut self) -> Self {
+        self.terms.reached_only = true;
+        self
+    }
+
     /// Is done as soon as so many calls were answered; the others are given up and end as
     /// [`CallError::NotAwaited`]. Where that many cannot be answered any more, it waits for the end of all.
     pub const fn enough(mut self, answers: usize) -> Self {
@@ -127,7 +135,8 @@ impl Fan {
         let room = self.tier.room.take(planned.payload.len()).filter(|_| place < CALLS_MAX);
         let Some(held) = room else { return state.end(place, Err(CallError::QueueFull)) };
         let shard = planned.shard;
-        let filler = Part::new(Owner::Fan(state.clone(), held), place, shard);
+        let owner = Owner::Fan(state.clone(), held);
+        let filler = Part::new(owner, place, shard, self.terms.reached_only);
         self.tier.desk.order(shard, Order { call: self.terms.of(planned), filler });
     }
 }

@@ -92,11 +92,23 @@ impl Tier {
         self.desk.trouble(self.first..self.first + self.shards)
     }
 
+    /// Whether this shard, from 0, is not reached as far as is known: true from when a connection or an attempt has ended
+    /// until a server has greeted. A call would wait for that. Knows the connections of this thread alone, none of a crew's.
+    ///
+    /// # Panics
+    /// When the tier has no such shard.
+    #[must_use]
+    pub fn has_trouble(&self, shard: usize) -> bool {
+        assert!(shard < self.shards, "shard {shard} was asked for, of {}", self.shards);
+        self.desk.has_trouble(self.first + shard)
+    }
+
     /// Calls to be made on behalf of a request, whose deadline, priority and tenant they have. Without a
     /// deadline they have 10 s from now.
     pub fn fan(&self, request: &Request) -> Fan {
         let deadline = request.deadline.unwrap_or_else(|| now() + DEADLINE);
-        let terms = Terms { deadline, priority: request.priority, tenant: request.tenant };
+        let Request { priority, tenant, .. } = *request;
+        let terms = Terms { deadline, priority, tenant, reached_only: false };
         Fan::new(self.clone(), terms)
     }
 }

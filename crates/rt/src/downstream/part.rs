@@ -21,11 +21,13 @@ pub(super) struct Terms {
     pub(super) deadline: Instant,
     pub(super) priority: u8,
     pub(super) tenant: u32,
+    /// A call waits for no connection after one was lost.
+    pub(super) reached_only: bool,
 }
 
 impl Terms {
     pub(super) fn of(self, planned: Planned) -> NewCall {
-        let Self { deadline, priority, tenant } = self;
+        let Self { deadline, priority, tenant, reached_only: _ } = self;
         let Planned { method, payload, .. } = planned;
         NewCall { method, payload, deadline: Some(deadline), priority, tenant }
     }
@@ -46,11 +48,13 @@ pub(crate) struct Part {
     /// Which of its owner's calls it is.
     place: usize,
     shard: usize,
+    /// As its terms say.
+    reached_only: bool,
 }
 
 impl Part {
-    pub(super) const fn new(owner: Owner, place: usize, shard: usize) -> Self {
-        Self { owner: Some(owner), place, shard }
+    pub(super) const fn new(owner: Owner, place: usize, shard: usize, reached_only: bool) -> Self {
+        Self { owner: Some(owner), place, shard, reached_only }
     }
 
     fn end(&mut self, outcome: Outcome) {
@@ -69,6 +73,10 @@ impl Fill for Part {
             Some(Owner::Errand(errand, _)) => errand.take_on(self.place, self.shard, token),
             None => false,
         }
+    }
+
+    fn awaits_connection(&self) -> bool {
+        !self.reached_only
     }
 
     fn fill(mut self, outcome: Outcome) {

@@ -114,7 +114,8 @@ impl Way<'_> {
         is_quiet: bool,
     ) -> Result<Exchange, Refusal> {
         let nodes = self.nodes.write(self.now, self.ticket, key, command)?;
-        Ok(Exchange::of_writes(nodes, is_quiet))
+        // Eight at most.
+        Ok(Exchange::of_writes(nodes, self.nodes.replicas() as u32, is_quiet))
     }
 
     /// After a delay the router itself empties the nodes: each would do it by its own clock.
@@ -122,7 +123,7 @@ impl Way<'_> {
         match u64::try_from(delay_s) {
             Err(_) | Ok(0) => {
                 let nodes = self.nodes.empty(self.now, self.ticket)?;
-                Ok(Exchange::of_writes(nodes, is_quiet))
+                Ok(Exchange::of_writes(nodes, nodes, is_quiet))
             }
             Ok(delay) if delay_s <= DELAY_MAX => {
                 self.nodes.empty_at(self.now + Duration::from_secs(delay));

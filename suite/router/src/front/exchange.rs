@@ -6,6 +6,9 @@ use tailwater_keyvalue::memcached::buffers::{Buffer, NoRoom, Share, reserve};
 
 /// What is answered where all replicas of a write were lost while it was under way.
 const ALL_LOST: &[u8] = b"SERVER_ERROR every replica was lost; whether it was stored is not known";
+/// What is answered where those that are left may lack what the others had.
+const ALL_UNSURE: &[u8] =
+    b"SERVER_ERROR no other replica of the key can be reached; those that can have lost what they had";
 const NO_ROOM: &[u8] = b"SERVER_ERROR out of memory writing get response";
 /// Follows on an error after which memcached has dropped the old value, where that is not known of any replica.
 const OLD_STAYS: &[u8] = b"; no replica has confirmed that the old value is dropped";
@@ -34,11 +37,34 @@ enum Ending {
     /// `END`, but for an error.
     OfValues(Option<Line>),
     /// That of the node whose answer says most.
-    Best(Option<(Rank, Line)>),
+    Best(Best),
     /// This, and whether a node has dropped the old value.
     Dropping(Line, bool),
     /// This. Empty for none.
     Fixed(Line),
+}
+
+/// The answers of a key's replicas.
+#[derive(Debug)]
+struct Best {
+    found: Option<(Rank, Line)>,
+    /// How many have said that the key is not there and may have lost it, and the last one's line.
+    unsure: u32,
+    line: Line,
+    /// How many replicas the key has.
+    replicas: u32,
+}
+
+impl Best {
+    fn line(self) -> Line {
+        match self.found {
+            Some((_, line)) => line,
+            None if self.unsure == 0 => Line::Borrowed(ALL_LOST),
+            // All have said so.
+            None if self.unsure >= self.replicas => self.line,
+            None => Line::Borrowed(ALL_UNSURE),
+        }
+    }
 }
 
 /// Which of the replicas' answers is given. A later one counts more.
@@ -57,9 +83,10 @@ impl Exchange {
         Self::new(keys, Ending::OfValues(None), false)
     }
 
-    /// A command that so many nodes carry out.
-    pub(super) const fn of_writes(nodes: u32, is_quiet: bool) -> Self {
-        Self::new(nodes, Ending::Best(None), is_quiet)
+    /// A command that so many nodes carry out, of so many replicas.
+    pub(super) const fn of_writes(nodes: u32, replicas: u32, is_quiet: bool) -> Self {
+        let best = Best { found: None, unsure: 0, line: Line::Borrowed(&[]), replicas };
+        Self::new(nodes, Ending::Best(best), is_quiet)
     }
 
     /// An answer that needs no node.
@@ -105,8 +132,17 @@ impl Exchange {
             }
             (Ending::Best(best), Outcome::Answered(Answer::Line(line))) => {
                 let rank = rank(line);
-                if best.as_ref().is_none_or(|(held, _)| *held < rank) {
-                    self.ending = Ending::Best(Some((rank, self.hold(line, share))));
+                if best.found.as_ref().is_none_or(|(held, _)| *held < rank) {
+                    let line = self.hold(line, share);
+                    if let Ending::Best(best) = &mut self.ending {
+                        best.found = Some((rank, line));
+                    }
+                }
+            }
+            (Ending::Best(_), Outcome::Unsure(line)) => {
+                let line = self.hold(line, share);
+                if let Ending::Best(best) = &mut self.ending {
+                    (best.unsure, best.line) = (best.unsure + 1, line);
                 }
             }
             (Ending::Dropping(_, is_dropped), Outcome::Answered(Answer::Line(line))) => {
@@ -154,9 +190,7 @@ impl Exchange {
         let (line, more): (Line, &[u8]) =
             match std::mem::replace(&mut self.ending, Ending::Fixed(Line::Borrowed(&[]))) {
                 Ending::OfValues(error) => (error.unwrap_or(Line::Borrowed(b"END")), b""),
-                Ending::Best(best) => {
-                    (best.map_or(Line::Borrowed(ALL_LOST), |(_, line)| line), b"")
-                }
+                Ending::Best(best) => (best.line(), b""),
                 Ending::Dropping(line, is_dropped) => {
                     (line, if is_dropped { b"" } else { OLD_STAYS })
                 }
@@ -231,7 +265,7 @@ mod tests {
 
     fn of(lines: &[&[u8]]) -> String {
         let mut share = share_of(1 << 20);
-        let mut exchange = Exchange::of_writes(lines.len() as u32 + 1, false);
+        let mut exchange = Exchange::of_writes(lines.len() as u32 + 1, 3, false);
         lines.iter().for_each(|line| exchange.end(answered(line), &mut share.0));
         assert!(!exchange.is_whole());
         exchange.end(Outcome::Lost, &mut share.0);
@@ -248,12 +282,30 @@ mod tests {
         assert_eq!(of(&[]), format!("> {}\r\n", ALL_LOST.escape_ascii()));
     }
 
+    /// One that may have lost the key says that it is not there, and the others cannot be reached.
+    #[test]
+    fn that_nothing_is_there_is_believed_of_all_replicas_or_of_one_that_has_lost_nothing() {
+        let of = |unsure: u32, line: Option<&[u8]>, replicas| {
+            let mut share = share_of(1 << 20);
+            let mut exchange = Exchange::of_writes(unsure + 1, replicas, false);
+            (0..unsure).for_each(|_| exchange.end(Outcome::Unsure(b"NOT_FOUND"), &mut share.0));
+            exchange.end(line.map_or(Outcome::Lost, answered), &mut share.0);
+            written(exchange, share)
+        };
+        let unknown = format!("> {}\r\n", ALL_UNSURE.escape_ascii());
+        assert_eq!(of(1, None, 2), unknown);
+        assert_eq!(of(2, None, 3), unknown);
+        assert_eq!(of(1, None, 1), "> NOT_FOUND\r\n", "all that there are");
+        assert_eq!(of(1, Some(b"NOT_FOUND"), 2), "> NOT_FOUND\r\n");
+        assert_eq!(of(1, Some(b"42"), 2), "> 42\r\n");
+    }
+
     /// What nobody waits for would be taken for the answer to the next command.
     #[test]
     fn quiet_commands_answer_nothing() {
         for (line, is_hidden) in [(&b"STORED"[..], false), (b"SERVER_ERROR full", true)] {
             let mut share = share_of(1 << 20);
-            let mut exchange = Exchange::of_writes(1, true);
+            let mut exchange = Exchange::of_writes(1, 1, true);
             exchange.end(answered(line), &mut share.0);
             assert_eq!(exchange.hides_error(), is_hidden);
             assert_eq!(written(exchange, share), "> ");

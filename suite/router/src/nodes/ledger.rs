@@ -1,7 +1,7 @@
 //! What a node owes: the answers to what was sent to it, in that order, and since when it has moved no byte.
 
 use super::answer::{Answer, Expected, Read, read};
-use super::standing::Forget;
+use crate::standing::Forget;
 use std::collections::VecDeque;
 use std::time::Duration;
 use tailwater_core::Instant;
@@ -82,6 +82,8 @@ pub(super) struct Ledger {
     owed: VecDeque<Owed>,
     /// When commands were sent while it owed nothing, or when bytes came last; `None` while it owes nothing.
     silent_since: Option<Instant>,
+    /// It was given time anew since bytes came last.
+    was_granted: bool,
 }
 
 /// Why the answers cannot be read on.
@@ -121,6 +123,17 @@ impl Ledger {
     /// Bytes came, of whatever answer: a node with a long queue is slow, and does not hang.
     pub(super) fn on_bytes(&mut self, now: Instant) {
         self.silent_since = (!self.owed.is_empty()).then_some(now);
+        self.was_granted = false;
+    }
+
+    /// Gives it its time anew. False where that was done before and no byte has come since: a process that is always late
+    /// would wait for ever.
+    pub(super) fn grant(&mut self, now: Instant) -> bool {
+        let is_first = !std::mem::replace(&mut self.was_granted, true);
+        if is_first {
+            self.silent_since = (!self.owed.is_empty()).then_some(now);
+        }
+        is_first
     }
 
     /// When it will have been silent for so long, though it owes something.
@@ -166,13 +179,13 @@ impl Ledger {
 
     /// What clients wait for; the places of the answers stay.
     pub(super) fn give_up(&mut self) -> Vec<Owed> {
-        self.silent_since = None;
+        (self.silent_since, self.was_granted) = (None, false);
         self.owed.iter_mut().filter_map(Owed::give_up).collect()
     }
 
     /// Everything: the connection is no more.
     pub(super) fn take_all(&mut self) -> VecDeque<Owed> {
-        self.silent_since = None;
+        (self.silent_since, self.was_granted) = (None, false);
         std::mem::take(&mut self.owed)
     }
 }

@@ -9,7 +9,7 @@
 
 mod answer;
 mod ledger;
-mod standing;
+mod forget;
 mod writes;
 mod connection;
 mod node;
@@ -18,14 +18,15 @@ mod tests;
 
 pub use answer::Answer;
 pub(crate) use answer::is_error;
+pub(crate) use forget::DELETE;
 pub use ledger::Ticket;
-pub(crate) use standing::DELETE;
 
 use crate::choice::{Choice, Chooser};
+use crate::parts::Part;
 use crate::placement::{Placement, PlacementError, Replicas, Rule};
+use crate::standing::Forget;
 use ledger::{Asked, Owed};
 use node::{Ended, Node, Reach};
-use standing::Forget;
 use std::fmt::Display;
 use std::sync::Arc;
 use std::time::Duration;
@@ -33,7 +34,7 @@ use tailwater_core::Instant;
 use tailwater_keyvalue::memcached::buffers::Pool;
 use tailwater_rt::net::{Address, Dialing};
 use tailwater_rt::poll::{Poller, Readiness};
-use writes::{Part, Writes};
+use writes::Writes;
 
 /// What is answered to a get that a node has answered by something else.
 const SPOILT: &str =
@@ -85,6 +86,8 @@ impl NodesConfig {
 pub(crate) enum Outcome<'a> {
     /// A node has answered.
     Answered(Answer<'a>),
+    /// A node that may lack what others hold has answered this line: that the key is not there.
+    Unsure(&'a [u8]),
     /// A node was lost; the other replicas have the write, or will forget what they have.
     Lost,
     /// No node can answer this; why.
@@ -208,7 +211,7 @@ impl Nodes {
     /// are up.
     pub(crate) fn empty(&mut self, now: Instant, ticket: Ticket) -> Result<u32, Refusal> {
         let all: Vec<u16> = (0..self.all.len() as u16).collect();
-        let command = Forget::Everything.command();
+        let command = forget::command(&Forget::Everything);
         let sent = self.send_to_all(now, ticket, None, &all, &command)?;
         if sent == 0 {
             return Err(Refusal("SERVER_ERROR no node can be reached".into()));
@@ -258,8 +261,7 @@ impl Nodes {
                 if node.is_up() {
                     node.queue(command, Owed::Write(write));
                 } else {
-                    let what = key.map_or(Forget::Everything, |key| Forget::Key(key.into()));
-                    node.forget(now, what);
+                    node.forget(now, Forget::of(key));
                 }
             }
         }
@@ -325,7 +327,16 @@ impl Nodes {
             Owed::Get(Asked { ticket, .. }) => deliver(ticket, Outcome::Answered(answer)),
             Owed::Write(write) => {
                 let ticket = writes.ticket(write).expect("a part of it was open");
-                deliver(ticket, Outcome::Answered(answer));
+                let outcome = match answer {
+                    // Of a delete it is enough that the key is not there.
+                    Answer::Line(line @ (b"NOT_FOUND" | b"NOT_STORED"))
+                        if is_cold && !writes.is_delete(write) =>
+                    {
+                        Outcome::Unsure(line)
+                    }
+                    answer => Outcome::Answered(answer),
+                };
+                deliver(ticket, outcome);
                 parts.push((write, at, answer.into()));
             }
             Owed::Forget(_) | Owed::LateGet(_) | Owed::LateWrite => {}
@@ -390,9 +401,11 @@ impl Nodes {
 
     /// A replica has carried a write out, or not: one that has not what another has forgets the key.
     fn end_part(&mut self, now: Instant, write: u32, node: u16, part: Part) {
-        let Some(follows) = self.writes.end(write, node, part) else { return };
+        let is_cold = self.all[usize::from(node)].standing.is_cold();
+        let ended = self.writes.end(write, (node, is_cold), part);
+        let Some((what, follows)) = ended else { return };
         let mut forget = follows.forget;
-        if let Forget::Key(key) = &follows.what {
+        if let Forget::Key(key) = &what {
             // It keeps what it has that has no other reason to forget it. That is always the same one of two, so that
             // not each of them forgets another half.
             let standing = |node: &u16| &self.all[usize::from(*node)].standing;
@@ -402,7 +415,7 @@ impl Nodes {
             forget.extend(follows.all_but_one.iter().filter(|node| Some(**node) != keeps));
         }
         for node in forget {
-            self.all[usize::from(node)].forget(now, follows.what.clone());
+            self.all[usize::from(node)].forget(now, what.clone());
         }
     }
 

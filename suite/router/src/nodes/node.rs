@@ -2,8 +2,9 @@
 
 use super::answer::Answer;
 use super::connection::Connection;
+use super::forget;
 use super::ledger::{Broken, Ledger, Owed, Ticket};
-use super::standing::{Forget, Standing};
+use crate::standing::{Forget, Standing};
 use std::sync::Arc;
 use std::time::Duration;
 use tailwater_core::Instant;
@@ -135,12 +136,14 @@ impl Node {
     /// What it holds of this is old: it forgets it before it is asked what is not asked yet.
     pub(super) fn forget(&mut self, now: Instant, what: Forget) {
         self.standing.grows_cold();
-        let State::Up(connection) = &mut self.state else { return self.standing.add(what) };
+        let State::Up(connection) = &mut self.state else {
+            return self.standing.add(what, 0);
+        };
         // Beyond the bound on answers that are owed: each of these follows on one that was.
-        if connection.make_room(what.command().concat().len()).is_ok() {
-            self.queue(&what.clone().command(), Owed::Forget(what));
+        if connection.make_room(forget::command(&what).concat().len()).is_ok() {
+            self.queue(&forget::command(&what.clone()), Owed::Forget(what));
         } else {
-            self.standing.add(what);
+            self.standing.add(what, 0);
             self.fail(now, "there is no room to tell it what to forget".into());
         }
     }
@@ -174,12 +177,12 @@ impl Node {
         self.is_up() && overdue.is_some_and(|at| at <= now)
     }
 
-    /// It is found to be overdue: no client waits for it any longer. Found long after the time, it is given that again:
-    /// then this process did not run, and perhaps the node did not, either.
+    /// It is found to be overdue: no client waits for it any longer. Found long after the time, it is given that again, once
+    /// in a silence: then this process did not run, and perhaps the node did not, either.
     pub(super) fn give_up(&mut self, now: Instant) {
         let overdue = self.ledger.overdue(self.reach.timeout).unwrap_or(now);
-        if now.since(overdue) > self.reach.timeout / 4 {
-            return self.ledger.on_bytes(now);
+        if now.since(overdue) > self.reach.timeout / 4 && self.ledger.grant(now) {
+            return;
         }
         if let State::Up(connection) = self.take_state() {
             self.state = State::Hung(connection);
@@ -196,7 +199,7 @@ impl Node {
     /// May be asked by this connection; what it must forget comes first.
     fn begin(&mut self, now: Instant, connection: Connection) {
         self.state = State::Up(connection);
-        for what in self.standing.take() {
+        for (what, _) in self.standing.take() {
             self.forget_at_first(now, what);
         }
     }
@@ -263,7 +266,7 @@ impl Node {
         let received = connection.receive(scratch, |input| {
             ledger.read(input, |owed, answer| match owed {
                 Owed::Forget(what) => match answer {
-                    Answer::Line(line) if what.is_done(line) => {
+                    Answer::Line(line) if forget::is_done(&what, line) => {
                         match what {
                             Forget::Key(_) => counts.forgets += 1,
                             Forget::Everything => counts.cleanings += 1,
@@ -271,7 +274,7 @@ impl Node {
                         Ok(())
                     }
                     _ => {
-                        standing.add(what);
+                        standing.add(what, 0);
                         Err("it did not forget what it was told to")
                     }
                 },
@@ -314,7 +317,7 @@ impl Node {
         self.counts.breaks += 1;
         for owed in self.ledger.take_all() {
             match owed {
-                Owed::Forget(what) => self.standing.add(what),
+                Owed::Forget(what) => self.standing.add(what, 0),
                 owed => self.ended.lost.push(owed),
             }
         }

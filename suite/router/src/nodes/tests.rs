@@ -191,6 +191,26 @@ fn a_node_that_is_judged_long_after_its_time_is_given_it_again() {
     assert_eq!(play.nodes.all[0].state(), "it has not answered in time");
 }
 
+/// Each turn comes long after the time: the node is given it again once, until it has moved a byte.
+#[test]
+fn a_node_that_is_always_judged_late_is_given_its_time_once_in_a_silence() {
+    let mut play = Play::of(1);
+    (0..2).for_each(|_| play.get());
+    play.turn();
+    let late = |play: &mut Play| {
+        play.pass(TIMEOUT * 2);
+        play.turn();
+    };
+    late(&mut play);
+    assert_eq!(play.nodes.all[0].state(), "up");
+    play.answer(0, b"END\r\n");
+    play.hear();
+    late(&mut play);
+    assert_eq!(play.nodes.all[0].state(), "up", "that silence was another one");
+    late(&mut play);
+    assert_eq!(play.nodes.all[0].state(), "it has not answered in time");
+}
+
 /// One has carried out the first write, none is known to have carried out the second: the one that is ahead keeps it,
 /// whichever is lost first.
 #[test]
@@ -280,6 +300,36 @@ fn what_none_has_carried_out_takes_no_value_away() {
     for node in 0..2 {
         play.receives(node, "incr key 1\r\nset key 0 0 1\r\n2\r\n");
     }
+}
+
+/// The second was emptied, and says that there is no such key. The first, which is lost, has the only value.
+#[test]
+fn what_an_emptied_node_does_not_have_takes_no_value_away_from_a_lost_one() {
+    let mut play = Play::of(2);
+    play.cut_off(&[0, 1]);
+    play.nodes.all[0].standing.grows_warm();
+    play.incr();
+    play.turn();
+    play.receives(1, "incr key 1\r\n");
+    play.answer(1, b"NOT_FOUND\r\n");
+    play.hear();
+    assert_eq!(play.outcomes.len(), 1);
+    assert!(play.outcomes[0].1.starts_with("Unsure"), "{:?}", play.outcomes);
+    play.played[0].shutdown(std::net::Shutdown::Both).expect("a socket");
+    while play.nodes.all[0].counts.breaks < 2 {
+        play.hear();
+    }
+    play.turn();
+    play.pass(TIMEOUT);
+    play.turn();
+    while !play.nodes.all[0].is_up() {
+        play.hear();
+        play.turn();
+    }
+    play.played[0] = play.listeners[0].accept().expect("a connection").0;
+    play.set(b"2");
+    play.turn();
+    play.receives(0, "set key 0 0 1\r\n2\r\n");
 }
 
 /// It may have been told so in vain, and is told so again.

@@ -1,17 +1,22 @@
 //! Both ends and the leaves as the application "router" of scenario files.
 
+use super::keys::key_of;
 use super::leaf;
 use super::midtier::{LEAVES, MidTier};
-use super::register::{Registers, key_of};
 use super::wire::{self, GET, SET};
 use crate::choice::{Choice, Chooser};
+use crate::oracle::Registers;
 use crate::placement::{NODES_MAX, Placement, Rule};
 use rand_distr::{Distribution as _, Zipf};
+use std::collections::BTreeMap;
 use std::hash::{BuildHasher as _, RandomState};
-use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tailwater_load::Application;
-use tailwater_load::application::{Ask, BadSetting, Given, Kind, Node, Order, Place, Setting};
+use tailwater_load::application::{
+    Ask, BadSetting, Given, Kind, Node, Order, Place, ReplicaCounts, Setting,
+};
 use tailwater_rt::Router;
 
 /// Each leaf stores its keys when it starts; nothing is prepared.
@@ -51,7 +56,7 @@ const SETTINGS: &[Setting] = &[
     },
     Setting {
         name: "silence",
-        help: "a leaf that answers nothing for so long is not asked again, 1ms to 60s",
+        help: "a leaf that answers nothing for so long is not asked until it was met again, 1ms to 60s",
         default: "1s",
     },
     Setting { name: "memory", help: "of each leaf's store, in MiB, 4 to 65,536", default: "64" },
@@ -59,6 +64,32 @@ const SETTINGS: &[Setting] = &[
 
 const SILENCE_MIN: Duration = Duration::from_millis(1);
 const SILENCE_MAX: Duration = Duration::from_secs(60);
+
+/// Sets under way, by their numbers and by their seeds, which tell requests of all threads apart.
+#[derive(Default)]
+struct Sets {
+    numbers: BTreeMap<u64, u32>,
+    seeds: BTreeMap<u32, u64>,
+}
+
+impl Sets {
+    fn add(&mut self, seed: u64, number: u32) {
+        self.numbers.insert(seed, number);
+        self.seeds.insert(number, seed);
+    }
+
+    fn end(&mut self, number: u32) {
+        if let Some(seed) = self.seeds.remove(&number) {
+            self.numbers.remove(&seed);
+        }
+    }
+
+    fn end_by_seed(&mut self, seed: u64) -> Option<u32> {
+        let number = self.numbers.remove(&seed)?;
+        self.seeds.remove(&number);
+        Some(number)
+    }
+}
 
 struct Replicated {
     placement: Placement,
@@ -70,6 +101,10 @@ struct Replicated {
     memory: usize,
     silence_max: Duration,
     registers: Registers,
+    sets: Mutex<Sets>,
+    // Of the mid-tier, as it told last; each counts up alone: Relaxed.
+    lost: AtomicU32,
+    returned: AtomicU32,
 }
 
 fn build(given: &Given<'_>) -> Result<Arc<dyn Application>, BadSetting> {
@@ -97,20 +132,35 @@ fn build(given: &Given<'_>) -> Result<Arc<dyn Application>, BadSetting> {
         silence_max: settings.duration("silence", SILENCE_MIN..=SILENCE_MAX)?,
         // Nothing else tells this generator's values from those of an earlier one on the same servers.
         registers: Registers::new(RandomState::new().hash_one(std::process::id()) as u32),
+        sets: Mutex::default(),
+        lost: AtomicU32::new(0),
+        returned: AtomicU32::new(0),
     }))
+}
+
+impl Replicated {
+    fn sets(&self) -> MutexGuard<'_, Sets> {
+        self.sets.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// One thread keeps the order of writes on all replicas, and no meeting of a leaf comes amid a request there.
+fn needs_one_thread(place: &Place) -> Result<(), String> {
+    // A crew's threads take the calls of a write one by one, and so those of two writes in any order.
+    if place.loops == 1 && place.workers == 0 && place.crew == 0 {
+        return Ok(());
+    }
+    Err(format!(
+        "found {} loops, {} workers and {} threads that make calls; Router needs one loop, no workers and no such \
+         threads (a model that begins with s or a, and i, without +: sib, aib), for one thread keeps the order of \
+         writes on all replicas",
+        place.loops, place.workers, place.crew
+    ))
 }
 
 impl Application for Replicated {
     fn router(&self, place: &Place) -> Result<Router, String> {
-        // A crew's threads take the calls of a write one by one, and so those of two writes in any order.
-        if place.loops != 1 || place.workers != 0 || place.crew != 0 {
-            return Err(format!(
-                "found {} loops, {} workers and {} threads that make calls; Router needs one loop, no workers and no such \
-                 threads (a model that begins with s or a, and i, without +: sib, aib), for one thread keeps the order of \
-                 writes on all replicas",
-                place.loops, place.workers, place.crew
-            ));
-        }
+        needs_one_thread(place)?;
         let nodes = self.leaves as usize;
         let chooser = Chooser::new(self.choice, nodes, 1);
         let known = (nodes, self.silence_max);
@@ -118,7 +168,8 @@ impl Application for Replicated {
     }
 
     fn node(&self, at: Node<'_>, place: &Place) -> Result<Router, String> {
-        leaf::router(&self.placement, at.number, self.keys, (self.memory, place.spinner))
+        needs_one_thread(place)?;
+        leaf::router(&self.placement, at.number, self.keys, (self.memory, place))
     }
 
     /// Key and kind are decided by the order; a write's value also by what was asked before.
@@ -129,6 +180,7 @@ impl Application for Replicated {
         let tagged = |number: u32| u64::from(number) << 32 | u64::from(order.tag);
         if is_set {
             let (number, value) = self.registers.set(key);
+            self.sets().add(order.seed, number);
             return Ask { method: SET, payload: wire::set(tagged(number), &key_of(key), &value) };
         }
         let tag = tagged(self.registers.get(key));
@@ -137,14 +189,31 @@ impl Application for Replicated {
 
     /// A get without a value is wrong: every key is stored, and none is evicted or deleted.
     fn is_answer(&self, status: u16, payload: &[u8], tag: u32) -> bool {
-        let Some((whole, value)) = wire::read_answer(payload).filter(|_| status == 0) else {
+        let Some(answer) = wire::Answer::read(payload).filter(|_| status == 0) else {
             return false;
         };
-        let number = (whole >> 32) as u32;
-        let is_right = match value.is_empty() {
-            true => self.registers.acknowledge(number),
-            false => self.registers.check(number, value),
+        self.lost.fetch_max(answer.upheavals.lost, Relaxed);
+        self.returned.fetch_max(answer.upheavals.returned, Relaxed);
+        let number = (answer.tag >> 32) as u32;
+        let is_right = match answer.value.is_empty() {
+            true => {
+                self.sets().end(number);
+                self.registers.acknowledge(number)
+            }
+            false => self.registers.check(number, Some(answer.value)),
         };
-        whole as u32 == tag && is_right.is_ok()
+        answer.tag as u32 == tag && is_right.is_ok()
+    }
+
+    fn was_refused(&self, order: &Order) {
+        let ended = self.sets().end_by_seed(order.seed);
+        if let Some(number) = ended {
+            self.registers.refuse(number).expect("it was asked, and is a set");
+        }
+    }
+
+    fn replicas(&self) -> ReplicaCounts {
+        let [lost, returned] = [&self.lost, &self.returned].map(|count| count.load(Relaxed).into());
+        ReplicaCounts { lost, returned }
     }
 }

@@ -1,14 +1,20 @@
-//! A leaf: a key-value store that holds the keys which are placed on it.
+//! A leaf: a key-value store that holds the keys which are placed on it, and says whose memory answers.
 
-use super::register::{key_of, preloaded};
+use super::keys::{key_of, preloaded};
+use super::life::{self, MEET, Meeting, NEEDED, OTHER};
+use super::wire::BAD_REQUEST;
 use crate::placement::Placement;
+use crate::standing::Forget;
+use std::hash::{BuildHasher as _, RandomState};
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 use tailwater_keyvalue::locks::{Tasks, at_once};
 use tailwater_keyvalue::rpc::{self, Overhead};
 use tailwater_keyvalue::store::{Config, Put, Store, Stored, When};
-use tailwater_load::work::Spinner;
-use tailwater_rt::Router;
+use tailwater_load::application::Place;
+use tailwater_rt::{Reply, Request, Router, Service as _};
 
 /// The methods of leaf `number`, with all of its keys of the first so many stored, in so many bytes.
 ///
@@ -18,7 +24,7 @@ pub fn router(
     placement: &Placement,
     number: u32,
     keys: u32,
-    (memory, spinner): (usize, Spinner),
+    (memory, place): (usize, &Place),
 ) -> Result<Router, String> {
     let config = Config { memory, ..Config::default() };
     let store = Store::<Tasks>::new(config).map_err(|error| error.to_string())?;
@@ -42,6 +48,182 @@ pub fn router(
             memory >> 20
         ));
     }
-    let overhead = Overhead { spinner, time: Duration::ZERO };
-    Ok(rpc::router(&Arc::new(store), overhead))
+    Ok(Leaf::new(store, Overhead { spinner: place.spinner, time: Duration::ZERO }).router())
+}
+
+/// A store, and whose memory it is.
+struct Leaf {
+    store: Arc<Store<Tasks>>,
+    methods: Router,
+    incarnation: AtomicU64,
+    draws: RandomState,
+    drawn: AtomicU64,
+}
+
+impl Leaf {
+    fn new(store: Store<Tasks>, overhead: Overhead) -> Self {
+        let store = Arc::new(store);
+        let methods = rpc::router(&store, overhead);
+        // Two starts draw different numbers: the state is seeded by the system.
+        let (draws, [incarnation, drawn]) = (RandomState::new(), Default::default());
+        let leaf = Self { store, methods, incarnation, draws, drawn };
+        leaf.begin_anew();
+        leaf
+    }
+
+    /// Draws another incarnation; zero means none.
+    // One thread asks a leaf; the numbers are atomic only so that it may be shared: Relaxed.
+    fn begin_anew(&self) {
+        let drawn = self.drawn.fetch_add(1, Relaxed);
+        self.incarnation.store(self.draws.hash_one((std::process::id(), drawn)).max(1), Relaxed);
+    }
+
+    fn router(self) -> Router {
+        let leaf = Arc::new(self);
+        let of_meet = leaf.clone();
+        let methods = [rpc::GET, rpc::SET, rpc::ADD];
+        methods.iter().fold(
+            Router::new().route(MEET.0, move |request: Request| {
+                let leaf = of_meet.clone();
+                async move { leaf.meet(&request.payload).await }
+            }),
+            |router, method| {
+                let leaf = leaf.clone();
+                router.route(method.0, move |request| {
+                    let leaf = leaf.clone();
+                    async move { leaf.carry_out(request).await }
+                })
+            },
+        )
+    }
+
+    /// Carries out what is asked of this incarnation.
+    async fn carry_out(&self, mut request: Request) -> Result<Reply, Reply> {
+        let (asked, _) = life::read(&request.payload).ok_or_else(bad)?;
+        let incarnation = self.incarnation.load(Relaxed);
+        if asked != incarnation {
+            return Ok(Reply::Response { status: OTHER, payload: life::of(incarnation, &[]) });
+        }
+        request.payload.drain(..size_of_val(&asked));
+        // One thread asks the store, and none of its locks is held across a wait: this does not suspend, and so no
+        // meeting comes between.
+        match self.methods.call(request).await {
+            Reply::Response { status, payload } => {
+                Ok(Reply::Response { status, payload: life::of(incarnation, &payload) })
+            }
+            other => Ok(other),
+        }
+    }
+
+    /// Forgets what the caller says that it missed, or all if the caller has known another. From then on it has another
+    /// number, so that what was sent to it before is not carried out any more.
+    async fn meet(&self, request: &[u8]) -> Result<Reply, Reply> {
+        let Meeting { known, forget } = Meeting::read(request).ok_or_else(bad)?;
+        let is_known = known == 0 || known == self.incarnation.load(Relaxed);
+        let is_kept = is_known && !forget.contains(&Forget::Everything);
+        if !is_kept {
+            self.store.flush();
+        }
+        for forget in &forget {
+            if let Forget::Key(key) = forget {
+                self.store.delete(key, 1).await?;
+            }
+        }
+        // Several may meet it first at the same time, and all hear one number.
+        if known != 0 || !forget.is_empty() {
+            self.begin_anew();
+        }
+        Ok(Reply::ok(life::met(self.incarnation.load(Relaxed), is_kept)))
+    }
+}
+
+fn bad() -> Reply {
+    Reply::failure(BAD_REQUEST, NEEDED)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tailwater_core::MethodId;
+    use tailwater_keyvalue::rpc::Message;
+    use tailwater_load::work::Spinner;
+    use tailwater_rt::PeerRef;
+
+    fn leaf() -> Leaf {
+        let store = Store::new(Config { memory: 8 << 20, ..Config::default() }).expect("a store");
+        Leaf::new(store, Overhead { spinner: Spinner::of_speed(1.0), time: Duration::ZERO })
+    }
+
+    fn call(leaf: &Leaf, method: MethodId, incarnation: u64, content: &[u8]) -> (u16, Vec<u8>) {
+        let mut bytes = rpc::request(0, method, |out| out.extend_from_slice(b"key"));
+        bytes.extend_from_slice(content);
+        let request = Request {
+            method,
+            payload: life::of(incarnation, &bytes),
+            deadline: None,
+            priority: 128,
+            tenant: 0,
+            peer: PeerRef::default(),
+        };
+        match at_once(leaf.carry_out(request)) {
+            Ok(Reply::Response { status, payload }) => {
+                let (told, rest) = life::read(&payload).expect("each answer says whose it is");
+                assert_eq!(told, leaf.incarnation.load(Relaxed));
+                (status, rest.to_vec())
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn meet(leaf: &Leaf, known: u64, forget: Vec<Forget>) -> (u64, bool) {
+        match at_once(leaf.meet(&Meeting { known, forget }.bytes())) {
+            Ok(Reply::Response { status: 0, payload }) => {
+                life::read_met(&payload).expect("an answer")
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn value(leaf: &Leaf, incarnation: u64) -> Option<Vec<u8>> {
+        let (status, answer) = call(leaf, rpc::GET, incarnation, &[]);
+        let hit = Message::read(&answer).and_then(|hit| hit.content).filter(|_| status == 0);
+        hit.map(|(_, value)| value.to_vec())
+    }
+
+    #[test]
+    fn what_is_asked_of_another_incarnation_is_not_done() {
+        let leaf = leaf();
+        let (first, is_kept) = meet(&leaf, 0, vec![]);
+        assert_eq!((meet(&leaf, 0, vec![]), is_kept), ((first, true), true), "all hear one number");
+        assert_eq!(call(&leaf, rpc::SET, first, b"\0\0\0\0one").0, 0);
+        let (second, is_kept) = meet(&leaf, first, vec![]);
+        assert!(second != first && is_kept, "it is another from now on, and has what it had");
+        assert_eq!(call(&leaf, rpc::SET, first, b"\0\0\0\0late").0, OTHER);
+        assert_eq!(value(&leaf, second), Some(b"one".to_vec()));
+        assert_eq!(value(&leaf, first), None);
+    }
+
+    #[test]
+    fn a_leaf_forgets_what_it_is_told_to_and_all_where_another_was_known() {
+        let leaf = leaf();
+        let (first, _) = meet(&leaf, 0, vec![]);
+        assert_eq!(call(&leaf, rpc::SET, first, b"\0\0\0\0one").0, 0);
+        let (second, is_kept) = meet(&leaf, first, vec![Forget::of(Some(b"other"))]);
+        assert_eq!((value(&leaf, second), is_kept), (Some(b"one".to_vec()), true));
+        let (third, is_kept) = meet(&leaf, second, vec![Forget::of(Some(b"key"))]);
+        assert_eq!((value(&leaf, third), is_kept), (None, true));
+        for (known, forget) in [(1, vec![]), (0, vec![Forget::Everything])] {
+            let (now, _) = meet(&leaf, leaf.incarnation.load(Relaxed), vec![]);
+            assert_eq!(call(&leaf, rpc::SET, now, b"\0\0\0\0two").0, 0);
+            let (next, is_kept) = meet(&leaf, known, forget);
+            assert_eq!((value(&leaf, next), is_kept), (None, false), "it is another's memory");
+        }
+    }
+
+    #[test]
+    fn each_start_is_another_incarnation() {
+        let starts: std::collections::BTreeSet<u64> =
+            (0..20).map(|_| leaf().incarnation.load(Relaxed)).collect();
+        assert_eq!(starts.len(), 20);
+    }
 }

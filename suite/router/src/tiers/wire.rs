@@ -2,9 +2,10 @@
 //!
 //! | | request | answer |
 //! |---|---|---|
-//! | [`GET`] | tag 8, key | tag 8, value; with the status [`MISS`] the tag alone |
-//! | [`SET`] | tag 8, bytes of the key 1, key, value | tag 8 |
+//! | [`GET`] | tag 8, key | tag 8, [`Upheavals`] 8, value; with the status [`MISS`] no value |
+//! | [`SET`] | tag 8, bytes of the key 1, key, value | tag 8, [`Upheavals`] 8 |
 
+use super::Upheavals;
 use tailwater_core::MethodId;
 use tailwater_keyvalue::store::KEY_MAX;
 
@@ -60,17 +61,36 @@ pub fn read_set(bytes: &[u8]) -> Option<Set<'_>> {
     (1..=KEY_MAX).contains(&key.len()).then_some(Set { tag: u64::from_le_bytes(*tag), key, value })
 }
 
-/// Writes an answer: with a value where there is one.
-#[must_use]
-pub fn answer(tag: u64, value: &[u8]) -> Vec<u8> {
-    [&tag.to_le_bytes()[..], value].concat()
+/// An answer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Answer<'a> {
+    /// The caller's.
+    pub tag: u64,
+    /// How often the mid-tier has lost leaves by then, and met them again.
+    pub upheavals: Upheavals,
+    /// The value of a get that has found one; otherwise empty.
+    pub value: &'a [u8],
 }
 
-/// Reads it: its tag, and what follows.
-#[must_use]
-pub fn read_answer(bytes: &[u8]) -> Option<(u64, &[u8])> {
-    let (tag, value) = bytes.split_first_chunk()?;
-    Some((u64::from_le_bytes(*tag), value))
+impl<'a> Answer<'a> {
+    /// Its bytes.
+    #[must_use]
+    pub fn bytes(&self) -> Vec<u8> {
+        let Upheavals { lost, returned } = self.upheavals;
+        let [lost, returned] = [lost, returned].map(u32::to_le_bytes);
+        [&self.tag.to_le_bytes()[..], &lost, &returned, self.value].concat()
+    }
+
+    /// Reads it.
+    #[must_use]
+    pub fn read(bytes: &'a [u8]) -> Option<Self> {
+        let (tag, rest) = bytes.split_first_chunk()?;
+        let (lost, rest) = rest.split_first_chunk()?;
+        let (returned, value) = rest.split_first_chunk()?;
+        let [lost, returned] = [lost, returned].map(|bytes| u32::from_le_bytes(*bytes));
+        let upheavals = Upheavals { lost, returned };
+        Some(Self { tag: u64::from_le_bytes(*tag), upheavals, value })
+    }
 }
 
 #[cfg(test)]
@@ -88,7 +108,9 @@ mod tests {
         for length in 0..12 {
             assert_eq!(read_set(&bytes[..length]), None, "{length} bytes");
         }
-        assert_eq!(read_answer(&answer(9, b"v")), Some((9, &b"v"[..])));
-        assert_eq!(read_answer(&[0; 7]), None);
+        let upheavals = Upheavals { lost: 2, returned: 1 };
+        let answer = Answer { tag: 9, upheavals, value: b"v" };
+        assert_eq!(Answer::read(&answer.bytes()), Some(answer));
+        assert_eq!(Answer::read(&[0; 15]), None);
     }
 }

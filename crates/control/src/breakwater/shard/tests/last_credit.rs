@@ -1,4 +1,4 @@
-//! Who keeps a last credit while more are issued than the pool has.
+//! Which sessions keep a last credit while more are issued than the pool has.
 
 use super::*;
 use crate::breakwater::LastCredit;

@@ -1,0 +1,305 @@
+//! Whether a get's answer can be, whoever writes the key meanwhile.
+//!
+//! Requests are numbered as they are asked. Of each write is known when it was asked, and when it was over: acknowledged, or
+//! refused. A get may answer any write but one that was replaced for certain: another write of the key was asked after it
+//! was over, and was itself acknowledged before the get was asked. So writes at the same time need no order.
+//!
+//! - A write of which nothing was heard counts as under way for ever: it may be carried out at any time.
+//! - A write that was refused may have been carried out or not, but not both. A get that was asked afterwards and answers it
+//!   acknowledges it: replicas that differ from then on are found out.
+//! - What was there before anybody wrote was over before everything.
+//! - What another generator wrote is known by its value alone, and so counts as a write of which nothing was heard.
+//!
+//! Each request costs one look-up of its key, however many writes that has.
+
+mod value;
+#[cfg(test)]
+mod naive;
+
+pub use value::{initial, value};
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use value::writer_of;
+
+/// More requests of one generator are not asked: they take 384 MiB.
+pub const REQUESTS_MAX: usize = 1 << 25;
+
+/// What one generator has asked.
+#[derive(Debug)]
+pub struct Registers {
+    /// Of this generator alone.
+    epoch: u32,
+    log: Mutex<Log>,
+}
+
+#[derive(Debug, Default)]
+struct Log {
+    requests: Vec<Request>,
+    /// Of each key the latest write, by when it was asked, that is acknowledged.
+    acknowledged: BTreeMap<u32, u32>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Request {
+    key: u32,
+    kind: Kind,
+}
+
+/// Times are counts of requests asked by then.
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    /// When it was asked, this write was the latest acknowledged one; [`NONE`] without any.
+    Get(u32),
+    UnderWay,
+    Refused(u32),
+    Acknowledged(u32),
+}
+
+const NONE: u32 = u32::MAX;
+
+/// What is wrong about an answer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Wrong {
+    /// No such request was asked, or not of this kind.
+    Unasked,
+    /// Of an acknowledged key there is nothing.
+    Missing,
+    /// Not a value of the key, or not a whole one.
+    Foreign,
+    /// The write of this number was never asked.
+    Unwritten(u32),
+    /// This value was replaced for certain when the get was asked.
+    Old,
+}
+
+impl Registers {
+    /// Without any request as yet. Generators that ask the same servers have different epochs, none of them 0.
+    #[must_use]
+    pub fn new(epoch: u32) -> Self {
+        Self { epoch: epoch.max(1), log: Mutex::default() }
+    }
+
+    fn log(&self) -> MutexGuard<'_, Log> {
+        self.log.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A get of a key is asked: its number.
+    ///
+    /// # Panics
+    /// After [`REQUESTS_MAX`] requests.
+    #[must_use]
+    pub fn get(&self, key: u32) -> u32 {
+        let mut log = self.log();
+        let latest = log.acknowledged.get(&key).copied().unwrap_or(NONE);
+        log.ask(key, Kind::Get(latest))
+    }
+
+    /// A write of a key is asked: its number, and the value.
+    ///
+    /// # Panics
+    /// As above.
+    #[must_use]
+    pub fn set(&self, key: u32) -> (u32, Vec<u8>) {
+        let number = self.log().ask(key, Kind::UnderWay);
+        (number, value(key, self.epoch, number))
+    }
+
+    /// The write of this number was acknowledged.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn acknowledge(&self, number: u32) -> Result<(), Wrong> {
+        self.log().acknowledge(number)
+    }
+
+    /// The write of this number was refused, and nothing of it goes on.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn refuse(&self, number: u32) -> Result<(), Wrong> {
+        let mut log = self.log();
+        let (_, at) = log.write(number)?;
+        let over = log.now();
+        if matches!(at, Kind::UnderWay) {
+            log.requests[number as usize].kind = Kind::Refused(over);
+        }
+        Ok(())
+    }
+
+    /// The get of this number has ended: with this value, or without one.
+    ///
+    /// # Errors
+    /// When the answer cannot be.
+    pub fn check(&self, number: u32, found: Option<&[u8]>) -> Result<(), Wrong> {
+        let mut log = self.log();
+        let Some(&Request { key, kind: Kind::Get(latest) }) = log.requests.get(number as usize)
+        else {
+            return Err(Wrong::Unasked);
+        };
+        let is_replaced = |over: u32| latest != NONE && latest >= over;
+        let Some(found) = found else {
+            return if is_replaced(0) { Err(Wrong::Missing) } else { Ok(()) };
+        };
+        let write = match writer_of(key, found).ok_or(Wrong::Foreign)? {
+            None => return if is_replaced(0) { Err(Wrong::Old) } else { Ok(()) },
+            Some((epoch, _)) if epoch != self.epoch => return Ok(()),
+            Some((_, write)) => write,
+        };
+        let unwritten = Wrong::Unwritten(write);
+        let (of, kind) = log.write(write).map_err(|_| unwritten)?;
+        match kind {
+            _ if of != key => Err(unwritten),
+            Kind::Acknowledged(over) | Kind::Refused(over) if is_replaced(over) => Err(Wrong::Old),
+            Kind::Refused(over) if over <= number => log.acknowledge(write),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Log {
+    fn now(&self) -> u32 {
+        // At most REQUESTS_MAX.
+        self.requests.len() as u32
+    }
+
+    fn ask(&mut self, key: u32, kind: Kind) -> u32 {
+        let number = self.now();
+        assert!(
+            self.requests.len() < REQUESTS_MAX,
+            "a generator asks {REQUESTS_MAX} requests at most; ask in shorter runs"
+        );
+        self.requests.push(Request { key, kind });
+        number
+    }
+
+    /// The key of a write, and how it stands.
+    fn write(&self, number: u32) -> Result<(u32, Kind), Wrong> {
+        match self.requests.get(number as usize) {
+            None | Some(Request { kind: Kind::Get(_), .. }) => Err(Wrong::Unasked),
+            Some(&Request { key, kind }) => Ok((key, kind)),
+        }
+    }
+
+    fn acknowledge(&mut self, number: u32) -> Result<(), Wrong> {
+        let (key, kind) = self.write(number)?;
+        if !matches!(kind, Kind::Acknowledged(_)) {
+            self.requests[number as usize].kind = Kind::Acknowledged(self.now());
+            let latest = self.acknowledged.entry(key).or_insert(number);
+            *latest = number.max(*latest);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(registers: &Registers, get: u32, write: u32) -> Result<(), Wrong> {
+        registers.check(get, Some(&value(1, registers.epoch, write)))
+    }
+
+    #[test]
+    fn what_was_over_before_the_get_is_old() {
+        let registers = Registers::new(9);
+        let before = registers.get(1);
+        let (first, written) = registers.set(1);
+        assert_eq!(written, value(1, 9, first));
+        registers.acknowledge(first).expect("it was asked");
+        let between = registers.get(1);
+        let (second, _) = registers.set(1);
+        registers.acknowledge(second).expect("it was asked");
+        let after = registers.get(1);
+        let check = |get, write| check(&registers, get, write);
+        assert_eq!((check(before, first), check(before, second)), (Ok(()), Ok(())));
+        assert_eq!((check(between, first), check(between, second)), (Ok(()), Ok(())));
+        assert_eq!((check(after, first), check(after, second)), (Err(Wrong::Old), Ok(())));
+        for (found, wrong) in [(Some(initial(1)), Wrong::Old), (None, Wrong::Missing)] {
+            assert_eq!(registers.check(before, found.as_deref()), Ok(()));
+            assert_eq!(registers.check(between, found.as_deref()), Err(wrong));
+        }
+    }
+
+    /// Neither was over when the other was asked: whichever came last may be there.
+    #[test]
+    fn writes_at_the_same_time_may_come_in_any_order() {
+        let registers = Registers::new(9);
+        let [(first, _), (second, _)] = [registers.set(1), registers.set(1)];
+        registers.acknowledge(second).expect("asked");
+        registers.acknowledge(first).expect("asked");
+        let get = registers.get(1);
+        for write in [first, second] {
+            assert_eq!(check(&registers, get, write), Ok(()));
+        }
+        // A third that was asked when both were over ends that.
+        let (third, _) = registers.set(1);
+        registers.acknowledge(third).expect("asked");
+        let get = registers.get(1);
+        for write in [first, second] {
+            assert_eq!(check(&registers, get, write), Err(Wrong::Old));
+        }
+    }
+
+    #[test]
+    fn a_write_of_which_nothing_was_heard_may_be_there_at_any_time() {
+        let registers = Registers::new(9);
+        let (lost, _) = registers.set(1);
+        let (known, _) = registers.set(1);
+        registers.acknowledge(known).expect("asked");
+        for write in [lost, known, lost] {
+            assert_eq!(check(&registers, registers.get(1), write), Ok(()));
+        }
+    }
+
+    /// Some replicas have carried it out and others have not, and a get asks any of them.
+    #[test]
+    fn replicas_that_differ_after_a_refused_write_are_found_out() {
+        let registers = Registers::new(9);
+        let (kept, _) = registers.set(1);
+        registers.acknowledge(kept).expect("asked");
+        let (refused, _) = registers.set(1);
+        let amid = registers.get(1);
+        registers.refuse(refused).expect("asked");
+        let [first, second] = [(); 2].map(|()| registers.get(1));
+        assert_eq!(check(&registers, amid, refused), Ok(()));
+        assert_eq!(check(&registers, first, kept), Ok(()), "it may come yet");
+        assert_eq!(check(&registers, first, refused), Ok(()));
+        assert_eq!(check(&registers, second, kept), Ok(()), "asked before that was known");
+        let later = registers.get(1);
+        assert_eq!(check(&registers, later, refused), Ok(()));
+        assert_eq!(check(&registers, later, kept), Err(Wrong::Old));
+    }
+
+    /// Neither generator knows when the other's writes were.
+    #[test]
+    fn what_another_generator_writes_is_right_at_any_time() {
+        let registers = Registers::new(9);
+        for _ in 0..2 {
+            let (own, _) = registers.set(1);
+            registers.acknowledge(own).expect("asked");
+            assert_eq!(registers.check(registers.get(1), Some(&value(1, 8, 3))), Ok(()));
+        }
+        assert_eq!(registers.check(registers.get(1), Some(&initial(1))), Err(Wrong::Old));
+    }
+
+    #[test]
+    fn what_nobody_wrote_is_wrong() {
+        let registers = Registers::new(9);
+        let (set, written) = registers.set(1);
+        let get = registers.get(1);
+        let mut damaged = written.clone();
+        *damaged.last_mut().expect("not empty") ^= 1;
+        for foreign in [&value(2, 9, set)[..], &damaged, &[], &written[..5]] {
+            assert_eq!(registers.check(get, Some(foreign)), Err(Wrong::Foreign));
+        }
+        assert_eq!(check(&registers, get, get), Err(Wrong::Unwritten(get)));
+        assert_eq!(check(&registers, get, 77), Err(Wrong::Unwritten(77)));
+        let (of_other, _) = registers.set(2);
+        assert_eq!(check(&registers, get, of_other), Err(Wrong::Unwritten(of_other)));
+        assert_eq!(registers.check(77, Some(&written)), Err(Wrong::Unasked));
+        assert_eq!(registers.check(set, Some(&written)), Err(Wrong::Unasked), "a write");
+        assert_eq!(registers.acknowledge(get), Err(Wrong::Unasked));
+        assert_eq!(registers.refuse(get), Err(Wrong::Unasked));
+    }
+}

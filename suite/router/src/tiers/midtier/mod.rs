@@ -1,0 +1,215 @@
+//! The mid-tier: writes go to all replicas of a key, a read to one of them.
+//!
+//! A write is acknowledged when each replica has stored it or has failed, and one has stored it. Replicas that may hold
+//! something else by then are not asked for the key. One that was lost is met before it is asked anything.
+//!
+//! All replicas must carry out the writes of a key in one order. So one thread makes all calls, and those of a key go over
+//! one connection to each replica.
+
+mod asking;
+
+use super::life::{self, OTHER};
+use super::replicas::{End, Replicas};
+use super::wire::{self, BAD_REQUEST, GET, MISS, NEEDED, SET};
+use crate::choice::Chooser;
+use crate::parts::Part;
+use crate::placement::Placement;
+use asking::{Asking, Call, store_request};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tailwater_control::Reason;
+use tailwater_keyvalue::rpc::{self, Message};
+use tailwater_load::application::Unanswered;
+use tailwater_rt::client::{Answer, CallError};
+use tailwater_rt::time::now;
+use tailwater_rt::{Reply, Request, Router};
+
+/// The name of the tier of stores.
+pub const LEAVES: &str = "leaf";
+
+/// Where keys are, and which of the replicas is asked.
+#[derive(Debug)]
+pub struct MidTier {
+    placement: Placement,
+    nodes: usize,
+    /// A node that answers nothing for so long is lost.
+    silence_max: Duration,
+    // Of one thread: never contended.
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    replicas: Replicas,
+    chooser: Chooser,
+}
+
+type Outcome = Result<Answer, CallError>;
+
+impl MidTier {
+    /// Over so many nodes, of which one is lost that answers nothing for `silence_max`.
+    #[must_use]
+    pub fn new(
+        placement: Placement,
+        chooser: Chooser,
+        (nodes, silence_max): (usize, Duration),
+    ) -> Self {
+        let state = Mutex::new(State { replicas: Replicas::new(nodes, silence_max), chooser });
+        Self { placement, nodes, silence_max, state }
+    }
+
+    /// Its methods.
+    #[must_use]
+    pub fn router(self) -> Router {
+        let of_get = Arc::new(self);
+        let of_set = of_get.clone();
+        Router::new()
+            .route(GET.0, move |request| get(of_get.clone(), request))
+            .route(SET.0, move |request| set(of_set.clone(), request))
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn answer(&self, tag: u64, value: &[u8]) -> Vec<u8> {
+        let upheavals = self.state().replicas.upheavals();
+        wire::Answer { tag, upheavals, value }.bytes()
+    }
+}
+
+/// A write under way. Where its request ends before it, the replicas may differ, and that is noted.
+struct Writing<'a> {
+    asking: &'a Asking<'a>,
+    number: u64,
+    ends: Vec<End>,
+    is_over: bool,
+}
+
+impl<'a> Writing<'a> {
+    /// Its calls are made next.
+    fn begin(asking: &'a Asking<'a>) -> Self {
+        let replicas = &mut asking.midtier.state().replicas;
+        let known =
+            asking.nodes.nodes().iter().filter_map(|&node| Some((node, replicas.known(node)?)));
+        let ends = known.map(|(node, asked)| End { node, asked, part: Part::Lost }).collect();
+        Self { asking, number: replicas.begin_write(), ends, is_over: false }
+    }
+
+    /// Whether a replica has stored it.
+    fn end(&mut self) -> bool {
+        self.is_over = true;
+        let asking = self.asking;
+        let replicas = &mut asking.midtier.state().replicas;
+        let write = (self.number, asking.key);
+        replicas.end_write(write, asking.nodes.nodes(), &self.ends, now())
+    }
+}
+
+impl Drop for Writing<'_> {
+    fn drop(&mut self) {
+        if !self.is_over {
+            self.end();
+        }
+    }
+}
+
+async fn get(midtier: Arc<MidTier>, request: Request) -> Result<Reply, Reply> {
+    let (tag, key) =
+        wire::read_get(&request.payload).ok_or_else(|| Reply::failure(BAD_REQUEST, NEEDED))?;
+    let asking = Asking::new(&midtier, &request, key)?;
+    asking.meet().await;
+    let payload = rpc::request(0, rpc::GET, |out| out.extend_from_slice(key));
+    let (mut tried, mut lack) = (Vec::new(), Vec::new());
+    while let Some((node, asked)) = asking.choose(&tried) {
+        tried.push(node);
+        let call = Call::of(node, asked, &payload);
+        let outcomes = asking.call(rpc::GET, vec![call], midtier.silence_max).await;
+        match outcomes.into_iter().next().ok_or(Unanswered::Wrong)? {
+            Ok(Answer { status: 0, payload, .. }) => {
+                let hit = life::read(&payload).and_then(|(_, hit)| Message::read(hit));
+                let content = hit.filter(|hit| hit.key == key).and_then(|hit| hit.content);
+                let (_, value) = content.ok_or(Unanswered::Wrong)?;
+                asking.copy(&lack, value).await;
+                return Ok(Reply::ok(midtier.answer(tag, value)));
+            }
+            // Another may have it still.
+            Ok(Answer { status: rpc::MISS, .. }) => lack.push((node, asked)),
+            Ok(Answer { status: OTHER, .. }) => {}
+            Ok(_) => return Err(Unanswered::Wrong.into()),
+            Err(error) if is_over(&error, &request) => {
+                let why = Unanswered::because_of(&error);
+                return Err(why.unwrap_or(Unanswered::Wrong).into());
+            }
+            Err(_) => {}
+        }
+    }
+    // One that was not heard of may have it, and so may one that is not asked since it has missed a write. Where all were
+    // emptied, what they had is lost, and none of them knows whether that was something.
+    let is_cold = |(node, _): &(u16, u64)| midtier.state().replicas.is_cold(*node);
+    if lack.len() < midtier.placement.replicas() || lack.iter().all(is_cold) {
+        return Err(Unanswered::Refused(Reason::Draining).into());
+    }
+    Ok(Reply::Response { status: MISS, payload: midtier.answer(tag, &[]) })
+}
+
+async fn set(midtier: Arc<MidTier>, request: Request) -> Result<Reply, Reply> {
+    let wire::Set { tag, key, value } =
+        wire::read_set(&request.payload).ok_or_else(|| Reply::failure(BAD_REQUEST, NEEDED))?;
+    let asking = Asking::new(&midtier, &request, key)?;
+    asking.meet().await;
+    asking.look();
+    let payload = store_request(rpc::SET, key, value);
+    // Nothing is awaited between the number and the calls, so writes are numbered as they are made.
+    let mut writing = Writing::begin(&asking);
+    let calls = writing.ends.iter().map(|end| Call::of(end.node, end.asked, &payload)).collect();
+    let outcomes = asking.call(rpc::SET, calls, midtier.silence_max).await;
+    let mut reasons = Vec::new();
+    for (end, outcome) in writing.ends.iter_mut().zip(&outcomes) {
+        end.part = part(outcome);
+        match outcome {
+            Ok(Answer { status: 0, .. }) => {}
+            // It has no room; what it had of the key it may have still.
+            Ok(Answer { status: rpc::OUT_OF_MEMORY, .. }) => {
+                reasons.push(Unanswered::Refused(Reason::QueueFull));
+            }
+            Ok(Answer { status: OTHER, .. }) => {}
+            Ok(_) => reasons.push(Unanswered::Wrong),
+            Err(error) => reasons.extend(Unanswered::because_of(error)),
+        }
+    }
+    let (is_stored, worst) = (writing.end(), Unanswered::worst(reasons));
+    if is_stored && worst != Some(Unanswered::Wrong) {
+        return Ok(Reply::ok(midtier.answer(tag, &[])));
+    }
+    let none_is_there = Unanswered::Refused(Reason::Draining);
+    Err(worst.unwrap_or(none_is_there).into())
+}
+
+/// What the end of a call says of the write that it was.
+const fn part(outcome: &Outcome) -> Part {
+    match outcome {
+        Ok(Answer { status: 0, .. }) => Part::Done,
+        Ok(Answer { status: rpc::OUT_OF_MEMORY | OTHER, .. })
+        | Err(
+            CallError::Shed(_)
+            | CallError::Expired
+            | CallError::QueueFull
+            | CallError::TooLong { .. },
+        ) => Part::Refused,
+        // Sent, and not answered by the store: whether it was carried out is not known.
+        Ok(_) | Err(_) => Part::Lost,
+    }
+}
+
+/// Whether another replica is of no use: the request's time is over, or this one has refused it under load, to which another
+/// try would add.
+fn is_over(error: &CallError, request: &Request) -> bool {
+    match error {
+        CallError::Disconnected | CallError::Shed(Reason::Draining) => false,
+        CallError::Expired | CallError::TimedOut => {
+            request.deadline.is_some_and(|deadline| deadline <= now())
+        }
+        _ => true,
+    }
+}

@@ -526,7 +526,7 @@ pub(crate) struct LoadOptions {
     pub(crate) json: bool,
 }
 
-fn duration(text: &str) -> Result<Duration, String> {
+pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     parse_duration(text).map_err(|error| error.to_string())
 }
 

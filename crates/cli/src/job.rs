@@ -1,9 +1,13 @@
 //! One piece of load as data: what `tailwater load` and the orchestrator ask the generator to do.
 
+mod distribution;
+mod watch;
+
 use crate::applications;
 use crate::failure::{Failure, say};
 use crate::reader;
 use crate::scenarios::Said;
+use distribution::distribution;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +15,7 @@ use tailwater_control::Site;
 use tailwater_control::catalog::{Controller, Spec};
 use tailwater_core::duration::format_duration;
 use tailwater_core::pace::{Pace, Scheduling};
-use tailwater_core::{Nanos, Rate, Rng};
+use tailwater_core::{Instant, Nanos, Rate, Rng};
 use tailwater_load::application::ReplicaCounts;
 use tailwater_load::closed::ClosedPlan;
 use tailwater_load::counts::reading;
@@ -23,8 +27,10 @@ use tailwater_load::{Application, Connections, Fleet, OpenPlan, closed, open};
 use tailwater_rt::Address;
 use tailwater_rt::time::now;
 use tailwater_stats::result::Run;
+use tailwater_stats::traits::Traits;
 use tailwater_stats::{AuditSpec, audit};
 use tailwater_workload::{Arrivals, DemandPlan, Distribution, Schedule, Service, Step, Work};
+use watch::{Place, Watch};
 
 /// What the generator is to do. Times are in nanoseconds.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -46,6 +52,8 @@ pub(crate) struct Job {
     pub(crate) tiers: Vec<TierProcess>,
     /// The server spins: its CPU time says nothing, its busy time does.
     pub(crate) server_spins: bool,
+    /// What the operating system does to servers and tiers is watched, too.
+    pub(crate) watches: bool,
     pub(crate) kind: Kind,
 }
 
@@ -225,6 +233,7 @@ impl Job {
         }
         // A moment for the connections to come to rest and the threads to start.
         let start = now() + Duration::from_millis(30);
+        let watch = self.watches.then(|| Watch::begin(self.watched(job, start)));
         let threads = u32::try_from(parts.len()).unwrap_or(u32::MAX);
         let mut findings = Vec::new();
         std::thread::scope(|scope| {
@@ -248,11 +257,27 @@ impl Job {
         let connections =
             fleets.iter().map(Fleet::connections).fold(Connections::default(), Connections::plus);
         let wrong_answers = findings.iter().map(|part| part.wrong_answers).sum();
+        let (mean_us, latency) = distribution(&findings);
         let (mut run, points) = self.conclude(job, findings)?;
         run.wrong_answers = wrong_answers;
         let ReplicaCounts { lost, returned } = application.replicas();
         (run.replicas_lost, run.replicas_returned) = (lost, returned);
+        let seen =
+            watch.map(|watch| watch.finish().ok_or_else(|| Failure::work("the watch panicked")));
+        run.traits = seen.transpose()?.map(|seen| Traits { mean_us, latency, ..seen });
         Ok(Outcome::Open(Box::new(OpenOutcome { run, points, connections })))
+    }
+
+    /// The servers in the measured window.
+    fn watched(&self, job: &OpenJob, start: Instant) -> Place {
+        let tiers = self.tiers.iter().map(|tier| tier.pid);
+        let from = start + Duration::from_nanos(job.warm_up_ns);
+        Place {
+            pids: std::iter::once(self.server_pid).chain(tiers).collect(),
+            from,
+            to: from + Duration::from_nanos(job.measure_ns),
+            core: self.cores.first().copied(),
+        }
     }
 
     /// Every node of every tier.

@@ -76,6 +76,7 @@ fn job(options: &LoadOptions) -> Result<(Job, Vec<DataUsed>), Failure> {
         server_pid: options.server_pid.unwrap_or(0),
         tiers: Vec::new(),
         server_spins: options.server_pid.is_none(),
+        watches: false,
         kind,
     };
     Ok((job, data))

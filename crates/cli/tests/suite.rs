@@ -62,6 +62,103 @@ fn a_service_runs_in_three_tiers_and_every_answer_is_right() {
     }
 }
 
+/// What `suite traits` tells of Set Algebra on few documents, in a shell that has typed this line before.
+fn traits(folder: &Folder, before: &str, more: &[&str]) -> Output {
+    let mut command = Command::new("sh");
+    command.args(["-c", &format!("{before}; exec \"$0\" \"$@\""), TAILWATER]);
+    command.args(["suite", "traits", "setalgebra", "--short"]).args(SMALL).args(more);
+    command.env("TAILWATER_DATA", &folder.0).env_remove("TAILWATER_SHORT");
+    command.output().expect("there is a shell")
+}
+
+/// The loads of a service, each answered rightly, after what holds of every load was checked.
+fn loads(found: &Value) -> &Vec<Value> {
+    let service = &found["services"][0];
+    assert_eq!(service["service"], "setalgebra");
+    assert!(service["capacity"]["plateau_rps"].as_f64() > Some(0.0), "{}", service["capacity"]);
+    let loads = service["loads"].as_array().expect("loads");
+    assert_eq!(loads.len(), 2, "lowest and highest");
+    for load in loads {
+        assert_eq!(load["wrong_answers"], 0);
+        let latency = load["latency"].as_array().expect("a distribution");
+        let rising = |two: &[Value]| two[0][1].as_f64() <= two[1][1].as_f64();
+        assert!(latency.len() > 10 && latency.windows(2).all(rising), "{latency:?}");
+        let of = |at: usize, key: &str| load["tiers"][at]["per_query"][key].as_f64();
+        assert_eq!(load["tiers"][1]["tier"], "leaf");
+        // Whether or not the kernel's events may be had. A query goes to three leaves, if it is not cut by the window's end.
+        assert!(of(1, "requests") > Some(2.0), "{load}");
+        for at in [0, 1] {
+            assert!(of(at, "core_ms") > Some(0.0) && of(at, "voluntary").is_some(), "{load}");
+            assert!(of(at, "kernel_percent") <= Some(100.0), "{load}");
+        }
+    }
+    loads
+}
+
+#[test]
+fn what_services_ask_of_the_operating_system_is_told_per_query_and_tier() {
+    let folder = Folder::new("suite-traits");
+    let out = folder.0.join("traits");
+    let output = traits(&folder, ":", &["--json", "--out", path(&out)]);
+    let found = json(&output);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    for load in loads(&found) {
+        let traced = load["missing"].as_array().is_some_and(Vec::is_empty);
+        for at in [0, 1] {
+            let of = |key: &str| load["tiers"][at]["per_query"][key].as_f64();
+            assert_eq!(of("syscalls").is_some(), traced, "{load}");
+            assert_eq!(of("net_rx").is_some(), traced, "{load}");
+            if traced {
+                let parts = ["futex", "send", "receive", "poll", "epoll_ctl", "other_calls"];
+                let parts: f64 = parts.into_iter().filter_map(of).sum();
+                assert!(parts <= 1.01 * of("syscalls").unwrap_or(0.0) + 0.01, "{load}");
+            }
+        }
+        // At a low load nothing is read or written for several queries at once: a tier is a process of its own.
+        let is_low = load["of_capacity"].as_f64() <= Some(0.3);
+        for at in [0, 1].into_iter().filter(|_| traced && is_low) {
+            let of = |key: &str| load["tiers"][at]["per_query"][key].as_f64();
+            assert!(of("send") >= Some(1.0) && of("receive") >= Some(1.0), "{load}");
+        }
+    }
+    let page = fs::read_to_string(out.join("index.html")).expect("a page");
+    assert!(page.contains("setalgebra saturates at") && page.contains("latency-setalgebra"));
+    assert!(out.join("latency-setalgebra.svg").is_file() && out.join("traits.json").is_file());
+}
+
+/// So few files may be open that no event of the kernel can be: whoever runs it, on whatever machine.
+#[test]
+fn without_the_kernels_events_the_rest_is_told_with_what_to_type() {
+    let folder = Folder::new("suite-traits-without");
+    let output = traits(&folder, "ulimit -n 72", &["--json"]);
+    let found = json(&output);
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    for load in loads(&found) {
+        let missing = load["missing"].as_array().expect("sentences");
+        assert_eq!(missing.len(), 2, "{missing:?}");
+        let missing: Vec<&str> = missing.iter().filter_map(Value::as_str).collect();
+        assert!(missing.iter().any(|why| why.starts_with("No system calls: ")), "{missing:?}");
+        // What to do stands after a semicolon.
+        assert!(missing.iter().all(|why| why.contains("; ") && why.ends_with('.')), "{missing:?}");
+        assert_eq!(load["tiers"][0]["syscalls"], Value::Object(Default::default()));
+        assert!(load["tiers"][0]["per_query"].get("waits").is_none(), "{load}");
+    }
+}
+
+#[test]
+fn settings_are_those_of_one_service() {
+    let folder = Folder::new("suite-traits-usage");
+    let output = tailwater(&folder.0, &["suite", "traits", "--set", "documents=3"]);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("each has settings of its own; name one"), "{said}");
+    let output = tailwater(&folder.0, &["suite", "traits", "setalgebra", "setalgerba"]);
+    assert_eq!(output.status.code(), Some(2));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("found no service setalgerba"), "{said}");
+}
+
 #[test]
 fn predictions_are_asked_in_three_tiers_by_users_and_by_lines() {
     let folder = Folder::new("suite-recommend");

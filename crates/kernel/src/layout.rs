@@ -74,6 +74,11 @@ impl Layouts {
         Ok(())
     }
 
+    /// Forgets all tracepoints but these.
+    pub(crate) fn keep(&mut self, points: &[Point]) {
+        self.known.retain(|(_, layout)| points.contains(&layout.point));
+    }
+
     /// The numbers of the tracepoints, the lowest first.
     pub(crate) fn ids(&self) -> impl Iterator<Item = u16> + '_ {
         self.known.iter().map(|(id, _)| *id)
@@ -184,6 +189,8 @@ mod tests {
         assert_eq!(layouts.decode(9, 0, &told), Some(Event { at_ns: 9, cpu: 0, tid: 4, what }));
         assert_eq!(layouts.decode(9, 0, &told[..10]), None, "cut");
         assert_eq!(layouts.decode(9, 0, &bytes(8, 0, 4, &[])), None, "no such point");
+        layouts.keep(&[Point::Waking]);
+        assert_eq!(layouts.ids().collect::<Vec<_>>(), [7]);
     }
 
     #[test]

@@ -4,9 +4,10 @@
 //! A [`Recorder`] then hands out [`Event`]s of all processors in order of time, and a [`schedule::Machine`] turns these
 //! into [`schedule::Fact`]s: when each thread ran, waited for a core and behind which others, and slept and what woke it.
 //! The machine is pure, as are all parts in [`schedule`]: they read no clock and no file. [`Syscalls`] counts the system
-//! calls of a program, and [`Throttling`] how often a CPU quota stopped it.
+//! calls of a program or of some threads, and [`System`] what the whole machine counts. [`Throttling`] counts how often a CPU
+//! quota stopped a program.
 //!
-//! Unsafe code is one call, in `ioctl.rs`: the library that opens the events leaves it out.
+//! Unsafe code is two calls, in `ioctl.rs`: the library that opens the events leaves them out.
 
 mod probe;
 mod tracefs;
@@ -20,6 +21,7 @@ mod visits;
 mod open_files;
 mod recorder;
 mod syscalls;
+mod system;
 mod throttling;
 mod first_touch;
 
@@ -30,4 +32,5 @@ pub use first_touch::first_touch_ns;
 pub use probe::{Missing, Probe, Source};
 pub use recorder::{Losses, Recorder, now_ns};
 pub use syscalls::Syscalls;
+pub use system::{System, softirq_name};
 pub use throttling::Throttling;

@@ -135,6 +135,16 @@ impl Probe {
         self.sources().any(|(one, found)| one == source && found.is_ok())
     }
 
+    /// Leaves out all other sources: each costs time for every event that it tells.
+    #[must_use]
+    pub fn only(mut self, wanted: &[Source]) -> Self {
+        self.found.retain(|(source, _)| wanted.contains(source));
+        let points = self.found.iter().flat_map(|(source, _)| source.points());
+        let points: Vec<Point> = points.map(|(_, point)| *point).collect();
+        self.layouts.keep(&points);
+        self
+    }
+
     fn of(tracefs: &Tracefs) -> Self {
         let mut layouts = Layouts::default();
         let found = Source::ALL.map(|source| (source, add(source, tracefs, &mut layouts)));
@@ -144,7 +154,7 @@ impl Probe {
     /// The layouts of what was found; without scheduling, what is missing.
     pub(crate) fn into_layouts(self) -> Result<Layouts, Missing> {
         match self.found.into_iter().next() {
-            Some((_, Err(missing))) => Err(missing),
+            Some((Source::Scheduling, Err(missing))) => Err(missing),
             _ => Ok(self.layouts),
         }
     }
@@ -344,6 +354,16 @@ mod tests {
                 assert!(!missing.what().is_empty() && !missing.mend().is_empty(), "{source:?}");
             }
         }
+    }
+
+    #[test]
+    fn sources_that_are_not_wanted_are_neither_told_of_nor_recorded() {
+        let wanted = [Source::Scheduling, Source::Softirqs];
+        let probe = Probe::look().only(&wanted);
+        let told: Vec<Source> = probe.sources().map(|(source, _)| source).collect();
+        assert_eq!(told, wanted);
+        let points: usize = wanted.iter().map(|source| source.points().len()).sum();
+        assert!(probe.layouts.ids().count() <= points);
     }
 
     fn of(errno: Errno) -> io::Error {

@@ -143,10 +143,16 @@ fn open_point(cpu: u32, id: u16) -> io::Result<Counter> {
     builder(cpu, id).build()
 }
 
-/// Every event of a tracepoint on a processor, with time and bytes.
-pub(crate) fn builder(cpu: u32, id: u16) -> Builder<'static> {
+/// A tracepoint on a processor, whatever has it.
+pub(crate) fn point_on(cpu: u32, id: u16) -> Builder<'static> {
     let mut builder = Builder::new(Tracepoint::with_id(u64::from(id)));
     builder.any_pid().one_cpu(cpu as usize).exclude_kernel(false).exclude_hv(false);
+    builder
+}
+
+/// Every event of a tracepoint on a processor, with time and bytes.
+pub(crate) fn builder(cpu: u32, id: u16) -> Builder<'static> {
+    let mut builder = point_on(cpu, id);
     builder.sample_period(1).sample(SampleFlag::TIME | SampleFlag::CPU | SampleFlag::RAW);
     builder.clockid(Clock::MONOTONIC_RAW).sample_id_all(true);
     builder

@@ -1,32 +1,77 @@
-//! System calls of a program, counted: no event leaves the kernel, so that costs next to nothing.
+//! System calls, counted: no event leaves the kernel, so that costs next to nothing.
 
+use crate::open_files::under_hard_limit;
 use crate::probe::{self, Missing};
+use crate::processors;
 use crate::tracefs::Tracefs;
+use crate::{ioctl, ring};
 use perf_event::events::Tracepoint;
 use perf_event::{Builder, Counter};
 use std::io;
 
-/// Counts the system calls of the next program that a thread starts.
+/// Every system call.
+const ALL: &str = "raw_syscalls/sys_enter";
+/// Threads that one counter's filter names; of more, further counters are made. A filter has a page at most.
+const FILTERED: usize = 100;
+
+/// Counts the system calls of a program.
 pub struct Syscalls {
-    all: Counter,
-    named: Vec<(String, Counter)>,
+    all: Sum,
+    named: Vec<(String, Sum)>,
 }
 
+/// Counters of the same system call.
+struct Sum(Vec<Counter>);
+
 impl Syscalls {
-    /// To be called by the thread that starts the program, before. Counted is from when that begins (`execve`) to its end,
-    /// with all threads and processes that it makes: each inherits the counter from the one that makes it, so none is missed
-    /// and none needs a descriptor. `names` are system calls to be counted apart, such as `futex`.
+    /// Those of the next program that the calling thread starts; to be called before. Counted is from when that begins
+    /// (`execve`) to its end, with all threads and processes that it makes: each inherits the counter from the one that
+    /// makes it, so none is missed and none needs a descriptor. `names` are system calls to be counted apart, such as
+    /// `futex`.
     ///
     /// # Errors
     ///
     /// What is missing, and what to type.
     pub fn of_next_program(names: &[&str]) -> Result<Self, Missing> {
-        let tracefs = probe::tracefs()?;
-        let all = counter(&tracefs, "raw_syscalls/sys_enter")?;
-        let named = names.iter().map(|name| {
-            Ok(((*name).to_owned(), counter(&tracefs, &format!("syscalls/sys_enter_{name}"))?))
-        });
-        Ok(Self { all, named: named.collect::<Result<_, Missing>>()? })
+        Self::open(&probe::tracefs()?, names, |id| {
+            let mut builder = Builder::new(Tracepoint::with_id(u64::from(id)));
+            builder.observe_self().any_cpu().inherit(true).enabled(false).enable_on_exec(true);
+            builder.exclude_kernel(false).exclude_hv(false);
+            Ok(vec![builder.build()?])
+        })
+    }
+
+    /// Those of threads that run already, from now on; of threads that these make none. Processors that come online later
+    /// count nothing. A counter of a processor costs nothing when threads are switched, as one of a thread would.
+    /// Names that this kernel has no system call for are left out.
+    ///
+    /// # Errors
+    ///
+    /// What is missing, and what to type.
+    pub fn of_threads(tids: &[u32], names: &[&str]) -> Result<Self, Missing> {
+        let (tracefs, cpus) = (probe::tracefs()?, processors::online());
+        let known: Vec<&str> =
+            names.iter().copied().filter(|name| tracefs.has(&point_of(name))).collect();
+        let filters: Vec<String> = tids.chunks(FILTERED).map(filter).collect();
+        under_hard_limit(|| {
+            Self::open(&tracefs, &known, |id| {
+                let pairs = cpus.iter().flat_map(|cpu| filters.iter().map(move |of| (*cpu, of)));
+                pairs.map(|(cpu, of)| filtered(cpu, id, of)).collect()
+            })
+        })
+    }
+
+    fn open(
+        tracefs: &Tracefs,
+        names: &[&str],
+        counters: impl Fn(u16) -> io::Result<Vec<Counter>>,
+    ) -> Result<Self, Missing> {
+        let sum = |point: &str| -> Result<Sum, Missing> {
+            let opened = counters(number(tracefs, point)?);
+            opened.map(Sum).map_err(|error| Missing::of_event(&error))
+        };
+        let named = names.iter().map(|name| Ok(((*name).to_owned(), sum(&point_of(name))?)));
+        Ok(Self { all: sum(ALL)?, named: named.collect::<Result<_, Missing>>()? })
     }
 
     /// How many there were so far, of all and of those that were named.
@@ -36,20 +81,53 @@ impl Syscalls {
     /// Where the kernel does not say.
     pub fn read(&mut self) -> io::Result<(u64, Vec<(String, u64)>)> {
         let named = self.named.iter_mut();
-        let named = named.map(|(name, counter)| Ok((name.clone(), counter.read()?)));
+        let named = named.map(|(name, sum)| Ok((name.clone(), sum.read()?)));
         Ok((self.all.read()?, named.collect::<io::Result<_>>()?))
     }
 }
 
-fn counter(tracefs: &Tracefs, point: &str) -> Result<Counter, Missing> {
+impl Sum {
+    fn read(&mut self) -> io::Result<u64> {
+        self.0.iter_mut().map(Counter::read).sum()
+    }
+}
+
+fn point_of(name: &str) -> String {
+    format!("syscalls/sys_enter_{name}")
+}
+
+/// What the kernel calls a tracepoint.
+fn number(tracefs: &Tracefs, point: &str) -> Result<u16, Missing> {
     let format = tracefs.format(point).map_err(|error| {
         Missing::new(
             error,
             "name a system call that this kernel has, as `ls syscalls` shows them there",
         )
     })?;
-    let mut builder = Builder::new(Tracepoint::with_id(u64::from(format.id)));
-    builder.observe_self().any_cpu().inherit(true).enabled(false).enable_on_exec(true);
-    builder.exclude_kernel(false).exclude_hv(false);
-    builder.build().map_err(|error| Missing::of_event(&error))
+    Ok(format.id)
+}
+
+/// Counts a tracepoint on a processor while one of the threads of the filter has it.
+fn filtered(cpu: u32, id: u16, filter: &str) -> io::Result<Counter> {
+    let mut counter = ring::point_on(cpu, id).enabled(false).build()?;
+    ioctl::only_where(&counter, filter)?;
+    counter.enable()?;
+    Ok(counter)
+}
+
+/// As `Documentation/trace/events.rst` of the kernel has it, section 5.1.
+fn filter(tids: &[u32]) -> String {
+    let each: Vec<String> = tids.iter().map(|tid| format!("common_pid=={tid}")).collect();
+    each.join("||")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_filter_names_each_thread_and_fits_a_page() {
+        assert_eq!(filter(&[7, 12]), "common_pid==7||common_pid==12");
+        assert!(filter(&[4_194_304; FILTERED]).len() < 4_096);
+    }
 }

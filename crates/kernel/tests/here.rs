@@ -140,6 +140,34 @@ fn a_system_call_that_does_not_exist_is_named() {
 }
 
 #[test]
+fn system_calls_of_threads_that_run_already_are_counted_and_those_of_others_are_not() {
+    let names = ["kill", "no_such_call"];
+    let (tell_tid, tid) = channel();
+    let (go, gone) = channel::<()>();
+    let kill = || rustix::process::test_kill_process(rustix::process::getpid()).expect("this one");
+    let other = std::thread::spawn(move || {
+        tell_tid.send(own_tid()).expect("someone listens");
+        while gone.recv().is_ok() {
+            kill();
+        }
+    });
+    // More threads than a filter names; numbers that no thread has count nothing.
+    let tids: Vec<u32> = (5_000_000..5_000_150).chain(tid.recv()).collect();
+    match Syscalls::of_threads(&tids, &names) {
+        Ok(mut syscalls) => {
+            (0..3).for_each(|_| go.send(()).expect("it listens"));
+            kill();
+            drop(go);
+            other.join().expect("it ends");
+            let (all, named) = syscalls.read().expect("the kernel tells it");
+            assert_eq!(named, [("kill".to_owned(), 3)]);
+            assert!(all > 3, "{all}");
+        }
+        Err(missing) => passed_over(&missing),
+    }
+}
+
+#[test]
 fn a_thread_that_never_switches_has_its_name() {
     let Some(mut recorder) = recorder() else { return };
     let own = own_tid();

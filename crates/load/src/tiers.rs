@@ -74,6 +74,9 @@ fn reading(
         memory_bytes: used.memory,
         run_delay_ratio: used.usage.run_delay.nanos() as f64 / length_ns,
         involuntary_per_s: per_second(used.usage.involuntary, length),
+        voluntary_per_s: per_second(used.usage.voluntary, length),
+        faults_per_s: per_second(used.usage.faults, length),
+        kernel_share: used.usage.kernel_share(),
     }
 }
 
@@ -97,6 +100,10 @@ mod tests {
             cpu: Duration::from_millis(cpu_ms),
             run_delay: Duration::from_millis(100),
             involuntary: 50,
+            voluntary: 600,
+            faults: 8,
+            user: Duration::from_millis(10),
+            kernel: Duration::from_millis(30),
         };
         Used { usage, memory: 4096 }
     }
@@ -124,6 +131,10 @@ mod tests {
         assert_eq!(leaf.shed_by_reason, [("delay".to_owned(), 40)].into());
         assert_eq!((leaf.cores_used, leaf.cpu_ns_per_request), (0.5, 2_500_000.0));
         assert_eq!((leaf.run_delay_ratio, leaf.involuntary_per_s), (0.05, 25.0));
+        assert_eq!(
+            (leaf.voluntary_per_s, leaf.faults_per_s, leaf.kernel_share),
+            (300.0, 4.0, 0.75)
+        );
         assert_eq!((found[0].cores_used, found[2].memory_bytes), (0.25, 4096));
         // A front that spins uses its core whatever it does: what it was busy for counts.
         let spins = readings(&tiers, &window, &all, true);

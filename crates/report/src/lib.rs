@@ -46,6 +46,7 @@ pub use illustrated::illustrated;
 pub use picture::{AxisKind, LineStyle, Picture, PictureAxis, PictureLine, Stated};
 pub use plots::{Plot, plots};
 pub use sentences::line_summary;
+pub use svg::heat::{Heat, HeatRow};
 pub use svg::look::{Look, Width};
 pub use svg::ranges::{RangeBar, RangeRow, Ranges};
 pub use table::{TableStyle, table};

@@ -24,7 +24,7 @@ pub fn count() -> usize {
     std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
 }
 
-/// CPU time and involuntary context switches of a process, all threads together.
+/// What the kernel counts of a process, all its threads together.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Usage {
     /// Time on a core, exact to the nanosecond (schedstat).
@@ -33,26 +33,56 @@ pub struct Usage {
     pub run_delay: Duration,
     /// Involuntary context switches.
     pub involuntary: u64,
+    /// Voluntary context switches: a thread went to sleep.
+    pub voluntary: u64,
+    /// Page faults, with and without a disk.
+    pub faults: u64,
+    /// Time in its program, in ticks that are mostly 10 ms.
+    pub user: Duration,
+    /// Time in the kernel, likewise.
+    pub kernel: Duration,
 }
 
 impl Usage {
     /// Of the process `pid`; `None` when it is gone.
     #[must_use]
     pub fn of(pid: u32) -> Option<Self> {
-        let mut usage = Self::default();
+        let process = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        let mut usage = Self::of_stat(&process, rustix::param::clock_ticks_per_second());
         for task in std::fs::read_dir(format!("/proc/{pid}/task")).ok()?.flatten() {
             let read = |name| std::fs::read_to_string(task.path().join(name)).unwrap_or_default();
-            let schedstat = read("schedstat");
-            let mut numbers = schedstat.split_whitespace().map(|word| word.parse().unwrap_or(0));
-            usage.cpu += Duration::from_nanos(numbers.next().unwrap_or(0));
-            usage.run_delay += Duration::from_nanos(numbers.next().unwrap_or(0));
-            usage.involuntary += read("status")
-                .lines()
-                .find_map(|line| line.strip_prefix("nonvoluntary_ctxt_switches:"))
-                .and_then(|count| count.trim().parse::<u64>().ok())
-                .unwrap_or(0);
+            usage.add_thread(&read("schedstat"), &read("status"));
         }
         Some(usage)
+    }
+
+    /// What `/proc/PID/stat` says of the whole process (proc_pid_stat(5)).
+    fn of_stat(stat: &str, ticks_per_second: u64) -> Self {
+        // The program's name may hold spaces and brackets; what follows its last bracket is numbers.
+        let rest = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
+        let numbers: Vec<u64> =
+            rest.split_whitespace().map(|word| word.parse().unwrap_or(0)).collect();
+        // Fields are counted from 1, and the state, which comes first here, is the third.
+        let field = |number: usize| numbers.get(number - 3).copied().unwrap_or(0);
+        let time = |ticks: u64| Duration::from_millis(1_000 * ticks / ticks_per_second.max(1));
+        Self {
+            faults: field(10) + field(12),
+            user: time(field(14)),
+            kernel: time(field(15)),
+            ..Self::default()
+        }
+    }
+
+    fn add_thread(&mut self, schedstat: &str, status: &str) {
+        let mut numbers = schedstat.split_whitespace().map(|word| word.parse().unwrap_or(0));
+        self.cpu += Duration::from_nanos(numbers.next().unwrap_or(0));
+        self.run_delay += Duration::from_nanos(numbers.next().unwrap_or(0));
+        let switches = |name: &str| {
+            let count = status.lines().find_map(|line| line.strip_prefix(name));
+            count.and_then(|count| count.trim().parse::<u64>().ok()).unwrap_or(0)
+        };
+        self.involuntary += switches("nonvoluntary_ctxt_switches:");
+        self.voluntary += switches("voluntary_ctxt_switches:");
     }
 
     /// What was used since `earlier`.
@@ -62,6 +92,54 @@ impl Usage {
             cpu: self.cpu.saturating_sub(earlier.cpu),
             run_delay: self.run_delay.saturating_sub(earlier.run_delay),
             involuntary: self.involuntary.saturating_sub(earlier.involuntary),
+            voluntary: self.voluntary.saturating_sub(earlier.voluntary),
+            faults: self.faults.saturating_sub(earlier.faults),
+            user: self.user.saturating_sub(earlier.user),
+            kernel: self.kernel.saturating_sub(earlier.kernel),
         }
+    }
+
+    /// The kernel's share of its time; 0 where it had none.
+    #[must_use]
+    pub fn kernel_share(&self) -> f64 {
+        let all = self.user + self.kernel;
+        if all.is_zero() { 0.0 } else { self.kernel.as_secs_f64() / all.as_secs_f64() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_is_read_whatever_it_is_called() {
+        let stat = "7 (a) b (c) S 1 7 7 0 -1 4194560 300 0 2 0 25 75 0 0 20 0 3 0 9";
+        let mut usage = Usage::of_stat(stat, 100);
+        usage.add_thread(
+            "5000 700 3\n",
+            "voluntary_ctxt_switches:\t8\nnonvoluntary_ctxt_switches:\t2\n",
+        );
+        usage.add_thread("1000 300 1\n", "voluntary_ctxt_switches:\t4\n");
+        let expected = Usage {
+            cpu: Duration::from_nanos(6_000),
+            run_delay: Duration::from_nanos(1_000),
+            involuntary: 2,
+            voluntary: 12,
+            faults: 302,
+            user: Duration::from_millis(250),
+            kernel: Duration::from_millis(750),
+        };
+        assert_eq!(usage, expected);
+        assert_eq!(usage.kernel_share(), 0.75);
+        let earlier = Usage { voluntary: 10, faults: 300, ..Usage::default() };
+        let since = usage.since(&earlier);
+        assert_eq!((since.voluntary, since.faults), (2, 2));
+        assert_eq!(Usage::of_stat("", 100), Usage::default());
+    }
+
+    #[test]
+    fn this_very_process_has_used_the_processor() {
+        let usage = Usage::of(std::process::id()).expect("it is there");
+        assert!(usage.cpu > Duration::ZERO && usage.faults > 0, "{usage:?}");
     }
 }

@@ -59,6 +59,12 @@ impl Histogram {
         self.counts.len()
     }
 
+    /// The mean; zero when nothing was recorded.
+    #[must_use]
+    pub fn mean(&self) -> Duration {
+        Duration::from_nanos(self.counts.mean() as u64)
+    }
+
     /// The smallest duration that at least the share `q` (0 to 1) of all do not exceed; zero when
     /// nothing was recorded.
     #[must_use]

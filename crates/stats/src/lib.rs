@@ -23,6 +23,7 @@ pub mod shift;
 mod student;
 pub mod summary;
 pub mod tally;
+pub mod traits;
 pub mod validity;
 
 pub use agreement::{Agreement, agreement};

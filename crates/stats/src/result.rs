@@ -266,6 +266,9 @@ pub struct Run {
     /// It refuses for nothing and has all the time in the world; 0 where they have no classes.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub known_bound_rps: f64,
+    /// What it showed of itself and of the operating system, where it was watched.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub traits: Option<crate::traits::Traits>,
 }
 
 /// What a tier did in the measured window, its nodes together.
@@ -298,6 +301,15 @@ pub struct TierReading {
     pub run_delay_ratio: f64,
     /// Involuntary context switches of its threads, per second; 0 in simulation.
     pub involuntary_per_s: f64,
+    /// Voluntary ones; 0 in simulation.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub voluntary_per_s: f64,
+    /// Page faults of its process, per second; 0 in simulation.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub faults_per_s: f64,
+    /// The kernel's share of its CPU time, as ticks of 10 ms found it; 0 in simulation.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub kernel_share: f64,
 }
 
 const fn is_none_counted(count: &u64) -> bool {

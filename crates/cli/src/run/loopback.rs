@@ -30,6 +30,8 @@ pub(super) struct Loopback<'a> {
     calibration: f64,
     /// Servers so far: each has a socket of its own.
     servers: u32,
+    /// What the operating system does in runs is watched, too.
+    watches: bool,
 }
 
 impl<'a> Loopback<'a> {
@@ -39,7 +41,13 @@ impl<'a> Loopback<'a> {
         interrupt: &'a Interrupt,
     ) -> Self {
         let calibration = Spinner::calibrate().speed();
-        Self { scenario, said, used, interrupt, calibration, servers: 0 }
+        Self { scenario, said, used, interrupt, calibration, servers: 0, watches: false }
+    }
+
+    /// The same, with what the operating system does in runs where that is asked for.
+    pub(super) fn watching(mut self, watches: bool) -> Self {
+        self.watches = watches;
+        self
     }
 
     fn start_server(
@@ -91,6 +99,7 @@ impl<'a> Loopback<'a> {
             server_pid: server.pid(),
             tiers: server.tiers(),
             server_spins: of.model.reception != Reception::Block,
+            watches: self.watches,
             kind,
         }
     }

@@ -13,6 +13,7 @@ pub(crate) mod output;
 mod process;
 mod program;
 mod simulation;
+mod stage;
 mod unchanged;
 pub(crate) mod progress;
 mod watch;
@@ -28,6 +29,7 @@ use interrupt::Interrupt;
 use loopback::Loopback;
 use progress::Progress;
 use simulation::Simulation;
+pub(crate) use stage::Stage;
 use std::io::Write as _;
 use std::path::Path;
 use tailwater_experiment::{Shard, Unfinished, check, pieces};
@@ -45,15 +47,15 @@ pub(crate) fn run(options: &RunOptions) -> Result<(), Failure> {
 /// What there is to say of all runs together.
 pub(crate) struct Conclusion {
     /// Some run is valid.
-    counts: bool,
+    pub(crate) counts: bool,
     /// In all runs.
-    wrong_answers: u64,
+    pub(crate) wrong_answers: u64,
 }
 
 impl Conclusion {
     /// Fails with a wrong answer, or without a run that counts. A short version needs none: that the scenario works is
     /// all that it is to show.
-    fn verdict(&self, short: bool) -> Result<(), Failure> {
+    pub(crate) fn verdict(&self, short: bool) -> Result<(), Failure> {
         // Sound runs beside it do not mend a wrong answer, and a short version least of all.
         if self.wrong_answers > 0 {
             return Err(Failure::work(format!(
@@ -139,9 +141,7 @@ fn refuse(options: &RunOptions, scenario: &Scenario, data: &Path) -> Result<(), 
     check(scenario).map_err(Failure::usage)?;
     match options.on {
         Driver::Loopback => {
-            scenario.needs_simulator().map_or(Ok(()), Err).map_err(Failure::usage)?;
-            applications::of(scenario, data).map_err(Failure::usage)?;
-            cores::check(scenario)?;
+            refuse_on_sockets(scenario, data)?;
             if options.threads.is_some() {
                 let why = "--threads is given, but runs over sockets would disturb each other";
                 return Err(Failure::usage(format!("{why}; leave it out, or type --on sim")));
@@ -162,6 +162,13 @@ fn refuse(options: &RunOptions, scenario: &Scenario, data: &Path) -> Result<(), 
             }
         }
     }
+}
+
+/// The same of what sockets cannot play.
+fn refuse_on_sockets(scenario: &Scenario, data: &Path) -> Result<(), Failure> {
+    scenario.needs_simulator().map_or(Ok(()), Err).map_err(Failure::usage)?;
+    applications::of(scenario, data).map_err(Failure::usage)?;
+    cores::check(scenario)
 }
 
 /// What came of an experiment.

@@ -85,7 +85,7 @@ fn inner<'a>(table: &'a mut Table, key: &str) -> Option<&'a mut Table> {
 }
 
 /// The service of this name.
-fn find(name: &str) -> Result<&'static Service, Failure> {
+pub(super) fn find(name: &str) -> Result<&'static Service, Failure> {
     SERVICES.iter().find(|service| service.kind.name == name).ok_or_else(|| {
         let known: Vec<&str> = SERVICES.iter().map(|service| service.kind.name).collect();
         let known = known.join(", ");

@@ -3,6 +3,7 @@
 mod catalogue;
 mod choice;
 mod list;
+mod traits;
 
 pub(crate) use catalogue::{SERVICES, Service};
 pub(crate) use choice::ChoiceOptions;
@@ -24,6 +25,10 @@ pub(crate) enum SuiteVerb {
     /// Prepare a service's data, start its tiers, ask it at several loads, check every answer, and report.
     #[command(after_help = RUN_HELP)]
     Run(SuiteRunOptions),
+    /// What services ask of the operating system: saturation, latency at three loads, and for each tier system calls,
+    /// context switches, waits for a core and softirqs per query.
+    #[command(after_help = traits::HELP)]
+    Traits(traits::TraitsOptions),
 }
 
 const RUN_HELP: &str = "Examples:
@@ -62,6 +67,7 @@ pub(crate) fn suite(verb: &SuiteVerb) -> Result<(), Failure> {
     match verb {
         SuiteVerb::List(options) => list::list(options),
         SuiteVerb::Run(options) => run(options),
+        SuiteVerb::Traits(options) => traits::traits(options),
     }
 }
 

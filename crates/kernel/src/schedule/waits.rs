@@ -1,4 +1,4 @@
-//! How long threads waited for a core, as histograms.
+//! How long threads waited for a core, and how long softirqs took, as histograms.
 
 use super::fact::{Fact, Interval, State};
 use hdrhistogram::Histogram;
@@ -6,12 +6,12 @@ use hdrhistogram::Histogram;
 /// Longer waits count as this long, in nanoseconds: an hour.
 const LONGEST_NS: u64 = 3_600_000_000_000;
 
-/// Waits for a core, of all threads that are followed.
+/// Waits for a core, of all threads that are followed; or the times of softirqs.
 pub struct Waits {
     all: Histogram<u64>,
 }
 
-/// Quantiles of waits for a core, in nanoseconds, known to 1 %.
+/// Quantiles of such times, in nanoseconds, known to 1 %.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Spread {
     /// How many.
@@ -37,8 +37,13 @@ impl Waits {
     pub fn add(&mut self, fact: &Fact) {
         if let Fact::Interval(Interval { from_ns, to_ns, state: State::Runnable { .. }, .. }) = fact
         {
-            self.all += (to_ns - from_ns).min(LONGEST_NS);
+            self.add_ns(to_ns - from_ns);
         }
+    }
+
+    /// Counts another time.
+    pub(super) fn add_ns(&mut self, ns: u64) {
+        self.all += ns.min(LONGEST_NS);
     }
 
     /// How long they were.

@@ -6,6 +6,7 @@
 
 pub(crate) mod bars;
 pub(crate) mod chart;
+pub(crate) mod heat;
 pub(crate) mod look;
 pub(crate) mod ranges;
 pub(crate) mod scale;

@@ -2,9 +2,9 @@
 //! tailwater's own key-value stores over its protocol.
 //!
 //! It has the placement and the choice of the proxy for memcached, and its rule for replicas that may differ. Its back end is
-//! another one: [`midtier`] writes to all replicas of a key and reads from one, `replicas` says which of them may be asked,
-//! [`leaf`] is a store, [`wire`] the bytes of the mid-tier's methods and `life` those of a leaf's, [`keys`] what is asked
-//! for, and [`application`] all of it for scenario files.
+//! another one: [`midtier`] writes to all replicas of a key and reads from one; `replicas` says which of them may be asked.
+//! [`leaf`] is a store. [`wire`] is the bytes of the mid-tier's methods, and `life` those of a leaf's. [`keys`] is what is
+//! asked for, and [`application`] all of it for scenario files.
 
 pub mod wire;
 mod life;

@@ -1,7 +1,7 @@
 //! Which leaves may be asked, and for what: a state machine without a socket and without a clock.
 //!
-//! A leaf is *strange* until it was met, then *known* by its incarnation. It is *lost* when its connection is, when it is
-//! silent for too long, when another incarnation answers, and when it has missed more than is remembered. A lost leaf is
+//! A leaf is *strange* until it was met, then *known* by its incarnation. It is *lost* when its connection is,
+//! when it is silent for too long, and when another incarnation answers. So it is when it has missed more than is remembered. A lost leaf is
 //! asked nothing until it was met again. By then it has forgotten what it missed, or all if its memory is another.
 
 use super::life::Meeting;

@@ -59,7 +59,7 @@ fn home(crew: &Arc<Crew>, number: usize, config: TierConfig) -> Tier {
 
 fn plan(tier: &Tier) -> Fan {
     let deadline = Instant::FAR_FUTURE;
-    Fan::new(tier.clone(), Terms { deadline, priority: 128, tenant: 0 })
+    Fan::new(tier.clone(), Terms { deadline, priority: 128, tenant: 0, reached_only: false })
 }
 
 fn poll(fan: &mut Pin<Box<Fan>>) -> Poll<Vec<Outcome>> {

@@ -1,0 +1,188 @@
+//! What was found: medians over the runs of a load that count.
+
+use super::cost::Cost;
+use super::loads::Loads;
+use super::quantity::{QUANTITIES, Seen};
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
+use tailwater_stats::result::{CapacityReading, DataUsed, Experiment, Manifest, Run, Spread};
+
+/// Every service that was asked for.
+#[derive(Serialize)]
+pub(super) struct Found {
+    /// Where, when and with what.
+    pub(super) manifest: Manifest,
+    pub(super) services: Vec<ServiceFound>,
+}
+
+/// One service.
+#[derive(Serialize)]
+pub(super) struct ServiceFound {
+    pub(super) service: String,
+    /// As the scenario has it.
+    pub(super) title: String,
+    /// The closed-loop sweep.
+    pub(super) capacity: CapacityReading,
+    /// What it was asked at.
+    pub(super) chosen: Loads,
+    /// A load each, rising.
+    pub(super) loads: Vec<LoadFound>,
+    /// What the watch costs, where that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) cost: Option<Cost>,
+    pub(super) data: Vec<DataUsed>,
+}
+
+/// A service at a load.
+#[derive(Serialize)]
+pub(super) struct LoadFound {
+    /// Requests per second.
+    pub(super) rps: f64,
+    /// The same ÷ capacity.
+    pub(super) of_capacity: f64,
+    pub(super) runs: usize,
+    /// Those that count. With none the numbers are of runs that do not.
+    pub(super) valid: usize,
+    /// Why others do not count, each reason once.
+    pub(super) invalid_because: BTreeSet<String>,
+    /// Answers that were not what was asked for; one voids its run.
+    pub(super) wrong_answers: u64,
+    pub(super) p50_us: f64,
+    pub(super) p99_us: f64,
+    pub(super) p999_us: f64,
+    /// Of the run with the median p50: shares of requests, and the latency that they do not exceed.
+    pub(super) latency: Vec<(f64, f64)>,
+    /// Segments that TCP sent again, of all programs, per query.
+    pub(super) retransmissions: f64,
+    /// What could not be had, and what to type; each sentence once.
+    pub(super) missing: BTreeSet<String>,
+    /// Events of the kernel that were lost in all its runs.
+    pub(super) events_lost: u64,
+    /// The front first.
+    pub(super) tiers: Vec<TierFound>,
+}
+
+/// A tier at a load.
+#[derive(Serialize)]
+pub(super) struct TierFound {
+    /// Empty for the front.
+    pub(super) tier: String,
+    pub(super) nodes: u32,
+    /// By key; see `quantity.rs`.
+    pub(super) per_query: BTreeMap<&'static str, f64>,
+    /// System calls by the kernel's names.
+    pub(super) syscalls: BTreeMap<String, f64>,
+}
+
+impl TierFound {
+    /// As tables call it.
+    pub(super) fn name(&self) -> &str {
+        if self.tier.is_empty() { "front" } else { &self.tier }
+    }
+}
+
+/// What an experiment found at each load, rising.
+pub(super) fn loads(experiment: &Experiment) -> Vec<LoadFound> {
+    let mut rps: Vec<f64> = experiment.runs.iter().map(|run| run.asked_rps).collect();
+    rps.sort_by(f64::total_cmp);
+    rps.dedup();
+    let at = |rps: f64| experiment.runs.iter().filter(|run| run.asked_rps == rps).collect();
+    rps.into_iter().map(|rps| load(at(rps), rps)).collect()
+}
+
+fn load(runs: Vec<&Run>, rps: f64) -> LoadFound {
+    let valid: Vec<&Run> = runs.iter().copied().filter(|run| run.valid).collect();
+    let counted = if valid.is_empty() { &runs } else { &valid };
+    let median = |of: fn(&Run) -> f64| median(counted.iter().map(|run| of(run)));
+    let queries = |run: &Run| run.tiers.first().map_or(0.0, |front| front.received_rps).max(1e-9);
+    let traits = || counted.iter().filter_map(|run| Some((*run, run.traits.as_ref()?)));
+    let again = traits().map(|(run, seen)| seen.retransmissions_per_s / queries(run));
+    let tiers = counted.iter().map(|run| run.tiers.len()).max().unwrap_or(0);
+    LoadFound {
+        rps,
+        of_capacity: median(|run| run.asked_rps / run.capacity_rps).unwrap_or(0.0),
+        runs: runs.len(),
+        valid: valid.len(),
+        invalid_because: runs.iter().flat_map(|run| run.invalid_because.iter().cloned()).collect(),
+        wrong_answers: runs.iter().map(|run| run.wrong_answers).sum(),
+        p50_us: median(|run| run.p50_us).unwrap_or(0.0),
+        p99_us: median(|run| run.p99_us).unwrap_or(0.0),
+        p999_us: median(|run| run.p999_us).unwrap_or(0.0),
+        latency: middle(counted),
+        retransmissions: self::median(again).unwrap_or(0.0),
+        missing: traits().flat_map(|(_, seen)| seen.missing.iter().cloned()).collect(),
+        events_lost: traits().map(|(_, seen)| seen.events_lost).sum(),
+        tiers: (0..tiers).map(|at| tier(counted, at)).collect(),
+    }
+}
+
+/// The distribution of the run with the median p50: percentiles of several runs are those of none.
+fn middle(runs: &[&Run]) -> Vec<(f64, f64)> {
+    let mut runs = runs.to_vec();
+    runs.sort_by(|one, other| one.p50_us.total_cmp(&other.p50_us));
+    let run = runs.get(runs.len().saturating_sub(1) / 2);
+    run.and_then(|run| run.traits.as_ref()).map(|seen| seen.latency.clone()).unwrap_or_default()
+}
+
+fn tier(runs: &[&Run], at: usize) -> TierFound {
+    let seen: Vec<Seen<'_>> = runs.iter().filter_map(|run| Seen::of(run, at)).collect();
+    let reading = runs.iter().find_map(|run| run.tiers.get(at));
+    let per_query = QUANTITIES.iter().filter_map(|quantity| {
+        Some((quantity.key, median(seen.iter().filter_map(|one| (quantity.of)(one)))?))
+    });
+    let mut calls: BTreeMap<String, Vec<f64>> = BTreeMap::new();
+    for (name, count) in seen.iter().flat_map(Seen::calls_by_name) {
+        calls.entry(name.to_owned()).or_default().push(count);
+    }
+    let calls = calls.into_iter().filter_map(|(name, counts)| Some((name, median(counts)?)));
+    TierFound {
+        tier: reading.map(|reading| reading.tier.clone()).unwrap_or_default(),
+        nodes: reading.map_or(0, |reading| reading.nodes),
+        per_query: per_query.collect(),
+        syscalls: calls.collect(),
+    }
+}
+
+fn median(values: impl IntoIterator<Item = f64>) -> Option<f64> {
+    let values: Vec<f64> = values.into_iter().filter(|value| value.is_finite()).collect();
+    (!values.is_empty()).then(|| Spread::of(&values).median)
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::super::quantity::tests::run;
+    use super::*;
+
+    /// A load of three runs, of which two count.
+    pub(in super::super) fn experiment() -> Experiment {
+        let with = |p50_us: f64, valid: bool| {
+            let mut run = Run { p50_us, valid, asked_rps: 100.0, capacity_rps: 1e3, ..run() };
+            let traits = run.traits.as_mut().expect("it was watched");
+            traits.latency = vec![(0.5, p50_us), (1.0, 2.0 * p50_us)];
+            traits.retransmissions_per_s = 50.0;
+            if !valid {
+                run.invalid_because.push("noise".into());
+            }
+            run
+        };
+        let later = Run { asked_rps: 900.0, ..with(300.0, false) };
+        let runs = vec![later, with(100.0, true), with(9_000.0, false), with(120.0, true)];
+        Experiment { runs, ..Experiment::default() }
+    }
+
+    #[test]
+    fn each_load_has_medians_of_the_runs_that_count() {
+        let found = loads(&experiment());
+        let [low, high] = &found[..] else { panic!("two loads") };
+        assert_eq!((low.rps, low.of_capacity, low.runs, low.valid), (100.0, 0.1, 3, 2));
+        assert_eq!((low.p50_us, low.retransmissions), (110.0, 0.5));
+        assert_eq!(low.latency, [(0.5, 100.0), (1.0, 200.0)], "of a run that took place");
+        assert_eq!(low.invalid_because, ["noise".to_owned()].into());
+        assert_eq!((high.rps, high.valid, high.p50_us), (900.0, 0, 300.0), "told, and marked");
+        let names: Vec<_> = low.tiers.iter().map(|tier| (tier.name(), tier.nodes)).collect();
+        assert_eq!(names, [("front", 4), ("leaf", 4)]);
+        assert_eq!(low.tiers[0].syscalls["sendto"], 5.0);
+        assert!(low.tiers[1].syscalls.is_empty() && !low.tiers[1].per_query.contains_key("futex"));
+        assert_eq!(low.tiers[1].per_query["core_ms"], 0.3);
+    }
+}

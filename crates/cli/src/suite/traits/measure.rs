@@ -1,0 +1,82 @@
+//! A service is measured: its capacity, then watched runs at each load, then what the watch costs.
+
+use super::TraitsOptions;
+use super::cost::{BLOCK, BLOCKS, Cost};
+use super::found::{ServiceFound, loads};
+use super::loads::Loads;
+use crate::failure::Failure;
+use crate::run::interrupt::Interrupt;
+use crate::run::{Stage, is_short};
+use crate::suite::choice::Choice;
+use crate::suite::place;
+use tailwater_core::Rate;
+use tailwater_stats::result::{Experiment, Manifest};
+use tailwater_workload::Scenario;
+use tailwater_workload::scenario::{Amount, Course};
+
+/// What was found of a service, and on what machine.
+pub(super) fn service(
+    name: &str,
+    options: &TraitsOptions,
+    interrupt: &Interrupt,
+) -> Result<(ServiceFound, Manifest), Failure> {
+    let choice = Choice { service: name, set: &options.set, leaves: options.leaves };
+    let scenario = scenario(&choice, options)?;
+    let stage = Stage::prepare(&scenario, &options.data, interrupt)?;
+    let capacity = stage.capacity(&scenario)?;
+    let chosen = Loads::of(capacity.plateau_rps);
+    let chosen = if is_short(options.short) { chosen.shorten() } else { chosen };
+    let rate = Rate(capacity.plateau_rps);
+    let experiment = stage.play(at(&scenario, &chosen.rps), rate, true)?;
+    let cost = options.cost.then(|| cost(&stage, &scenario, rate, &chosen)).transpose()?;
+    let Experiment { manifest, data, .. } = &experiment;
+    let found = ServiceFound {
+        service: name.to_owned(),
+        title: scenario.title.clone(),
+        loads: loads(&experiment),
+        data: data.clone(),
+        capacity,
+        chosen,
+        cost,
+    };
+    Ok((found, manifest.clone()))
+}
+
+fn scenario(choice: &Choice<'_>, options: &TraitsOptions) -> Result<Scenario, Failure> {
+    let mut scenario = choice.scenario()?;
+    place(&mut scenario)?;
+    scenario.duration = options.duration;
+    if is_short(options.short) {
+        scenario = scenario.shorten();
+    }
+    scenario.seed = options.seed.unwrap_or(scenario.seed);
+    scenario.repetitions = options.repetitions.unwrap_or(scenario.repetitions);
+    // The first of each is without control: what is refused would have no system calls.
+    scenario.controllers.truncate(1);
+    Ok(scenario)
+}
+
+/// The same, asked at these loads.
+fn at(scenario: &Scenario, rps: &[f64]) -> Scenario {
+    let mut scenario = scenario.clone();
+    let course = |rps: &f64| Course::Steady(Amount::PerSecond(Rate(*rps)));
+    scenario.demand.courses = rps.iter().map(course).collect();
+    scenario
+}
+
+/// At the highest load, where there is most to watch.
+fn cost(
+    stage: &Stage<'_>,
+    scenario: &Scenario,
+    capacity: Rate,
+    chosen: &Loads,
+) -> Result<Cost, Failure> {
+    let rps = chosen.rps.last().copied().unwrap_or_default();
+    let mut scenario = at(scenario, &[rps]);
+    scenario.repetitions = 1;
+    let mut runs = Vec::new();
+    for watches in BLOCK.repeat(BLOCKS) {
+        runs.extend(stage.play(scenario.clone(), capacity, watches)?.runs);
+    }
+    Ok(Cost::of(rps, &runs))
+}

@@ -1,0 +1,137 @@
+//! `tailwater suite traits`: what services ask of the operating system, as chapter II of the thesis characterises them.
+//!
+//! Sriraman, *Enabling Hyperscale Web Services* (2021), §2.5: saturation, latency at three loads, and per tier system calls,
+//! context switches, waits for a core and softirqs. `measure` plays the runs, `found` has their medians, `quantity` says
+//! what is told of a tier, `text` and `page` show it, `cost` says what watching takes.
+
+mod loads;
+mod quantity;
+mod found;
+mod cost;
+mod measure;
+mod text;
+mod page;
+
+use super::SERVICES;
+use crate::args::{duration, key_value};
+use crate::data::DataFolder;
+use crate::failure::{Failure, say};
+use crate::run::folder::Folder;
+use crate::run::interrupt::Interrupt;
+use crate::run::{Conclusion, is_short};
+use clap::Args;
+use found::Found;
+use std::path::PathBuf;
+use std::time::Duration;
+use tailwater_stats::result::Manifest;
+use tailwater_workload::scenario::limits::REPETITIONS_MAX;
+
+pub(super) const HELP: &str = "Examples:
+  tailwater suite traits
+  tailwater suite traits setalgebra router --duration 10s --repetitions 5 --out traits
+  tailwater suite traits hdsearch --cost --json > hdsearch.json
+
+Loads are the thesis': 100, 1,000 and 10,000 requests per second; of one that the machine does not bear, a share of \
+capacity stands in. Counts of system calls, waits for a core and softirqs take root, or CAP_PERFMON and a tracefs that may \
+be read; without, all else is told, with what is missing and what to type. One wrong answer voids its run, and the exit \
+code is 1.";
+
+#[derive(Args, Debug)]
+pub(crate) struct TraitsOptions {
+    /// The services, as tailwater suite list names them; left out: all.
+    #[arg(value_name = "NAME")]
+    services: Vec<String>,
+    /// Changes a setting of the service, of which one must be named; may be repeated.
+    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = key_value)]
+    set: Vec<(String, String)>,
+    /// Instead of the scenarios' numbers of leaves.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
+    leaves: Option<u32>,
+    /// How long each run is measured; the thesis has 30 s.
+    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = duration)]
+    duration: Duration,
+    /// Instead of the scenarios' number of repetitions.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=REPETITIONS_MAX as i64))]
+    repetitions: Option<u32>,
+    /// Instead of the scenarios' seed: decides which queries are asked when.
+    #[arg(long)]
+    seed: Option<u64>,
+    /// Also measures what the watch costs, in twelve more runs of each service: with it and without it, in ABBA blocks.
+    #[arg(long)]
+    cost: bool,
+    /// A short version: one repetition, lowest and highest load. Its numbers prove that it works, and nothing else. Also
+    /// by TAILWATER_SHORT=1.
+    #[arg(long)]
+    short: bool,
+    /// Print what was found as one JSON object.
+    #[arg(long)]
+    json: bool,
+    /// Write JSON, pictures and an HTML page here.
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    #[command(flatten)]
+    data: DataFolder,
+}
+
+/// The file of `--out` with all numbers.
+const JSON: &str = "traits.json";
+
+pub(super) fn traits(options: &TraitsOptions) -> Result<(), Failure> {
+    let names = services(options)?;
+    let folder = options.out.as_deref().map(Folder::prepare_for_more).transpose()?;
+    let interrupt = Interrupt::watch()?;
+    let mut found = Found { manifest: Manifest::default(), services: Vec::new() };
+    for name in names {
+        let (service, manifest) = measure::service(name, options, &interrupt)?;
+        found.services.push(service);
+        found.manifest = manifest;
+    }
+    let json = serde_json::to_string_pretty(&found).map_err(Failure::work)?;
+    if let Some(folder) = &folder {
+        write(folder, &found, &json)?;
+    }
+    say(&if options.json { json } else { text::text(&found) })?;
+    conclusion(&found).verdict(is_short(options.short))
+}
+
+/// The services by name; all where none is named.
+fn services(options: &TraitsOptions) -> Result<Vec<&str>, Failure> {
+    if !options.set.is_empty() && options.services.len() != 1 {
+        return Err(Failure::usage(format!(
+            "--set is given with {} services, and each has settings of its own; name one",
+            options.services.len()
+        )));
+    }
+    let mut names: Vec<&str> = Vec::new();
+    let all = SERVICES.iter().map(|service| service.kind.name);
+    match options.services.is_empty() {
+        true => names.extend(all),
+        false => names.extend(options.services.iter().map(String::as_str)),
+    }
+    // Before the work: a name that is wrong would be found after minutes.
+    names.iter().try_for_each(|name| super::choice::find(name).map(|_| ()))?;
+    Ok(names)
+}
+
+fn write(folder: &Folder<'_>, found: &Found, json: &str) -> Result<(), Failure> {
+    folder.write(JSON, json)?;
+    let pictures = page::pictures(found);
+    for name in page::names(SERVICES.iter().map(|service| service.kind.name)) {
+        match pictures.iter().find(|(drawn, _)| *drawn == name) {
+            Some((_, svg)) => folder.write(&format!("{name}.svg"), svg)?,
+            None => folder.remove(&format!("{name}.svg"))?,
+        }
+    }
+    folder.write("index.html", &page::page(found, &pictures))
+}
+
+/// Wrong answers of runs beside the loads count, too.
+fn conclusion(found: &Found) -> Conclusion {
+    let loads = || found.services.iter().flat_map(|one| &one.loads);
+    let costs = found.services.iter().filter_map(|one| one.cost.as_ref());
+    Conclusion {
+        counts: loads().any(|load| load.valid > 0),
+        wrong_answers: loads().map(|load| load.wrong_answers).sum::<u64>()
+            + costs.map(|cost| cost.wrong_answers).sum::<u64>(),
+    }
+}

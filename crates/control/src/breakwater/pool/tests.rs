@@ -106,3 +106,29 @@ fn where_efficiency_alone_steers_the_pool_its_iterations_say_when_to_look() {
         assert_eq!(Pool::new(config, 1).next_look(Duration::ZERO), look);
     }
 }
+
+#[test]
+fn an_update_goes_by_the_slowest_loop_and_says_so() {
+    let config = Config { interval: Interval::Fixed(us(10)), ..Config::paper(SLO, 1) };
+    let pool = Pool::new(config, 2);
+    let tick = |at_us, place, delay_us| {
+        let mut tally = Tally::default();
+        pool.tick(at(at_us), place, Turn { delay: us(delay_us), ..turn(&mut tally) });
+        pool.last_delay()
+    };
+    assert_eq!([tick(10, 0, 7), tick(11, 1, 50), tick(20, 0, 3)], [7, 7, 50].map(us));
+}
+
+/// Where requests are dropped and more that come bring nothing, the pool must not grow; where none is, it may.
+#[test]
+fn an_iteration_of_the_efficiency_law_holds_the_pool_or_lets_it_go() {
+    for (dropped, held) in [(0, false), (10, true)] {
+        let pool = Pool::new(Config::efficiency_tuned(SLO, 1), 1);
+        let mut tally = Tally::default();
+        pool.tick(at(100), 0, turn(&mut tally));
+        (0..10).for_each(|_| pool.meter.on_incoming());
+        (0..dropped).for_each(|_| pool.meter.on_dropped());
+        pool.tick(at(200), 0, turn(&mut tally));
+        assert_eq!(pool.held.load(Relaxed), held, "{dropped} of ten dropped");
+    }
+}

@@ -15,7 +15,7 @@ fn two_loops_with_pool(config: Config, total: u32) -> [BreakwaterShard; 2] {
     for shard in &mut shards {
         [ID, OTHER].into_iter().for_each(|id| visit(shard, id));
     }
-    while shards[0].pool.total() < total {
+    for _ in shards[0].pool.total()..total {
         shards[0].pool.set_idle(0);
         shards[0].pool.set_active();
     }

@@ -40,29 +40,29 @@ pub(super) const QUANTITIES: &[Quantity] = &[
     },
     Quantity {
         key: "kernel_percent",
-        label: "  in the kernel, %",
+        label: "  in kernel, %",
         of: |it| Some(100.0 * it.reading.kernel_share),
     },
     Quantity { key: "syscalls", label: "system calls", of: |it| it.calls(&[ALL_CALLS]) },
     Quantity { key: "futex", label: "  futex", of: |it| it.calls(&["futex"]) },
-    Quantity { key: "send", label: "  send or write", of: |it| it.calls(SEND) },
-    Quantity { key: "receive", label: "  receive or read", of: |it| it.calls(RECEIVE) },
-    Quantity { key: "poll", label: "  epoll_wait, poll", of: |it| it.calls(POLL) },
+    Quantity { key: "send", label: "  send, write", of: |it| it.calls(SEND) },
+    Quantity { key: "receive", label: "  receive, read", of: |it| it.calls(RECEIVE) },
+    Quantity { key: "poll", label: "  poll", of: |it| it.calls(POLL) },
     Quantity { key: "epoll_ctl", label: "  epoll_ctl", of: |it| it.calls(&["epoll_ctl"]) },
     Quantity { key: "other_calls", label: "  others", of: |it| it.other_calls() },
     Quantity {
         key: "voluntary",
-        label: "switches, voluntary",
+        label: "vol. switches",
         of: |it| it.per_query(it.reading.voluntary_per_s),
     },
     Quantity {
         key: "involuntary",
-        label: "  involuntary",
+        label: "invol. switches",
         of: |it| it.per_query(it.reading.involuntary_per_s),
     },
     Quantity {
         key: "runqueue_us",
-        label: "run-queue wait, µs",
+        label: "run-queue, µs",
         of: |it| it.us_per_query(it.reading.run_delay_ratio),
     },
     Quantity { key: "waits", label: "  waits", of: |it| it.per_query(it.time()?.waits_per_s) },
@@ -78,43 +78,23 @@ pub(super) const QUANTITIES: &[Quantity] = &[
     },
     Quantity {
         key: "net_rx",
-        label: "softirqs net_rx",
+        label: "net_rx softirqs",
         of: |it| it.per_query(it.softirq("net_rx")?.per_s),
     },
-    Quantity {
-        key: "net_rx_p99_us",
-        label: "  p99, µs",
-        of: |it| Some(it.softirq("net_rx")?.p99_us),
-    },
+    Quantity { key: "net_rx_p99_us", label: "  p99, µs", of: |it| it.softirq_p99_us("net_rx") },
     Quantity {
         key: "net_tx",
-        label: "softirqs net_tx",
+        label: "net_tx softirqs",
         of: |it| it.per_query(it.softirq("net_tx")?.per_s),
     },
-    Quantity {
-        key: "sched_p99_us",
-        label: "softirq sched p99, µs",
-        of: |it| Some(it.softirq("sched")?.p99_us),
-    },
-    Quantity {
-        key: "rcu_p99_us",
-        label: "softirq rcu p99, µs",
-        of: |it| Some(it.softirq("rcu")?.p99_us),
-    },
-    Quantity {
-        key: "running_percent",
-        label: "of latency: running, %",
-        of: |it| Some(it.shares()?.0),
-    },
-    Quantity {
-        key: "runnable_percent",
-        label: "  waiting for a core, %",
-        of: |it| Some(it.shares()?.1),
-    },
+    Quantity { key: "sched_p99_us", label: "sched p99, µs", of: |it| it.softirq_p99_us("sched") },
+    Quantity { key: "rcu_p99_us", label: "rcu p99, µs", of: |it| it.softirq_p99_us("rcu") },
+    Quantity { key: "running_percent", label: "latency: runs, %", of: |it| Some(it.shares()?.0) },
+    Quantity { key: "runnable_percent", label: "  waits, %", of: |it| Some(it.shares()?.1) },
     Quantity { key: "blocked_percent", label: "  elsewhere, %", of: |it| Some(it.shares()?.2) },
     Quantity {
         key: "queued_us",
-        label: "queueing delay, µs",
+        label: "queueing, µs",
         of: |it| Some(it.reading.delay_us).filter(|us| *us > 0.0),
     },
 ];
@@ -167,6 +147,11 @@ impl<'a> Seen<'a> {
     fn softirq(&self, name: &str) -> Option<SoftirqTraits> {
         self.time()?;
         Some(self.tier.softirqs.get(name).copied().unwrap_or_default())
+    }
+
+    /// `None` where there were none.
+    fn softirq_p99_us(&self, name: &str) -> Option<f64> {
+        self.softirq(name).filter(|found| found.per_s > 0.0).map(|found| found.p99_us)
     }
 
     /// Shares of a query's mean latency in per cent: the front has a core for it, waits for one, and neither: leaves, the
@@ -236,6 +221,7 @@ pub(super) mod tests {
         assert!((of(0, "other_calls").expect("known") - 3.8).abs() < 1e-9);
         assert_eq!((of(0, "runqueue_us"), of(1, "voluntary")), (Some(20.0), Some(3.0)));
         assert_eq!((of(0, "waits"), of(0, "net_rx")), (Some(4.0), Some(0.0)));
+        assert_eq!(of(0, "net_rx_p99_us"), None, "there was none");
     }
 
     #[test]
@@ -266,7 +252,8 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn keys_are_told_apart() {
+    fn keys_are_told_apart_and_labels_leave_room_for_six_columns() {
+        assert!(QUANTITIES.iter().all(|quantity| quantity.label.chars().count() <= 17));
         let mut keys: Vec<_> = QUANTITIES.iter().map(|quantity| quantity.key).collect();
         keys.sort_unstable();
         keys.dedup();

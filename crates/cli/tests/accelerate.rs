@@ -124,3 +124,52 @@ fn figures_are_written_with_a_page_and_never_over_a_result() {
     let output = tailwater(&["accelerate", "figures", "--out", &folder.0.display().to_string()]);
     assert_eq!(output.status.code(), Some(2));
 }
+
+/// What a short validation found. Its answers are compared by the program: a wrong one would end it.
+fn validated(case: &str) -> Value {
+    let short = ["accelerate", "validate", "--short", "--block", "2ms", "--json", "--case", case];
+    let output = tailwater(&short);
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    // Beside busy processes no block may be quiet enough to count, which is what the program then says. That answers are
+    // right is tested without that rule, beside the host.
+    if output.status.code() == Some(1) && told.contains("cannot count") {
+        return Value::Null;
+    }
+    assert_eq!(output.status.code(), Some(0), "{case}: {told}");
+    serde_json::from_slice(&output.stdout).expect("JSON")
+}
+
+#[test]
+fn every_accelerator_answers_and_every_cell_is_predicted() {
+    for (case, designs) in [("software", 5), ("aes", 1), ("zstd", 2)] {
+        let found = validated(case);
+        let Some(cells) = found["cells"].as_array() else { continue };
+        let mut seen: Vec<&str> =
+            cells.iter().map(|cell| cell["threading"].as_str().expect("a name")).collect();
+        seen.sort_unstable();
+        seen.dedup();
+        assert_eq!(seen.len(), designs, "{case}: {seen:?}");
+        for cell in cells {
+            let predicted = &cell["predicted"];
+            let number = |key: &str| predicted[key].as_f64().expect("a number");
+            assert!(number("low") <= number("high") && number("speedup") > 0.0, "{predicted}");
+            let inputs = predicted["inputs"].as_array().expect("inputs");
+            let alpha = inputs.iter().find(|input| input["input"] == "alpha").expect("alpha");
+            let alpha = alpha["mean"].as_f64().expect("a number");
+            assert!(alpha > 0.0 && alpha < 1.0, "{inputs:?}");
+        }
+    }
+}
+
+#[test]
+fn a_validation_refuses_what_it_cannot_do() {
+    for (arguments, mend) in [
+        (["--block", "1us"], "a block of 2ms to 2s is needed"),
+        (["--quads", "1"], "2..=1000"),
+        (["--case", "gpu"], "software"),
+    ] {
+        let output = tailwater(&["accelerate", "validate", arguments[0], arguments[1]]);
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.code() == Some(2) && told.contains(mend), "{arguments:?}: {told}");
+    }
+}

@@ -5,6 +5,7 @@
 mod model;
 mod figures;
 mod text;
+mod validate;
 
 use crate::failure::Failure;
 use crate::scenarios;
@@ -24,12 +25,18 @@ pub(crate) enum AccelerateVerb {
     Model(model::ModelOptions),
     /// Draw the gains of all cases (the thesis' Fig. 6.20) and what decides each, as SVG and one HTML page.
     Figures(figures::FiguresOptions),
+    /// Hold the model against an accelerator that runs on this machine: measure its inputs one by one, predict, try.
+    ///
+    /// The software accelerator is another core, slowed down to a known speed; aes and zstd are real. Every answer is
+    /// compared. docs/accelerator.md says how, and what noise does to it.
+    Validate(validate::ValidateOptions),
 }
 
 pub(crate) fn accelerate(verb: &AccelerateVerb) -> Result<(), Failure> {
     match verb {
         AccelerateVerb::Model(options) => model::model(options),
         AccelerateVerb::Figures(options) => figures::figures(options),
+        AccelerateVerb::Validate(options) => validate::validate(options),
     }
 }
 

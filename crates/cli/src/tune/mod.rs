@@ -17,6 +17,8 @@ mod undo;
 mod exec;
 mod drive;
 
+pub(crate) use noise::Steal;
+
 use crate::failure::Failure;
 use clap::Subcommand;
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};

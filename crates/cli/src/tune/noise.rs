@@ -3,7 +3,7 @@
 use tailwater_tune::ab::NoiseRule;
 
 /// Time that the hypervisor gave to others, as a share of all cores' time.
-pub(super) struct Steal {
+pub(crate) struct Steal {
     stolen: u64,
     all: u64,
 }
@@ -15,7 +15,7 @@ pub(super) fn rule(steal_max: f64) -> NoiseRule {
 
 impl Steal {
     /// From now on. A kernel that does not tell has none.
-    pub(super) fn begin() -> Self {
+    pub(crate) fn begin() -> Self {
         Self::of(&std::fs::read_to_string("/proc/stat").unwrap_or_default())
     }
 
@@ -28,7 +28,7 @@ impl Steal {
     }
 
     /// The share until now. The kernel counts in hundredths of a second, so short blocks know it roughly.
-    pub(super) fn until_now(&self) -> f64 {
+    pub(crate) fn until_now(&self) -> f64 {
         self.until(&Self::begin())
     }
 

@@ -12,6 +12,7 @@ mod ready;
 mod recoveries;
 mod side_by_side;
 mod tls;
+mod validation;
 
 use tailwater_stats::result::{Experiment, Spread};
 
@@ -39,6 +40,7 @@ pub(crate) fn draw(name: &str, result: &str) -> String {
         "recoveries" => recoveries::table(result),
         "last-credit" => last_credit::table(result),
         "tls" => tls::table(result),
+        "validation" => validation::table(result),
         _ => panic!("no table is called {name}"),
     }
 }

@@ -1,7 +1,7 @@
 //! How a service's threads use an accelerator, and which costs they then pay.
 
 /// What a thread does after it has handed over an offload (thesis §6.2.4).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Threading {
     /// It waits, and its core with it.
     Sync,

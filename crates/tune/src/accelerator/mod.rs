@@ -3,7 +3,8 @@
 //! This is the Accelerometer model (Sriraman, *Enabling Hyperscale Web Services*, chapter VI, equations 6.1 to 6.8;
 //! "the thesis" in what follows), extended by sizes of offloads, queues at a shared accelerator, batches and
 //! uncertain inputs. Start with [`file::parse`], which makes [`Case`]s of a file, and [`Study::of`], which answers
-//! what there is to ask of a case. [`equations`] is the thesis' arithmetic alone.
+//! what there is to ask of a case. [`equations`] is the thesis' arithmetic alone; [`validation`] holds predictions against an
+//! accelerator that runs.
 //!
 //! The model counts cycles. It does not see contention for memory, dark silicon, power or price.
 
@@ -21,6 +22,8 @@ mod study;
 mod uncertainty;
 
 pub mod file;
+
+pub mod validation;
 
 pub use amount::Amount;
 pub use case::{Case, NoOutcome, Offload, Outcome, Selection, Stated, Weighting};

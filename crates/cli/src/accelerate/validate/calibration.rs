@@ -1,0 +1,250 @@
+//! What each part costs, measured before anything is tried: one block for each part in every round.
+
+use super::host::{Doing, Host, Offloaded, Plan};
+use super::kernels::Side;
+use crate::failure::Failure;
+use std::collections::BTreeMap;
+use std::time::Duration;
+use tailwater_core::Rng;
+use tailwater_tune::accelerator::validation::{Cell, Parts, Rules};
+use tailwater_tune::accelerator::{Strategy, Threading};
+
+/// Host threads of a design that runs another while one waits: enough that one has always something to do.
+const OVERSUBSCRIBED: usize = 3;
+/// Times that a part is measured again for noise, before the machine is too busy.
+const TRIES: u32 = 100;
+/// Requests of a pilot, and the most of a block.
+const PILOT: usize = 50;
+const REQUESTS_MAX: f64 = 1e6;
+
+/// A part of the model's inputs, as it is measured.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Part {
+    /// A request without its kernel.
+    Work,
+    /// The kernel by the host.
+    Kernel { size: usize },
+    /// The kernel by instructions of the host's own core.
+    Instruction { size: usize },
+    /// The kernel by the accelerator.
+    Service { size: usize, hold: Duration },
+    /// The host's own part of an offload.
+    Setup,
+    /// A request with an empty offload.
+    Empty { threading: Threading, others_percent: u32 },
+}
+
+/// What was found for each part, round by round.
+pub(super) struct Calibration {
+    sizes: Vec<u32>,
+    /// Time of the kernel by the host in a pilot, by size: what A slows the accelerator down from.
+    kernels: Vec<Duration>,
+    found: BTreeMap<Part, Vec<f64>>,
+}
+
+/// How many rounds, how long a block is, and what decides the order.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Effort {
+    pub(super) rounds: u32,
+    pub(super) block: Duration,
+    pub(super) seed: u64,
+}
+
+impl Calibration {
+    /// Measures all that the cells need; `step` hears of each round.
+    pub(super) fn measure(
+        host: &Host<'_>,
+        (cells, sizes): (&[Cell], &[u32]),
+        effort: Effort,
+        step: &dyn Fn(),
+    ) -> Result<Self, Failure> {
+        let mut calibration =
+            Self { sizes: sizes.to_vec(), kernels: Vec::new(), found: BTreeMap::new() };
+        for size in 0..sizes.len() {
+            let time = calibration.pilot(host, Part::Kernel { size })?;
+            calibration.kernels.push(Duration::from_nanos(time as u64));
+        }
+        let parts = cells.iter().flat_map(|cell| calibration.parts_of(cell));
+        let mut parts: Vec<Part> = parts.collect();
+        parts.sort_unstable();
+        parts.dedup();
+        let mut rng = Rng::from_seed(effort.seed).split("order of parts");
+        let mut requests = BTreeMap::new();
+        for part in &parts {
+            let time = calibration.pilot(host, *part)?;
+            let count = effort.block.as_nanos() as f64 / time.max(1.0);
+            requests.insert(*part, count.clamp(PILOT as f64, REQUESTS_MAX) as usize);
+        }
+        for _ in 0..effort.rounds {
+            shuffle(&mut parts, &mut rng);
+            for part in &parts {
+                let time = calibration.quiet(host, *part, requests[part])?;
+                calibration.found.entry(*part).or_default().push(time);
+            }
+            step();
+        }
+        Ok(calibration)
+    }
+
+    /// The rounds of a cell.
+    pub(super) fn of(&self, cell: &Cell) -> Vec<Parts> {
+        let rounds = self.found.values().map(Vec::len).min().unwrap_or(0);
+        (0..rounds).map(|round| self.round(cell, round)).collect()
+    }
+
+    fn round(&self, cell: &Cell, round: usize) -> Parts {
+        let found = |part: Part| self.found.get(&part).map(|times| times[round]);
+        let needed = |part: Part| found(part).unwrap_or(0.0);
+        let size = self.size(cell);
+        let waits = waits_as(cell.threading);
+        let is_remote = cell.strategy != Strategy::OnChip;
+        let empty = |threading, others_percent| {
+            found(Part::Empty { threading, others_percent }).filter(|_| is_remote)
+        };
+        Parts {
+            work: needed(Part::Work),
+            kernel: needed(Part::Kernel { size }),
+            device: needed(self.device(cell)),
+            setup: if is_remote { needed(Part::Setup) } else { 0.0 },
+            handed: empty(waits, 0),
+            queued: (cell.others_percent > 0).then(|| empty(waits, cell.others_percent)).flatten(),
+            switched: switches(cell.threading).then(|| empty(cell.threading, 0)).flatten(),
+        }
+    }
+
+    fn parts_of(&self, cell: &Cell) -> Vec<Part> {
+        let mut parts = vec![Part::Work, Part::Kernel { size: self.size(cell) }, self.device(cell)];
+        if cell.strategy != Strategy::OnChip {
+            let empty = |threading, others_percent| Part::Empty { threading, others_percent };
+            let waits = waits_as(cell.threading);
+            parts.extend([Part::Setup, empty(waits, 0), empty(waits, cell.others_percent)]);
+            parts.extend(switches(cell.threading).then(|| empty(cell.threading, 0)));
+        }
+        parts
+    }
+
+    fn size(&self, cell: &Cell) -> usize {
+        self.sizes.iter().position(|&bytes| bytes == cell.bytes).unwrap_or(0)
+    }
+
+    fn device(&self, cell: &Cell) -> Part {
+        let size = self.size(cell);
+        match cell.strategy {
+            Strategy::OnChip => Part::Instruction { size },
+            _ => Part::Service { size, hold: self.hold(cell) },
+        }
+    }
+
+    fn hold(&self, cell: &Cell) -> Duration {
+        cell.acceleration.map_or(Duration::ZERO, |a| self.kernels[self.size(cell)].div_f64(a))
+    }
+
+    /// A block of a cell, with the accelerator or without.
+    pub(super) fn plan(&self, cell: &Cell, with: bool, requests: usize) -> Plan {
+        let offloaded = Offloaded { is_empty: false, hold: self.hold(cell) };
+        let doing = match (with, cell.strategy) {
+            (false, _) => Doing::Here(Side::Host),
+            (true, Strategy::OnChip) => Doing::Here(Side::Device),
+            (true, _) => Doing::There(cell.threading, offloaded),
+        };
+        Plan {
+            doing,
+            has_work: true,
+            size: self.size(cell),
+            requests,
+            threads: threads(cell.threading),
+            others_percent: cell.others_percent,
+        }
+    }
+
+    /// Requests of a block that take about so long without the accelerator.
+    pub(super) fn requests(&self, cell: &Cell, work: Duration, block: Duration) -> usize {
+        let each = work + self.kernels[self.size(cell)];
+        let count = block.as_nanos() as f64 / each.as_nanos().max(1) as f64;
+        count.clamp(PILOT as f64, REQUESTS_MAX) as usize
+    }
+
+    /// Nanoseconds of a part, roughly, whatever disturbs it.
+    fn pilot(&self, host: &Host<'_>, part: Part) -> Result<f64, Failure> {
+        let found = host.run(&part.plan(PILOT, host.work))?;
+        Ok(part.time(found.block.ns_per_request, found.service_ns))
+    }
+
+    /// Nanoseconds of a part, of the first block that the rules let count.
+    fn quiet(&self, host: &Host<'_>, part: Part, requests: usize) -> Result<f64, Failure> {
+        let mut why = String::new();
+        for _ in 0..TRIES {
+            let found = host.run(&part.plan(requests, host.work))?;
+            match Rules::DEFAULT.broken(&found.block.noise) {
+                None => return Ok(part.time(found.block.ns_per_request, found.service_ns)),
+                Some(broken) => why = broken,
+            }
+        }
+        Err(Failure::work(format!(
+            "{TRIES} blocks of calibration in a row cannot count ({why}); end what else runs on this machine, or give \
+             shorter blocks by --block"
+        )))
+    }
+}
+
+impl Part {
+    fn plan(self, requests: usize, work: Duration) -> Plan {
+        let empty = |hold| Offloaded { is_empty: true, hold };
+        let of = |hold| Offloaded { is_empty: false, hold };
+        let (doing, has_work, size) = match self {
+            Self::Work => (Doing::Nothing, true, 0),
+            Self::Kernel { size } => (Doing::Here(Side::Host), false, size),
+            Self::Instruction { size } => (Doing::Here(Side::Device), false, size),
+            Self::Service { size, hold } => (Doing::There(Threading::Sync, of(hold)), false, size),
+            Self::Setup => (Doing::Described, false, 0),
+            Self::Empty { threading, .. } => {
+                (Doing::There(threading, empty(asleep(threading, work))), true, 0)
+            }
+        };
+        let (threads, others_percent) = match self {
+            Self::Empty { threading, others_percent } => (threads(threading), others_percent),
+            _ => (1, 0),
+        };
+        Plan { doing, has_work, size, requests, threads, others_percent }
+    }
+
+    /// What of a block is the part: the accelerator's own time, or the host's.
+    fn time(self, host_ns: f64, service_ns: Option<f64>) -> f64 {
+        match self {
+            Self::Service { .. } => service_ns.unwrap_or(host_ns),
+            _ => host_ns,
+        }
+    }
+}
+
+/// How long an empty offload takes. One that took no time would be answered before its thread sleeps, and no thread would
+/// be switched; one that took longer than the other threads' work would leave the core idle.
+fn asleep(threading: Threading, work: Duration) -> Duration {
+    if switches(threading) { work / 3 } else { Duration::ZERO }
+}
+
+/// The design whose empty offload keeps the thread as long as this one's driver does.
+const fn waits_as(threading: Threading) -> Threading {
+    match threading {
+        Threading::Sync | Threading::Async => threading,
+        _ => Threading::AsyncNoResponse,
+    }
+}
+
+const fn switches(threading: Threading) -> bool {
+    matches!(threading, Threading::SyncOs | Threading::AsyncDistinct)
+}
+
+const fn threads(threading: Threading) -> usize {
+    match threading {
+        Threading::SyncOs => OVERSUBSCRIBED,
+        _ => 1,
+    }
+}
+
+/// Fisher and Yates.
+pub(super) fn shuffle<T>(list: &mut [T], rng: &mut Rng) {
+    for last in (1..list.len()).rev() {
+        list.swap(last, rng.below(last as u32 + 1) as usize);
+    }
+}

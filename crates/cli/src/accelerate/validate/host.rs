@@ -1,0 +1,361 @@
+//! The host: one core, and the threads of a service that works in one of the designs.
+
+use super::device::{Device, LANES, Lane, Offload, Stamp, cpu_time, state};
+use super::kernels::{Hand, Input, Kernel, Pool, Side};
+use super::way::Way;
+use crate::failure::Failure;
+use crate::tune::Steal;
+use std::sync::Barrier;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+use tailwater_load::work::Spinner;
+use tailwater_tune::accelerator::Threading;
+use tailwater_tune::accelerator::validation::{Block, Noise};
+
+/// What becomes of a request's kernel.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Doing {
+    /// There is none.
+    Nothing,
+    /// The host's thread does it, in its own way or by the accelerator's instructions.
+    Here(Side),
+    /// It is offloaded.
+    There(Threading, Offloaded),
+    /// An offload is described, and its answer taken, without an accelerator in between.
+    Described,
+}
+
+/// What is handed over.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Offloaded {
+    /// No input: what is left is the way there and back.
+    pub(super) is_empty: bool,
+    /// How long the accelerator takes at least.
+    pub(super) hold: Duration,
+}
+
+/// A block.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Plan {
+    pub(super) doing: Doing,
+    /// Whether requests have anything beside their kernel.
+    pub(super) has_work: bool,
+    /// Which size of the pool.
+    pub(super) size: usize,
+    /// All threads together.
+    pub(super) requests: usize,
+    /// Host threads: more than one only where they wait and let others run.
+    pub(super) threads: usize,
+    /// What others take of the accelerator, in percent.
+    pub(super) others_percent: u32,
+}
+
+/// Where blocks run.
+pub(super) struct Host<'h> {
+    pub(super) kernel: &'h dyn Kernel,
+    pub(super) pool: &'h Pool,
+    pub(super) device: &'h Device,
+    pub(super) spinner: Spinner,
+    pub(super) work: Duration,
+    pub(super) core: u32,
+    /// Offloads that each lane has had in earlier blocks: the accelerator counts them, too.
+    posted: [AtomicUsize; LANES],
+}
+
+/// What one thread used, or all of them.
+#[derive(Clone, Copy)]
+struct Used {
+    began: Instant,
+    ended: Instant,
+    cpu: Duration,
+    wrong: u64,
+}
+
+impl Used {
+    fn and(self, other: Self) -> Self {
+        Self {
+            began: self.began.min(other.began),
+            ended: self.ended.max(other.ended),
+            cpu: self.cpu + other.cpu,
+            wrong: self.wrong + other.wrong,
+        }
+    }
+}
+
+/// A block, and what the accelerator did for it.
+pub(super) struct Ran {
+    pub(super) block: Block,
+    /// Mean time of an offload once its data was there, where any was made.
+    pub(super) service_ns: Option<f64>,
+}
+
+/// One thread's share of a block.
+#[derive(Clone, Copy)]
+struct Share {
+    lane: usize,
+    /// Of the lane's offloads, the number of the first.
+    first: usize,
+    requests: usize,
+}
+
+impl<'h> Host<'h> {
+    pub(super) fn new(
+        (kernel, pool): (&'h dyn Kernel, &'h Pool),
+        device: &'h Device,
+        (spinner, work): (Spinner, Duration),
+        core: u32,
+    ) -> Self {
+        let posted = std::array::from_fn(|_| AtomicUsize::new(0));
+        Self { kernel, pool, device, spinner, work, core, posted }
+    }
+
+    /// Runs one block.
+    pub(super) fn run(&self, plan: &Plan) -> Result<Ran, Failure> {
+        if self.device.is_over() {
+            return Err(Failure::work("the accelerator has ended early; its core may be gone"));
+        }
+        self.device.share_with_others(plan.others_percent);
+        let before = self.device.ask();
+        let steal = Steal::begin();
+        let used = self.threads(plan)?;
+        let steal = steal.until_now();
+        self.drain()?;
+        let after = self.device.ask();
+        let wrong = used.wrong + after.wrong - before.wrong;
+        if wrong > 0 {
+            let count = plan.requests;
+            return Err(Failure::work(format!(
+                "{wrong} of {count} answers are wrong; the kernel's two ways do not agree"
+            )));
+        }
+        let noise = Noise {
+            steal,
+            host_away: 1.0 - used.cpu.as_secs_f64() / (used.ended - used.began).as_secs_f64(),
+            device_away: away(&before, &after),
+        };
+        let ns_per_request = used.cpu.as_nanos() as f64 / plan.requests as f64;
+        let served = after.served - before.served;
+        let service = (after.service - before.service).as_nanos() as f64;
+        Ok(Ran {
+            block: Block { ns_per_request, noise },
+            service_ns: (served > 0).then(|| service / served as f64),
+        })
+    }
+
+    /// All threads of a block, on the host's core.
+    fn threads(&self, plan: &Plan) -> Result<Used, Failure> {
+        let (responds, offloads) = match plan.doing {
+            Doing::There(threading, _) => (threading == Threading::AsyncDistinct, true),
+            _ => (false, false),
+        };
+        let share = |lane: usize| Share {
+            lane,
+            first: self.posted[lane].load(Ordering::Relaxed),
+            requests: (plan.requests + lane) / plan.threads,
+        };
+        let shares: Vec<Share> = (0..plan.threads).map(share).collect();
+        let start = &Barrier::new(plan.threads + usize::from(responds));
+        let ran = std::thread::scope(|scope| {
+            let hosts = shares.iter().map(|&share| {
+                scope.spawn(move || self.on_core(start, || self.requests(plan, share)))
+            });
+            let mut threads: Vec<_> = hosts.collect();
+            threads.extend(responds.then(|| {
+                let share = shares[0];
+                scope.spawn(move || self.on_core(start, || self.respond(plan, share)))
+            }));
+            threads.into_iter().map(|thread| thread.join()).collect::<Vec<_>>()
+        });
+        for share in shares.iter().filter(|_| offloads) {
+            self.device.lanes[share.lane].wakes(None);
+            self.posted[share.lane].fetch_add(share.requests, Ordering::Relaxed);
+        }
+        let early = || Failure::work("a thread of the host has ended early");
+        let used = ran.into_iter().map(|used| used.map_err(|_| early())?);
+        let used = used.collect::<Result<Vec<Used>, Failure>>()?;
+        used.into_iter().reduce(Used::and).ok_or_else(early)
+    }
+
+    fn on_core(&self, start: &Barrier, body: impl FnOnce() -> u64) -> Result<Used, Failure> {
+        let pinned = tailwater_rt::cpu::pin(self.core as usize).map_err(Failure::work);
+        // The others wait for this thread, also where it cannot go on.
+        start.wait();
+        pinned?;
+        let (began, before) = (Instant::now(), cpu_time());
+        let wrong = body();
+        let cpu = cpu_time().saturating_sub(before);
+        Ok(Used { began, ended: Instant::now(), cpu, wrong })
+    }
+
+    /// One thread's requests; how many answers were wrong.
+    fn requests(&self, plan: &Plan, share: Share) -> u64 {
+        let work = || {
+            if plan.has_work {
+                self.spinner.spin(self.work);
+            }
+        };
+        match plan.doing {
+            Doing::Nothing => {
+                (0..share.requests).for_each(|_| work());
+                0
+            }
+            Doing::Here(side) => {
+                let input = |number: usize| self.pool.get(plan.size, number);
+                here(&mut self.kernel.hand(side), share.requests, (&work, &input))
+            }
+            Doing::Described => described(share.requests, plan.size),
+            Doing::There(threading, offloaded) => {
+                self.way(plan, share, threading, offloaded).requests(share.requests, work)
+            }
+        }
+    }
+
+    /// Takes the answers of all offloads of a lane, on a thread that is woken for them.
+    fn respond(&self, plan: &Plan, share: Share) -> u64 {
+        match plan.doing {
+            Doing::There(threading, offloaded) => {
+                self.way(plan, share, threading, offloaded).respond(share.requests)
+            }
+            _ => 0,
+        }
+    }
+
+    fn way(
+        &self,
+        plan: &Plan,
+        share: Share,
+        threading: Threading,
+        offloaded: Offloaded,
+    ) -> Way<'_> {
+        Way {
+            device: self.device,
+            lane: &self.device.lanes[share.lane],
+            pool: self.pool,
+            size: plan.size,
+            first: share.first,
+            threading,
+            offloaded,
+        }
+    }
+
+    /// Waits until the accelerator has nothing left to do.
+    fn drain(&self) -> Result<(), Failure> {
+        while !self.device.lanes.iter().all(Lane::is_empty) {
+            if self.device.is_over() {
+                return Err(Failure::work("the accelerator has ended early"));
+            }
+            std::thread::yield_now();
+        }
+        Ok(())
+    }
+}
+
+/// The share of time between two stamps that the accelerator's thread did not run.
+fn away(before: &Stamp, after: &Stamp) -> f64 {
+    let wall = (after.wall - before.wall).as_secs_f64();
+    1.0 - (after.cpu.saturating_sub(before.cpu)).as_secs_f64() / wall
+}
+
+fn here<'p>(
+    hand: &mut Hand<'_>,
+    requests: usize,
+    (work, input): (&dyn Fn(), &dyn Fn(usize) -> &'p Input),
+) -> u64 {
+    let one = |number| {
+        work();
+        let input = input(number);
+        u64::from(hand(&input.bytes) != input.answer)
+    };
+    (0..requests).map(one).sum()
+}
+
+/// The host's own part of an offload: all but the way between the cores.
+fn described(requests: usize, size: usize) -> u64 {
+    let lane = Lane::new();
+    let one = |number: usize| {
+        let slot = lane.slot(number);
+        let input = Some((size as u32, number as u32));
+        slot.post(Offload { input, hold: Duration::ZERO, is_silent: false });
+        slot.set(state::DONE);
+        // Nobody has stored an answer.
+        u64::from(std::hint::black_box(slot).take() != 0)
+    };
+    (0..requests).map(one).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::device::Ends;
+    use super::super::kernels::Checksum;
+    use super::*;
+    use crate::two_cores;
+    use tailwater_tune::accelerator::design::THREADINGS;
+
+    /// A checksum whose accelerator gets one input of sixteen wrong.
+    struct Flawed(Checksum, u64);
+
+    impl Kernel for Flawed {
+        fn hand(&self, side: Side) -> Hand<'_> {
+            let mut sound = self.0.hand(side);
+            Box::new(move |input| {
+                let answer = sound(input);
+                let is_flawed = side == Side::Device && answer == self.1;
+                answer ^ u64::from(is_flawed)
+            })
+        }
+    }
+
+    /// More than a lane has slots.
+    const REQUESTS: usize = 600;
+
+    fn blocks(kernel: &dyn Kernel, pool: &Pool, others_percent: u32) -> Vec<Result<Ran, Failure>> {
+        let (host_core, device_core) = two_cores::two().expect("an affinity").unwrap_or((0, 0));
+        let device = &Device::new(Duration::from_nanos(500));
+        std::thread::scope(|scope| {
+            let _ends = Ends(device);
+            scope.spawn(move || {
+                let _ = tailwater_rt::cpu::pin(device_core as usize);
+                device.serve(kernel.hand(Side::Device), pool);
+            });
+            let work = (Spinner::of_speed(1.0), Duration::from_micros(2));
+            let host = Host::new((kernel, pool), device, work, host_core);
+            let run = |(_, threading)| {
+                let offloaded = Offloaded { is_empty: false, hold: Duration::from_micros(1) };
+                host.run(&Plan {
+                    doing: Doing::There(threading, offloaded),
+                    has_work: true,
+                    size: 0,
+                    requests: REQUESTS,
+                    threads: if threading == Threading::SyncOs { LANES } else { 1 },
+                    others_percent,
+                })
+            };
+            // Twice: slots go on where the last block ended.
+            THREADINGS.into_iter().chain(THREADINGS).map(run).collect()
+        })
+    }
+
+    #[test]
+    fn every_design_answers_every_offload_rightly() {
+        let kernel = Checksum::new();
+        let pool = Pool::new(&kernel, &[512], 5);
+        for others_percent in [0, 30] {
+            for ran in blocks(&kernel, &pool, others_percent) {
+                let ran = ran.expect("right answers");
+                let Block { ns_per_request, .. } = ran.block;
+                assert!(ns_per_request > 0.0 && ran.service_ns.is_some_and(|ns| ns >= 1_000.0));
+            }
+        }
+    }
+
+    #[test]
+    fn a_wrong_answer_ends_a_block_of_every_design() {
+        let sound = Checksum::new();
+        let pool = Pool::new(&sound, &[512], 5);
+        let flawed = Flawed(Checksum::new(), pool.get(0, 3).answer);
+        for ran in blocks(&flawed, &pool, 0) {
+            let why = ran.err().expect("noticed").to_string();
+            assert!(why.contains("answers are wrong"), "{why}");
+        }
+    }
+}

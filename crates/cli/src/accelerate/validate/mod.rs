@@ -1,0 +1,165 @@
+//! `tailwater accelerate validate`: the model's predictions beside an accelerator that runs here.
+//!
+//! `cases` lists what can be tried. `kernels` are what is offloaded, `device` is the accelerator, `host` the service that
+//! uses it, by the `way` of each design. `calibration` measures the model's inputs, before `trials` measure the gain.
+
+mod cases;
+mod kernels;
+mod device;
+mod host;
+mod way;
+mod calibration;
+mod trials;
+mod text;
+
+use crate::failure::{Failure, say};
+use crate::run::folder::Folder;
+use crate::run::progress::Progress;
+use crate::tune::Steal;
+use crate::two_cores;
+use calibration::{Calibration, Effort};
+use cases::{Accelerated, Which};
+use clap::Args;
+use device::{Device, Ends};
+use host::Host;
+use kernels::{Pool, Side};
+use serde::Serialize;
+use std::path::PathBuf;
+use std::time::Duration;
+use tailwater_core::duration::parse_duration;
+use tailwater_load::work::Spinner;
+use tailwater_tune::accelerator::validation::{Compared, Rules, Verdict, predict};
+
+#[derive(Args, Debug)]
+pub(crate) struct ValidateOptions {
+    /// Which accelerator: software, aes or zstd.
+    #[arg(long, value_enum, value_name = "NAME", default_value = "software")]
+    case: Which,
+    /// One size and one speed of each design, in few blocks: whether it works, not how close it comes.
+    #[arg(long)]
+    short: bool,
+    /// Quads of blocks that count for each cell, two blocks without the accelerator and two with it; left out: 12, or 2 with
+    /// --short.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=1_000))]
+    quads: Option<u32>,
+    /// How long a block is, about. A shorter one is disturbed less often.
+    #[arg(long, value_name = "TIME", default_value = "10ms", value_parser = block)]
+    block: Duration,
+    /// Decides inputs, the order of blocks, and the draws of the model's interval.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Print everything as one JSON object.
+    #[arg(long)]
+    json: bool,
+    /// Write validation.json and a page here.
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+}
+
+fn block(text: &str) -> Result<Duration, String> {
+    let time = parse_duration(text).map_err(|error| error.to_string())?;
+    let allowed = Duration::from_millis(2)..=Duration::from_secs(2);
+    let needed = || format!("'{text}' found, a block of 2ms to 2s is needed");
+    Some(time).filter(|time| allowed.contains(time)).ok_or_else(needed)
+}
+
+/// Rounds of calibration, and quads for each cell.
+const ROUNDS: (u32, u32) = (20, 3);
+const QUADS: (u32, u32) = (12, 2);
+
+/// Everything that was found.
+#[derive(Serialize)]
+struct Validation {
+    case: Which,
+    cpu_cores: (u32, u32),
+    seed: u64,
+    block_ns: u64,
+    rounds: u32,
+    quads: u32,
+    rules: Rules,
+    /// The hypervisor's share of all cores' time, over all of it.
+    steal: f64,
+    verdict: Option<Verdict>,
+    cells: Vec<Compared>,
+}
+
+pub(super) fn validate(options: &ValidateOptions) -> Result<(), Failure> {
+    let folder = options.out.as_deref().map(Folder::prepare_for_more).transpose()?;
+    let Some(cores) = two_cores::two()? else {
+        return Err(Failure::usage(
+            "this process may use one core; two are needed, one of the host and one of the accelerator",
+        ));
+    };
+    let found = found(options, cores)?;
+    let json = serde_json::to_string_pretty(&found).map_err(Failure::work)?;
+    let text = text::of(&found);
+    say(if options.json { &json } else { &text })?;
+    let Some(folder) = folder else { return Ok(()) };
+    folder.write("validation.json", &json)?;
+    folder.write("index.html", &text::page(&found, &text))
+}
+
+fn found(options: &ValidateOptions, cores: (u32, u32)) -> Result<Validation, Failure> {
+    let pick = |(whole, short)| if options.short { short } else { whole };
+    let (rounds, quads) = (pick(ROUNDS), options.quads.unwrap_or_else(|| pick(QUADS)));
+    let accelerated = options.case.prepare(options.short);
+    let sizes = sizes(&accelerated);
+    let pool = Pool::new(&*accelerated.kernel, &sizes, options.seed);
+    let device = Device::new(accelerated.latency);
+    let (host_core, device_core) = cores;
+    let effort = Effort { rounds, block: options.block, seed: options.seed };
+    let steal = Steal::begin();
+    let cells = std::thread::scope(|scope| {
+        let _ends = Ends(&device);
+        let (device, pool, kernel) = (&device, &pool, &*accelerated.kernel);
+        scope.spawn(move || {
+            let pinned = tailwater_rt::cpu::pin(device_core as usize);
+            // Not on that core, it would stand in the host's way: it ends, and the host says so.
+            let _ends = Ends(device);
+            if pinned.is_ok() {
+                device.serve(kernel.hand(Side::Device), pool);
+            }
+        });
+        let spinner = Spinner::calibrate();
+        let host = Host::new((kernel, pool), device, (spinner, accelerated.work), host_core);
+        compared(&host, &accelerated, (&sizes, quads), effort)
+    })?;
+    Ok(Validation {
+        case: options.case,
+        cpu_cores: cores,
+        seed: options.seed,
+        block_ns: options.block.as_nanos() as u64,
+        rounds,
+        quads,
+        rules: Rules::DEFAULT,
+        steal: steal.until_now(),
+        verdict: Verdict::of(&cells),
+        cells,
+    })
+}
+
+fn sizes(accelerated: &Accelerated) -> Vec<u32> {
+    let mut sizes: Vec<u32> = accelerated.cells.iter().map(|cell| cell.bytes).collect();
+    sizes.sort_unstable();
+    sizes.dedup();
+    sizes
+}
+
+/// Calibrates, predicts, and only then tries.
+fn compared(
+    host: &Host<'_>,
+    accelerated: &Accelerated,
+    (sizes, quads): (&[u32], u32),
+    effort: Effort,
+) -> Result<Vec<Compared>, Failure> {
+    let cells = &accelerated.cells;
+    let progress = Progress::new(u64::from(effort.rounds) + u64::from(quads));
+    progress.say("calibrating");
+    let calibration = Calibration::measure(host, (cells, sizes), effort, &|| progress.step())?;
+    let predict = |cell| predict(cell, &calibration.of(cell), effort.seed).map_err(Failure::work);
+    let predicted = cells.iter().map(predict).collect::<Result<Vec<_>, _>>()?;
+    progress.say("trying");
+    let tried = trials::measure(host, (cells, &calibration), (quads, effort), &|| progress.step())?;
+    let compared = cells.iter().zip(predicted).zip(&tried);
+    Ok(compared.map(|((cell, predicted), tried)| Compared::of(*cell, predicted, tried)).collect())
+}

@@ -1,0 +1,138 @@
+//! What a person reads of a validation: a row for each cell, and what it comes to.
+
+use super::Validation;
+use crate::terminal::style;
+use tailwater_report::{RangeBar, RangeRow, Ranges, count, grid_within, illustrated, wrap};
+use tailwater_tune::accelerator::validation::{
+    COVERED_MIN, Compared, POINTS_MAX, Prediction, Verdict, WITHIN_MIN,
+};
+
+/// Where no terminal says how wide it is.
+const WIDTH: u16 = 80;
+
+pub(super) fn of(found: &Validation) -> String {
+    let heads = ["design", "bytes", "A", "predicted, %", "measured, %", "points"];
+    let rows: Vec<Vec<String>> = found.cells.iter().map(row).collect();
+    let width = style().width.unwrap_or(WIDTH);
+    let table = grid_within(&heads, 1, &rows, Some(width));
+    let told = sentences(found).map(|line| wrap(&line, width.into())).join("\n");
+    format!("{}: predicted and measured gain\n\n{table}\n\n{told}", found.case.title())
+}
+
+fn row(compared: &Compared) -> Vec<String> {
+    let (cell, predicted) = (&compared.cell, &compared.predicted);
+    let others = match cell.others_percent {
+        0 => String::new(),
+        _ => " *".into(),
+    };
+    let none = || ["too noisy".into(), "–".into()];
+    let [measured, points] = compared.measured.map_or_else(none, |found| {
+        let outside = if found.covered { "" } else { " †" };
+        [gain(found.speedup, found.low, found.high), format!("{:+.1}{outside}", found.points)]
+    });
+    vec![
+        format!("{}{others}", cell.threading.name()),
+        count(cell.bytes.into()),
+        input(predicted, "A").map_or_else(String::new, |a| format!("{a:.1}")),
+        gain(predicted.speedup, predicted.low, predicted.high),
+        measured,
+        points,
+    ]
+}
+
+/// A gain with its interval.
+fn gain(speedup: f64, low: f64, high: f64) -> String {
+    format!("{:.1} ({})", (speedup - 1.0) * 100.0, range(low, high))
+}
+
+/// The mean of an input.
+fn input(predicted: &Prediction, name: &str) -> Option<f64> {
+    predicted.inputs.iter().find(|known| known.input == name).map(|known| known.mean)
+}
+
+fn sentences(found: &Validation) -> [String; 3] {
+    let verdict = found.verdict.as_ref().map_or_else(
+        || "No cell has two quads that count: this machine is too busy to tell.".into(),
+        of_verdict,
+    );
+    let aside: u32 = found.cells.iter().map(|cell| cell.set_aside).sum();
+    let (host, device) = found.cpu_cores;
+    [
+        verdict,
+        "predicted: the model's gain in throughput, 5–95 %, by inputs that were measured one by one beforehand; measured: \
+         with its interval of 95 %; points: predicted less measured. † The model's interval does not hold what was \
+         measured. * Other hosts use the accelerator."
+            .into(),
+        format!(
+            "Host on core {host}, accelerator on core {device}; {} of noise set aside; the hypervisor took {:.1} % of all \
+             cores' time. Gains count the time that the host's threads ran.",
+            match aside {
+                1 => "1 quad".into(),
+                many => format!("{} quads", count(many.into())),
+            },
+            found.steal * 100.0
+        ),
+    ]
+}
+
+fn of_verdict(verdict: &Verdict) -> String {
+    let Verdict { cells, unmeasured, within, covered, points_median, points_max, holds } = *verdict;
+    let lacking = match unmeasured {
+        0 => String::new(),
+        some => format!(" {some} more were too noisy."),
+    };
+    format!(
+        "{}: of {cells} cells, {:.0} % differ by {POINTS_MAX} points or less ({:.0} % wanted), and the intervals of {:.0} % \
+         cover ({:.0} % wanted). The median difference is {points_median:.1} points, the largest {points_max:.1}.{lacking}",
+        if holds { "The model holds" } else { "The model does not hold" },
+        within * 100.0,
+        WITHIN_MIN * 100.0,
+        covered * 100.0,
+        COVERED_MIN * 100.0,
+    )
+}
+
+/// The same with a picture.
+pub(super) fn page(found: &Validation, text: &str) -> String {
+    let row = |compared: &Compared| {
+        let (low, high) = (compared.predicted.low, compared.predicted.high);
+        let tip =
+            format!("predicted {}, {}", percent(compared.predicted.speedup), range(low, high));
+        let bar = |from: f64, to: f64, lane, series, tip| RangeBar {
+            ends: ((from - 1.0) * 100.0, (to - 1.0) * 100.0),
+            lane,
+            series,
+            tip,
+        };
+        let measured = compared.measured.map(|found| {
+            let tip =
+                format!("measured {}, {}", percent(found.speedup), range(found.low, found.high));
+            bar(found.low, found.high, 1, 1, tip)
+        });
+        let a = input(&compared.predicted, "A").unwrap_or(1.0);
+        let cell = &compared.cell;
+        RangeRow {
+            label: format!("{}, {} B, A {a:.0}", cell.threading.name(), cell.bytes),
+            bars: std::iter::once(bar(low, high, 0, 0, tip)).chain(measured).collect(),
+            mark: None,
+        }
+    };
+    let picture = Ranges {
+        title: found.case.title().into(),
+        subtitle: "gain in throughput, by the model and by trial".into(),
+        axis: "%".into(),
+        base: 0.0,
+        series: vec!["predicted, 5–95 %".into(), "measured, 95 %".into()],
+        mark: String::new(),
+        rows: found.cells.iter().map(row).collect(),
+    };
+    illustrated(found.case.title(), text, &[("gains".into(), picture.svg())])
+}
+
+fn percent(factor: f64) -> String {
+    format!("{:.1} %", (factor - 1.0) * 100.0)
+}
+
+fn range(low: f64, high: f64) -> String {
+    format!("{:.1}–{:.1}", (low - 1.0) * 100.0, (high - 1.0) * 100.0)
+}

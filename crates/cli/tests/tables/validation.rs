@@ -1,0 +1,56 @@
+//! Predictions of the accelerator model beside trials: a line for each design.
+
+use super::{head, line};
+use serde_json::Value;
+
+/// From the file that `tailwater accelerate validate --out` writes.
+pub(super) fn table(result: &str) -> String {
+    let result: Value = serde_json::from_str(result).expect("a validation");
+    let cells = result["cells"].as_array().expect("cells");
+    let heads = [
+        "design",
+        "cells",
+        "within 3.7 points",
+        "covered",
+        "median difference, points",
+        "largest, points",
+    ];
+    let mut table = head(&heads.map(Into::into));
+    let mut designs: Vec<String> = Vec::new();
+    cells.iter().map(design).for_each(|name| {
+        if !designs.contains(&name) {
+            designs.push(name);
+        }
+    });
+    for name in &designs {
+        let of_it: Vec<&Value> = cells.iter().filter(|cell| design(cell) == *name).collect();
+        table += &line(&row(name, &of_it));
+    }
+    let all: Vec<&Value> = cells.iter().collect();
+    table + &line(&row("all", &all))
+}
+
+fn design(cell: &Value) -> String {
+    let name = cell["threading"].as_str().expect("a design");
+    let others = cell["others_percent"].as_u64().expect("a share");
+    if others > 0 { format!("{name}, others {others} %") } else { name.into() }
+}
+
+fn row(name: &str, cells: &[&Value]) -> [String; 6] {
+    let measured: Vec<&Value> =
+        cells.iter().map(|cell| &cell["measured"]).filter(|found| !found.is_null()).collect();
+    let mut points: Vec<f64> =
+        measured.iter().map(|found| found["points"].as_f64().expect("points").abs()).collect();
+    points.sort_by(f64::total_cmp);
+    let within = points.iter().filter(|points| **points <= 3.7).count();
+    let covered = measured.iter().filter(|found| found["covered"] == true).count();
+    let shown = |points: Option<&f64>| points.map_or("–".into(), |points| format!("{points:.1}"));
+    [
+        name.into(),
+        cells.len().to_string(),
+        within.to_string(),
+        covered.to_string(),
+        shown(points.get(points.len() / 2)),
+        shown(points.last()),
+    ]
+}

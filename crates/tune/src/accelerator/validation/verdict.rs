@@ -1,0 +1,108 @@
+//! Predicted beside measured.
+
+use super::cells::Cell;
+use super::parts::Prediction;
+use super::trial::Trial;
+use serde::Serialize;
+use tailwater_stats::Comparison;
+
+/// The thesis' largest difference between estimate and measurement, in points (§6.3).
+pub const POINTS_MAX: f64 = 3.7;
+/// The share of cells that shall be as close.
+pub const WITHIN_MIN: f64 = 0.9;
+/// The share of cells whose interval shall cover what is measured: intervals are of 90 %.
+pub const COVERED_MIN: f64 = 0.9;
+
+/// One cell.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Compared {
+    /// Which.
+    #[serde(flatten)]
+    pub cell: Cell,
+    /// By the model, before anything was tried.
+    pub predicted: Prediction,
+    /// What came out; none with fewer than two trials that count.
+    pub measured: Option<Measured>,
+    /// Trials that do not count.
+    pub set_aside: u32,
+}
+
+/// The factor on throughput that was measured.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct Measured {
+    /// Geometric mean over the trials.
+    pub speedup: f64,
+    /// Lower end of its 95 % interval.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+    /// Trials that count.
+    pub trials: u32,
+    /// Predicted less measured, in points.
+    pub points: f64,
+    /// Whether the model's interval holds what was measured.
+    pub covered: bool,
+}
+
+impl Compared {
+    /// Holds a prediction against what was tried.
+    #[must_use]
+    pub fn of(cell: Cell, predicted: Prediction, trials: &[Trial]) -> Self {
+        let times: Vec<(f64, f64)> = trials.iter().filter_map(Trial::times).collect();
+        let measured = Comparison::of(&times).ok().map(|found| Measured {
+            speedup: found.ratio,
+            low: found.low,
+            high: found.high,
+            trials: found.pairs,
+            points: (predicted.speedup - found.ratio) * 100.0,
+            covered: (predicted.low..=predicted.high).contains(&found.ratio),
+        });
+        let set_aside = (trials.len() - times.len()) as u32;
+        Self { cell, predicted, measured, set_aside }
+    }
+}
+
+/// All cells.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct Verdict {
+    /// Cells that were measured.
+    pub cells: u32,
+    /// Cells with too few trials that count.
+    pub unmeasured: u32,
+    /// The share of the measured ones that differ by [`POINTS_MAX`] or less.
+    pub within: f64,
+    /// The share whose interval covers what was measured.
+    pub covered: f64,
+    /// The median difference without its sign, in points.
+    pub points_median: f64,
+    /// The largest.
+    pub points_max: f64,
+    /// Both shares are what they shall be, and every cell was measured.
+    pub holds: bool,
+}
+
+impl Verdict {
+    /// None where no cell was measured.
+    #[must_use]
+    pub fn of(cells: &[Compared]) -> Option<Self> {
+        let measured: Vec<Measured> = cells.iter().filter_map(|cell| cell.measured).collect();
+        let mut points: Vec<f64> = measured.iter().map(|found| found.points.abs()).collect();
+        points.sort_by(f64::total_cmp);
+        let points_max = *points.last()?;
+        let share = |holds: &dyn Fn(&Measured) -> bool| {
+            measured.iter().filter(|found| holds(found)).count() as f64 / measured.len() as f64
+        };
+        let within = share(&|found| found.points.abs() <= POINTS_MAX);
+        let covered = share(&|found| found.covered);
+        let unmeasured = (cells.len() - measured.len()) as u32;
+        Some(Self {
+            cells: measured.len() as u32,
+            unmeasured,
+            within,
+            covered,
+            points_median: points[points.len() / 2],
+            points_max,
+            holds: unmeasured == 0 && within >= WITHIN_MIN && covered >= COVERED_MIN,
+        })
+    }
+}

@@ -1,0 +1,143 @@
+//! A made-up accelerator whose truth is known: the right model is confirmed, a wrong one is noticed.
+
+use tailwater_core::Rng;
+use tailwater_stats::anytime::{Arm, Coin};
+use tailwater_tune::accelerator::Threading;
+use tailwater_tune::accelerator::validation::{
+    Block, Cell, Compared, Noise, Parts, Rules, Trial, Verdict, predict, software,
+};
+
+const QUIET: Noise = Noise { steal: 0.0, host_away: 0.0, device_away: 0.0 };
+const ROUNDS: usize = 20;
+const TRIALS: usize = 12;
+
+/// The truth of a machine, in nanoseconds.
+struct Machine {
+    rng: Rng,
+    work: f64,
+    setup: f64,
+    transfer: f64,
+    queueing: f64,
+    switch: f64,
+}
+
+impl Machine {
+    fn new(seed: u64) -> Self {
+        let rng = Rng::from_seed(seed);
+        Self { rng, work: 30e3, setup: 60.0, transfer: 1.5e3, queueing: 700.0, switch: 1.8e3 }
+    }
+
+    /// One percent of noise on every measurement.
+    fn measured(&mut self, truth: f64) -> f64 {
+        truth * (1.0 + 0.02 * (self.rng.unit() - 0.5))
+    }
+
+    fn kernel(cell: &Cell) -> f64 {
+        f64::from(cell.bytes) * 2.3
+    }
+
+    fn queue(&self, cell: &Cell) -> f64 {
+        if cell.others_percent > 0 { self.queueing } else { 0.0 }
+    }
+
+    fn switches(cell: &Cell) -> f64 {
+        match cell.threading {
+            Threading::SyncOs => 2.0,
+            Threading::AsyncDistinct => 1.0,
+            _ => 0.0,
+        }
+    }
+
+    fn parts(&mut self, cell: &Cell) -> Parts {
+        let kernel = Self::kernel(cell);
+        let handed = self.work + self.setup + self.transfer;
+        let switched = handed + Self::switches(cell) * self.switch;
+        let queued = handed + self.queue(cell);
+        Parts {
+            work: self.measured(self.work),
+            kernel: self.measured(kernel),
+            device: self.measured(kernel / cell.acceleration.unwrap_or(1.0)),
+            setup: self.measured(self.setup),
+            handed: Some(self.measured(handed)),
+            queued: (cell.others_percent > 0).then(|| self.measured(queued)),
+            switched: (Self::switches(cell) > 0.0).then(|| self.measured(switched)),
+        }
+    }
+
+    /// By the equations 6.1, 6.3 and 6.6, written down once more.
+    fn with(&self, cell: &Cell) -> f64 {
+        let waits = match cell.threading {
+            Threading::Sync => Self::kernel(cell) / cell.acceleration.unwrap_or(1.0),
+            _ => 0.0,
+        };
+        let switches = Self::switches(cell) * self.switch;
+        self.work + self.setup + self.transfer + self.queue(cell) + waits + switches
+    }
+
+    fn trial(&mut self, coin: &mut Coin, cell: &Cell, with: f64) -> Trial {
+        let order = coin.throw();
+        let without = self.work + Self::kernel(cell);
+        let blocks = order.arms().map(|arm| {
+            let truth = if arm == Arm::A { without } else { with };
+            Block { ns_per_request: self.measured(truth), noise: QUIET }
+        });
+        Trial::new(&Rules::DEFAULT, order, blocks)
+    }
+}
+
+/// Predictions of the model against a machine whose requests take what `truth` says with an accelerator.
+fn verdict(truth: impl Fn(&Machine, &Cell) -> f64) -> Verdict {
+    let mut machine = Machine::new(7);
+    let mut coin = Coin::new(&Rng::from_seed(8));
+    let compared: Vec<Compared> = software(false)
+        .into_iter()
+        .map(|cell| {
+            let rounds: Vec<Parts> = (0..ROUNDS).map(|_| machine.parts(&cell)).collect();
+            let predicted = predict(&cell, &rounds, 1).expect("an outcome");
+            let with = truth(&machine, &cell);
+            let trials: Vec<Trial> =
+                (0..TRIALS).map(|_| machine.trial(&mut coin, &cell, with)).collect();
+            Compared::of(cell, predicted, &trials)
+        })
+        .collect();
+    Verdict::of(&compared).expect("cells")
+}
+
+#[test]
+fn the_right_model_is_confirmed() {
+    let found = verdict(Machine::with);
+    assert!(found.holds, "{found:?}");
+    assert_eq!((found.cells, found.unmeasured), (51, 0));
+}
+
+#[test]
+fn a_model_that_misses_a_cost_is_noticed() {
+    // A machine that copies each offload: a tenth of the kernel's time, which no equation has.
+    let copies = verdict(|machine, cell| machine.with(cell) + 0.1 * Machine::kernel(cell));
+    assert!(!copies.holds, "{copies:?}");
+    // One whose threads wait for the answer where the design says that they go on.
+    let waits = verdict(|machine, cell| {
+        let waits = Machine::kernel(cell) / cell.acceleration.unwrap_or(1.0);
+        machine.with(cell) + if cell.threading == Threading::Sync { 0.0 } else { waits }
+    });
+    assert!(!waits.holds, "{waits:?}");
+}
+
+#[test]
+fn cells_without_trials_that_count_are_told_and_confirm_nothing() {
+    let mut machine = Machine::new(9);
+    let mut coin = Coin::new(&Rng::from_seed(9));
+    let cell = software(true)[0];
+    let rounds = vec![machine.parts(&cell); 3];
+    let predicted = predict(&cell, &rounds, 1).expect("an outcome");
+    let with = machine.with(&cell);
+    let mut trials: Vec<Trial> = (0..4).map(|_| machine.trial(&mut coin, &cell, with)).collect();
+    let counted = Compared::of(cell, predicted.clone(), &trials);
+    assert!(counted.measured.is_some_and(|found| found.trials == 4));
+    trials.iter_mut().for_each(|trial| trial.set_aside = Some("noise".into()));
+    let none = Compared::of(cell, predicted, &trials);
+    assert_eq!((none.measured, none.set_aside), (None, 4));
+    assert_eq!(Verdict::of(std::slice::from_ref(&none)), None);
+    let both = Verdict::of(&[counted, none]).expect("one cell");
+    assert!(both.unmeasured == 1 && !both.holds);
+}

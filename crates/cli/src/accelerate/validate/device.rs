@@ -35,7 +35,7 @@ pub(super) struct Offload {
     pub(super) input: Option<(u32, u32)>,
     /// How long the accelerator takes for it at least.
     pub(super) hold: Duration,
-    /// Nobody takes the answer: the accelerator compares it, as the next service would.
+    /// The answer is taken by none: the accelerator compares it, as the next service would.
     pub(super) is_silent: bool,
 }
 
@@ -105,7 +105,7 @@ impl Slot {
 /// The slots of one host thread.
 pub(super) struct Lane {
     slots: Vec<Slot>,
-    /// Who is woken when one is done, if anybody.
+    /// The thread that is woken when one is done, if any.
     waiter: Mutex<Option<Thread>>,
 }
 

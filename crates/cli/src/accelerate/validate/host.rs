@@ -277,7 +277,7 @@ fn described(requests: usize, size: usize) -> u64 {
         let input = Some((size as u32, number as u32));
         slot.post(Offload { input, hold: Duration::ZERO, is_silent: false });
         slot.set(state::DONE);
-        // Nobody has stored an answer.
+        // No answer was stored.
         u64::from(std::hint::black_box(slot).take() != 0)
     };
     (0..requests).map(one).sum()

@@ -73,7 +73,7 @@ impl Way<'_> {
     fn post(&self, number: usize) -> &Slot {
         let slot = self.lane.slot(number);
         while slot.state() != state::FREE && !self.device.is_over() {
-            // Whoever takes the answers may need this core.
+            // The thread that takes the answers may need this core.
             std::thread::yield_now();
         }
         let input = (!self.offloaded.is_empty).then_some((self.size as u32, number as u32));

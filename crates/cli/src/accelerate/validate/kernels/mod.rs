@@ -11,7 +11,7 @@ pub(super) use compression::Compression;
 
 use tailwater_core::Rng;
 
-/// Who works.
+/// Which side works.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Side {
     /// The host, as without an accelerator.

@@ -27,6 +27,9 @@ pub(super) mod state {
 
 /// How long another host's offload keeps the accelerator.
 const OTHERS_HOLD: Duration = Duration::from_micros(4);
+/// Others' offloads that have waited longer are forgotten, and so many arrive at most before the next of ours. On a busy
+/// machine their backlog would else grow for ever; a block with such a pause does not count.
+const OTHERS_WAIT_MAX: Duration = Duration::from_micros(500);
 
 /// One offload.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -294,7 +297,9 @@ impl Others {
         if gap_ns == 0 {
             return;
         }
-        while Instant::now() >= self.next {
+        let now = Instant::now();
+        self.next = self.next.max(now - OTHERS_WAIT_MAX);
+        while self.next <= Instant::now() && self.next < now + OTHERS_WAIT_MAX {
             hold(Instant::now(), OTHERS_HOLD);
             self.next += Duration::from_nanos(self.rng.exponential(gap_ns as f64) as u64);
         }

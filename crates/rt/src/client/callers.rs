@@ -25,6 +25,8 @@ pub(crate) trait Fill {
 /// outstanding.
 pub(super) struct Callers<F> {
     slots: Slots<Caller<F>>,
+    /// Callers that do not wait for a connection after one was lost.
+    hasty: usize,
     deadlines: Alarms,
     /// When calls have waited long enough for credit where they are.
     patience: Alarms,
@@ -32,7 +34,8 @@ pub(super) struct Callers<F> {
 
 impl<F> Default for Callers<F> {
     fn default() -> Self {
-        Self { slots: Slots::default(), deadlines: Alarms::default(), patience: Alarms::default() }
+        let (deadlines, patience) = (Alarms::default(), Alarms::default());
+        Self { slots: Slots::default(), hasty: 0, deadlines, patience }
     }
 }
 
@@ -72,6 +75,7 @@ impl<F: Fill> Callers<F> {
             self.slots.remove(token);
             return None;
         }
+        self.hasty += usize::from(self.is_hasty(token));
         if let Some(at) = deadline {
             let slots = &self.slots;
             self.deadlines.add(at, token, slots.len(), |_, token| slots.get(token).is_some());
@@ -100,16 +104,30 @@ impl<F: Fill> Callers<F> {
         all.map(|(token, _)| token).collect()
     }
 
+    /// Whether some call does not wait for a connection after one was lost.
+    pub(super) const fn has_hasty(&self) -> bool {
+        self.hasty > 0
+    }
+
+    fn is_hasty(&self, token: u64) -> bool {
+        self.slots.get(token).is_some_and(|caller| !caller.awaits_connection())
+    }
+
+    fn remove(&mut self, token: u64) -> Option<Caller<F>> {
+        self.hasty -= usize::from(self.is_hasty(token));
+        self.slots.remove(token)
+    }
+
     /// The end of a call; nothing if it had ended before.
     pub(super) fn fill(&mut self, token: u64, answer: Result<Answer, CallError>) {
-        if let Some(caller) = self.slots.remove(token) {
+        if let Some(caller) = self.remove(token) {
             caller.filler.fill(answer);
         }
     }
 
     /// The caller wants no answer any more: where its call is.
     pub(super) fn forget(&mut self, token: u64) -> Option<Place> {
-        self.slots.remove(token).map(|caller| caller.place)
+        self.remove(token).map(|caller| caller.place)
     }
 
     /// A call whose deadline has passed, and where it is.

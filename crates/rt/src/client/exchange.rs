@@ -73,7 +73,11 @@ impl<F: Fill> Exchange<F> {
     /// Ends the calls that wait for a connection which was lost, where they may not. Behind what has just been lost, and what
     /// came too late to be sent.
     fn end_unreached(&mut self, time: Instant) {
-        if self.trouble().is_none() {
+        if !self.callers.has_hasty() || self.trouble().is_none() {
+            return;
+        }
+        // Of a loss in this turn the next one knows, which comes at once and may find another replica.
+        if self.has_news(time) {
             return;
         }
         for token in self.callers.which(|caller| !caller.awaits_connection()) {

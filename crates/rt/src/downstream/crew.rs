@@ -12,7 +12,8 @@
 //!    leg off. What a home takes back is freed at once; the leg stays in the queue as an empty one.
 //! 3. The home that finds more empty legs than others takes them out of the queue.
 //! 4. A crew that becomes smaller leaves a *backlog*: what waits at that moment. All members serve it, those as well that
-//!    take nothing else any more. What comes later is for the smaller crew.
+//!    take nothing else any more. What comes later is for the smaller crew. Of the
+//!    backlog that is taken back, as many later ones are for all.
 //! 5. A member that has found nothing looks once more before it sleeps, by the rules of [`crate::bell`].
 //!
 //! Each leg that waits holds room of its home's tier, which bounds how many there are.
@@ -27,6 +28,7 @@ use crate::primitive::{AtomicUsize, Mutex, Queue};
 use crate::staff::Staff;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 use std::sync::{Arc, PoisonError};
+use tailwater_core::caught;
 
 /// Empty legs that are left in the queue in any case.
 const EMPTY_MAX: usize = if cfg!(loom) { 0 } else { 64 };
@@ -42,6 +44,8 @@ pub(crate) struct Crew {
     waiting: AtomicUsize,
     /// Of the legs in the queue, the first so many were left for a larger crew.
     backlog: AtomicUsize,
+    /// Held while legs are out of the queue that go back to it.
+    sweeping: Mutex<()>,
 }
 
 /// Calls on their way to a member.
@@ -91,12 +95,15 @@ impl Crew {
     /// With a member for each bell; all of them take legs.
     pub(crate) fn new<B: Bell + Clone + 'static>(bells: impl IntoIterator<Item = B>) -> Self {
         let (waiting, backlog) = (AtomicUsize::new(0), AtomicUsize::new(0));
-        Self { staff: Staff::new(bells), legs: Queue::new(), waiting, backlog }
+        let (legs, sweeping) = (Queue::new(), Mutex::new(()));
+        Self { staff: Staff::new(bells), legs, waiting, backlog, sweeping }
     }
 
     /// From now on so many members take legs; all there are at most. For one caller at a time, who wakes the crew
     /// afterwards.
     pub(crate) fn resize(&self, members: usize) {
+        // A leg that a sweep has out of the queue would not be counted.
+        let _sweeping = self.sweeping.lock().unwrap_or_else(PoisonError::into_inner);
         if self.staff.resize(members) > members {
             // Rule 4. Before the doorbells are looked at: the publishing of rule 2 in `bell.rs`.
             self.backlog.store(self.legs.len(), SeqCst);
@@ -129,9 +136,10 @@ impl Crew {
     pub(super) fn revoke(&self, leg: &Leg) -> bool {
         let is_back = leg.handover.revoke();
         if is_back && let Some(cargo) = leg.open() {
-            drop(cargo);
             self.count_off();
             self.sweep();
+            // Foreign code, which may panic: behind all of ours.
+            let _ = caught(|| drop(cargo));
         }
         is_back
     }
@@ -179,8 +187,8 @@ impl Crew {
         leg
     }
 
-    /// Takes empty legs out of the queue if most are; the others keep their order. Each was taken back once, so that the
-    /// work for one is that of two.
+    /// Takes empty legs out of the queue if most are, unless another thread does. The others keep their order, but for as many
+    /// as members begin meanwhile. Each was taken back once, so that the work for one is that of two.
     fn sweep(&self) {
         let all = self.legs.len();
         // Relaxed: of what others do meanwhile the next sweep knows.
@@ -188,6 +196,7 @@ impl Crew {
         if all <= waiting.max(EMPTY_MAX).saturating_mul(2) {
             return;
         }
+        let Ok(_sweeping) = self.sweeping.try_lock() else { return };
         for _ in 0..all {
             let Some(leg) = self.legs.pop() else { break };
             if !leg.handover.is_revoked() {

@@ -92,8 +92,9 @@ impl Tier {
         self.desk.trouble(self.first..self.first + self.shards)
     }
 
-    /// Whether this shard, from 0, is not reached as far as is known: true from when a connection or an attempt has ended
-    /// until a server has greeted. A call would wait for that. Knows the connections of this thread alone, none of a crew's.
+    /// Whether a server of this shard, from 0, is not reached as far as is known: true from when a connection or an attempt
+    /// has ended until the server has greeted. Without another replica a call would wait for that. Knows the connections of
+    /// this thread alone, none of a crew's.
     ///
     /// # Panics
     /// When the tier has no such shard.

@@ -48,16 +48,18 @@ impl<F: Future, M: Meta> Task<F, M> {
             // It panics where it waits, in debug builds.
             polled = poll();
         }
-        self.held = held::end();
         let output = match polled {
             Ok(Poll::Pending) => {
+                self.held = held::end();
                 wake.polled();
                 return None;
             }
             Ok(Poll::Ready(output)) => Ok(output),
             Err(panicked) => Err(panicked),
         };
+        // What its destructors wait for counts as well.
         self.body.clear();
+        held::end();
         Some(output)
     }
 
@@ -65,7 +67,9 @@ impl<F: Future, M: Meta> Task<F, M> {
     pub(super) fn cancel(&mut self, waker: &Waker) {
         let _entered = self.meta.budget().map(budget::enter);
         let _watching = self.watch.enter(waker);
+        held::begin(self.held);
         self.body.clear();
+        held::end();
     }
 
     /// Once its future is dropped.

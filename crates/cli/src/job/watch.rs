@@ -76,6 +76,12 @@ fn watch(place: &Place) -> Traits {
     let mut threads = Threads::open(place)
         .map_err(|why| missing.push(sentence("waits for a core and softirqs of each tier", &why)))
         .ok();
+    if now() > place.from {
+        // What was opened late saw a part of the window only.
+        threads = None;
+        let why = "No waits for a core and softirqs of each tier: the watch was late; end what else runs here.";
+        missing.push(why.to_owned());
+    }
     read_until(place.from, threads.as_mut());
     let (began, before, calls) = (now(), System::read(), calls.ok().map(Calls::begin));
     read_until(place.to, threads.as_mut());

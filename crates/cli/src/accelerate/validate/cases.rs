@@ -73,7 +73,7 @@ impl Which {
 }
 
 /// The first size alone where it shall be short.
-fn sizes<'s>(short: bool, all: &'s [u32]) -> &'s [u32] {
+fn sizes(short: bool, all: &[u32]) -> &[u32] {
     if short { &all[..1] } else { all }
 }
 

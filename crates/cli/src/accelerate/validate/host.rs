@@ -1,13 +1,15 @@
 //! The host: one core, and the threads of a service that works in one of the designs.
 
-use super::device::{Device, LANES, Lane, Offload, Stamp, cpu_time, state};
+use super::device::{Device, Ends, LANES, Lane, Offload, Stamp, cpu_time, state};
 use super::kernels::{Hand, Input, Kernel, Pool, Side};
 use super::way::Way;
 use crate::failure::Failure;
 use crate::tune::Steal;
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::ScopedJoinHandle;
 use std::time::{Duration, Instant};
+use tailwater_core::caught;
 use tailwater_load::work::Spinner;
 use tailwater_tune::accelerator::Threading;
 use tailwater_tune::accelerator::validation::{Block, Noise};
@@ -49,6 +51,9 @@ pub(super) struct Plan {
     /// What others take of the accelerator, in percent.
     pub(super) others_percent: u32,
 }
+
+/// What a thread does in a block; it tells how many answers were wrong.
+type Body<'b> = Box<dyn FnOnce() -> u64 + 'b>;
 
 /// Where blocks run.
 pub(super) struct Host<'h> {
@@ -164,59 +169,75 @@ impl<'h> Host<'h> {
                 let share = shares[0];
                 scope.spawn(move || self.on_core(start, || self.respond(plan, share)))
             }));
-            threads.into_iter().map(|thread| thread.join()).collect::<Vec<_>>()
+            threads.into_iter().map(ScopedJoinHandle::join).collect::<Vec<_>>()
         });
         for share in shares.iter().filter(|_| offloads) {
             self.device.lanes[share.lane].wakes(None);
             self.posted[share.lane].fetch_add(share.requests, Ordering::Relaxed);
         }
-        let early = || Failure::work("a thread of the host has ended early");
         let used = ran.into_iter().map(|used| used.map_err(|_| early())?);
         let used = used.collect::<Result<Vec<Used>, Failure>>()?;
         used.into_iter().reduce(Used::and).ok_or_else(early)
     }
 
-    fn on_core(&self, start: &Barrier, body: impl FnOnce() -> u64) -> Result<Used, Failure> {
+    /// What `prepare` makes is timed; making it is not.
+    fn on_core<'b>(
+        &self,
+        start: &Barrier,
+        prepare: impl FnOnce() -> Body<'b>,
+    ) -> Result<Used, Failure> {
         let pinned = tailwater_rt::cpu::pin(self.core as usize).map_err(Failure::work);
+        let body = pinned.and_then(|()| caught(prepare).map_err(|_| early()));
         // The others wait for this thread, also where it cannot go on.
         start.wait();
-        pinned?;
+        // Then, and where it panics, they are not to wait for its offloads or answers either.
+        let gone = Ends(self.device);
+        let body = body?;
         let (began, before) = (Instant::now(), cpu_time());
         let wrong = body();
         let cpu = cpu_time().saturating_sub(before);
+        std::mem::forget(gone);
         Ok(Used { began, ended: Instant::now(), cpu, wrong })
     }
 
-    /// One thread's requests; how many answers were wrong.
-    fn requests(&self, plan: &Plan, share: Share) -> u64 {
-        let work = || {
+    /// One thread's requests; they tell how many answers were wrong.
+    fn requests<'b>(&'b self, plan: &'b Plan, share: Share) -> Body<'b> {
+        let work = move || {
             if plan.has_work {
                 self.spinner.spin(self.work);
             }
         };
         match plan.doing {
-            Doing::Nothing => {
+            Doing::Nothing => Box::new(move || {
                 (0..share.requests).for_each(|_| work());
                 0
-            }
+            }),
             Doing::Here(side) => {
-                let input = |number: usize| self.pool.get(plan.size, number);
-                here(&mut self.kernel.hand(side), share.requests, (&work, &input))
+                let input = move |number: usize| self.pool.get(plan.size, number);
+                let mut hand = self.kernel.hand(side);
+                // The accelerator's has worked before, too: its memory is there.
+                hand(&input(0).bytes);
+                Box::new(move || here(&mut hand, share.requests, (&work, &input)))
             }
-            Doing::Described => described(share.requests, plan.size),
+            Doing::Described => {
+                let lane = Lane::new();
+                Box::new(move || described(&lane, share.requests, plan.size))
+            }
             Doing::There(threading, offloaded) => {
-                self.way(plan, share, threading, offloaded).requests(share.requests, work)
+                let way = self.way(plan, share, threading, offloaded);
+                Box::new(move || way.requests(share.requests, work))
             }
         }
     }
 
     /// Takes the answers of all offloads of a lane, on a thread that is woken for them.
-    fn respond(&self, plan: &Plan, share: Share) -> u64 {
+    fn respond<'b>(&'b self, plan: &Plan, share: Share) -> Body<'b> {
         match plan.doing {
             Doing::There(threading, offloaded) => {
-                self.way(plan, share, threading, offloaded).respond(share.requests)
+                let way = self.way(plan, share, threading, offloaded);
+                Box::new(move || way.respond(share.requests))
             }
-            _ => 0,
+            _ => Box::new(|| 0),
         }
     }
 
@@ -250,6 +271,10 @@ impl<'h> Host<'h> {
     }
 }
 
+fn early() -> Failure {
+    Failure::work("a thread of the host has ended early; its core may be gone")
+}
+
 /// The share of time between two stamps that the accelerator's thread did not run.
 fn away(before: &Stamp, after: &Stamp) -> f64 {
     let wall = (after.wall - before.wall).as_secs_f64();
@@ -270,8 +295,7 @@ fn here<'p>(
 }
 
 /// The host's own part of an offload: all but the way between the cores.
-fn described(requests: usize, size: usize) -> u64 {
-    let lane = Lane::new();
+fn described(lane: &Lane, requests: usize, size: usize) -> u64 {
     let one = |number: usize| {
         let slot = lane.slot(number);
         let input = Some((size as u32, number as u32));

@@ -94,9 +94,21 @@ pub(super) fn validate(options: &ValidateOptions) -> Result<(), Failure> {
     let json = serde_json::to_string_pretty(&found).map_err(Failure::work)?;
     let text = text::of(&found);
     say(if options.json { &json } else { &text })?;
-    let Some(folder) = folder else { return Ok(()) };
+    let Some(folder) = folder else { return told(&found) };
     folder.write("validation.json", &json)?;
-    folder.write("index.html", &text::page(&found, &text))
+    folder.write("index.html", &text::page(&found, &text))?;
+    told(&found)
+}
+
+/// An error where nothing can be said.
+fn told(found: &Validation) -> Result<(), Failure> {
+    let none = || {
+        Failure::work(
+            "no cell has two quads that count, so quads of this machine cannot count yet; end what else runs here, or give \
+             --block 50ms",
+        )
+    };
+    found.verdict.as_ref().map(|_| ()).ok_or_else(none)
 }
 
 fn found(options: &ValidateOptions, cores: (u32, u32)) -> Result<Validation, Failure> {

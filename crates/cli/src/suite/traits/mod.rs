@@ -130,7 +130,8 @@ fn conclusion(found: &Found) -> Conclusion {
     let loads = || found.services.iter().flat_map(|one| &one.loads);
     let costs = found.services.iter().filter_map(|one| one.cost.as_ref());
     Conclusion {
-        counts: loads().any(|load| load.valid > 0),
+        // Of each service, or its table would have no number that counts.
+        counts: found.services.iter().all(|one| one.loads.iter().any(|load| load.valid > 0)),
         wrong_answers: loads().map(|load| load.wrong_answers).sum::<u64>()
             + costs.map(|cost| cost.wrong_answers).sum::<u64>(),
     }

@@ -89,7 +89,7 @@ pub(super) const QUANTITIES: &[Quantity] = &[
     },
     Quantity { key: "sched_p99_us", label: "sched p99, µs", of: |it| it.softirq_p99_us("sched") },
     Quantity { key: "rcu_p99_us", label: "rcu p99, µs", of: |it| it.softirq_p99_us("rcu") },
-    Quantity { key: "running_percent", label: "latency: runs, %", of: |it| Some(it.shares()?.0) },
+    Quantity { key: "running_percent", label: "CPU ÷ latency, %", of: |it| Some(it.shares()?.0) },
     Quantity { key: "runnable_percent", label: "  waits, %", of: |it| Some(it.shares()?.1) },
     Quantity { key: "blocked_percent", label: "  elsewhere, %", of: |it| Some(it.shares()?.2) },
     Quantity {
@@ -154,8 +154,8 @@ impl<'a> Seen<'a> {
         self.softirq(name).filter(|found| found.per_s > 0.0).map(|found| found.p99_us)
     }
 
-    /// Shares of a query's mean latency in per cent: the front has a core for it, waits for one, and neither: leaves, the
-    /// network and the generator. `None` for tiers behind it, which do their parts of a query at the same time. `None` also
+    /// Parts of a query's mean latency in per cent: CPU time of the front, its waits for a core, and neither: leaves, the
+    /// network and the generator. CPU time after the answer counts, too, and so does that of threads at the same time. `None` for tiers behind it, which do their parts of a query at the same time. `None` also
     /// where queries overlap so much that the parts are more than the whole.
     fn shares(&self) -> Option<(f64, f64, f64)> {
         let of_latency = |us: f64| 100.0 * us / self.traits.mean_us;

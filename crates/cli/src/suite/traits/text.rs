@@ -18,9 +18,10 @@ const NEVER: [&str; 2] = [
 pub(super) fn text(found: &Found) -> String {
     let services: Vec<String> = found.services.iter().map(service).collect();
     let mut notes = vec![
-        "Counts and times are of all threads of a tier, divided by the queries that the front received. Shares of latency are \
-         of the mean query, and only of the front. The kernel's share comes from its timer's ticks, and says little at a low \
-         load."
+        "Counts and times are of all threads of a tier, divided by the queries that the front received; system calls of \
+         threads that began after the warm-up are missing. Parts of latency are of the mean query, and only of the front; CPU \
+         time after its answer counts as well. The kernel's share comes from its timer's ticks, and says little at a low load. \
+         All but saturation was measured beside the watch; --cost tells what that takes."
             .to_owned(),
     ];
     let missing: BTreeSet<&String> =

@@ -110,7 +110,9 @@ impl Registers {
     /// # Errors
     /// When there is none.
     pub fn acknowledge(&self, number: u32) -> Result<(), Wrong> {
-        self.log().acknowledge(number)
+        let mut log = self.log();
+        let over = log.now();
+        log.acknowledge(number, over)
     }
 
     /// The write of this number was refused, and nothing of it goes on.
@@ -151,7 +153,7 @@ impl Registers {
         match kind {
             _ if of != key => Err(unwritten),
             Kind::Acknowledged(over) | Kind::Refused(over) if is_replaced(over) => Err(Wrong::Old),
-            Kind::Refused(over) if over <= number => log.acknowledge(write),
+            Kind::Refused(over) if over <= number => log.acknowledge(write, over),
             _ => Ok(()),
         }
     }
@@ -181,10 +183,11 @@ impl Log {
         }
     }
 
-    fn acknowledge(&mut self, number: u32) -> Result<(), Wrong> {
+    /// The write is in force, and was over by then.
+    fn acknowledge(&mut self, number: u32, over: u32) -> Result<(), Wrong> {
         let (key, kind) = self.write(number)?;
         if !matches!(kind, Kind::Acknowledged(_)) {
-            self.requests[number as usize].kind = Kind::Acknowledged(self.now());
+            self.requests[number as usize].kind = Kind::Acknowledged(over);
             let latest = self.acknowledged.entry(key).or_insert(number);
             *latest = number.max(*latest);
         }
@@ -198,6 +201,19 @@ mod tests {
 
     fn check(registers: &Registers, get: u32, write: u32) -> Result<(), Wrong> {
         registers.check(get, Some(&value(1, registers.epoch, write)))
+    }
+
+    #[test]
+    fn a_get_that_confirms_a_refused_write_late_does_not_hide_what_replaced_it() {
+        let registers = Registers::new(9);
+        let (refused, _) = registers.set(1);
+        registers.refuse(refused).expect("asked");
+        let slow = registers.get(1);
+        let (second, _) = registers.set(1);
+        registers.acknowledge(second).expect("asked");
+        assert_eq!(check(&registers, slow, refused), Ok(()), "it was asked before the second");
+        let after = registers.get(1);
+        assert_eq!(check(&registers, after, refused), Err(Wrong::Old));
     }
 
     #[test]

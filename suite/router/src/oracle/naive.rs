@@ -54,7 +54,9 @@ impl Naive {
             return Err(Wrong::Old);
         }
         if acknowledged.is_none() && over.is_some_and(|over| over <= of.1) {
-            self.acknowledge(write);
+            // Now it is known to be in force. It was over before, and what was asked since replaces it.
+            let now = self.asked;
+            self.write(write).acknowledged = Some(now);
         }
         Ok(())
     }

@@ -6,9 +6,9 @@ use super::wire::BAD_REQUEST;
 use crate::placement::Placement;
 use crate::standing::Forget;
 use std::hash::{BuildHasher as _, RandomState};
-use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tailwater_keyvalue::locks::{Tasks, at_once};
 use tailwater_keyvalue::rpc::{self, Overhead};
@@ -51,11 +51,17 @@ pub fn router(
     Ok(Leaf::new(store, Overhead { spinner: place.spinner, time: Duration::ZERO }).router())
 }
 
+/// Meetings in a row whose answers were not heard, after which a number in between is forgotten.
+const OWN_MAX: usize = 16;
+
 /// A store, and whose memory it is.
 struct Leaf {
     store: Arc<Store<Tasks>>,
     methods: Router,
     incarnation: AtomicU64,
+    /// Numbers that its memory has had since a request last named one, that one first. The answers of their meetings may not
+    /// have been heard.
+    own: Mutex<Vec<u64>>,
     draws: RandomState,
     drawn: AtomicU64,
 }
@@ -66,7 +72,8 @@ impl Leaf {
         let methods = rpc::router(&store, overhead);
         // Two starts draw different numbers: the state is seeded by the system.
         let (draws, [incarnation, drawn]) = (RandomState::new(), Default::default());
-        let leaf = Self { store, methods, incarnation, draws, drawn };
+        let own = Mutex::default();
+        let leaf = Self { store, methods, incarnation, own, draws, drawn };
         leaf.begin_anew();
         leaf
     }
@@ -75,7 +82,25 @@ impl Leaf {
     // One thread asks a leaf; the numbers are atomic only so that it may be shared: Relaxed.
     fn begin_anew(&self) {
         let drawn = self.drawn.fetch_add(1, Relaxed);
-        self.incarnation.store(self.draws.hash_one((std::process::id(), drawn)).max(1), Relaxed);
+        let number = self.draws.hash_one((std::process::id(), drawn)).max(1);
+        self.incarnation.store(number, Relaxed);
+        let mut own = self.own();
+        if own.len() == OWN_MAX {
+            // Of so many meetings none was heard. The first number is what the caller knows.
+            own.remove(1);
+        }
+        own.push(number);
+    }
+
+    fn own(&self) -> MutexGuard<'_, Vec<u64>> {
+        self.own.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A request has named the number that it has now: no earlier one is asked for any more.
+    fn is_named(&self) {
+        let mut own = self.own();
+        let now = own.len().saturating_sub(1);
+        own.drain(..now);
     }
 
     fn router(self) -> Router {
@@ -104,6 +129,7 @@ impl Leaf {
         if asked != incarnation {
             return Ok(Reply::Response { status: OTHER, payload: life::of(incarnation, &[]) });
         }
+        self.is_named();
         request.payload.drain(..size_of_val(&asked));
         // One thread asks the store, and none of its locks is held across a wait: this does not suspend, and so no
         // meeting comes between.
@@ -119,10 +145,11 @@ impl Leaf {
     /// number, so that what was sent to it before is not carried out any more.
     async fn meet(&self, request: &[u8]) -> Result<Reply, Reply> {
         let Meeting { known, forget } = Meeting::read(request).ok_or_else(bad)?;
-        let is_known = known == 0 || known == self.incarnation.load(Relaxed);
+        let is_known = known == 0 || self.own().contains(&known);
         let is_kept = is_known && !forget.contains(&Forget::Everything);
         if !is_kept {
             self.store.flush();
+            self.own().clear();
         }
         for forget in &forget {
             if let Forget::Key(key) = forget {
@@ -218,6 +245,18 @@ mod tests {
             let (next, is_kept) = meet(&leaf, known, forget);
             assert_eq!((value(&leaf, next), is_kept), (None, false), "it is another's memory");
         }
+    }
+
+    #[test]
+    fn meetings_whose_answers_were_lost_do_not_empty_a_leaf() {
+        let leaf = leaf();
+        let (first, _) = meet(&leaf, 0, vec![]);
+        assert_eq!(call(&leaf, rpc::SET, first, b"\0\0\0\0one").0, 0);
+        assert!((0..2 * OWN_MAX).all(|_| meet(&leaf, first, vec![]).1));
+        let (last, _) = meet(&leaf, first, vec![]);
+        assert_eq!(value(&leaf, last), Some(b"one".to_vec()));
+        // That request has named the last number: the first is another's from now on.
+        assert!(!meet(&leaf, first, vec![]).1);
     }
 
     #[test]

@@ -256,7 +256,9 @@ impl Replicas {
         let follows = parts.decide(true).unwrap_or_default();
         let mut forget = follows.forget;
         let keeps = follows.all_but_one.iter().copied().min_by_key(|&node| {
-            (!self.has_last(node, key), self.known(node).is_none(), self.is_cold(node), node)
+            // Before who is met: one that is lost and holds it is worth more than one that is met and empty.
+            let is_old = self.all[usize::from(node)].standing.is_to_forget(key);
+            (is_old, self.is_cold(node), self.known(node).is_none(), node)
         });
         forget.extend(follows.all_but_one.iter().filter(|node| Some(**node) != keeps));
         if !is_untouched {
@@ -391,15 +393,25 @@ mod tests {
     /// The first is cold and has refused; the second, which was lost amid the write, may have the only value.
     #[test]
     fn the_only_value_is_not_forgotten_for_the_word_of_one_that_may_have_none() {
-        let mut replicas = met();
-        replicas.lose(0, at(0));
-        replicas.meeting(0, at(0)).expect("due");
-        replicas.met(0, 10, false, at(0));
-        let number = replicas.begin_write();
-        let end = |node, asked, part| End { node, asked, part };
-        let ends = [end(0, 10, Refused), end(1, 11, Lost)];
-        assert!(!replicas.end_write((number, b"a"), &[0, 1], &ends, at(0)));
-        assert_eq!(which_answer(&replicas), [1, 2]);
+        for breaks in [false, true] {
+            let mut replicas = met();
+            replicas.lose(0, at(0));
+            replicas.meeting(0, at(0)).expect("due");
+            replicas.met(0, 10, false, at(0));
+            let number = replicas.begin_write();
+            if breaks {
+                replicas.lose(1, at(0));
+            }
+            let end = |node, asked, part| End { node, asked, part };
+            let ends = [end(0, 10, Refused), end(1, 11, Lost)];
+            assert!(!replicas.end_write((number, b"a"), &[0, 1], &ends, at(0)));
+            if breaks {
+                let (meeting, _) = replicas.meeting(1, at(0)).expect("due");
+                assert_eq!(meeting.forget, [], "it comes back with it");
+                replicas.met(1, 21, true, at(0));
+            }
+            assert_eq!(which_answer(&replicas), [1, 2], "{breaks}");
+        }
     }
 
     #[test]

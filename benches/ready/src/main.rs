@@ -134,7 +134,7 @@ impl Bench {
         let Case { mechanism, queues, shape, handler, pollutes } = case;
         let drawn = shape.draw(queues, round);
         let setting = self.setting(&drawn, handler, pollutes);
-        let hand_over_ns = measure::hand_over(bench.cores, TRIPS)?;
+        let hand_over_ns = measure::hand_over(self.cores, TRIPS)?;
         let rps = told(mechanism, queues, mechanism.with(queues, Throughput(setting)))?;
         let found = report.case(case);
         found.hand_over_ns.push(hand_over_ns);

@@ -212,6 +212,6 @@ impl Crew {
 }
 
 #[cfg(all(test, loom))]
-mod models;
+pub(super) mod models;
 #[cfg(all(test, not(loom)))]
 mod tests;

@@ -92,30 +92,8 @@ mod models {
     use super::super::room::Room;
     use super::*;
     use crate::client::CallError;
-    use loom::sync::Notify;
+    use crate::downstream::crew::models::{Rings, model};
     use loom::thread;
-
-    /// A ring stays until a sleep ends by it.
-    #[derive(Clone)]
-    struct Rings(Arc<Notify>);
-
-    impl Rings {
-        fn new() -> Self {
-            Self(Arc::new(Notify::new()))
-        }
-    }
-
-    impl Bell for Rings {
-        fn ring(&self) {
-            self.0.notify();
-        }
-    }
-
-    fn model(work: impl Fn() + Sync + Send + 'static) {
-        let mut builder = loom::model::Builder::new();
-        builder.preemption_bound = Some(3);
-        builder.check(work);
-    }
 
     fn returned(place: usize, room: &Room) -> Returned {
         let (outcome, lent) = (Err(CallError::TimedOut), room.lend(0).expect("there is room"));

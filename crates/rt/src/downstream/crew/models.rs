@@ -10,10 +10,10 @@ use tailwater_core::{Instant, MethodId};
 
 /// A ring stays until a sleep ends by it.
 #[derive(Clone)]
-struct Rings(Arc<Notify>);
+pub(in crate::downstream) struct Rings(pub(in crate::downstream) Arc<Notify>);
 
 impl Rings {
-    fn new() -> Self {
+    pub(in crate::downstream) fn new() -> Self {
         Self(Arc::new(Notify::new()))
     }
 }
@@ -24,7 +24,7 @@ impl Bell for Rings {
     }
 }
 
-fn model(work: impl Fn() + Sync + Send + 'static) {
+pub(in crate::downstream) fn model(work: impl Fn() + Sync + Send + 'static) {
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound = Some(3);
     builder.check(work);

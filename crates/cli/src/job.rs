@@ -257,14 +257,18 @@ impl Job {
         let connections =
             fleets.iter().map(Fleet::connections).fold(Connections::default(), Connections::plus);
         let wrong_answers = findings.iter().map(|part| part.wrong_answers).sum();
-        let (mean_us, latency) = distribution(&findings);
+        let seen = watch.is_some().then(|| distribution(&findings));
         let (mut run, points) = self.conclude(job, findings)?;
         run.wrong_answers = wrong_answers;
         let ReplicaCounts { lost, returned } = application.replicas();
         (run.replicas_lost, run.replicas_returned) = (lost, returned);
-        let seen =
-            watch.map(|watch| watch.finish().ok_or_else(|| Failure::work("the watch panicked")));
-        run.traits = seen.transpose()?.map(|seen| Traits { mean_us, latency, ..seen });
+        run.traits = match (watch, seen) {
+            (Some(watch), Some((mean_us, latency))) => {
+                let told = watch.finish().ok_or_else(|| Failure::work("the watch panicked"))?;
+                Some(Traits { mean_us, latency, ..told })
+            }
+            _ => None,
+        };
         Ok(Outcome::Open(Box::new(OpenOutcome { run, points, connections })))
     }
 

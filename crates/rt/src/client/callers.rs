@@ -70,12 +70,13 @@ impl<F: Fill> Callers<F> {
         let (tries, place) = (Tries::NONE, Place::default());
         let (patience, is_impatient) = (None, false);
         let caller = Caller { filler, deadline, tries, place, patience, is_impatient };
+        let is_hasty = !caller.awaits_connection();
         let token = self.slots.insert(caller);
         if !self.slots.get(token).is_some_and(|caller| caller.filler.take_on(token)) {
             self.slots.remove(token);
             return None;
         }
-        self.hasty += usize::from(self.is_hasty(token));
+        self.hasty += usize::from(is_hasty);
         if let Some(at) = deadline {
             let slots = &self.slots;
             self.deadlines.add(at, token, slots.len(), |_, token| slots.get(token).is_some());
@@ -109,13 +110,10 @@ impl<F: Fill> Callers<F> {
         self.hasty > 0
     }
 
-    fn is_hasty(&self, token: u64) -> bool {
-        self.slots.get(token).is_some_and(|caller| !caller.awaits_connection())
-    }
-
     fn remove(&mut self, token: u64) -> Option<Caller<F>> {
-        self.hasty -= usize::from(self.is_hasty(token));
-        self.slots.remove(token)
+        let caller = self.slots.remove(token)?;
+        self.hasty -= usize::from(!caller.awaits_connection());
+        Some(caller)
     }
 
     /// The end of a call; nothing if it had ended before.

@@ -2,14 +2,16 @@
 //!
 //! A scenario runs with the release binary on loopback, writing to `out/bench/NAME`, and in simulation,
 //! writing to `out/bench/NAME-sim`, and the two are compared; one that needs the simulator or real sockets
-//! runs there only. A program in `benches/` is a workspace of its own, so that what it compares with stays out of the
-//! common build.
+//! runs there only. The programs are a workspace apart, so that what they compare with stays out of the common build.
+//! All that were chosen are built at once: several stand on the same crates, and a core that one leaves idle builds
+//! another.
 
 use crate::Result;
 use crate::process::{self, SHORT};
+use crate::slow::Slow;
 use crate::tally::Tally;
 use crate::tree::Tree;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// `cargo xtask bench [--list] [--short] [NAME…]`.
@@ -98,9 +100,8 @@ impl Bench {
     }
 
     fn program(&self, root: &Path, short: bool) -> Command {
-        let run = ["run", "--release", "--locked", "--manifest-path", &self.path, "--"];
-        let mut command = process::cargo(root, &run);
-        // In our target folder, so that what several of them use is built once. Some run what lies there.
+        let mut command = Command::new(binary(root, &self.name));
+        // Some run what lies there, by cargo too.
         let target = process::built(root, "");
         command.env("CARGO_TARGET_DIR", &target).env("TAILWATER_TARGET", target);
         command.args(short.then_some("--short"));
@@ -122,7 +123,26 @@ impl Bench {
 }
 
 fn tailwater(root: &Path) -> Command {
-    Command::new(process::built(root, "release").join("tailwater"))
+    Command::new(binary(root, "tailwater"))
+}
+
+fn binary(root: &Path, name: &str) -> PathBuf {
+    process::built(root, "release").join(name)
+}
+
+/// Builds the programs among these, in our target folder: what they share with the binary is built already.
+fn build(root: &Path, benches: &[&Bench]) -> Result {
+    let programs: Vec<&str> = benches
+        .iter()
+        .filter(|bench| bench.kind == Kind::Program)
+        .flat_map(|bench| ["--package", &*bench.name])
+        .collect();
+    if programs.is_empty() {
+        return Ok(());
+    }
+    let build = ["build", "--release", "--locked", "--manifest-path", "benches/Cargo.toml"];
+    let mut command = process::cargo(root, &build);
+    process::run(command.args(programs).env("CARGO_TARGET_DIR", process::built(root, "")))
 }
 
 fn list(tree: &Tree) -> Vec<Bench> {
@@ -154,11 +174,19 @@ fn choose<'a>(all: &'a [Bench], names: &[&str]) -> Result<Vec<&'a Bench>> {
 
 fn run(root: &Path, benches: &[&Bench], short: bool) -> Tally {
     let mut tally = Tally::default();
+    let mut slow = Slow::default();
+    let built = slow.time("(building the programs)", || build(root, benches));
     for bench in benches {
-        let mut commands = bench.commands(root, short);
-        let ran = commands.iter_mut().try_for_each(process::run);
+        let ran = match (bench.kind, &built) {
+            // What an earlier build left may be another program.
+            (Kind::Program, Err(why)) => Err(format!("was not built: {why}")),
+            _ => slow.time(&bench.name, || {
+                bench.commands(root, short).iter_mut().try_for_each(process::run)
+            }),
+        };
         tally.count(&bench.name, ran);
     }
+    slow.print();
     tally
 }
 

@@ -24,7 +24,9 @@ pub(crate) fn main(root: &Path, _args: &[String]) -> Result {
 
 /// Builds and runs every example, each counted as one.
 pub(crate) fn check(root: &Path) -> Result<Tally> {
-    process::run(&mut process::cargo(root, &["build", "--workspace", "--examples", "--locked"]))?;
+    // With the features of the tests, or they would be built anew.
+    let build = ["build", "--workspace", "--all-features", "--examples", "--locked"];
+    process::run(&mut process::cargo(root, &build))?;
     let tree = Tree::read(root)?;
     let (servers, others): (Vec<_>, Vec<_>) =
         names(&tree).into_iter().partition(|name| *name == SERVER);

@@ -17,6 +17,7 @@ mod nightly;
 mod pass;
 mod process;
 mod readme;
+mod slow;
 mod source;
 mod tally;
 mod test;

@@ -13,9 +13,6 @@ use tailwater_stats::{Rules, discard, judge, summarise};
 use tailwater_workload::Scenario;
 use tailwater_workload::scenario::{Configuration, ControllerSpec};
 
-/// A run that noise set aside is tried so often; the last try stands, as invalid if it must.
-const TRIES: u32 = 3;
-
 /// How many pieces the experiment has, or a shard of it, for a progress bar.
 #[must_use]
 pub fn pieces(scenario: &Scenario, shard: Shard, drifts: bool) -> u64 {
@@ -312,7 +309,7 @@ impl<'a, D: Driver> Conductor<'a, D> {
         let mut attempt = 1;
         let noise = loop {
             match discard(&played.run, &self.rules) {
-                Some(why) if attempt < TRIES && !broke(&played) => {
+                Some(why) if attempt < self.scenario.tries && !broke(&played) => {
                     self.discarded.push(Discard { what: title.to_owned(), why });
                 }
                 noise => break noise,

@@ -267,6 +267,17 @@ fn a_noisy_run_is_made_again_and_the_third_stands() {
     assert!(noisy[0].invalid_because[0].contains("steal"), "{noisy:?}");
 }
 
+/// What only shows that it works needs no quiet: CI would wait three times as long on a busy machine.
+#[test]
+fn a_noisy_run_of_a_short_version_stands() {
+    let short = scenario(STEADY).shorten();
+    let mut table = Table::of(true, &[100e3]);
+    table.steal = vec![0.5];
+    let found = run(&short, &mut table, &mut Silence).expect("it plays");
+    assert!(found.discarded.is_empty(), "{:?}", found.discarded);
+    assert!(found.runs.iter().any(|run| run.invalid_because[0].contains("steal")));
+}
+
 /// What broke may be what made the noise, and another try would hide it.
 #[test]
 fn a_noisy_run_with_wrong_answers_or_trouble_stands() {

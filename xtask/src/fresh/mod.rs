@@ -3,71 +3,86 @@
 //! There, no package that was installed by hand hides a missing step of the set-up. The checkout is the one
 //! outside. What is built lies in folders of the root's own, kept between runs beside the root itself; what
 //! is written to `out/` is kept until the next run. The root is new each time, and removed at the end.
+//! CI runs so, too, and goes on without such a root where none can be had.
 
 mod root;
 
-use crate::Result;
+use crate::{Result, process};
 use root::Fresh;
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::process::Command;
+use std::time::Instant;
 
-/// Answers success where the command cannot run, for those that only want to know where it can.
-const OPTIONAL: &str = "--optional";
+/// Runs the command in this root where a new one cannot be had: CI has to tell of the checkout in any case.
+const OR_HERE: &str = "--or-here";
 /// What is started here, and the package that has it.
-const NEEDS: [(&str, &str); 3] =
-    [("mmdebstrap", "mmdebstrap"), ("unshare", "util-linux"), ("setpriv", "util-linux")];
+const NEEDS: [&str; 3] = ["mmdebstrap=mmdebstrap", "unshare=util-linux", "setpriv=util-linux"];
 
-/// `cargo xtask fresh [--optional] COMMAND…`.
+/// `cargo xtask fresh [--or-here] COMMAND…`.
 pub(crate) fn main(root: &Path, args: &[String]) -> Result {
-    let (optional, command) = parse(args)?;
-    if let Err(why) = place_for(command) {
-        let why = format!("fresh did not run `{}`: {why}", command.join(" "));
-        if !optional {
-            return Err(why);
-        }
-        println!("{why}");
-        return Ok(());
-    }
-    let fresh = Fresh::new(root)?;
-    fresh.clear()?;
-    let outcome = fresh.install().and_then(|()| fresh.enter(command));
+    let (or_here, command) = parse(args)?;
+    let fresh = match prepare(root, command) {
+        Ok(fresh) => fresh,
+        Err(why) if or_here => return here(root, command, &why),
+        Err(why) => return Err(format!("fresh did not run `{}`: {why}", command.join(" "))),
+    };
+    let outcome = fresh.enter(command);
     // Mounts were in a namespace that is gone, so that this meets nothing of ours.
     outcome.and(fresh.clear())
 }
 
 /// The flag, and the command that follows.
 fn parse(args: &[String]) -> Result<(bool, &[String])> {
-    let (optional, command) = match args {
-        [flag, command @ ..] if flag == OPTIONAL => (true, command),
+    let (or_here, command) = match args {
+        [flag, command @ ..] if flag == OR_HERE => (true, command),
         command => (false, command),
     };
     match command.first() {
-        Some(word) if !word.starts_with('-') => Ok((optional, command)),
+        Some(word) if !word.starts_with('-') => Ok((or_here, command)),
         _ => Err(format!(
-            "found {args:?}, wanted [{OPTIONAL}] and a command; type: cargo xtask fresh make test"
+            "found {args:?}, wanted [{OR_HERE}] and a command; type: cargo xtask fresh make test"
         )),
     }
 }
 
-/// An error with what to type where this machine or this user cannot do it.
-fn place_for(command: &[String]) -> Result {
-    for (program, package) in NEEDS {
-        Command::new(program)
-            .arg("--version")
-            .output()
-            .map_err(|_| format!("found no {program}; type: sudo apt-get install {package}"))?;
+/// A new root in which a command ran already: then this machine lets us mount, and the command's own failure is its
+/// own.
+fn prepare(root: &Path, command: &[String]) -> Result<Fresh> {
+    place_for(root, command)?;
+    let fresh = Fresh::new(root)?;
+    fresh.clear()?;
+    let start = Instant::now();
+    let installed = fresh.install().and_then(|()| fresh.enter(&["true".to_owned()]));
+    if let Err(why) = installed {
+        fresh.clear()?;
+        return Err(why);
     }
+    println!("fresh: the root stands after {:.0} s", start.elapsed().as_secs_f64());
+    Ok(fresh)
+}
+
+fn here(root: &Path, command: &[String], why: &str) -> Result {
+    let shown = command.join(" ");
+    println!("fresh: `{shown}` runs in no fresh root but here, with what is installed here: {why}");
+    let (program, words) = command.split_first().ok_or("found no command")?;
+    process::run_quietly(Command::new(program).args(words).current_dir(root))
+}
+
+/// An error with what to type where this machine or this user cannot do it.
+fn place_for(root: &Path, command: &[String]) -> Result {
     // The folder of this process belongs to the user that it runs as.
     let user = fs::metadata("/proc/self").map_err(|error| format!("/proc/self: {error}"))?.uid();
-    match user {
-        0 => Ok(()),
-        _ => Err(format!(
+    if user != 0 {
+        return Err(format!(
             "only root may mount; type: sudo -E env \"PATH=$PATH\" cargo xtask fresh {}",
             command.join(" ")
-        )),
+        ));
     }
+    let mut setup = Command::new("sh");
+    process::run_quietly(setup.arg("xtask/setup.sh").args(NEEDS).current_dir(root))
+        .map_err(|why| format!("what makes the root could not be installed: {why}"))
 }
 
 #[cfg(test)]
@@ -81,9 +96,16 @@ mod tests {
     #[test]
     fn a_command_may_follow_the_flag() {
         assert_eq!(parse(&words("make test")), Ok((false, &words("make test")[..])));
-        assert_eq!(parse(&words("--optional make -j2")), Ok((true, &words("make -j2")[..])));
-        for wrong in ["", "--optional", "--keep make"] {
+        assert_eq!(parse(&words("--or-here make -j2")), Ok((true, &words("make -j2")[..])));
+        for wrong in ["", "--or-here", "--keep make"] {
             assert!(parse(&words(wrong)).unwrap_err().contains("cargo xtask fresh make test"));
         }
+    }
+
+    #[test]
+    fn where_no_root_can_be_had_the_command_runs_here_and_its_failure_counts() {
+        let root = crate::root().unwrap();
+        assert_eq!(here(&root, &words("test -e xtask/setup.sh"), "no rights"), Ok(()));
+        assert!(here(&root, &words("test -e nothing"), "no rights").is_err());
     }
 }

@@ -7,6 +7,7 @@ mod output;
 mod program;
 
 use crate::Result;
+use crate::slow::Slow;
 use crate::tally::Tally;
 use output::Outcome;
 use program::Program;
@@ -16,8 +17,6 @@ use std::time::{Duration, Instant};
 
 /// Programs at a time. More would share the cores of a small machine with the loads that tests offer.
 const AT_A_TIME: usize = 2;
-/// So many of the slowest programs are named at the end.
-const SLOWEST: usize = 8;
 
 /// `cargo xtask test [CARGO'S FLAGS…]`: of the whole workspace, or of what flags such as `-p` choose.
 pub(crate) fn main(root: &Path, args: &[String]) -> Result {
@@ -35,14 +34,14 @@ pub(crate) fn check(root: &Path) -> Result<Tally> {
 }
 
 fn run(root: &Path, args: &[String]) -> Result<Tally> {
-    let programs = program::build(root, args)?;
-    let mut done = perform(programs);
-    done.sort_by_key(|done| std::cmp::Reverse(done.took));
-    for done in done.iter().take(SLOWEST) {
-        println!("slow: {:>7.1} s  {}", done.took.as_secs_f64(), done.name);
-    }
+    let mut slow = Slow::default();
+    let programs = slow.time("(building the tests)", || program::build(root, args))?;
     let mut tally = Tally::default();
-    done.into_iter().for_each(|done| tally.add(done.tally));
+    for done in perform(programs) {
+        slow.add(&done.name, done.took);
+        tally.add(done.tally);
+    }
+    slow.print();
     Ok(tally)
 }
 

@@ -12,6 +12,9 @@ use std::time::Duration;
 /// What runs for so long hangs: the longest takes two minutes on two busy cores.
 const LIMIT: Duration = Duration::from_mins(15);
 
+/// What is tested where no flags say: one build has the tests with features and those without.
+const ALL: [&str; 2] = ["--workspace", "--all-features"];
+
 /// Something that runs tests.
 #[derive(PartialEq, Eq, Debug)]
 pub(super) enum Program {
@@ -33,7 +36,7 @@ pub(super) fn build(root: &Path, flags: &[String]) -> Result<Vec<Program>> {
     let mut command = cargo(root, &["test", "--no-run", "--locked"]);
     command.arg("--message-format=json-render-diagnostics").stderr(Stdio::inherit());
     match flags {
-        [] => command.arg("--workspace"),
+        [] => command.args(ALL),
         flags => command.args(flags),
     };
     let output = command.output().map_err(|error| format!("could not start cargo: {error}"))?;
@@ -89,7 +92,7 @@ impl Program {
             Self::Docs(root) => {
                 // Its examples are children of cargo's child, and end with it.
                 let mut command = limited(root, LIMIT, &cargo_program());
-                command.args(["test", "--workspace", "--locked", "--doc", "--no-fail-fast"]);
+                command.args(["test", "--locked", "--doc", "--no-fail-fast"]).args(ALL);
                 command
             }
         };
@@ -100,9 +103,9 @@ impl Program {
     /// What to type for one test of it.
     pub(super) fn repeats(&self, test: &str) -> String {
         match self {
-            Self::Built { .. } if test == WHOLE => format!("cargo test {self}"),
-            Self::Built { .. } => format!("cargo test {self} -- --exact {test}"),
-            Self::Docs(_) => "cargo test --workspace --doc".to_owned(),
+            Self::Built { .. } if test == WHOLE => format!("cargo test --all-features {self}"),
+            Self::Built { .. } => format!("cargo test --all-features {self} -- --exact {test}"),
+            Self::Docs(_) => format!("cargo test {} --doc", ALL.join(" ")),
         }
     }
 }
@@ -129,7 +132,7 @@ mod tests {
         assert_eq!(program.to_string(), "-p tailwater-rt --test calls");
         assert_eq!(
             program.repeats("a::b"),
-            "cargo test -p tailwater-rt --test calls -- --exact a::b"
+            "cargo test --all-features -p tailwater-rt --test calls -- --exact a::b"
         );
         let library = line.replace(r#"["test"]"#, r#"["lib"]"#);
         assert_eq!(

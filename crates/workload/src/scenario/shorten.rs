@@ -10,11 +10,12 @@ const DURATION_MAX: Duration = Duration::from_millis(300);
 const STEP_BINS_MAX: u32 = 10;
 
 impl Scenario {
-    /// The same experiment for continuous integration: one repetition, the first objective and client
+    /// The same experiment for continuous integration: one repetition, tried once, the first objective and client
     /// count, the lowest and the highest demand, short runs. Its numbers are too few to quote.
     #[must_use]
     pub fn shorten(mut self) -> Self {
         self.repetitions = 1;
+        self.tries = 1;
         self.slo.truncate(1);
         self.clients.counts.truncate(1);
         self.demand = shorten_demand(self.demand);

@@ -154,7 +154,7 @@ fn the_short_version_keeps_the_ends_of_demand() {
     let ratios: Vec<f64> =
         short.configurations().iter().map(|c| c.demand_ratio(Rate(1_000.0)).0).collect();
     assert_eq!(ratios, [0.5, 2.0]);
-    assert_eq!((short.slo.len(), short.repetitions), (1, 1));
+    assert_eq!((short.slo.len(), short.repetitions, short.tries), (1, 1, 1));
     assert_eq!(short.length(), Duration::from_millis(800));
 }
 

@@ -9,6 +9,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::time::Duration;
 use tailwater_router::nodes::NodesConfig;
 use tailwater_router::oracle::Registers;
 use tailwater_router::placement::Rule;
@@ -28,11 +29,9 @@ impl Memcached {
     /// With further arguments.
     fn start_with(address: Option<SocketAddr>, more: &[&str]) -> Option<Self> {
         // A port that is free now may be another's in a moment: then it is tried with the next.
-        let free =
-            |_| TcpListener::bind(anywhere()).and_then(|it| it.local_addr()).expect("a port");
-        let mut addresses = address.into_iter().chain((0..100).map(free));
-        loop {
-            let address = addresses.next().expect("one of a hundred ports is free");
+        let free = || TcpListener::bind(anywhere()).and_then(|it| it.local_addr()).expect("a port");
+        for _ in 0..100 {
+            let address = address.unwrap_or_else(free);
             let mut command = Command::new("memcached");
             command.args(["-t", "1", "-U", "0", "-m", "16", "-l", "127.0.0.1", "-u", "nobody"]);
             command.args(["-p", &address.port().to_string()]).args(more).stdin(Stdio::null());
@@ -42,16 +41,15 @@ impl Memcached {
                 return Some(it);
             }
         }
+        panic!("memcached ended a hundred times");
     }
 
     /// Waits until it is there itself. False if it has ended.
     fn is_listening(&mut self) -> bool {
-        let id = self.child.id().to_string();
         let mut has_ended = false;
         eventually("memcached listens", || {
             has_ended = self.child.try_wait().expect("a child").is_some();
-            let is_there = TcpStream::connect(self.address).is_ok();
-            has_ended || is_there && Wire::to(self.address).stat("pid") == id
+            has_ended || process_at(self.address) == Some(self.child.id())
         });
         !has_ended
     }
@@ -66,6 +64,18 @@ impl Drop for Memcached {
     fn drop(&mut self) {
         self.kill();
     }
+}
+
+/// The process that serves memcached's protocol at an address, as it says itself. While it starts, the port may be
+/// another test's: a router, which is no process of its own, or a listener that is gone before it answers.
+fn process_at(address: SocketAddr) -> Option<u32> {
+    let mut stream = TcpStream::connect(address).ok()?;
+    stream.set_read_timeout(Some(Duration::from_secs(1))).ok()?;
+    stream.write_all(b"stats\r\n").ok()?;
+    let lines = BufReader::new(stream).lines().map_while(Result::ok);
+    lines
+        .take_while(|line| line != "END")
+        .find_map(|line| line.strip_prefix("STAT pid ")?.parse().ok())
 }
 
 fn memcacheds(count: usize) -> Option<Vec<Memcached>> {
@@ -271,7 +281,7 @@ fn a_router_that_sleeps_and_wakes_takes_no_memcached_for_lost() {
     for _ in 0..3 {
         signal(router.0.id(), "STOP");
         eventually("it has stopped", || is_stopped(router.0.id()));
-        after(std::time::Duration::from_millis(1_000));
+        after(Duration::from_millis(1_000));
         signal(router.0.id(), "CONT");
         let before = client.count(nodes[0].address, "writes");
         eventually("it goes on", || client.count(nodes[0].address, "writes") > before + 100);
@@ -299,7 +309,7 @@ fn is_stopped(pid: u32) -> bool {
 #[test]
 fn a_memcached_that_sleeps_and_wakes_answers_nothing_old() {
     let Some(nodes) = memcacheds(2) else { return };
-    let timeout = std::time::Duration::from_millis(200);
+    let timeout = Duration::from_millis(200);
     let router = router_with(NodesConfig { replicas: 2, timeout, ..config(&addresses(&nodes)) });
     let mut client = Wire::to(router.address());
     let signal = |name: &str| signal(nodes[0].child.id(), name);

@@ -220,13 +220,17 @@ fn installed(folder: &Path) {
     succeeds(clang("clang").args(["-O2", "-fPIC", "-c", "-o"]).arg(object).arg(goes));
 }
 
-/// `tailwater profile build -- …`, from the folder that cargo has built into.
+/// `tailwater profile build -- …` by the command that `cargo xtask test` names, or from the folder that cargo has
+/// built into.
 fn profile_build(home: &Path) -> Command {
-    let mut cargo = Command::new(env!("CARGO"));
-    cargo.current_dir(root()).args(["build", "--quiet", "--locked", "--package", "tailwater-cli"]);
-    succeeds(&mut cargo);
-    let target = home.ancestors().find(|folder| folder.join("debug/tailwater").exists());
-    let tailwater = target.expect("cargo's folder").join("debug/tailwater");
+    let built = || {
+        let mut cargo = Command::new(env!("CARGO"));
+        cargo.current_dir(root()).args(["build", "--quiet", "--locked"]);
+        succeeds(cargo.args(["--package", "tailwater-cli"]));
+        let target = home.ancestors().find(|folder| folder.join("debug/tailwater").exists());
+        target.expect("cargo's folder").join("debug/tailwater")
+    };
+    let tailwater = std::env::var_os("TAILWATER_BINARY").map_or_else(built, PathBuf::from);
     let mut command = Command::new(tailwater);
     command.args(["profile", "build"]).env("TAILWATER_PROFILE_HOME", home);
     command

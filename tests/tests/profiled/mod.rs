@@ -14,7 +14,8 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use tailwater_profile::record::{Call, Gap, Loss, LossKind, Mark, Record};
 use tailwater_profile::trace::{Ending, Reader};
 
-/// The compilers, the runtime and the command, built once for all tests.
+/// The compilers, the runtime and the command, built once for all tests. `cargo xtask test` names the command that it
+/// has built: cargo would build all of it again, for the features of one package alone.
 pub(crate) struct Tools {
     root: PathBuf,
     home: PathBuf,
@@ -32,8 +33,13 @@ pub(crate) fn tools() -> &'static Tools {
         };
         let said = cargo("run --quiet --locked --package xtask -- pass");
         let home = root.join(said.lines().next_back().expect("the last line names the folder"));
-        cargo("build --quiet --locked --package tailwater-cli");
-        let tailwater = home.with_file_name("debug").join("tailwater");
+        let tailwater = std::env::var_os("TAILWATER_BINARY").map_or_else(
+            || {
+                cargo("build --quiet --locked --package tailwater-cli");
+                home.with_file_name("debug").join("tailwater")
+            },
+            PathBuf::from,
+        );
         Tools { root, home, tailwater }
     })
 }

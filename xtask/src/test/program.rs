@@ -15,6 +15,9 @@ const LIMIT: Duration = Duration::from_mins(15);
 /// What is tested where no flags say: one build has the tests with features and those without.
 const ALL: [&str; 2] = ["--workspace", "--all-features"];
 
+/// Names the program `tailwater` to tests that start it from another package.
+const BINARY: &str = "TAILWATER_BINARY";
+
 /// Something that runs tests.
 #[derive(PartialEq, Eq, Debug)]
 pub(super) enum Program {
@@ -26,6 +29,8 @@ pub(super) enum Program {
         file: PathBuf,
         /// Where cargo would start it.
         folder: PathBuf,
+        /// The program `tailwater` that was built with it, where it was.
+        binary: Option<PathBuf>,
     },
     /// The examples in the documentation of the workspace, which cargo builds and runs.
     Docs(PathBuf),
@@ -45,6 +50,12 @@ pub(super) fn build(root: &Path, flags: &[String]) -> Result<Vec<Program>> {
     }
     let text = String::from_utf8_lossy(&output.stdout);
     let mut programs: Vec<Program> = text.lines().filter_map(built).collect();
+    let tailwater = text.lines().find_map(the_command);
+    for program in &mut programs {
+        if let Program::Built { binary, .. } = program {
+            binary.clone_from(&tailwater);
+        }
+    }
     if flags.is_empty() {
         // First, since cargo compiles for most of its time.
         programs.insert(0, Program::Docs(root.to_owned()));
@@ -65,7 +76,15 @@ fn built(line: &str) -> Option<Program> {
     };
     let folder = Path::new(message["manifest_path"].as_str()?).parent()?;
     let package = package_name(message["package_id"].as_str()?)?;
-    Some(Program::Built { package, target, file: file.into(), folder: folder.into() })
+    let (file, folder) = (file.into(), folder.into());
+    Some(Program::Built { package, target, file, folder, binary: None })
+}
+
+/// A message of cargo about the program `tailwater`, which tests start.
+fn the_command(line: &str) -> Option<PathBuf> {
+    let message: Value = serde_json::from_str(line).ok()?;
+    let is_it = message["target"]["name"] == "tailwater" && message["profile"]["test"] == false;
+    message["executable"].as_str().filter(|_| is_it).map(PathBuf::from)
 }
 
 /// `NAME` of `path+file:///FOLDER#NAME@VERSION`; of `path+file:///FOLDER/NAME#VERSION` where they are the same.
@@ -82,11 +101,12 @@ impl Program {
     /// Runs it to its end.
     pub(super) fn run(&self) -> Result<Output> {
         let mut command = match self {
-            Self::Built { file, folder, .. } => {
+            Self::Built { file, folder, binary, .. } => {
                 // In our process group, so that Ctrl-C ends it.
                 let mut command = Command::new("timeout");
                 command.args(["--foreground", "--kill-after=5", &LIMIT.as_secs().to_string()]);
                 command.arg(file).current_dir(folder).env("CARGO_MANIFEST_DIR", folder);
+                command.envs(binary.as_ref().map(|path| (BINARY, path)));
                 command
             }
             Self::Docs(root) => {
@@ -141,6 +161,9 @@ mod tests {
         );
         let ordinary = line.replace(r#""test":true"#, r#""test":false"#);
         assert_eq!(built(&ordinary), None);
+        assert_eq!(the_command(&ordinary), None, "of another name");
+        let named = ordinary.replace(r#""name":"calls""#, r#""name":"tailwater""#);
+        assert_eq!(the_command(&named), Some("/x/target/debug/deps/calls-1".into()));
         assert_eq!(built(r#"{"reason":"build-finished","success":true}"#), None);
     }
 

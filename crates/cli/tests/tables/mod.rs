@@ -2,6 +2,7 @@
 
 mod ablations;
 mod accelerator;
+mod agreement;
 mod by_demand;
 mod classes;
 mod figures;
@@ -16,8 +17,16 @@ mod validation;
 
 use tailwater_stats::result::{Experiment, Spread};
 
-/// The table of this name, from the text of its result file; it ends with a line break.
-pub(crate) fn draw(name: &str, result: &str) -> String {
+/// The table of this name, from the texts of its result files; it ends with a line break.
+pub(crate) fn draw(name: &str, results: &[String]) -> String {
+    match results {
+        [result] => of_one(name, result),
+        [first, second] if name == "agreement" => agreement::table(first, second),
+        _ => panic!("no table of {} files is called {name}", results.len()),
+    }
+}
+
+fn of_one(name: &str, result: &str) -> String {
     match name {
         "ablations" => ablations::table(result),
         "accelerator" => accelerator::cases(result),

@@ -2,6 +2,7 @@
 
 mod crew;
 mod fates;
+mod hedges;
 mod models;
 
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -11,6 +11,7 @@ mod models;
 mod ready;
 mod recoveries;
 mod side_by_side;
+mod threads;
 mod tls;
 mod validation;
 
@@ -39,6 +40,7 @@ pub(crate) fn draw(name: &str, result: &str) -> String {
         "ready-shapes" => ready::shapes(result),
         "recoveries" => recoveries::table(result),
         "last-credit" => last_credit::table(result),
+        "threads" => threads::table(result),
         "tls" => tls::table(result),
         "validation" => validation::table(result),
         _ => panic!("no table is called {name}"),

@@ -123,6 +123,9 @@ impl Stage {
         }
         for (index, shard) in self.shards.iter_mut().enumerate() {
             shard.turn(time, &self.poller);
+            if shard.orders.capacity() > 0 {
+                self.desk.return_list(index, &mut shard.orders);
+            }
             if let Some(trouble) = shard.news_of_trouble() {
                 self.desk.set_trouble(index, trouble);
             }

@@ -84,7 +84,7 @@ fn generator(
         "20",
         "--pace",
         "sleep",
-        "--cores",
+        "--core",
         "1",
         "--rate",
         &rate,

@@ -81,7 +81,7 @@ fn ping_pong(trips: usize) -> Result<Vec<u64>, Failure> {
     let mut found = Vec::with_capacity(trips);
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            (0..trips).for_each(|_| wait(&there).and_then(|()| ring(&back)).unwrap_or(()))
+            (0..trips).for_each(|_| wait(&there).and_then(|()| ring(&back)).unwrap_or(()));
         });
         for _ in 0..trips {
             let began = Instant::now();

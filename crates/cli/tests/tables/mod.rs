@@ -12,6 +12,7 @@ mod models;
 mod ready;
 mod recoveries;
 mod side_by_side;
+mod threads;
 mod tls;
 mod validation;
 
@@ -48,6 +49,7 @@ fn of_one(name: &str, result: &str) -> String {
         "ready-shapes" => ready::shapes(result),
         "recoveries" => recoveries::table(result),
         "last-credit" => last_credit::table(result),
+        "threads" => threads::table(result),
         "tls" => tls::table(result),
         "validation" => validation::table(result),
         _ => panic!("no table is called {name}"),

@@ -63,7 +63,7 @@ fn drawn_tables_are_what_their_files_say() {
         let differing = differing.map_or(String::new(), |(a, b)| format!("- {a}\n+ {b}"));
         assert!(found == redrawn, "{page} differs from its result:\n{differing}\nType: {MEND}");
     }
-    assert_eq!(drawn, 30, "tables that are drawn from results");
+    assert_eq!(drawn, 37, "tables that are drawn from results");
 }
 
 #[test]
@@ -116,9 +116,17 @@ fn redraw(page: &str) -> (String, u32) {
         let (file, name) = said.split_once(' ').expect("a file and a name");
         count += 1;
         while lines.next_if(|line| line.is_empty() || line.starts_with('|')).is_some() {}
-        let _ = writeln!(text, "\n{}", tables::draw(name, &read(file)));
+        let _ = writeln!(text, "\n{}", drawn(name, file));
     }
     (text, count)
+}
+
+/// The table, or that there is no file as yet: a page may stand before its numbers are measured.
+fn drawn(name: &str, file: &str) -> String {
+    match root().join(file).exists() {
+        true => tables::draw(name, &read(file)),
+        false => format!("| {name} |\n|---|\n| not measured as yet: there is no {file} |\n"),
+    }
 }
 
 #[test]

@@ -11,6 +11,7 @@ mod models;
 mod ready;
 mod recoveries;
 mod side_by_side;
+mod suite;
 mod tls;
 mod validation;
 
@@ -39,6 +40,13 @@ pub(crate) fn draw(name: &str, result: &str) -> String {
         "ready-shapes" => ready::shapes(result),
         "recoveries" => recoveries::table(result),
         "last-credit" => last_credit::table(result),
+        "suite-calls" => suite::calls(result),
+        "suite-cost" => suite::cost(result),
+        "suite-latency" => suite::latency(result),
+        "suite-saturation" => suite::saturation(result),
+        "suite-shares" => suite::shares(result),
+        "suite-switches" => suite::switches(result),
+        "suite-waits" => suite::waits(result),
         "tls" => tls::table(result),
         "validation" => validation::table(result),
         _ => panic!("no table is called {name}"),

@@ -1,0 +1,36 @@
+//! HDSearch's indexes, by the one thread that is mid-tier and leaves in turn; every answer is checked there.
+
+use crate::{Known, NEIGHBOURS, Row};
+use tailwater_hdsearch::frontier::{Bench, Grid};
+
+/// As many as the service has.
+const LEAVES: u32 = 4;
+
+pub(crate) fn rows(known: &Known) -> Result<Vec<Row>, String> {
+    let points = known.set.points.rows();
+    let bench = Bench::new(&known.set, &known.truth, NEIGHBOURS as u16, LEAVES);
+    let bench = bench.map_err(|why| why.to_string())?;
+    let bits = (points.count().max(64) / 12).ilog2() as usize;
+    let grid = Grid {
+        bits: vec![bits],
+        tables: vec![16],
+        lsh_probes: vec![4, 16, 32, 64],
+        lists: vec![(points.count() / 400).max(2)],
+        ivf_probes: vec![4, 16, 32, 64, 128],
+    };
+    let mut rows = Vec::new();
+    for build in grid.builds() {
+        for tried in grid.build(&build, points, bench.placement, 1)? {
+            let index = if tried.name == "lsh" { "tailwater LSH" } else { "tailwater IVF" };
+            let found = bench.measure(tried).map_err(|why| why.to_string())?;
+            rows.push(Row {
+                index,
+                settings: found.settings,
+                recall_10: found.quality.recall_10,
+                p50_us: found.compute_us.p50,
+                p99_us: found.compute_us.p99,
+            });
+        }
+    }
+    Ok(rows)
+}

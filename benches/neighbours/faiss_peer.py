@@ -62,8 +62,8 @@ def main():
     ivf = faiss.IndexIVFFlat(faiss.IndexFlatL2(points.shape[1]), points.shape[1], lists)
     ivf.train(points)
     ivf.add(points)
-    for probes in (4, 16, 32, 64, 128):
-        ivf.nprobe = min(probes, lists)
+    for probes in (probes for probes in (2, 4, 16, 32, 64, 128) if probes <= lists):
+        ivf.nprobe = probes
         row("FAISS IVFFlat", f"{lists} lists, {ivf.nprobe} probes", ivf, points, queries, truth)
 
     graph = faiss.IndexHNSWFlat(points.shape[1], EDGES)

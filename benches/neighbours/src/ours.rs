@@ -11,12 +11,14 @@ pub(crate) fn rows(known: &Known) -> Result<Vec<Row>, String> {
     let bench = Bench::new(&known.set, &known.truth, NEIGHBOURS as u16, LEAVES);
     let bench = bench.map_err(|why| why.to_string())?;
     let bits = (points.count().max(64) / 12).ilog2() as usize;
+    let lists = (points.count() / 400).max(2);
     let grid = Grid {
         bits: vec![bits],
         tables: vec![16],
         lsh_probes: vec![4, 16, 32, 64],
-        lists: vec![(points.count() / 400).max(2)],
-        ivf_probes: vec![4, 16, 32, 64, 128],
+        lists: vec![lists],
+        // Of a short run there are fewer lists.
+        ivf_probes: [2, 4, 16, 32, 64, 128].into_iter().filter(|&probes| probes <= lists).collect(),
     };
     let mut rows = Vec::new();
     for build in grid.builds() {

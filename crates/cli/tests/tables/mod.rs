@@ -12,6 +12,7 @@ mod models;
 mod ready;
 mod recoveries;
 mod side_by_side;
+mod suite;
 mod threads;
 mod tls;
 mod validation;
@@ -50,6 +51,13 @@ fn of_one(name: &str, result: &str) -> String {
         "recoveries" => recoveries::table(result),
         "last-credit" => last_credit::table(result),
         "threads" => threads::table(result),
+        "suite-calls" => suite::calls(result),
+        "suite-cost" => suite::cost(result),
+        "suite-latency" => suite::latency(result),
+        "suite-saturation" => suite::saturation(result),
+        "suite-shares" => suite::shares(result),
+        "suite-switches" => suite::switches(result),
+        "suite-waits" => suite::waits(result),
         "tls" => tls::table(result),
         "validation" => validation::table(result),
         _ => panic!("no table is called {name}"),

@@ -12,6 +12,7 @@ mod ready;
 mod recoveries;
 mod side_by_side;
 mod tls;
+mod tuning;
 mod validation;
 
 use tailwater_stats::result::{Experiment, Spread};
@@ -40,6 +41,7 @@ pub(crate) fn draw(name: &str, result: &str) -> String {
         "recoveries" => recoveries::table(result),
         "last-credit" => last_credit::table(result),
         "tls" => tls::table(result),
+        "tuning" => tuning::table(result),
         "validation" => validation::table(result),
         _ => panic!("no table is called {name}"),
     }

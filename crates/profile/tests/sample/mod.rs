@@ -150,9 +150,9 @@ pub(crate) fn any_record() -> impl Strategy<Value = Record> {
     prop_oneof![
         20 => any_call(),
         3 => any_wait(),
-        3 => (id(), any::<u64>(), 0usize..5, time()).prop_map(|(thread, request, kind, at)| {
-            use MarkKind::{Block, End, EndAll, Enqueue, Start};
-            let kind = [Start, Block, End, EndAll, Enqueue][kind];
+        3 => (id(), any::<u64>(), 0usize..6, time()).prop_map(|(thread, request, kind, at)| {
+            use MarkKind::{Block, End, EndAll, Enqueue, Size, Start};
+            let kind = [Start, Block, End, EndAll, Enqueue, Size][kind];
             Record::Mark(Mark { thread: ThreadId(thread), request: request % 5, kind, at })
         }),
         1 => (maybe_thread(), time(), time())

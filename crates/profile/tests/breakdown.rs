@@ -5,26 +5,12 @@ mod sample;
 use tailwater_profile::breakdown::{Breakdown, Category, Pattern, Portion, Rule, Rules};
 use tailwater_profile::clock::Clocks;
 use tailwater_profile::kernel::{Did, RunningTimes, ThreadState, Waker};
-use tailwater_profile::record::{Call, CallFlags, Clock, FunctionId, Gap, Record, ThreadId};
+use tailwater_profile::record::{Clock, Gap, Record, ThreadId};
 use tailwater_profile::stacks::{Choice, Report, Stacks};
 use tailwater_profile::trace::Ending;
 
-/// In ns after the sample's beginning, whose clock has two ticks each.
 fn call(generation: u64, path: &[u32], start: u64, end: u64) -> Record {
-    let (function, around) = path.split_last().expect("a function");
-    Record::Call(Call {
-        thread: ThreadId(0),
-        function: FunctionId(*function),
-        parent: around.last().map(|id| FunctionId(*id)),
-        depth: around.len() as u32,
-        generation,
-        start: 1_000 + start * 2,
-        start_slack: 40,
-        end: 1_000 + end * 2,
-        end_slack: 40,
-        flags: CallFlags::default(),
-        site: 0,
-    })
+    Record::Call(sample::call_on(generation, path, start, end))
 }
 
 /// A loop that handles a request: it parses, and compresses by a function that calls another of its kind. 10 ms.
@@ -99,7 +85,7 @@ fn a_function_without_a_rule_belongs_to_what_called_it_and_the_first_rule_decide
 
 /// The kernel's facts of the thread: it slept from 2.5 to 4 ms, and of 8 to 9 ms nothing is known.
 fn kernel() -> RunningTimes {
-    let began = sample::header().clock.raw_ns;
+    let began = sample::began_ns();
     let state = |from: u64, to: u64, did| {
         let (start, end) = (began + from, began + to);
         Record::State(ThreadState { thread: ThreadId(0), start, end, did })
@@ -125,7 +111,7 @@ fn time_without_a_core_counts_for_nobody() {
     clocks.add(&second);
     let running = kernel().finish();
     let tid = 100;
-    let at = |ns| running.until(tid, header.clock.raw_ns + ns);
+    let at = |ns| running.until(tid, sample::began_ns() + ns);
     assert_eq!([at(0), at(2_600_000), at(5_000_000)], [0, 2_500_000, 3_500_000]);
     assert_eq!([at(8_500_000), at(20_000_000)], [6_500_000, 7_500_000]);
     assert_eq!(running.until(7, u64::MAX), 0, "a thread that the kernel does not know");

@@ -56,7 +56,7 @@ fn of_kernel(found: &Measured, kernel: &Kernel) -> String {
 }
 
 fn table(found: &Measured, divided: &Divided) -> String {
-    let share = |ns: u64| percent(ns as f64 / found.total_ns as f64);
+    let share = |ns: u64| format!("{} %", percent(ns as f64 / found.total_ns as f64));
     let row = |name: &str, ns: u64| vec![name.to_owned(), shown(ns), share(ns)];
     let categories = &divided.breakdown.categories;
     let mut rows: Vec<Vec<String>> = categories.iter().map(|one| row(&one.name, one.ns)).collect();
@@ -79,7 +79,7 @@ fn of_unknown(divided: &Divided) -> String {
         true => String::new(),
         false => format!(" Most of that in calls is in {}.", names.join(", ")),
     };
-    format!("By rules \"{rules}\", {} has no category{goal}.{most}", percent(*unknown))
+    format!("By rules \"{rules}\", {} % has no category{goal}.{most}", percent(*unknown))
 }
 
 /// What times are, and what is missing.

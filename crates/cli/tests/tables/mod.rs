@@ -15,6 +15,7 @@ mod side_by_side;
 mod suite;
 mod threads;
 mod tls;
+mod tuning;
 mod validation;
 
 use tailwater_stats::result::{Experiment, Spread};
@@ -59,6 +60,7 @@ fn of_one(name: &str, result: &str) -> String {
         "suite-switches" => suite::switches(result),
         "suite-waits" => suite::waits(result),
         "tls" => tls::table(result),
+        "tuning" => tuning::table(result),
         "validation" => validation::table(result),
         _ => panic!("no table is called {name}"),
     }

@@ -8,6 +8,7 @@ mod classes;
 mod figures;
 mod hostile;
 mod last_credit;
+mod losses;
 mod models;
 mod ready;
 mod recoveries;
@@ -42,10 +43,12 @@ fn of_one(name: &str, result: &str) -> String {
         "first" => side_by_side::first(result),
         "hostile" => hostile::table(result),
         "models" => models::table(result),
+        "ready-bell" => ready::bell(result),
         "ready-epoll" => ready::epoll(result),
         "ready-finding" => ready::finding(result),
         "ready-goals" => ready::goals(result),
         "ready-light" => ready::light(result),
+        "ready-losses" => losses::table(result),
         "ready-loads" => ready::loads(result),
         "ready-peaks" => ready::peaks(result),
         "ready-shapes" => ready::shapes(result),

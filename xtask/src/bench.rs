@@ -43,6 +43,8 @@ struct Bench {
     name: String,
     /// A scenario file, or the manifest of a program.
     path: String,
+    /// What cargo calls a program.
+    package: String,
     kind: Kind,
 }
 
@@ -100,7 +102,7 @@ impl Bench {
     }
 
     fn program(&self, root: &Path, short: bool) -> Command {
-        let mut command = Command::new(binary(root, &self.name));
+        let mut command = Command::new(binary(root, &self.package));
         // Some run what lies there, by cargo too.
         let target = process::built(root, "");
         command.env("CARGO_TARGET_DIR", &target).env("TAILWATER_TARGET", target);
@@ -135,7 +137,7 @@ fn build(root: &Path, benches: &[&Bench]) -> Result {
     let programs: Vec<&str> = benches
         .iter()
         .filter(|bench| bench.kind == Kind::Program)
-        .flat_map(|bench| ["--package", &*bench.name])
+        .flat_map(|bench| ["--package", &*bench.package])
         .collect();
     if programs.is_empty() {
         return Ok(());
@@ -146,15 +148,21 @@ fn build(root: &Path, benches: &[&Bench]) -> Result {
 }
 
 fn list(tree: &Tree) -> Vec<Bench> {
-    let named =
-        |path: &str, name: &str, kind| Bench { name: name.to_owned(), path: path.to_owned(), kind };
+    let named = |path: &str, name: &str, package: &str, kind| Bench {
+        name: name.to_owned(),
+        path: path.to_owned(),
+        package: package.to_owned(),
+        kind,
+    };
     let scenarios = tree.matching("scenarios/", ".toml").filter_map(|(path, text)| {
         let kind = Kind::of_scenario(text);
-        Some(named(path, path.strip_prefix("scenarios/")?.strip_suffix(".toml")?, kind))
+        Some(named(path, path.strip_prefix("scenarios/")?.strip_suffix(".toml")?, "", kind))
     });
-    let programs = tree.matching("benches/", "/Cargo.toml").filter_map(|(path, _)| {
+    let programs = tree.matching("benches/", "/Cargo.toml").filter_map(|(path, text)| {
         let name = path.strip_prefix("benches/")?.strip_suffix("/Cargo.toml")?;
-        Some(named(path, name, Kind::Program))
+        let package =
+            text.lines().find_map(|line| line.strip_prefix("name = \"")?.strip_suffix('"'));
+        Some(named(path, name, package.unwrap_or(name), Kind::Program))
     });
     scenarios.chain(programs).filter(|bench| !bench.name.contains('/')).collect()
 }

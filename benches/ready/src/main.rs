@@ -4,11 +4,15 @@
 
 #![forbid(unsafe_code)]
 
+/// The runtime's own source: its bell is not public.
+#[path = "../../../crates/rt/src/bell.rs"]
+mod bell;
 mod handler;
 mod machine;
 mod measure;
 mod mechanism;
 mod plan;
+mod primitive;
 mod queue;
 mod report;
 mod shape;
@@ -61,7 +65,7 @@ struct Args {
     short: bool,
 }
 
-/// Trips of a cache line before each case.
+/// Trips of a cache line, and reads of the clock, before each case.
 const TRIPS: u64 = 20_000;
 
 fn main() -> ExitCode {
@@ -78,6 +82,7 @@ fn main() -> ExitCode {
 /// Whether every goal was met.
 fn run(args: &Args) -> Result<bool, String> {
     let descriptors = machine::raise_descriptor_limit();
+    let refused = mechanism::uring::refused();
     let chosen = Chosen {
         mechanisms: args.mechanisms.clone(),
         shapes: args.shapes.clone(),
@@ -86,6 +91,7 @@ fn run(args: &Args) -> Result<bool, String> {
         pollutes: args.pollute,
         figures: args.figures,
         short: args.short,
+        uring: refused.is_none(),
     };
     let makers: Result<Vec<Maker>, String> =
         chosen.handlers().into_iter().map(Maker::new).collect();
@@ -93,6 +99,7 @@ fn run(args: &Args) -> Result<bool, String> {
     let window = Duration::from_millis(if args.short { 10 } else { args.window_ms.max(1) });
     let bench = Bench { cores: Cores::first_two()?, window, makers: makers? };
     let mut report = Report::new(args.short);
+    report.left_out.extend(refused);
     for round in 0..rounds {
         let (cases, loads) = (chosen.cases(descriptors).len(), chosen.loads().len());
         eprintln!("round {} of {rounds}: {cases} cases, {loads} loads", round + 1);
@@ -135,9 +142,11 @@ impl Bench {
         let drawn = shape.draw(queues, round);
         let setting = self.setting(&drawn, handler, pollutes);
         let hand_over_ns = measure::hand_over(self.cores, TRIPS)?;
+        let clock_ns = measure::clock(self.cores, TRIPS)?;
         let rps = told(mechanism, queues, mechanism.with(queues, Throughput(setting)))?;
         let found = report.case(case);
         found.hand_over_ns.push(hand_over_ns);
+        found.clock_ns.push(clock_ns);
         found.throughput_rps.push(rps);
         if shape == Shape::Fb {
             let seen = told(mechanism, queues, mechanism.with(queues, Latency(setting)))?;

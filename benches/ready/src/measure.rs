@@ -5,7 +5,7 @@ use crate::handler::Maker;
 use crate::machine::{Cores, pin};
 use crate::mechanism::{Pop, Push, Task};
 use crate::report::median;
-use std::hint::spin_loop;
+use std::hint::{black_box, spin_loop};
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -102,7 +102,7 @@ impl Task for Throughput<'_> {
     }
 }
 
-/// Nanoseconds from push to pop, one item at a time, sorted. Each has a read of the clock in it.
+/// Nanoseconds from push to pop, one item at a time, sorted. Each has a read of the clock in it, as [`clock`] measures it.
 pub(crate) struct Latency<'a>(pub(crate) Setting<'a>);
 
 impl Task for Latency<'_> {
@@ -249,6 +249,21 @@ pub(crate) fn hand_over(cores: Cores, rounds: u64) -> Result<f64, String> {
         slices.median_ns() / (2 * SLICE) as f64
     };
     both(cores, ask, answer).map(|(ns, ())| ns)
+}
+
+/// Nanoseconds that a read of the clock takes on the consumer's core.
+pub(crate) fn clock(cores: Cores, reads: u64) -> Result<f64, String> {
+    let read = || {
+        let mut slices = Slices::new();
+        for count in 1..=reads {
+            black_box(Instant::now());
+            if count.is_multiple_of(SLICE) {
+                slices.end();
+            }
+        }
+        slices.median_ns() / SLICE as f64
+    };
+    both(cores, || (), read).map(|((), ns)| ns)
 }
 
 /// How long each slice took.

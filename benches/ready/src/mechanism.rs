@@ -1,11 +1,15 @@
 //! The ways to find the queues with work.
 
+mod bell;
 mod epoll;
+mod events;
 mod ready;
 mod scan;
 mod select;
 mod shared;
+mod told;
 mod tokio;
+pub(crate) mod uring;
 
 use clap::ValueEnum;
 use serde::Serialize;
@@ -40,8 +44,22 @@ pub(crate) enum Mechanism {
     EpollEdge,
     /// The same, and it asks again at once instead of sleeping: what the spinning ready set is held against.
     EpollSpin,
+    /// An eventfd for each queue, and a multishot poll of each by io_uring: sleeps without work.
+    Uring,
+    /// The same, and it looks at the ring's flags in memory again instead of sleeping.
+    UringSpin,
+    /// One more queue, with the number of each item's queue: what is left where nothing is to be found.
+    Told,
     /// One queue for all, whose items carry the number of theirs.
     Shared,
+    /// The runtime's bell beside its one queue of completions; sleeps without work. With one queue only.
+    Bell,
+    /// A ready set of one queue in the bell's place.
+    BellSet,
+    /// The bell's queue, and a consumer that is awake.
+    BellSpin,
+    /// The set in the bell's place, and a consumer that is awake.
+    BellSetSpin,
     /// crossbeam's channels and `Select`, built once.
     Select,
     /// tokio's channels in a `SelectAll`.
@@ -59,18 +77,26 @@ impl Mechanism {
     pub(crate) fn queues_max(self, descriptors: u64) -> usize {
         match self {
             // Some descriptors are open already.
-            Self::Epoll | Self::EpollEdge | Self::EpollSpin => {
+            Self::Epoll | Self::EpollEdge | Self::EpollSpin | Self::Uring | Self::UringSpin => {
                 usize::try_from(descriptors.saturating_sub(64)).unwrap_or(usize::MAX)
             }
+            // They have one.
+            Self::Bell | Self::BellSet | Self::BellSpin | Self::BellSetSpin => 1,
             // A choice takes milliseconds beyond.
             Self::Select => 4_096,
             Self::Scan
             | Self::Ready
             | Self::ReadySleep
             | Self::ReadyEmpty
+            | Self::Told
             | Self::Shared
             | Self::Tokio => usize::MAX,
         }
+    }
+
+    /// Whether it can be measured only where the kernel lets a process have io_uring.
+    pub(crate) const fn needs_uring(self) -> bool {
+        matches!(self, Self::Uring | Self::UringSpin)
     }
 
     pub(crate) fn name(self) -> String {
@@ -87,7 +113,14 @@ impl Mechanism {
             Self::Epoll => run(epoll::sleeping(queues)?, task),
             Self::EpollEdge => run(epoll::edge(queues)?, task),
             Self::EpollSpin => run(epoll::spinning(queues)?, task),
+            Self::Uring => run(uring::sleeping(queues)?, task),
+            Self::UringSpin => run(uring::spinning(queues)?, task),
+            Self::Told => run(told::ends(queues), task),
             Self::Shared => run(shared::ends(), task),
+            Self::Bell => run(bell::bell(bell::Idle::Sleeps), task),
+            Self::BellSet => run(bell::ready_set(bell::Idle::Sleeps)?, task),
+            Self::BellSpin => run(bell::bell(bell::Idle::Spins), task),
+            Self::BellSetSpin => run(bell::ready_set(bell::Idle::Spins)?, task),
             Self::Select => select::with(queues, task),
             Self::Tokio => run(tokio::ends(queues), task),
         })

@@ -29,6 +29,8 @@ pub(crate) struct Chosen {
     pub(crate) pollutes: bool,
     pub(crate) figures: bool,
     pub(crate) short: bool,
+    /// The kernel has io_uring for us.
+    pub(crate) uring: bool,
 }
 
 impl Chosen {
@@ -54,6 +56,7 @@ impl Chosen {
             cases.extend(thesis);
         }
         cases.retain(|case| case.queues <= case.mechanism.queues_max(descriptors));
+        cases.retain(|case| self.uring || !case.mechanism.needs_uring());
         cases
     }
 

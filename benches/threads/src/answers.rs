@@ -1,34 +1,42 @@
 //! Each model answers the same requests.
 
+use crate::Verdict;
 use crate::catalogue::{KINDS, model};
 use crate::front::{Failure, Front, check, payload};
-use crate::{Verdict, judge};
+use crate::report::{Answered, Answers, Report};
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
+
+const PART: &str = "answers";
 
 /// Requests under way at once.
 const IN_FLIGHT: usize = 64;
 
-pub(crate) fn run(requests: usize) -> Verdict {
+pub(crate) fn run(report: &mut Report, requests: usize) -> Verdict {
     println!("answers: {requests} requests to each model, {IN_FLIGHT} at a time");
+    report.begin(PART);
     let front = Front::start(model("aib"), requests)?;
-    let mut right = true;
+    let mut models = Vec::new();
     for word in KINDS {
         front.forget();
         front.server.set_model(model(word))?;
         let began = Instant::now();
-        let asked = ask(&front, requests, Duration::MAX)?;
-        let rate = asked as f64 / began.elapsed().as_secs_f64();
+        let right = ask(&front, requests, Duration::MAX)?;
+        let rate = right as f64 / began.elapsed().as_secs_f64();
         let (none, more) = front.miscarried();
         println!(
-            "  {word:<8} {asked} right answers, {none} not carried out, {more} twice, {rate:.0}/s"
+            "  {word:<8} {right} right answers, {none} not carried out, {more} twice, {rate:.0}/s"
         );
-        right &= (asked, none, more) == (requests, 0, 0);
+        if (right, none, more) != (requests, 0, 0) {
+            return Err(format!("{word}: a request was not carried out once").into());
+        }
+        let model = word.to_owned();
+        models.push(Answered { model, right, not_carried_out: none, carried_out_twice: more });
     }
-    if !right {
-        return Err("a request was not carried out once".into());
-    }
-    Ok(judge("every model answers alike", "all answers are right", right))
+    let found = format!("{requests} right answers of each of {} models", models.len());
+    report.judge(PART, "every model answers alike, each request once", found, true);
+    report.answers = Some(Answers { requests, models });
+    Ok(())
 }
 
 /// Asks numbers from 0 until there are no more, or `longest` is over. How many.

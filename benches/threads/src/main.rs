@@ -9,10 +9,15 @@ mod catalogue;
 mod front;
 mod memory;
 mod open_loop;
+mod pace;
+mod programs;
+mod report;
 mod switches;
 mod unloaded;
 
 use clap::{Parser, ValueEnum};
+use report::Report;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// tailwater's threading models, and what changes of them cost.
@@ -28,6 +33,9 @@ struct Args {
     /// Changes of the model.
     #[arg(long, default_value_t = 10_000)]
     switches: usize,
+    /// Keeps what was found in this file, beside what it has of parts that were not run.
+    #[arg(long, value_name = "FILE", conflicts_with = "short")]
+    out: Option<PathBuf>,
     /// Shows only that everything works: seconds, and no verdict on times.
     #[arg(long)]
     short: bool,
@@ -42,10 +50,11 @@ enum Part {
     Unloaded,
     Switches,
     Memory,
+    Pace,
 }
 
-/// Whether a part met its goals, or why it could not be measured.
-type Verdict = Result<bool, Box<dyn std::error::Error>>;
+/// Why a part could not be measured, or found a wrong answer. Whether its goals were met is in the report.
+type Verdict = Result<(), Box<dyn std::error::Error>>;
 
 fn main() -> ExitCode {
     match run(&Args::parse()) {
@@ -58,32 +67,30 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(args: &Args) -> Verdict {
+fn run(args: &Args) -> Result<bool, Box<dyn std::error::Error>> {
     if let Some([leaf, connections]) = args.front.as_deref() {
-        return memory::front(leaf, connections);
+        return memory::front(leaf, connections).map(|()| true);
     }
-    let asked = |part| args.only.is_empty() || args.only.contains(&part);
-    let short = |usual: usize, short: usize| if args.short { short } else { usual };
-    let mut met = true;
-    if asked(Part::Answers) {
-        met &= answers::run(short(args.requests, 2_000))?;
+    let mut report = Report::read(args.out.as_deref())?;
+    for part in [Part::Answers, Part::Unloaded, Part::Switches, Part::Memory, Part::Pace] {
+        if args.only.is_empty() || args.only.contains(&part) {
+            measure(part, args, &mut report)?;
+            // Each part for itself: a later one may fail.
+            args.out.as_ref().map_or(Ok(()), |path| report.write(path))?;
+        }
     }
-    if asked(Part::Unloaded) {
-        met &= unloaded::run(short(20, 1), short(200, 50))?;
-    }
-    if asked(Part::Switches) {
-        met &= switches::run(short(args.switches, 100), args.short)?;
-    }
-    if asked(Part::Memory) {
-        met &= memory::run(short(1_000, 64), args.short)?;
-    }
-    Ok(met || args.short)
+    Ok(args.short || report.has_met_all())
 }
 
-/// Says whether a goal was met.
-fn judge(goal: &str, found: &str, met: bool) -> bool {
-    println!("{} {goal}: {found}", if met { "met   " } else { "MISSED" });
-    met
+fn measure(part: Part, args: &Args, report: &mut Report) -> Verdict {
+    let short = |usual: usize, short: usize| if args.short { short } else { usual };
+    match part {
+        Part::Answers => answers::run(report, short(args.requests, 2_000)),
+        Part::Unloaded => unloaded::run(report, short(20, 1), short(200, 50)),
+        Part::Switches => switches::run(report, short(args.switches, 100), args.short),
+        Part::Memory => memory::run(report, short(1_000, 64)),
+        Part::Pace => pace::run(report, short(5, 1), short(5, 1) as u64),
+    }
 }
 
 /// The value below which so large a share of them lies (nearest rank), in the unit of `values`. Zero of none.

@@ -1,7 +1,8 @@
 //! The resident memory of connections to leaves.
 
+use crate::Verdict;
 use crate::front::{Failure, controller};
-use crate::{Verdict, judge};
+use crate::report::{Machine, Memory, Report};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::collections::BTreeSet;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -15,6 +16,7 @@ const LOOPS: usize = 2;
 /// Connections of the process that others are compared with, on each loop.
 const FEW: usize = 8;
 const BYTES_MAX: f64 = 8.0 * 1024.0;
+const PART: &str = "memory";
 /// Shards of one tier; a server may have several tiers.
 const SHARDS: usize = 250;
 /// How often each connection of a loop is used.
@@ -22,7 +24,7 @@ const CALLS: usize = 200;
 /// Clients until each loop has had one: a front deals them out.
 const CLIENTS: usize = 16;
 
-pub(crate) fn run(connections: usize, short: bool) -> Verdict {
+pub(crate) fn run(report: &mut Report, connections: usize) -> Verdict {
     raise_descriptor_limit();
     let few = resident(FEW)?;
     let many = resident(connections)?;
@@ -30,9 +32,12 @@ pub(crate) fn run(connections: usize, short: bool) -> Verdict {
     println!(
         "memory: {few} bytes with {FEW} connections on each of {LOOPS} loops, {many} with {connections}"
     );
-    let met =
-        judge("8 KiB at most for a connection", &format!("{each:.0} bytes"), each <= BYTES_MAX);
-    Ok(met || short)
+    report.begin(PART);
+    let goal = "8 KiB at most for a connection to a leaf";
+    report.judge(PART, goal, format!("{each:.0} bytes"), each <= BYTES_MAX);
+    let machine = Machine::here();
+    report.memory = Some(Memory { machine, loops: LOOPS, connections, bytes_each: each });
+    Ok(())
 }
 
 /// The resident bytes of a front with so many connections on each loop, all of which were used.
@@ -131,7 +136,7 @@ pub(crate) fn front(leaf: &str, connections: &str) -> Verdict {
     println!("{}", server.address());
     std::io::stdout().flush()?;
     std::io::stdin().read_to_end(&mut Vec::new())?;
-    Ok(true)
+    Ok(())
 }
 
 /// Uses every connection of its loop, and says which loop that is.

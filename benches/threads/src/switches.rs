@@ -3,7 +3,8 @@
 use crate::answers::ask as ask_closed;
 use crate::catalogue::{KINDS, all, draw, model};
 use crate::front::{Failure, Front};
-use crate::{Verdict, judge, open_loop, quantile};
+use crate::report::{Latency, Machine, Report, Switches};
+use crate::{Verdict, open_loop, quantile};
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
@@ -14,8 +15,9 @@ use tailwater_core::Rng;
 const GAP: Duration = Duration::from_millis(2);
 const ADOPTION_MAX: Duration = Duration::from_millis(1);
 const P99_RATIO_MAX: f64 = 2.0;
+const PART: &str = "switches";
 
-pub(crate) fn run(switches: usize, short: bool) -> Verdict {
+pub(crate) fn run(report: &mut Report, switches: usize, short: bool) -> Verdict {
     let models = all();
     let slowest = capacity(if short { 20 } else { 300 })?;
     let rate = slowest / 2.0;
@@ -33,26 +35,48 @@ pub(crate) fn run(switches: usize, short: bool) -> Verdict {
     steady.extend(in_turns(&front, &models, 2 * each..3 * each, rate, &mut rng.split("after"))?);
     let (none, more) = front.miscarried();
     println!("  {} requests: {none} not carried out, {more} twice, all answers right", 3 * each);
-    for (name, latencies) in [("held", &mut steady), ("changing", &mut changing)] {
-        let at = |share: f64, it: &mut [u64]| quantile(it, share) as f64 / 1e3;
-        let [p50, p99, most] = [0.5, 0.99, 1.0].map(|share| at(share, latencies));
-        println!("  {name:<9} p50 {p50:.0} µs, p99 {p99:.0} µs, most {most:.0} µs");
-    }
     if (none, more) != (0, 0) {
         return Err("a request was not carried out once".into());
     }
-    let [p50, p95, most] =
+    let [followed_p50_us, followed_p95_us, followed_max_us] =
         [0.5, 0.95, 1.0].map(|share| quantile(&mut adoptions, share) as f64 / 1e3);
+    let found = Switches {
+        machine: Machine::here(),
+        switches,
+        models: models.len(),
+        rate_rps: rate,
+        requests: 3 * each,
+        not_carried_out: none,
+        carried_out_twice: more,
+        held: latency("held", &mut steady),
+        changing: latency("changing", &mut changing),
+        followed_p50_us,
+        followed_p95_us,
+        followed_max_us,
+    };
+    judge(report, found);
+    Ok(())
+}
+
+fn latency(name: &str, latencies: &mut [u64]) -> Latency {
+    let [p50_us, p99_us] = [0.5, 0.99].map(|share| quantile(latencies, share) as f64 / 1e3);
+    println!("  {name:<9} p50 {p50_us:.0} µs, p99 {p99_us:.0} µs");
+    Latency { model: name.into(), p50_us, p99_us }
+}
+
+fn judge(report: &mut Report, found: Switches) {
+    report.begin(PART);
+    let Switches { switches, requests, followed_p50_us: p50, followed_p95_us: p95, .. } = &found;
+    let most = found.followed_max_us;
+    let all = format!("{requests} requests, {switches} changes");
+    report.judge(PART, "no request is lost or carried out twice", all, true);
     let said = format!("p50 {p50:.0} µs, p95 {p95:.0} µs, most {most:.0} µs");
-    let adopted =
-        judge("followed within 1 ms (p95)", &said, p95 <= ADOPTION_MAX.as_secs_f64() * 1e6);
-    let ratio = quantile(&mut changing, 0.99) as f64 / quantile(&mut steady, 0.99) as f64;
-    let tail = judge(
-        "p99 at most twice that of held models",
-        &format!("{ratio:.2} ×"),
-        ratio <= P99_RATIO_MAX,
-    );
-    Ok(adopted && tail)
+    let is_soon = *p95 <= ADOPTION_MAX.as_secs_f64() * 1e6;
+    report.judge(PART, "a change is followed within 1 ms (p95)", said, is_soon);
+    let ratio = found.changing.p99_us / found.held.p99_us;
+    let goal = "p99 while models change at most twice that of held models";
+    report.judge(PART, goal, format!("{ratio:.2} ×"), ratio <= P99_RATIO_MAX);
+    report.switches = Some(found);
 }
 
 /// Requests a second that the slowest kind of model can answer.

@@ -2,7 +2,8 @@
 
 use crate::catalogue::{KINDS, model};
 use crate::front::{Failure, Front, check, payload};
-use crate::{Verdict, judge, quantile};
+use crate::report::{Latency, Machine, Pair, Report, Unloaded};
+use crate::{Verdict, quantile};
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::fd::OwnedFd;
 use std::time::Instant;
@@ -17,8 +18,9 @@ const PAIRS: [(&str, &str); 6] = [
     ("sdb:1+2", "sdb:1"),
 ];
 const WAKES: f64 = 2.0;
+const PART: &str = "unloaded";
 
-pub(crate) fn run(rounds: usize, requests: usize) -> Verdict {
+pub(crate) fn run(report: &mut Report, rounds: usize, requests: usize) -> Verdict {
     println!("unloaded: {rounds} rounds of {requests} requests to each model, one at a time");
     let front = Front::start(model("aib"), requests)?;
     let mut latencies = KINDS.map(|_| Vec::new());
@@ -30,26 +32,36 @@ pub(crate) fn run(rounds: usize, requests: usize) -> Verdict {
             latencies.extend(one_at_a_time(&front, requests)?);
         }
     }
-    let medians = latencies.each_mut().map(|it| quantile(it, 0.5) as f64 / 1e3);
-    let wake = quantile(&mut wakes, 0.5) as f64 / 1e3;
-    println!("  a wake-up: {wake:.1} µs");
-    for ((word, median), latencies) in KINDS.into_iter().zip(medians).zip(&mut latencies) {
-        println!(
-            "  {word:<8} p50 {median:.1} µs, p99 {:.1} µs",
-            quantile(latencies, 0.99) as f64 / 1e3
-        );
-    }
-    let of = |word: &str| {
-        KINDS.into_iter().zip(medians).find(|(it, _)| *it == word).map_or(0.0, |it| it.1)
-    };
-    let mut met = true;
+    let wake_us = quantile(&mut wakes, 0.5) as f64 / 1e3;
+    println!("  a wake-up: {wake_us:.1} µs");
+    let models = KINDS.into_iter().zip(&mut latencies).map(|it| latency(it.0, it.1)).collect();
+    let (machine, pairs) = (Machine::here(), Vec::new());
+    judge(report, Unloaded { machine, rounds, requests, wake_us, models, pairs });
+    Ok(())
+}
+
+fn latency(word: &str, latencies: &mut [u64]) -> Latency {
+    let [p50_us, p99_us] = [0.5, 0.99].map(|share| quantile(latencies, share) as f64 / 1e3);
+    println!("  {word:<8} p50 {p50_us:.1} µs, p99 {p99_us:.1} µs");
+    Latency { model: word.into(), p50_us, p99_us }
+}
+
+fn judge(report: &mut Report, mut found: Unloaded) {
+    report.begin(PART);
+    let expected_us = WAKES * found.wake_us;
     for (with, without) in PAIRS {
-        let (found, expected) = (of(with) - of(without), WAKES * wake);
-        let said = format!("{found:.1} µs, {:.2} × two wake-ups", found / expected);
-        met &=
-            judge(&format!("{with} less {without}"), &said, (found / expected - 1.0).abs() <= 0.3);
+        let of = |word: &str| {
+            found.models.iter().find(|it| it.model == word).map_or(0.0, |it| it.p50_us)
+        };
+        let difference_us = of(with) - of(without);
+        let ratio = difference_us / expected_us;
+        let said = format!("{difference_us:.1} µs, {ratio:.2} × two wake-ups");
+        let goal = format!("`{with}` less `{without}`: two wake-ups within 30 %");
+        report.judge(PART, &goal, said, (ratio - 1.0).abs() <= 0.3);
+        let (with, without) = (with.into(), without.into());
+        found.pairs.push(Pair { with, without, difference_us, expected_us });
     }
-    Ok(met)
+    report.unloaded = Some(found);
 }
 
 fn one_at_a_time(front: &Front, requests: usize) -> Result<Vec<u64>, Failure> {
@@ -69,7 +81,7 @@ fn ping_pong(trips: usize) -> Result<Vec<u64>, Failure> {
     let mut found = Vec::with_capacity(trips);
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            (0..trips).for_each(|_| wait(&there).and_then(|()| ring(&back)).unwrap_or(()))
+            (0..trips).for_each(|_| wait(&there).and_then(|()| ring(&back)).unwrap_or(()));
         });
         for _ in 0..trips {
             let began = Instant::now();

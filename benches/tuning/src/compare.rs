@@ -5,6 +5,7 @@ use serde_json::Value;
 use std::fmt;
 use std::path::PathBuf;
 use std::process::Command;
+use std::time::Instant;
 
 /// Live comparisons that may find something: more than 3 of 20 happen by chance in 1.6 % at a level of 5 %.
 const ALARMS_OF_TWENTY: u32 = 3;
@@ -44,6 +45,8 @@ pub(crate) struct Planted {
     promised: f64,
     /// Quads until there was a finding, of those that had one, in order.
     quads: Vec<u64>,
+    /// Seconds that these comparisons took, their pilots included, in order.
+    seconds: Vec<f64>,
     /// Intervals that hold the planted effect, and all intervals.
     covered: (u32, u32),
 }
@@ -60,9 +63,11 @@ impl Planted {
 impl fmt::Display for Planted {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let median = self.quads.get(self.quads.len() / 2).map_or("–".into(), u64::to_string);
+        let seconds = self.seconds.get(self.seconds.len() / 2);
+        let seconds = seconds.map_or("–".into(), |seconds| format!("{seconds:.0}"));
         write!(
             f,
-            "planted {:+.0} %: {} of {} found it, {} with the wrong sign (promised {:.0} %); median of {median} quads; {} of {} \
+            "planted {:+.0} %: {} of {} found it, {} with the wrong sign (promised {:.0} %); median of {median} quads, {seconds} s; {} of {} \
              intervals hold it",
             self.effect * 100.0,
             self.right,
@@ -100,11 +105,13 @@ pub(crate) fn planted(
         wrong: 0,
         promised: 0.0,
         quads: Vec::new(),
+        seconds: Vec::new(),
         covered: (0, 0),
     };
     for _ in 0..comparisons {
         let knob =
             ["--knob".into(), format!("units={more}"), "--against".into(), units.to_string()];
+        let began = Instant::now();
         let result = ab(&knob, &["{units}".into()], effect, short)?;
         let power = result["forecast"]["power"].as_f64().unwrap_or(f64::NAN);
         found.promised += power / f64::from(comparisons);
@@ -113,6 +120,7 @@ pub(crate) fn planted(
         found.wrong += u32::from(verdict == "better");
         let last = result["looks"].as_array().and_then(|looks| looks.last());
         if verdict == "worse" {
+            found.seconds.push(began.elapsed().as_secs_f64());
             found.quads.extend(last.and_then(|look| look["quads"].as_u64()));
         }
         let ends = last.map(|look| (look["interval"][0].as_f64(), look["interval"][1].as_f64()));
@@ -123,6 +131,7 @@ pub(crate) fn planted(
         }
     }
     found.quads.sort_unstable();
+    found.seconds.sort_by(f64::total_cmp);
     Ok(found)
 }
 

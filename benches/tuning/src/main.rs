@@ -7,6 +7,7 @@
 mod block;
 mod redraw;
 mod compare;
+mod machine;
 
 use clap::Parser;
 use compare::{Live, Planted};
@@ -14,6 +15,7 @@ use redraw::Redrawn;
 use serde::Serialize;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use tailwater_stats::result::Manifest;
 
 /// What `tailwater tune` finds where nothing differs, and where an effect is planted.
 #[derive(Parser)]
@@ -45,6 +47,7 @@ struct Args {
 /// Everything that was found.
 #[derive(Serialize)]
 struct Found {
+    manifest: Manifest,
     redrawn: Redrawn,
     live: Live,
     planted: Vec<Planted>,
@@ -74,6 +77,7 @@ fn run(args: &Args) -> Result<bool, String> {
     let (blocks, live, planted) =
         if args.short { (200, 1, 1) } else { (args.blocks, args.live, args.planted) };
     let units = if args.short { block::UNITS / 20 } else { block::UNITS };
+    let manifest = machine::here();
     let redrawn = redraw::redrawn(&block::record(units, blocks)?)?;
     println!("{redrawn}");
     let live = compare::live(units, live, args.short)?;
@@ -84,7 +88,7 @@ fn run(args: &Args) -> Result<bool, String> {
         println!("{found}");
         all.push(found);
     }
-    let found = Found { redrawn, live, planted: all };
+    let found = Found { manifest, redrawn, live, planted: all };
     if let Some(path) = &args.out {
         let text = serde_json::to_string_pretty(&found).map_err(|error| error.to_string())?;
         std::fs::write(path, text + "\n")

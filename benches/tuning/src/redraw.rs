@@ -1,4 +1,5 @@
-//! Recorded blocks of one program, compared with themselves many times: by our test and by µSKU's rule.
+//! Recorded blocks of one program, compared with themselves many times: by our test, by µSKU's rule, and by a test whose
+//! finding fresh blocks confirm.
 
 use serde::Serialize;
 use std::fmt;
@@ -9,6 +10,10 @@ use tailwater_stats::anytime::{Coin, Finding, Level, Quad, Scale, Sequence, Unti
 const REDRAWINGS: u64 = 1_000;
 /// Quads from which the test's scale is taken, and which are not tested.
 const PILOT: usize = 8;
+/// Quads of a test at most, as `tailwater tune sku` has it.
+const TEST: usize = 40;
+/// A knob without effect may survive its confirmation once in so many tries.
+const CONFIRMED_ONCE_IN: u64 = 50;
 
 /// In how many redrawings a difference was found, of which there is none.
 #[derive(Serialize)]
@@ -17,6 +22,9 @@ pub(crate) struct Redrawn {
     redrawings: u64,
     ours: u64,
     muskus: u64,
+    /// In how many a test found a gain, and in how many fresh blocks then confirmed it.
+    adopted: u64,
+    confirmed: u64,
     /// Deviation of a block's logarithm.
     noise: f64,
     /// Correlation of neighbours.
@@ -25,7 +33,7 @@ pub(crate) struct Redrawn {
 
 impl Redrawn {
     pub(crate) const fn is_good(&self) -> bool {
-        self.ours * 20 <= self.redrawings
+        self.ours * 20 <= self.redrawings && self.confirmed * CONFIRMED_ONCE_IN <= self.redrawings
     }
 }
 
@@ -35,27 +43,34 @@ impl fmt::Display for Redrawn {
         write!(
             f,
             "redrawn: {} blocks (noise {:.2} %, correlation of neighbours {:.2}), {} times; alarms {:.1} % of ours, {:.1} % of \
-             µSKU's rule",
+             µSKU's rule; {} adopted for a gain, {} of them confirmed on fresh blocks",
             self.blocks,
             self.noise * 100.0,
             self.neighbours,
             self.redrawings,
             share(self.ours),
-            share(self.muskus)
+            share(self.muskus),
+            self.adopted,
+            self.confirmed
         )
     }
 }
 
 pub(crate) fn redrawn(blocks: &[f64]) -> Result<Redrawn, String> {
     let fours: Vec<[f64; 4]> = blocks.as_chunks::<4>().0.to_vec();
-    if fours.len() < 2 * PILOT {
+    if fours.len() < 2 * PILOT + 2 {
         return Err(format!("{} blocks are too few", blocks.len()));
     }
-    let (mut ours, mut muskus) = (0, 0);
+    let (mut ours, mut muskus, mut adopted, mut confirmed) = (0, 0, 0, 0);
     for redrawing in 0..REDRAWINGS {
         let rng = Rng::from_seed(redrawing);
         ours += u64::from(is_found(&fours, &rng)?);
         muskus += u64::from(is_found_by_musku(blocks, rng.split("pairs")));
+        let (first, fresh) = two_parts(&fours, rng.split("parts"));
+        if finding(&first, &rng.split("test"))? == Finding::Less {
+            adopted += 1;
+            confirmed += u64::from(finding(&fresh, &rng.split("fresh"))? == Finding::Less);
+        }
     }
     let logs: Vec<f64> = blocks.iter().map(|cost| cost.ln()).collect();
     let mean = logs.iter().sum::<f64>() / logs.len() as f64;
@@ -65,11 +80,34 @@ pub(crate) fn redrawn(blocks: &[f64]) -> Result<Redrawn, String> {
     };
     let noise = (about(0) / logs.len() as f64).sqrt();
     let neighbours = about(1) / about(0);
-    Ok(Redrawn { blocks: blocks.len(), redrawings: REDRAWINGS, ours, muskus, noise, neighbours })
+    Ok(Redrawn {
+        blocks: blocks.len(),
+        redrawings: REDRAWINGS,
+        ours,
+        muskus,
+        adopted,
+        confirmed,
+        noise,
+        neighbours,
+    })
+}
+
+/// Blocks for a pilot with its test, and later ones for another: from a place by chance, going on at the beginning after
+/// the end.
+fn two_parts(fours: &[[f64; 4]], mut rng: Rng) -> (Vec<[f64; 4]>, Vec<[f64; 4]>) {
+    let length = (PILOT + TEST).min(fours.len() / 2);
+    let from = rng.below(u32::try_from(fours.len()).unwrap_or(u32::MAX)) as usize;
+    let part = |from: usize| fours.iter().cycle().skip(from).take(length).copied().collect();
+    (part(from), part(from + length))
 }
 
 /// Whether our test finds a difference at some look.
 fn is_found(fours: &[[f64; 4]], rng: &Rng) -> Result<bool, String> {
+    Ok(finding(fours, rng)? != Finding::Open)
+}
+
+/// What our test finds, with the first quads as its pilot.
+fn finding(fours: &[[f64; 4]], rng: &Rng) -> Result<Finding, String> {
     let mut coin = Coin::new(rng);
     let effects = fours.iter().map(|four| Quad::new(coin.throw(), *four).map(|quad| quad.effect()));
     let effects = effects.collect::<Result<Vec<f64>, _>>().map_err(|error| error.to_string())?;
@@ -80,7 +118,7 @@ fn is_found(fours: &[[f64; 4]], rng: &Rng) -> Result<bool, String> {
         sequence.push(*effect).map_err(|error| error.to_string())?;
     }
     // What was found at one look stays found.
-    Ok(sequence.finding() != Finding::Open)
+    Ok(sequence.finding())
 }
 
 /// The same by the rule of the thesis, with a coin for which of two neighbours is whose.
@@ -106,6 +144,7 @@ mod tests {
         let blocks: Vec<f64> = (0..800).map(|_| 1_000.0 + 10.0 * rng.unit()).collect();
         let found = redrawn(&blocks).unwrap();
         assert!(found.is_good() && found.muskus > 5 * found.ours, "{found}");
+        assert!(found.confirmed <= found.adopted && found.adopted < found.redrawings / 10, "{found}");
         assert!(redrawn(&blocks[..8]).is_err());
     }
 }

@@ -364,6 +364,9 @@ pub(crate) struct ServeOptions {
     /// free port. The greeting's "nodes" are their addresses.
     #[arg(long, value_name = "NAME", requires = "described")]
     pub(crate) tier: Option<String>,
+    /// Serve this node of the tier alone, counted from 0, and at --listen: for nodes on machines of their own.
+    #[arg(long, value_name = "N", requires = "tier")]
+    pub(crate) node: Option<u32>,
     /// Where the nodes of a tier are that requests call, once for each such tier.
     #[arg(
         long = "downstream",

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 /// Counts since the machine started.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct System {
-    /// Segments that TCP sent again, of all programs in this network namespace.
-    pub retransmissions: u64,
-    /// Softirqs of all processors, by their kind as [`softirq_name`] has it.
+    /// Segments that TCP sent again, of all programs in this network namespace; `None` where that cannot be read.
+    pub retransmissions: Option<u64>,
+    /// Softirqs of all processors, by their kind as [`softirq_name`] has it; empty where they cannot be read.
     pub softirqs: BTreeMap<String, u64>,
 }
 
@@ -22,7 +22,7 @@ pub fn softirq_name(vector: u32) -> &'static str {
 }
 
 impl System {
-    /// Reads the counts; what cannot be read counts as none.
+    /// Reads the counts.
     #[must_use]
     pub fn read() -> Self {
         let read = |path| std::fs::read_to_string(path).unwrap_or_default();
@@ -39,20 +39,21 @@ impl System {
         let softirqs = self.softirqs.iter();
         let since =
             |(name, count): (&String, &u64)| (name.clone(), count.saturating_sub(before(name)));
+        let again = self.retransmissions.zip(earlier.retransmissions);
         Self {
-            retransmissions: self.retransmissions.saturating_sub(earlier.retransmissions),
+            retransmissions: again.map(|(now, before)| now.saturating_sub(before)),
             softirqs: softirqs.map(since).collect(),
         }
     }
 }
 
 /// `RetransSegs` of the two lines that begin with `Tcp:`: names, then numbers (proc_net(5)).
-fn retransmissions(snmp: &str) -> u64 {
+fn retransmissions(snmp: &str) -> Option<u64> {
     let mut lines = snmp.lines().filter_map(|line| line.strip_prefix("Tcp:"));
-    let (Some(names), Some(numbers)) = (lines.next(), lines.next()) else { return 0 };
+    let (names, numbers) = (lines.next()?, lines.next()?);
     let mut pairs = names.split_whitespace().zip(numbers.split_whitespace());
-    let found = pairs.find(|(name, _)| *name == "RetransSegs");
-    found.and_then(|(_, number)| number.parse().ok()).unwrap_or(0)
+    let (_, number) = pairs.find(|(name, _)| *name == "RetransSegs")?;
+    number.parse().ok()
 }
 
 /// `/proc/softirqs`: a line for each kind, with a number for each processor.
@@ -72,11 +73,21 @@ mod tests {
     #[test]
     fn counts_are_read_by_their_names() {
         let snmp = "Ip: Forwarding\nIp: 1\nTcp: RtoAlgorithm OutSegs RetransSegs InErrs\nTcp: 1 900 17 0\n";
-        assert_eq!(retransmissions(snmp), 17);
-        assert_eq!(retransmissions("Udp: a\nUdp: 1\n"), 0);
+        assert_eq!(retransmissions(snmp), Some(17));
+        // What cannot be read is not known, and no count of nothing.
+        let unreadable = ["", "Udp: a\nUdp: 1\n", "Tcp: RetransSegs\nTcp: x\n"];
+        assert!(unreadable.iter().all(|text| retransmissions(text).is_none()));
         let text = "       CPU0  CPU1\n  NET_TX:   3   4\n  NET_RX:  10  20\n";
         let expected = [("net_rx".to_owned(), 30), ("net_tx".to_owned(), 7)].into();
         assert_eq!(softirqs(text), expected);
+    }
+
+    #[test]
+    fn what_was_not_known_at_one_end_is_not_known_between() {
+        let at = |retransmissions| System { retransmissions, ..System::default() };
+        assert_eq!(at(Some(9)).since(&at(Some(4))).retransmissions, Some(5));
+        assert_eq!(at(Some(9)).since(&at(None)).retransmissions, None);
+        assert_eq!(at(None).since(&at(Some(4))).retransmissions, None);
     }
 
     #[test]

@@ -206,6 +206,7 @@ const fn mark_name(kind: MarkKind) -> &'static str {
         MarkKind::End => "end",
         MarkKind::EndAll => "finish",
         MarkKind::Enqueue => "enqueue",
+        MarkKind::Size => "size",
     }
 }
 

@@ -16,6 +16,7 @@ pub mod functions;
 pub mod requests;
 pub mod slowest;
 pub mod stacks;
+pub mod breakdown;
 pub mod history;
 pub mod kernel;
 pub mod blocks;

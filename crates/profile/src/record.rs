@@ -222,6 +222,8 @@ pub enum MarkKind {
     EndAll = 3,
     /// It entered a queue, at the mark's time.
     Enqueue = 4,
+    /// Of no request: work of so many bytes begins, which [`Mark::request`] has.
+    Size = 5,
 }
 
 /// A request's mark.
@@ -229,7 +231,7 @@ pub enum MarkKind {
 pub struct Mark {
     /// Where.
     pub thread: ThreadId,
-    /// Which request; the program's own number.
+    /// Which request, by the program's own number; of [`MarkKind::Size`] the bytes.
     pub request: u64,
     /// What happened.
     pub kind: MarkKind,

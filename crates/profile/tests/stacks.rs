@@ -4,26 +4,12 @@ mod sample;
 
 use proptest::prelude::*;
 use tailwater_profile::history::History;
-use tailwater_profile::record::{Call, CallFlags, FunctionId, MarkKind, Record, ThreadId};
+use tailwater_profile::record::{Call, MarkKind, Record};
 use tailwater_profile::stacks::{Choice, Report, Stacks, Tail};
 use tailwater_profile::trace::Ending;
 
-/// In ns: the sample's clock has two ticks each. `path` has its function last.
 fn call(generation: u64, path: &[u32], start: u64, end: u64) -> Record {
-    let (function, around) = path.split_last().expect("a function");
-    Record::Call(Call {
-        thread: ThreadId(0),
-        function: FunctionId(*function),
-        parent: around.last().map(|id| FunctionId(*id)),
-        depth: around.len() as u32,
-        generation,
-        start: 10_000 + start * 2,
-        start_slack: 0,
-        end: 10_000 + end * 2,
-        end_slack: 0,
-        flags: CallFlags::default(),
-        site: 0,
-    })
+    Record::Call(sample::call_on(generation, path, start, end))
 }
 
 /// A thousand requests of 100 ns, of which each hundredth takes 10 µs, in a parser.

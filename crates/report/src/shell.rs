@@ -9,6 +9,9 @@ use tailwater_stats::result::Experiment;
 /// Sorts tables and shows values beside the pointer. A page without it holds the same.
 const SCRIPT: &str = include_str!("page.js");
 
+/// How every page looks, on paper, in the dark and on phones; also those of programs that serve pages.
+pub const STYLE: &str = include_str!("page.css");
+
 /// Its hash as browsers take it (CSP Level 3, §2.3.1); a test tells when the script has changed.
 const SCRIPT_HASH: &str = "sha256-YHcsvb6dBqSIIVyP/ojp0PFIxWgLEJiYpS016Eg1T4U=";
 
@@ -31,7 +34,7 @@ pub(crate) fn page(title: &str, body: &str) -> String {
          <script>{SCRIPT}</script>\n</body>\n</html>\n",
         escape(&policy()),
         escape(&title),
-        include_str!("page.css")
+        STYLE
     )
 }
 

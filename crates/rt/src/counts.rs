@@ -34,6 +34,25 @@ pub struct Counts {
     /// The locks that were waited for longest, at most [`LOCKS_TOLD`].
     #[serde(default)]
     pub locks: Vec<LockCounts>,
+    /// The tiers that handlers call, as they were configured.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tiers: Vec<TierCounts>,
+}
+
+/// What a server tells of a tier that its handlers call.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct TierCounts {
+    /// Its name.
+    pub name: String,
+    /// Calls that were sent to a second replica since they were late.
+    #[serde(default)]
+    pub hedged: u64,
+    /// Of these, those that the second answered first.
+    #[serde(default)]
+    pub hedges_won: u64,
+    /// Calls that were late while the budget was spent.
+    #[serde(default)]
+    pub hedges_over_budget: u64,
 }
 
 /// What a server's loop, the one that was asked, gives its requests for queueing.
@@ -85,6 +104,7 @@ impl Counts {
         Self {
             totals: self.totals.since(&earlier.totals),
             locks: self.locks.iter().filter_map(|lock| lock.since(&earlier.locks)).collect(),
+            tiers: self.tiers.iter().map(|tier| tier.since(&earlier.tiers)).collect(),
             ..self.clone()
         }
     }
@@ -103,6 +123,20 @@ impl LockCounts {
             wait_ns: self.wait_ns.saturating_sub(before.wait_ns),
             ..self.clone()
         })
+    }
+}
+
+impl TierCounts {
+    /// What was counted since.
+    fn since(&self, earlier: &[Self]) -> Self {
+        let before =
+            earlier.iter().find(|tier| tier.name == self.name).cloned().unwrap_or_default();
+        Self {
+            name: self.name.clone(),
+            hedged: self.hedged.saturating_sub(before.hedged),
+            hedges_won: self.hedges_won.saturating_sub(before.hedges_won),
+            hedges_over_budget: self.hedges_over_budget.saturating_sub(before.hedges_over_budget),
+        }
     }
 }
 
@@ -146,6 +180,14 @@ mod tests {
         let found = after.since(&before).locks;
         assert_eq!((found[0].contended, found[1].contended), (3, 5));
         assert_eq!(found[1].wait_ns, 8_000);
+    }
+
+    #[test]
+    fn second_tries_are_subtracted_by_tier() {
+        let tier = |hedged| TierCounts { name: "leaf".into(), hedged, ..TierCounts::default() };
+        let counts = |hedged| Counts { tiers: vec![tier(hedged)], ..Counts::default() };
+        assert_eq!(counts(9).since(&counts(4)).tiers, [tier(5)]);
+        assert_eq!(counts(9).since(&Counts::default()).tiers, [tier(9)]);
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! A scenario in simulation: the same result as from real runs, decided by the seed alone.
 
-use crate::simulate::{Broken, simulate_with};
+use crate::simulate::{self, Broken, simulate_with};
 use crate::tiers;
-use crate::world::{Intended, Link, Load, World};
+use crate::world::{Intended, Link, World};
 use std::fmt;
 use std::time::Duration;
 use tailwater_control::RetryConfig;
@@ -166,14 +166,12 @@ fn closed_loop(scenario: &Scenario, ask: &ClosedLoop, in_flight: u32) -> Result<
     let mut rng = Rng::from_seed(ask.seed).split("closed loop");
     let distribution = &scenario.server.service;
     let mut service = || distribution.draw(&mut rng);
-    let load = Load::Closed { in_flight, service: &mut service };
     let world = tiers::with_locks(world, LockPolicy::Plain);
     let mut none = |_| {
         let built = Spec::named("none").build(&world.node.site(world.slo, 0));
         built.expect("the controller without settings always builds")
     };
-    let (run, _) = simulate_with(&world, load, &mut none)?;
-    Ok(Rate(run.throughput_rps))
+    Ok(simulate::closed_loop(&world, in_flight, &mut service, &mut none)?)
 }
 
 /// The world that a scenario describes for one of its configurations.
@@ -241,7 +239,7 @@ fn open_run(simulator: &Simulator<'_>, ask: &OpenRun<'_>) -> Result<Played, Fail
             told = share;
         }
     });
-    let (run, trace) = simulate_with(&world, Load::Open(&mut intended), &mut build)?;
+    let (run, trace) = simulate_with(&world, &mut intended, &mut build)?;
     Ok(Played { run, points: trace.points, trouble: None })
 }
 

@@ -2,7 +2,7 @@
 //!
 //! A front node with cores, queues and locks, the tiers that it calls, a network with delay, thousands
 //! of clients, and costs for every message; a calendar instead of a clock. Start with [`run()`], which
-//! plays a scenario file, or with [`simulate()`]: a [`World`], a [`Load`] and a controller give one run
+//! plays a scenario file, or with [`simulate()`]: a [`World`], its requests and a controller give one run
 //! in the same result model as a real one. A seed decides everything, to the last byte of the output.
 //!
 //! The front may have replicas, among which clients choose, and at which they try again what one refused.
@@ -46,7 +46,7 @@ pub use checks::Rule;
 pub use experiment::{Failure, Simulator, capacity, run, world_of};
 pub use locks::LockReport;
 pub use paths::Paths;
-pub use simulate::{Broken, simulate, simulate_with};
+pub use simulate::{Broken, closed_loop, simulate, simulate_with};
 pub use tailwater_workload::scenario::{Chosen, Claim, Direction, Fault, FaultKind, Struck};
 pub use trace::{Sample, Trace};
-pub use world::{Costs, Intended, Link, Load, NodeSpec, TierSpec, World};
+pub use world::{Costs, Intended, Link, NodeSpec, TierSpec, World};

@@ -6,13 +6,13 @@ use crate::mechanics::{Mechanics, Parts, Remains};
 use crate::referee::Referee;
 use crate::space::Event;
 use crate::trace::Trace;
-use crate::world::{Intended, Load, World};
+use crate::world::{Intended, World};
 use std::fmt;
 use std::iter::Peekable;
 use std::sync::Arc;
 use std::time::Duration;
 use tailwater_control::catalog::Controller;
-use tailwater_core::Instant;
+use tailwater_core::{Instant, Rate};
 use tailwater_stats::result::Run;
 
 /// A rule that every run must obey was broken: a defect of a controller or of the simulator, never a
@@ -49,9 +49,10 @@ impl fmt::Display for Broken {
 
 impl std::error::Error for Broken {}
 
-/// Runs `load` through `world` under `controller`, which must be fresh from its spec: both its ends
+/// Runs the `intended` requests through `world` under `controller`, which must be fresh from its spec: both its ends
 /// remember what they were told.
 ///
+/// The load is open: requests come at their intended times, whatever the server does, and in order of time.
 /// In the returned run everything that a single run knows is filled in; names, capacity, bound and
 /// validity are left to the caller. The trace holds what reports do not show.
 ///
@@ -65,12 +66,12 @@ impl std::error::Error for Broken {}
 /// When a [`Rule`] is found broken.
 pub fn simulate(
     world: &World,
-    load: Load<'_>,
+    intended: &mut dyn Iterator<Item = Intended>,
     controller: &Controller,
 ) -> Result<(Run, Trace), Broken> {
     let single = world.tiers.is_empty() && world.replicas <= 1;
     assert!(single, "each node needs a controller of its own");
-    simulate_with(world, load, &mut |_| controller.clone())
+    simulate_with(world, intended, &mut |_| controller.clone())
 }
 
 /// [`simulate`] for worlds with replicas, tiers or restarts. `build` makes a fresh controller for the node
@@ -83,9 +84,42 @@ pub fn simulate(
 /// When a [`Rule`] is found broken.
 pub fn simulate_with(
     world: &World,
-    load: Load<'_>,
+    intended: &mut dyn Iterator<Item = Intended>,
     build: &mut dyn FnMut(usize) -> Controller,
 ) -> Result<(Run, Trace), Broken> {
+    with_nodes(world, build, |mut simulation| {
+        simulation.run_open(intended);
+        simulation.finish(world)
+    })
+}
+
+/// Answers per second within the window, with `in_flight` requests always under way, spread evenly over the
+/// clients: each answer makes its client ask again. `service` draws how long the handler of the next runs.
+///
+/// An answer of the window counts whenever its request was made, as on sockets. Counting requests that are made
+/// and answered within it would leave out `in_flight` of them.
+///
+/// # Errors
+/// When a [`Rule`] is found broken.
+pub fn closed_loop(
+    world: &World,
+    in_flight: u32,
+    service: &mut dyn FnMut() -> Duration,
+    build: &mut dyn FnMut(usize) -> Controller,
+) -> Result<Rate, Broken> {
+    with_nodes(world, build, |mut simulation| {
+        let answers = simulation.run_closed(in_flight, service);
+        simulation.finish(world)?;
+        Ok(Rate(answers as f64 / world.measure.as_secs_f64()))
+    })
+}
+
+/// What `play` makes of the simulation of these nodes.
+fn with_nodes<T>(
+    world: &World,
+    build: &mut dyn FnMut(usize) -> Controller,
+    play: impl FnOnce(Simulation<'_>) -> Result<T, Broken>,
+) -> Result<T, Broken> {
     let fronts = world.replicas.max(1);
     let tiers: u32 = world.tiers.iter().map(|tier| tier.nodes.max(1)).sum();
     let built: Vec<Controller> = (0..(fronts + tiers) as usize).map(&mut *build).collect();
@@ -93,26 +127,23 @@ pub fn simulate_with(
     let mut boot = |node| first.next().unwrap_or_else(|| build(node).admission);
     let client = |node: usize, number: u32| built[node].client(number.into());
     let parts = Parts { boot: &mut boot, client: &client };
-    let mut simulation = Simulation::new(Mechanics::new(world, parts), world);
-    simulation.run(load);
-    simulation.finish(world)
+    play(Simulation::new(Mechanics::new(world, parts), world))
 }
 
 /// The mechanics, who watches them, and how long.
 struct Simulation<'a> {
     mechanics: Mechanics<'a>,
     referee: Referee,
-    /// Of the measured window.
-    window_end: Instant,
+    window: (Instant, Instant),
     end: Instant,
 }
 
 impl<'a> Simulation<'a> {
     /// The referee goes by the world as it is told here.
     fn new(mechanics: Mechanics<'a>, world: &World) -> Self {
-        let (_, window_end) = world.window();
-        let end = window_end + world.drain;
-        let mut simulation = Self { mechanics, referee: Referee::new(world), window_end, end };
+        let window = world.window();
+        let end = window.1 + world.drain;
+        let mut simulation = Self { mechanics, referee: Referee::new(world), window, end };
         simulation.watch();
         simulation
     }
@@ -122,13 +153,6 @@ impl<'a> Simulation<'a> {
         let now = self.mechanics.now();
         for fact in self.mechanics.space.facts.drain(..) {
             self.referee.hear(now, &fact);
-        }
-    }
-
-    fn run(&mut self, load: Load<'_>) {
-        match load {
-            Load::Open(intended) => self.run_open(intended),
-            Load::Closed { in_flight, service } => self.run_closed(in_flight, service),
         }
     }
 
@@ -156,7 +180,7 @@ impl<'a> Simulation<'a> {
             return Some(Next::Intended(request));
         }
         let now = self.mechanics.now();
-        if now >= self.window_end && self.referee.has_all_fates() && coming.peek().is_none() {
+        if now >= self.window.1 && self.referee.has_all_fates() && coming.peek().is_none() {
             // Nothing that comes could count.
             self.end = now;
             return None;
@@ -168,7 +192,8 @@ impl<'a> Simulation<'a> {
         Some(Next::Event(now, event))
     }
 
-    fn run_closed(&mut self, in_flight: u32, service: &mut dyn FnMut() -> Duration) {
+    /// Returns how many answers came within the window.
+    fn run_closed(&mut self, in_flight: u32, service: &mut dyn FnMut() -> Duration) -> u64 {
         let clients = self.mechanics.clients();
         let mut ask = |simulation: &mut Self, client| {
             let at = simulation.mechanics.now();
@@ -176,6 +201,7 @@ impl<'a> Simulation<'a> {
             simulation.watch();
         };
         (0..in_flight).for_each(|number| ask(self, number % clients));
+        let mut answers = 0;
         while self.referee.is_content()
             && self.mechanics.next_at() <= self.end
             && let Some((now, event)) = self.mechanics.pop()
@@ -183,9 +209,11 @@ impl<'a> Simulation<'a> {
             let answered = self.mechanics.happen(now, event);
             self.watch();
             if let Some(client) = answered {
+                answers += u64::from(now >= self.window.0 && now < self.window.1);
                 ask(self, client);
             }
         }
+        answers
     }
 
     fn finish(mut self, world: &World) -> Result<(Run, Trace), Broken> {

@@ -10,7 +10,7 @@ mod walks;
 
 use crate::simulate::{Broken, simulate_with};
 use crate::trace::Trace;
-use crate::world::{Costs, Intended, Link, Load, NodeSpec, TierSpec, World};
+use crate::world::{Costs, Intended, Link, NodeSpec, TierSpec, World};
 use dice::{Dice, Micros as _};
 use std::sync::Arc;
 use std::time::Duration;
@@ -128,7 +128,7 @@ impl Case {
     /// When a rule is found broken.
     pub fn run(&self) -> Result<(Run, Trace), Broken> {
         let mut intended = self.intended();
-        simulate_with(&self.world, Load::Open(&mut intended), &mut |node| self.controller(node))
+        simulate_with(&self.world, &mut intended, &mut |node| self.controller(node))
     }
 }
 

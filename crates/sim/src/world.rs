@@ -225,19 +225,6 @@ pub struct Link {
     pub jitter: Duration,
 }
 
-/// Where requests come from.
-pub enum Load<'a> {
-    /// At their intended times, whatever the server does. In order of time.
-    Open(&'a mut dyn Iterator<Item = Intended>),
-    /// A fixed number in flight; whoever gets an answer asks again. Measures capacity.
-    Closed {
-        /// Requests in flight, spread evenly over the clients.
-        in_flight: u32,
-        /// Draws the service time of the next.
-        service: &'a mut dyn FnMut() -> Duration,
-    },
-}
-
 /// One request that a client is to make.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Intended {

@@ -184,3 +184,18 @@ fn the_repetitions_of_a_step_are_laid_over_one_another() {
     );
     assert!(found.recoveries.iter().all(|step| step.recovery.steady_rps > 0.0));
 }
+
+/// An answer counted only if its request was made within the window too, so that a thousand under way took 15 ms off
+/// each measurement: 5 % of one of 300 ms.
+#[test]
+fn capacity_counts_all_answers_however_many_requests_are_under_way() {
+    let constant = STEADY.replace("exponential", "constant");
+    for in_flight in [16, 1_000] {
+        let text =
+            constant.replace("[capacity]", &format!("[capacity]\nin_flight = [{in_flight}]"));
+        let found = tailwater_sim::capacity(&scenario(&text), 100).unwrap().0;
+        // 10 µs of service, 1.7 µs to receive and 2.7 µs to send.
+        let possible = 1e9 / 14_400.0;
+        assert!((found / possible - 1.0).abs() < 0.002, "{in_flight} under way: {found:.0}/s");
+    }
+}

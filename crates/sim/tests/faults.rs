@@ -4,7 +4,7 @@ use std::time::Duration;
 use tailwater_control::catalog::Spec;
 use tailwater_core::{Instant, Rate, Ratio};
 use tailwater_sim::{
-    Chosen, Claim, Direction, Fault, FaultKind, Intended, Load, Struck, Trace, World, simulate_with,
+    Chosen, Claim, Direction, Fault, FaultKind, Intended, Struck, Trace, World, simulate_with,
 };
 use tailwater_stats::result::Run;
 use tailwater_workload::{Arrivals, DemandPlan, Stream};
@@ -30,7 +30,7 @@ fn play(share: f64, profile: &str, faults: &[Fault]) -> (Run, Trace) {
     let stream = Stream::new(&plan, world.clients, &SERVICE, world.seed).unwrap();
     let breakwater = Spec { profile: profile.into(), ..Spec::named("breakwater") };
     let mut build = |_| breakwater.build(&world.node.site(world.slo, world.seed)).unwrap();
-    simulate_with(&world, Load::Open(&mut stream.map(Intended::from)), &mut build)
+    simulate_with(&world, &mut stream.map(Intended::from), &mut build)
         .unwrap_or_else(|broken| panic!("{broken}"))
 }
 

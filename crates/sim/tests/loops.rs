@@ -5,7 +5,7 @@ use std::time::Duration;
 use tailwater_control::catalog::Spec;
 use tailwater_control::{Admission, Arrival, Gauges, Shard, Verdict};
 use tailwater_core::{Instant, Observer, Rate, SessionId};
-use tailwater_sim::{Intended, Load, Trace, World, simulate};
+use tailwater_sim::{Intended, Trace, World, simulate};
 use tailwater_stats::result::Run;
 use tailwater_workload::{Arrivals, DemandPlan, Schedule, Step};
 
@@ -34,7 +34,7 @@ fn routed(
         Intended { client: choose(number, intended.client), ..intended }
     });
     let controller = spec.build(&world.node.site(world.slo, SEED)).unwrap();
-    simulate(world, Load::Open(&mut entries), &controller).unwrap()
+    simulate(world, &mut entries, &controller).unwrap()
 }
 
 /// All of the load goes to the connections of one loop.

@@ -17,7 +17,7 @@ fn on_cores(cores: u32, clients: u32, connection_cost: Duration, coalescing: boo
     world.node.cores = cores;
     (world.node.connection_cost, world.node.coalescing) = (connection_cost, coalescing);
     world.node.parse_every = us(50);
-    closed_loop(&world).throughput_rps
+    closed_loop(&world)
 }
 
 /// Figure 1 of Breakwater by clients: the fewer share the load, the more messages share a packet.

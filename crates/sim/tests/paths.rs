@@ -2,7 +2,7 @@
 
 use tailwater_control::catalog::Spec;
 use tailwater_core::{Rate, Rng};
-use tailwater_sim::{Intended, Load, Trace, run, simulate_with, world_of};
+use tailwater_sim::{Intended, Trace, run, simulate_with, world_of};
 use tailwater_stats::result::{Experiment, Run};
 use tailwater_workload::{Scenario, Stream};
 
@@ -71,7 +71,7 @@ fn single(text: &str, seed: u64) -> (Run, Trace) {
     let service = &scenario.server.service;
     let stream = Stream::new(&plan, world.clients, service, seed).unwrap();
     let mut none = |_| Spec::named("none").build(&world.node.site(world.slo, 1)).unwrap();
-    simulate_with(&world, Load::Open(&mut stream.map(Intended::from)), &mut none)
+    simulate_with(&world, &mut stream.map(Intended::from), &mut none)
         .unwrap_or_else(|broken| panic!("{broken}"))
 }
 

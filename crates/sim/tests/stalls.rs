@@ -17,9 +17,9 @@ fn cores_lose_the_share_of_their_time_that_stalls_take() {
     for cores in [1, 4] {
         let mut world = World { measure: Duration::from_secs(1), ..small() };
         world.node.cores = cores;
-        let calm = closed_loop(&world).throughput_rps;
+        let calm = closed_loop(&world);
         world.node.stalls = stalls(100.0, ms(2));
-        let stalled = closed_loop(&world).throughput_rps;
+        let stalled = closed_loop(&world);
         let share = stalled / calm;
         assert!((0.77..0.83).contains(&share), "{cores} cores: {share:.3} of {calm:.0}");
     }

@@ -14,8 +14,9 @@ pub struct Traits {
     pub missing: Vec<String>,
     /// Events of the kernel that were lost: with many, times are too short and waits too few.
     pub events_lost: u64,
-    /// Segments that TCP sent again, by all programs, per second.
-    pub retransmissions_per_s: f64,
+    /// Segments that TCP sent again, by all programs, per second; `None` where that could not be read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retransmissions_per_s: Option<f64>,
     /// Softirqs of the whole machine by kind, per second.
     pub softirqs_per_s: BTreeMap<String, f64>,
     /// The front and each tier, in the order of [`Run::tiers`](crate::result::Run::tiers).

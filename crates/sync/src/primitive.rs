@@ -46,11 +46,14 @@ mod real {
     /// Asks for the line of a word, to be written soon.
     #[inline]
     pub(crate) fn prefetch_for_write(word: &AtomicU64) {
+        // SAFETY: a prefetch is a hint: it neither faults nor changes what any thread reads. The intrinsic becomes
+        // `prefetcht0` where the target is any x86-64: a copy to read, and a second fetch at the write. Processors
+        // that do not know this one take it for a no-op (Intel SDM 2B, PREFETCHW; AMD APM 3).
         #[cfg(target_arch = "x86_64")]
-        // SAFETY: a prefetch is a hint: it neither faults nor changes what any thread reads.
         unsafe {
-            use std::arch::x86_64::{_MM_HINT_ET0, _mm_prefetch};
-            _mm_prefetch::<_MM_HINT_ET0>(std::ptr::from_ref(word).cast());
+            use std::arch::asm;
+            let line = std::ptr::from_ref(word);
+            asm!("prefetchw [{}]", in(reg) line, options(nostack, preserves_flags, readonly));
         }
         #[cfg(not(target_arch = "x86_64"))]
         let _ = word;

@@ -3,10 +3,12 @@
 
 #![cfg(not(loom))]
 
+mod record;
 #[path = "processes/table.rs"]
 mod table;
 
 use proptest::prelude::*;
+use record::record;
 use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, fstat, ftruncate, memfd_create};
 use rustix::io::{pread, pwrite};
 use std::os::fd::{AsFd, OwnedFd};
@@ -291,6 +293,18 @@ fn kill_either_side(times: usize) {
     for queue in 0..QUEUES {
         assert!(table.visited(queue) <= table.pushed(queue), "nothing is made up");
     }
+    let all = |count: fn(&Table, usize) -> u64| (0..QUEUES).map(|queue| count(&table, queue)).sum();
+    let numbers = [
+        ("queues", QUEUES as u64),
+        ("producers", PRODUCERS as u64),
+        ("consumers", 1),
+        ("consumers_killed", times as u64),
+        ("producers_killed", times as u64),
+        ("pushed", all(Table::pushed)),
+        ("announced", all(Table::announced)),
+        ("found", all(Table::visited)),
+    ];
+    record("killed", &numbers);
 }
 
 /// Waits for so many visited items more, and for some of each producer.

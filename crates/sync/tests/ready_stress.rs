@@ -1,8 +1,11 @@
 //! Millions of events through a ready set, none of which may be lost. `READY_EVENTS=1000000000 cargo test -p
-//! tailwater-sync --release --test ready_stress` is the long version.
+//! tailwater-sync --release --test ready_stress` is the long version; `docs/figures-ready.md` shows what it found.
 
 #![cfg(not(loom))]
 
+mod record;
+
+use record::record;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
@@ -26,7 +29,7 @@ type Wait = fn(&mut Waiter) -> Option<QueueId>;
 
 /// Two producers push to queues by chance; consumers visit until every event was seen. An event that no
 /// consumer is told of makes this hang.
-fn run(queues: usize, consumers: usize, policy: Policy, share: u64, wait: Wait) {
+fn run(what: &str, queues: usize, consumers: usize, policy: Policy, share: u64, wait: Wait) {
     const PRODUCERS: u64 = 2;
     let each = events() / share / PRODUCERS;
     let builder = ReadySet::builder(queues).policy(policy).spin(Duration::from_micros(1));
@@ -81,7 +84,19 @@ fn run(queues: usize, consumers: usize, policy: Policy, share: u64, wait: Wait) 
         assert_eq!(pushed.load(Ordering::SeqCst), visited.load(Ordering::SeqCst));
     }
     let stats = set.stats();
-    assert!(empty.load(Ordering::SeqCst) <= stats.taken, "at most one empty visit for each ring");
+    let (seen, empty) = (seen.load(Ordering::SeqCst), empty.load(Ordering::SeqCst));
+    assert!(empty <= stats.taken, "at most one empty visit for each ring");
+    let numbers = [
+        ("queues", queues as u64),
+        ("producers", PRODUCERS),
+        ("consumers", consumers as u64),
+        ("pushed", PRODUCERS * each),
+        ("found", seen),
+        ("visits", stats.visits),
+        ("sleeps", stats.sleeps),
+        ("wakes", stats.wakes),
+    ];
+    record(what, &numbers);
 }
 
 const SLEEPS: Wait = |waiter| Some(waiter.wait());
@@ -90,21 +105,21 @@ const GIVES_UP: Wait = |waiter| waiter.wait_for(Duration::from_micros(20));
 
 #[test]
 fn one_consumer_that_sleeps_misses_nothing() {
-    run(10, 1, Policy::RoundRobin, 4, SLEEPS);
-    run(5_000, 1, Policy::RoundRobin, 4, SLEEPS);
+    run("sleeps", 10, 1, Policy::RoundRobin, 4, SLEEPS);
+    run("sleeps", 5_000, 1, Policy::RoundRobin, 4, SLEEPS);
 }
 
 #[test]
 fn one_consumer_that_spins_misses_nothing() {
-    run(1_000, 1, Policy::Aged { strict_for: 3 }, 8, SPINS);
+    run("spins", 1_000, 1, Policy::Aged { strict_for: 3 }, 8, SPINS);
 }
 
 #[test]
 fn one_consumer_that_gives_up_misses_nothing() {
-    run(300, 1, Policy::Strict, 8, GIVES_UP);
+    run("gives up", 300, 1, Policy::Strict, 8, GIVES_UP);
 }
 
 #[test]
 fn several_consumers_miss_nothing() {
-    run(1_000, 3, Policy::RoundRobin, 4, GIVES_UP);
+    run("gives up", 1_000, 3, Policy::RoundRobin, 4, GIVES_UP);
 }

@@ -91,6 +91,15 @@ fn retry_config(config: facade::RetryConfig) -> (facade::Ratio, facade::First) {
     (share, first)
 }
 
+fn tiers(server: &facade::Server) -> Vec<facade::TierCounts> {
+    let hedge = facade::HedgeConfig {
+        after: facade::HedgeAfter::Quantile(facade::Ratio(0.9)),
+        ..Default::default()
+    };
+    let _ = facade::TierConfig::new("leaf", Vec::new()).hedge(hedge);
+    server.tiers()
+}
+
 fn controller(built: facade::Controller) -> (Arc<dyn facade::Admission>, facade::Mode) {
     let switch: Arc<facade::Switch> = built.switch;
     (built.admission, switch.get())
@@ -159,6 +168,7 @@ fn whatever_the_facades_types_are_made_of_has_a_name_in_it() {
     let server = observed(facade::ServerConfig::default(), &built);
     let (totals, gauges): (facade::Totals, facade::Gauges) = (server.totals(), server.gauges());
     assert_eq!((totals.accepted, gauges.sessions), (0, 0));
+    assert!(tiers(&server).is_empty());
     let client = facade::Client::connect(server.address().clone()).expect("a client starts");
     let options = facade::CallOptions { tenant: 7, ..facade::CallOptions::default() };
     let call: facade::CallFuture = client.call_with(1, "named", options);

@@ -51,7 +51,6 @@ impl Machine {
     fn parts(&mut self, cell: &Cell) -> Parts {
         let kernel = Self::kernel(cell);
         let handed = self.work + self.setup + self.transfer;
-        let switched = handed + Self::switches(cell) * self.switch;
         let queued = handed + self.queue(cell);
         Parts {
             work: self.measured(self.work),
@@ -60,7 +59,7 @@ impl Machine {
             setup: self.measured(self.setup),
             handed: Some(self.measured(handed)),
             queued: (cell.others_percent > 0).then(|| self.measured(queued)),
-            switched: (Self::switches(cell) > 0.0).then(|| self.measured(switched)),
+            switch: (Self::switches(cell) > 0.0).then(|| self.measured(self.switch)),
         }
     }
 
@@ -121,6 +120,19 @@ fn a_model_that_misses_a_cost_is_noticed() {
         machine.with(cell) + if cell.threading == Threading::Sync { 0.0 } else { waits }
     });
     assert!(!waits.holds, "{waits:?}");
+}
+
+#[test]
+fn a_wrong_number_of_switches_is_noticed() {
+    // One switch for each offload where equation 6.3 charges two: o1 is measured apart, and not fitted to the design.
+    let once = verdict(|machine, cell| {
+        let is_twice = cell.threading == Threading::SyncOs;
+        machine.with(cell) - if is_twice { machine.switch } else { 0.0 }
+    });
+    assert!(!once.holds, "{once:?}");
+    // The nine cells of Sync-OS, and no others.
+    assert!((once.within - 42.0 / 51.0).abs() < 1e-9, "{once:?}");
+    assert!(once.covered <= 42.0 / 51.0 + 1e-9, "{once:?}");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Both ends and the leaves as the application "hdsearch" of scenario files.
 
 use crate::index::{Buckets, ivf, lsh};
+use crate::inquiry::Nearest;
 use crate::placement::Placement;
 use crate::prepared::{Answers, Chosen, Plan};
 use crate::service::{self, LEAVES};
@@ -10,7 +11,7 @@ use std::sync::{Arc, OnceLock};
 use tailwater_data::Folder;
 use tailwater_load::Application;
 use tailwater_load::application::{
-    Ask, BadSetting, Given, Kind, Node, Order, Place, Setting, Settings, Tell, Whose,
+    Ask, BadSetting, Given, Inquiry, Kind, Node, Order, Place, Setting, Settings, Tell, Whose,
 };
 use tailwater_rt::Router;
 use tailwater_stats::result::DataUsed;
@@ -26,18 +27,18 @@ pub const KIND: Kind = Kind {
 const SETTINGS: &[Setting] = &[
     Setting {
         name: "vectors",
-        help: "words (generated, like GloVe's), images (generated, like a network's last layer), or the path of a \
-               text of GloVe",
+        help: "words (generated, like GloVe's), images (generated, like a network's last layer), wordnet (its words, by \
+               their glosses), or the path of a text of GloVe",
         default: "words",
     },
     Setting {
         name: "points",
-        help: "how many, 1 to 16,000,000, or usual: words 400,000, images 50,000, all of a text",
+        help: "how many, 1 to 16,000,000, or usual: words 400,000, images 50,000, all of others",
         default: "usual",
     },
     Setting {
         name: "dimensions",
-        help: "of generated vectors, 1 to 4,096, or usual: words 50, images 2,048",
+        help: "of made vectors, 1 to 4,096, or usual: words 50, images 2,048, wordnet 100",
         default: "usual",
     },
     Setting { name: "index", help: "lsh (hashes) or ivf (clusters)", default: "lsh" },
@@ -157,6 +158,11 @@ impl Application for HdSearch {
     fn is_answer(&self, status: u16, payload: &[u8], tag: u32) -> bool {
         let Some(answer) = wire::read_answer(payload).filter(|_| status == 0) else { return false };
         answer.tag as u32 == tag && self.answers().is_answer((answer.tag >> 32) as usize, &answer)
+    }
+
+    fn inquiry(&self, tell: Tell<'_>) -> Result<Option<Box<dyn Inquiry>>, String> {
+        tell("looking up by definition")?;
+        Ok(Some(Box::new(Nearest::open(&self.plan)?)))
     }
 }
 

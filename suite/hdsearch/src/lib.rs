@@ -6,7 +6,7 @@
 //! points ([`leaf`], [`placement`]); it computes the distances, and returns the nearest. The mid-tier merges
 //! ([`nearest`](mod@nearest)).
 //!
-//! Around the kernel: [`vectors`] has points and queries, generated or from GloVe's text; [`oracle`] finds answers by
+//! Around the kernel: [`vectors`] has points and queries, generated, of WordNet, or from GloVe's text; [`oracle`] finds answers by
 //! plain code, [`questions`] keeps them, and [`check`] says what is wrong with another; [`quality`] measures
 //! recall; [`frontier`] tries settings; [`wire`] is the methods' bytes and [`service`] the handlers; [`prepared`] is what
 //! all processes open, and [`application`] all of it for scenario files.
@@ -32,4 +32,5 @@ pub mod questions;
 pub mod frontier;
 
 pub mod prepared;
+mod inquiry;
 pub mod application;

@@ -1,6 +1,7 @@
 //! Both ends and the leaves as the application "setalgebra" of scenario files.
 
 use crate::collection::DOCUMENTS_MAX;
+use crate::inquiry::Documents;
 use crate::intersect::Method;
 use crate::leaf::Leaf;
 use crate::midtier::{LEAF, MidTier};
@@ -13,7 +14,7 @@ use tailwater_data::Folder;
 use tailwater_data::text::{Source, WORDNET, is_wordnet_in};
 use tailwater_load::Application;
 use tailwater_load::application::{
-    Ask, BadSetting, Given, Kind, Node, Order, Place, Setting, Settings, Tell, Whose,
+    Ask, BadSetting, Given, Inquiry, Kind, Node, Order, Place, Setting, Settings, Tell, Whose,
 };
 use tailwater_rt::Router;
 use tailwater_stats::result::DataUsed;
@@ -176,6 +177,10 @@ impl Application for SetAlgebra {
 
     fn is_partial(&self, payload: &[u8]) -> bool {
         Answer::of_bytes(payload).is_some_and(|answer| answer.missing != 0)
+    }
+
+    fn inquiry(&self, tell: Tell<'_>) -> Result<Option<Box<dyn Inquiry>>, String> {
+        Ok(Some(Box::new(Documents::open(&self.plan, self.midtier.hits, tell)?)))
     }
 }
 

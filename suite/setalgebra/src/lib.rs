@@ -24,4 +24,5 @@ pub mod prepared;
 
 pub mod leaf;
 pub mod midtier;
+mod inquiry;
 pub mod application;

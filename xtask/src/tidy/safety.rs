@@ -4,8 +4,14 @@ use super::Problem;
 use crate::tree::Tree;
 
 /// The crates that may hold unsafe code, each with its protocol written down first.
-const UNSAFE_CRATES: &[&str] =
-    &["crates/rt", "crates/sync", "crates/profile-rt", "crates/kernel", "suite/kernels"];
+const UNSAFE_CRATES: &[&str] = &[
+    "crates/rt",
+    "crates/sync",
+    "crates/profile-rt",
+    "crates/kernel",
+    "suite/kernels",
+    "benches/ready/uring",
+];
 /// The crates without clock, socket, thread or environment; the simulator brings its own time.
 const PURE_CRATES: &[&str] =
     &["core", "control", "wire", "stats", "workload", "experiment", "tune", "sim"];

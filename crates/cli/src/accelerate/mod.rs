@@ -5,6 +5,7 @@
 mod model;
 mod figures;
 mod text;
+mod measure;
 mod validate;
 
 use crate::failure::Failure;
@@ -25,6 +26,11 @@ pub(crate) enum AccelerateVerb {
     Model(model::ModelOptions),
     /// Draw the gains of all cases (the thesis' Fig. 6.20) and what decides each, as SVG and one HTML page.
     Figures(figures::FiguresOptions),
+    /// Find α, n, sizes and the time of each category in a profiler's trace.
+    ///
+    /// Its model.toml is a file for `tailwater accelerate model`. docs/accelerator.md says how, presets/categories/ has the
+    /// rules.
+    Measure(measure::MeasureOptions),
     /// Hold the model against an accelerator that runs on this machine: measure its inputs one by one, predict, try.
     ///
     /// The software accelerator is another core, slowed down to a known speed; aes and zstd are real. Every answer is
@@ -36,6 +42,7 @@ pub(crate) fn accelerate(verb: &AccelerateVerb) -> Result<(), Failure> {
     match verb {
         AccelerateVerb::Model(options) => model::model(options),
         AccelerateVerb::Figures(options) => figures::figures(options),
+        AccelerateVerb::Measure(options) => measure::measure(options),
         AccelerateVerb::Validate(options) => validate::validate(options),
     }
 }

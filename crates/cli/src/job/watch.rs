@@ -97,7 +97,7 @@ fn watch(place: &Place) -> Traits {
     Traits {
         missing,
         events_lost,
-        retransmissions_per_s: window.rate(retransmissions),
+        retransmissions_per_s: retransmissions.map(|count| window.rate(count)),
         softirqs_per_s: window.rates(softirqs),
         tiers,
         ..Traits::default()

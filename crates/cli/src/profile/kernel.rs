@@ -26,7 +26,7 @@ pub(super) fn kernel_file(trace: &Path) -> PathBuf {
 }
 
 /// The kernel's file of the recording that a trace is of; that of a child (`TRACE.4711`) is its parent's.
-pub(super) fn open_beside(trace: &Path, header: &Header) -> Option<Trace> {
+pub(crate) fn open_beside(trace: &Path, header: &Header) -> Option<Trace> {
     let is_child = trace.extension().is_some_and(|end| *end == *header.pid.to_string());
     let parent = is_child.then(|| trace.with_extension(""));
     let candidates = std::iter::once(trace.to_owned()).chain(parent);

@@ -21,6 +21,8 @@ use crate::failure::Failure;
 use clap::Subcommand;
 
 pub(crate) use build::as_compiler;
+pub(crate) use kernel::open_beside;
+pub(crate) use reading::Trace;
 
 /// What can be done.
 #[derive(Subcommand, Debug)]

@@ -12,13 +12,13 @@ use tailwater_profile::trace::{Ending, Header, Reader, TraceError};
 const STRIDE: u64 = 1 << 18;
 
 /// An open trace.
-pub(super) struct Trace {
+pub(crate) struct Trace {
     reader: Reader<File>,
     bar: ProgressBar,
 }
 
 impl Trace {
-    pub(super) fn open(path: &Path) -> Result<Self, Failure> {
+    pub(crate) fn open(path: &Path) -> Result<Self, Failure> {
         let trouble = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
         let file = File::open(path).map_err(|error| Failure::usage(trouble(&error)))?;
         let size = file.metadata().map_or(0, |metadata| metadata.len());
@@ -26,12 +26,12 @@ impl Trace {
         Ok(Self { reader, bar: bar(size) })
     }
 
-    pub(super) const fn header(&self) -> &Header {
+    pub(crate) const fn header(&self) -> &Header {
         self.reader.header()
     }
 
     /// Hands out what is in it, damage included, and says how it ended.
-    pub(super) fn read(mut self, mut take: impl FnMut(Result<&Record, &TraceError>)) -> Ending {
+    pub(crate) fn read(mut self, mut take: impl FnMut(Result<&Record, &TraceError>)) -> Ending {
         while let Some(item) = self.reader.next() {
             take(item.as_ref());
             if self.reader.records().is_multiple_of(STRIDE) {

@@ -64,6 +64,11 @@ impl Deployment {
         (!ended.is_empty()).then(|| ended.join("; "))
     }
 
+    /// How the front ended, if it did though nothing asked it to.
+    pub(super) fn front_ended(&mut self) -> Option<String> {
+        self.front.ended()
+    }
+
     /// The front's process.
     pub(super) fn pid(&self) -> u32 {
         self.front.pid()

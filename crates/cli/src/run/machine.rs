@@ -7,6 +7,11 @@ use tailwater_workload::scenario::Clients;
 
 /// Of this machine, now, and of what makes the load.
 pub(super) fn manifest(clients: &Clients) -> Manifest {
+    Manifest { generator: generator(clients), ..here() }
+}
+
+/// Of this machine, now.
+pub(crate) fn here() -> Manifest {
     let read = |path| std::fs::read_to_string(path).unwrap_or_default();
     let cpuinfo = read("/proc/cpuinfo");
     let model = cpuinfo
@@ -19,7 +24,7 @@ pub(super) fn manifest(clients: &Clients) -> Manifest {
             .duration_since(UNIX_EPOCH)
             .map_or(0, |elapsed| elapsed.as_secs()),
         cpu: model.unwrap_or_default(),
-        generator: generator(clients),
+        generator: String::new(),
         cpus: u32::try_from(tailwater_rt::cpu::count()).unwrap_or(u32::MAX),
         kernel: read("/proc/sys/kernel/osrelease").trim().into(),
         stalls: Vec::new(),

@@ -4,6 +4,7 @@ use super::{Described, config, rules, spinner};
 use crate::applications;
 use crate::args::{Nodes, ServeOptions};
 use crate::failure::Failure;
+use std::ops::Range;
 use std::time::Duration;
 use tailwater_control::Site;
 use tailwater_control::catalog::Controller;
@@ -16,7 +17,8 @@ use tailwater_workload::Scenario;
 use tailwater_workload::scenario::{Path, Tier};
 use tailwater_workload::ways::Ways;
 
-/// One server for each node of the tier that is called so, each on a free port and with one loop.
+/// One server for each node of the tier that is called so, each on a free port; or the one node that was asked for, where
+/// the options say. Each has one loop.
 pub(super) fn farm(
     options: &ServeOptions,
     Described { scenario, data }: &Described,
@@ -28,7 +30,7 @@ pub(super) fn farm(
         false => applications::of_tier(scenario, tier),
     };
     let application = application.map_err(Failure::usage)?;
-    let listen: Address = "127.0.0.1:0".parse().map_err(Failure::usage)?;
+    let (nodes, listen) = nodes_of(options, tier)?;
     let slo = slo_of(options, scenario, tier);
     let takes_locks = tier.application || !tier.paths.is_empty();
     let locks = rules(options, &tier.locks, takes_locks, slo);
@@ -54,7 +56,21 @@ pub(super) fn farm(
         };
         Server::start(config, controller.admission, router).map_err(Failure::usage)
     };
-    (0..tier.nodes).map(start).collect()
+    nodes.map(start).collect()
+}
+
+/// Which nodes are served here, and where.
+fn nodes_of(options: &ServeOptions, tier: &Tier) -> Result<(Range<u32>, Address), Failure> {
+    match options.node {
+        None => Ok((0..tier.nodes, "127.0.0.1:0".parse().map_err(Failure::usage)?)),
+        Some(node) if node < tier.nodes => Ok((node..node + 1, options.listen.clone())),
+        Some(node) => Err(Failure::usage(format!(
+            "--node is {node}, and the tier {} has {} nodes; 0 to {} is needed",
+            tier.name,
+            tier.nodes,
+            tier.nodes - 1
+        ))),
+    }
 }
 
 /// Nodes take the cores in turn; nothing where there are none to take.

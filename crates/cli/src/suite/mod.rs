@@ -2,6 +2,7 @@
 
 mod catalogue;
 mod choice;
+mod demo;
 mod list;
 mod traits;
 
@@ -25,6 +26,9 @@ pub(crate) enum SuiteVerb {
     /// Prepare a service's data, start its tiers, ask it at several loads, check every answer, and report.
     #[command(after_help = RUN_HELP)]
     Run(SuiteRunOptions),
+    /// Show the services that answer words: pages with search boxes, whose questions real tiers answer.
+    #[command(after_help = demo::HELP)]
+    Demo(demo::DemoOptions),
     /// What services ask of the operating system: saturation, latency at three loads, and for each tier system calls,
     /// context switches, waits for a core and softirqs per query.
     #[command(after_help = traits::HELP)]
@@ -67,6 +71,7 @@ pub(crate) fn suite(verb: &SuiteVerb) -> Result<(), Failure> {
     match verb {
         SuiteVerb::List(options) => list::list(options),
         SuiteVerb::Run(options) => run(options),
+        SuiteVerb::Demo(options) => demo::demo(options),
         SuiteVerb::Traits(options) => traits::traits(options),
     }
 }

@@ -2,22 +2,35 @@
 
 mod ablations;
 mod accelerator;
+mod agreement;
 mod by_demand;
 mod classes;
 mod figures;
 mod hostile;
 mod last_credit;
+mod losses;
 mod models;
 mod ready;
 mod recoveries;
 mod side_by_side;
+mod suite;
+mod threads;
 mod tls;
+mod tuning;
 mod validation;
 
 use tailwater_stats::result::{Experiment, Spread};
 
-/// The table of this name, from the text of its result file; it ends with a line break.
-pub(crate) fn draw(name: &str, result: &str) -> String {
+/// The table of this name, from the texts of its result files; it ends with a line break.
+pub(crate) fn draw(name: &str, results: &[String]) -> String {
+    match results {
+        [result] => of_one(name, result),
+        [first, second] if name == "agreement" => agreement::table(first, second),
+        _ => panic!("no table of {} files is called {name}", results.len()),
+    }
+}
+
+fn of_one(name: &str, result: &str) -> String {
     match name {
         "ablations" => ablations::table(result),
         "accelerator" => accelerator::cases(result),
@@ -30,16 +43,27 @@ pub(crate) fn draw(name: &str, result: &str) -> String {
         "first" => side_by_side::first(result),
         "hostile" => hostile::table(result),
         "models" => models::table(result),
+        "ready-bell" => ready::bell(result),
         "ready-epoll" => ready::epoll(result),
         "ready-finding" => ready::finding(result),
         "ready-goals" => ready::goals(result),
         "ready-light" => ready::light(result),
+        "ready-losses" => losses::table(result),
         "ready-loads" => ready::loads(result),
         "ready-peaks" => ready::peaks(result),
         "ready-shapes" => ready::shapes(result),
         "recoveries" => recoveries::table(result),
         "last-credit" => last_credit::table(result),
+        "threads" => threads::table(result),
+        "suite-calls" => suite::calls(result),
+        "suite-cost" => suite::cost(result),
+        "suite-latency" => suite::latency(result),
+        "suite-saturation" => suite::saturation(result),
+        "suite-shares" => suite::shares(result),
+        "suite-switches" => suite::switches(result),
+        "suite-waits" => suite::waits(result),
         "tls" => tls::table(result),
+        "tuning" => tuning::table(result),
         "validation" => validation::table(result),
         _ => panic!("no table is called {name}"),
     }

@@ -31,6 +31,9 @@ struct Case {
     handler: String,
     pollutes: bool,
     hand_over_ns: Vec<f64>,
+    /// Results of before have none.
+    #[serde(default)]
+    clock_ns: Vec<f64>,
     throughput_rps: Vec<f64>,
     mean_ns: Vec<f64>,
     p50_ns: Vec<f64>,
@@ -133,9 +136,11 @@ fn titles(cells: &[&str]) -> String {
     head(&cells.iter().map(|&cell| cell.to_owned()).collect::<Vec<_>>())
 }
 
-/// Median latency at light load by number of queues, with the cores near and far, and the ready set's in hand-overs.
+/// Median latency at light load by number of queues, with the cores near and far. The ready set's hand-overs are without
+/// the clock's part where that is known. Empty cells were not measured there.
 pub(super) fn finding(result: &str) -> String {
-    const SHOWN: [&str; 6] = ["scan", "ready", "epoll-spin", "epoll", "select", "tokio"];
+    const SHOWN: [&str; 9] =
+        ["told", "scan", "ready", "epoll-spin", "epoll", "uring-spin", "uring", "select", "tokio"];
     let report = Report::read(result);
     let mut text = titles(&[&["queues"], &SHOWN[..], &["ready, hand-overs"]].concat());
     for queues in report.queues("none") {
@@ -146,8 +151,9 @@ pub(super) fn finding(result: &str) -> String {
             of(mechanism).map_or("–".to_owned(), |case| case.near_and_far(&case.p50_ns, us))
         }));
         let ready = of("ready").expect("the ready set is measured with all numbers of queues");
-        let rounds = ready.p50_ns.iter().zip(&ready.hand_over_ns);
-        let ratios: Vec<f64> = rounds.map(|(p50, hand_over)| p50 / hand_over).collect();
+        let clock = ready.clock_ns.iter().chain(std::iter::repeat(&0.0));
+        let rounds = ready.p50_ns.iter().zip(clock).zip(&ready.hand_over_ns);
+        let ratios: Vec<f64> = rounds.map(|((p50, clock), trip)| (p50 - clock) / trip).collect();
         cells.push(ready.near_and_far(&ratios, |ratio| format!("{ratio:.1}")));
         text += &line(&cells);
     }
@@ -301,6 +307,28 @@ pub(super) fn goals(result: &str) -> String {
         let sign = if (found <= needed) == met { "≤" } else { "≥" };
         let needed = format!("{sign} {needed:.1}");
         text += &line(&[goal, format!("{found:.2}"), needed, verdict.to_owned()]);
+    }
+    text
+}
+
+/// The runtime's bell and a ready set of one queue in its role, with the cores near and far.
+pub(super) fn bell(result: &str) -> String {
+    const SHOWN: [(&str, &str); 4] = [
+        ("bell-spin", "the bell, awake"),
+        ("bell-set-spin", "a ready set, awake"),
+        ("bell", "the bell, asleep"),
+        ("bell-set", "a ready set, asleep"),
+    ];
+    let report = Report::read(result);
+    let mut text = titles(&["", "million items/s", "latency at light load"]);
+    for (mechanism, shown) in SHOWN {
+        let of = |show: fn(&Case) -> String| {
+            report.case(mechanism, 1, "fb").map_or("–".to_owned(), show)
+        };
+        let millions =
+            of(|case| case.near_and_far(&case.throughput_rps, |rps| format!("{:.1}", rps / 1e6)));
+        let latency = of(|case| case.near_and_far(&case.p50_ns, |ns| time(ns / 1e3)));
+        text += &line(&[shown.to_owned(), millions, latency]);
     }
     text
 }

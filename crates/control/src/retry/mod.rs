@@ -14,13 +14,17 @@
 
 mod budget;
 mod estimate;
+mod hedge;
 #[cfg(test)]
 mod tests;
+
+pub use hedge::{HedgeAfter, HedgeConfig, HedgeCounts};
 
 use crate::client::Reply;
 use crate::server::Reason;
 use budget::Budget;
 use estimate::Estimate;
+use hedge::Hedges;
 use std::time::Duration;
 use tailwater_core::{Instant, Ratio};
 
@@ -152,6 +156,7 @@ pub struct Replicas {
     all: Vec<Replica>,
     home: usize,
     counts: RetryCounts,
+    hedges: Option<Hedges>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -173,7 +178,15 @@ impl Replicas {
         };
         let fresh = Replica { up: true, estimate: Estimate::default() };
         let budget = Budget::new(config.share, config.burst);
-        Self { config, budget, all: vec![fresh; count], home, counts: RetryCounts::default() }
+        let (counts, hedges) = (RetryCounts::default(), None);
+        Self { config, budget, all: vec![fresh; count], home, counts, hedges }
+    }
+
+    /// The same with second tries beside the first, for calls that may be carried out twice.
+    #[must_use]
+    pub fn hedged(mut self, config: HedgeConfig) -> Self {
+        self.hedges = Some(Hedges::new(config));
+        self
     }
 
     /// A new call: where it goes. `load` is this client's at each replica.
@@ -217,6 +230,57 @@ impl Replicas {
     pub fn credit_wait(&self, tries: Tries) -> Option<Duration> {
         let more = tries.count() < u32::from(self.config.tries) && self.all.len() > 1;
         self.config.credit_wait.filter(|_| more)
+    }
+
+    /// Whether there are second tries.
+    #[must_use]
+    pub const fn hedges(&self) -> bool {
+        self.hedges.is_some()
+    }
+
+    /// A new call that may be carried out twice: after how long without an end the driver shall ask
+    /// [`Replicas::hedge`]. `None`: it need not ask.
+    pub fn hedge_after(&mut self) -> Option<Duration> {
+        self.hedges.as_mut()?.on_call()
+    }
+
+    /// A call is late: where it goes beside the place where it is. `tries` is changed only if it goes somewhere, and a
+    /// token is spent only then. Not bounded by [`RetryConfig::tries`], since the first try has not failed. A replica
+    /// that asked for a pause is none that answers sooner.
+    pub fn hedge(
+        &mut self,
+        now: Instant,
+        deadline: Option<Instant>,
+        tries: &mut Tries,
+        load: impl Fn(usize) -> Load,
+    ) -> Option<usize> {
+        let is_open = |replica: usize| self.all[replica].up && !load(replica).is_paused;
+        let replica = self.pick(*tries, &load).filter(|&replica| is_open(replica))?;
+        let is_worth_it = !self.is_late(now, deadline, replica) && self.hedges.as_mut()?.take();
+        is_worth_it.then(|| {
+            tries.seen |= 1 << replica;
+            replica
+        })
+    }
+
+    /// A call that may be carried out twice was answered, or given up for lateness: its first try took so long, or longer.
+    pub fn on_hedgeable_end(&mut self, took: Duration) {
+        if let Some(hedges) = &mut self.hedges {
+            hedges.on_end(took);
+        }
+    }
+
+    /// A second try was answered before the first.
+    pub const fn on_hedge_won(&mut self) {
+        if let Some(hedges) = &mut self.hedges {
+            hedges.counts.won += 1;
+        }
+    }
+
+    /// What was decided of second tries so far.
+    #[must_use]
+    pub fn hedge_counts(&self) -> HedgeCounts {
+        self.hedges.as_ref().map(|hedges| hedges.counts).unwrap_or_default()
     }
 
     /// An answer or reject came from a replica: it tells how long answers take.
@@ -264,9 +328,13 @@ impl Replicas {
         // One that is down would only be waited for, which the call can do where it is.
         let replica = self.pick(tries, load).filter(|&replica| self.all[replica].up);
         let replica = replica.ok_or(Refusal::Replicas)?;
+        if self.is_late(now, deadline, replica) { Err(Refusal::Deadline) } else { Ok(replica) }
+    }
+
+    /// An answer of this replica would come too late.
+    fn is_late(&self, now: Instant, deadline: Option<Instant>, replica: usize) -> bool {
         let least = self.all[replica].estimate.least();
-        let late = |deadline| now >= deadline || now + least > deadline;
-        if deadline.is_some_and(late) { Err(Refusal::Deadline) } else { Ok(replica) }
+        deadline.is_some_and(|deadline| now >= deadline || now + least > deadline)
     }
 
     /// The best of those that a call has not seen.

@@ -5,9 +5,11 @@
 //! generator make the same application from the same scenario, each in a process of its own. So making one is
 //! cheap, and reads no data: [`Application::prepare`] prepares these once for all, and each process opens its part.
 
+mod inquiry;
 mod settings;
 mod unanswered;
 
+pub use inquiry::{Finding, Findings, Inquiry};
 pub use settings::{BadSetting, Setting, Settings};
 pub use unanswered::Unanswered;
 
@@ -80,6 +82,14 @@ pub trait Application: Send + Sync {
     /// answer in time. Such answers are told apart, and are no goodput.
     fn is_partial(&self, _payload: &[u8]) -> bool {
         false
+    }
+
+    /// What people may ask it in words, of the prepared data; `None` where there is no such thing.
+    ///
+    /// # Errors
+    /// A sentence for the operator when the data are not there; what `tell` returns.
+    fn inquiry(&self, _tell: Tell<'_>) -> Result<Option<Box<dyn Inquiry>>, String> {
+        Ok(None)
     }
 }
 

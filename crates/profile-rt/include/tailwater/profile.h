@@ -44,6 +44,10 @@ void tw_req_end_all(void);
 /* The request as a whole is done, whichever threads worked for it. */
 void tw_req_finish(uint64_t request);
 
+/* Work of so many bytes begins, such as the compression of a block: `tailwater accelerate measure` makes a
+ * histogram of them. Mark one kind of work in a program. */
+void tw_size(uint64_t bytes);
+
 /* Fibers: stacks that a program switches between by itself (swapcontext, boost.context). Each needs
  * frames of its own, or those of all fibers lie on one heap and are charged to one another. A program
  * built by `tailwater profile build --fibers` finds that out by itself, at some cost for each call; else:
@@ -81,6 +85,7 @@ static inline void tw_req_block(uint64_t request) { (void)request; }
 static inline void tw_req_end(uint64_t request) { (void)request; }
 static inline void tw_req_end_all(void) {}
 static inline void tw_req_finish(uint64_t request) { (void)request; }
+static inline void tw_size(uint64_t bytes) { (void)bytes; }
 struct tw_fiber;
 static inline struct tw_fiber *tw_fiber_create(void) { return (struct tw_fiber *)0; }
 static inline void tw_fiber_switch(struct tw_fiber *to) { (void)to; }

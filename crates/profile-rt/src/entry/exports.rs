@@ -66,6 +66,12 @@ extern "C" fn tw_req_end(request: u64) {
     crate::entry::request::leave(request, MarkKind::End);
 }
 
+/// Work of so many bytes begins; see `tailwater/profile.h`.
+#[unsafe(no_mangle)]
+extern "C" fn tw_size(bytes: u64) {
+    crate::entry::request::size(bytes);
+}
+
 /// This thread's part of all requests is done; see `tailwater/profile.h`.
 #[unsafe(no_mangle)]
 extern "C" fn tw_req_end_all() {

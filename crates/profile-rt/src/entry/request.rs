@@ -94,6 +94,12 @@ pub fn stop() -> io::Result<()> {
     session::stop()
 }
 
+/// Work of so many bytes begins, such as the compression of a block: `tailwater accelerate measure` makes a histogram of
+/// them. Mark one kind of work in a program.
+pub fn size(bytes: u64) {
+    mark(&[(MarkKind::Size, bytes, None)]);
+}
+
 pub(crate) fn start(request: u64) {
     mark(&[(MarkKind::Start, request, None)]);
     remember(request);

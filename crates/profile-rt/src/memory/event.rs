@@ -109,6 +109,7 @@ const fn mark_kind(number: u8) -> Option<MarkKind> {
         2 => MarkKind::End,
         3 => MarkKind::EndAll,
         4 => MarkKind::Enqueue,
+        5 => MarkKind::Size,
         _ => return None,
     })
 }
@@ -119,9 +120,9 @@ mod tests {
 
     #[test]
     fn events_come_back_as_they_went() {
-        for number in 0..5 {
+        for number in 0..6 {
             let wait = Waited {
-                kind: wait_kind(number).expect("five kinds"),
+                kind: wait_kind(number % 5).expect("five kinds"),
                 object: 1 << 63,
                 start: 2,
                 end: 3,
@@ -132,7 +133,7 @@ mod tests {
                 site: 7,
             };
             let mark = Event::Mark {
-                kind: mark_kind(number).expect("five kinds"),
+                kind: mark_kind(number).expect("six kinds"),
                 request: u64::MAX,
                 at: u64::MAX,
             };
@@ -141,6 +142,6 @@ mod tests {
             }
         }
         assert_eq!(Event::from_words(&[200; WORDS]), None);
-        assert_eq!(Event::from_words(&[MARK | 5; WORDS]), None);
+        assert_eq!(Event::from_words(&[MARK | 6; WORDS]), None);
     }
 }

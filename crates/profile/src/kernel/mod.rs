@@ -1,16 +1,19 @@
 //! What the kernel did with threads, from a file that `tailwater profile record --kernel` writes beside a trace.
 //!
 //! The file is a trace whose ticks are nanoseconds of `CLOCK_MONOTONIC_RAW`. [`Accounts`] says of given times of given
-//! threads where they went, and [`Lanes`] what every thread did when.
+//! threads where they went. [`Lanes`] tell what every thread did when,
+//! and [`Running`] how long threads had a core until a time.
 
 mod state;
 mod gaps;
 mod account;
 mod tally;
 mod lanes;
+mod running;
 
 pub use account::{Account, Accounts, Behind, Cause, Coverage, HadBy, Interrupts, Sleeps, Stretch};
 pub use lanes::{KernelSpan, Lanes, LanesReport};
+pub use running::{Running, RunningTimes};
 pub use state::{
     After, Did, Interrupting, Interruption, OCCUPANTS_MAX, Occupant, ThreadState, WaitedBehind,
     Waker,

@@ -155,7 +155,7 @@ impl Open {
                 self.blocked.get_or_insert(mark.at);
             }
             MarkKind::End => self.stop(mark.thread, mark.at),
-            MarkKind::EndAll => {}
+            MarkKind::EndAll | MarkKind::Size => {}
         }
     }
 

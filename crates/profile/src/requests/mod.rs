@@ -19,7 +19,7 @@ pub(crate) use report::{View, row};
 
 use crate::clock::Clocks;
 use crate::quality::Quality;
-use crate::record::{Record, Ticks};
+use crate::record::{MarkKind, Record, Ticks};
 use crate::trace::{Ending, Header, TraceError};
 use assemble::Assembly;
 use hdrhistogram::Histogram;
@@ -85,7 +85,7 @@ impl Requests {
     pub fn add(&mut self, record: &Record) {
         self.records += 1;
         match record {
-            Record::Mark(mark) => {
+            Record::Mark(mark) if mark.kind != MarkKind::Size => {
                 self.latest = self.latest.max(mark.at);
                 let done = self.assembly.add(mark);
                 self.consider(done);

@@ -7,6 +7,7 @@ pub use choice::{Choice, Tail};
 
 use crate::clock::{Clocks, Rate};
 use crate::hash::Map;
+use crate::kernel::Running;
 use crate::names::Names;
 use crate::paths::{Branch, Forest};
 use crate::quality::Quality;
@@ -21,6 +22,8 @@ const THREADS_MAX: usize = 4096;
 pub struct Stacks {
     choice: Choice,
     clocks: Clocks,
+    /// Threads' clocks, and the whole recording's.
+    running: Option<(Running, Clocks)>,
     names: Names,
     quality: Quality,
     forest: Forest<ThreadId>,
@@ -75,6 +78,7 @@ impl Stacks {
         Self {
             choice,
             clocks: Clocks::new(header.clock),
+            running: None,
             names: Names::default(),
             quality: Quality::default(),
             forest: Forest::default(),
@@ -82,6 +86,14 @@ impl Stacks {
             beyond: 0,
             records: 0,
         }
+    }
+
+    /// Counts only the time in which threads had a core. `clocks` has all readings of the trace: from a reading of its own,
+    /// before this one.
+    #[must_use]
+    pub fn while_running(mut self, running: Running, clocks: Clocks) -> Self {
+        self.running = Some((running, clocks));
+        self
     }
 
     /// Takes the next record.
@@ -140,7 +152,12 @@ impl Stacks {
             return;
         }
         self.threads.insert(call.thread, ());
-        self.forest.ended(call.thread, call, self.choice.includes(call));
+        let is_chosen = self.choice.includes(call);
+        let of_thread = self
+            .running
+            .as_ref()
+            .map(|(running, clocks)| running.of(self.names.tid(call.thread), call, clocks));
+        self.forest.ended(call.thread, of_thread.as_ref().unwrap_or(call), is_chosen);
     }
 }
 

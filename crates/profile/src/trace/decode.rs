@@ -147,6 +147,7 @@ fn mark(cursor: &mut Cursor<'_>, memory: &mut Memory) -> Result<Mark> {
         2 => MarkKind::End,
         3 => MarkKind::EndAll,
         4 => MarkKind::Enqueue,
+        5 => MarkKind::Size,
         other => return Err(Trouble::Kind(other)),
     };
     let request = cursor.delta(memory.request)?;

@@ -45,6 +45,33 @@ pub(crate) fn thread(id: u32, name: &str) -> Record {
     Record::Thread(Thread { id: ThreadId(id), tid: 100 + id, name: name.into() })
 }
 
+/// Ticks when the calls of [`call_on`] begin.
+const BEGAN: u64 = 10_000;
+
+/// The same by the raw clock, in ns.
+pub(crate) fn began_ns() -> u64 {
+    let Clock { ticks, raw_ns, .. } = header().clock;
+    raw_ns + (BEGAN - ticks) / 2
+}
+
+/// A call by thread 0. Times are in ns: the sample's clock has two ticks each. `path` has its function last.
+pub(crate) fn call_on(generation: u64, path: &[u32], start: u64, end: u64) -> Call {
+    let (function, around) = path.split_last().expect("a function");
+    Call {
+        thread: ThreadId(0),
+        function: FunctionId(*function),
+        parent: around.last().map(|id| FunctionId(*id)),
+        depth: around.len() as u32,
+        generation,
+        start: BEGAN + start * 2,
+        start_slack: 0,
+        end: BEGAN + end * 2,
+        end_slack: 0,
+        flags: CallFlags::default(),
+        site: 0,
+    }
+}
+
 /// The `n`-th of a plausible stream: four threads, some twenty functions, 14 µs apart and more, as
 /// a governed scanner would see them.
 pub(crate) fn call(n: u64) -> Record {
@@ -150,9 +177,9 @@ pub(crate) fn any_record() -> impl Strategy<Value = Record> {
     prop_oneof![
         20 => any_call(),
         3 => any_wait(),
-        3 => (id(), any::<u64>(), 0usize..5, time()).prop_map(|(thread, request, kind, at)| {
-            use MarkKind::{Block, End, EndAll, Enqueue, Start};
-            let kind = [Start, Block, End, EndAll, Enqueue][kind];
+        3 => (id(), any::<u64>(), 0usize..6, time()).prop_map(|(thread, request, kind, at)| {
+            use MarkKind::{Block, End, EndAll, Enqueue, Size, Start};
+            let kind = [Start, Block, End, EndAll, Enqueue, Size][kind];
             Record::Mark(Mark { thread: ThreadId(thread), request: request % 5, kind, at })
         }),
         1 => (maybe_thread(), time(), time())

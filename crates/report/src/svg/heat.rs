@@ -1,7 +1,7 @@
 //! Tables whose cells are shaded by their numbers.
 
 use super::look::Look;
-use super::{Anchor, INK, Svg, Voice, escape, px, series_colour, text_width};
+use super::{Anchor, INK, Svg, Voice, escape, fitting, px, series_colour, text_width};
 use crate::format::{NOTHING, significant};
 
 /// A heat table: a number in each cell, and a shade that says how large it is among all.
@@ -50,7 +50,12 @@ impl Heat {
         let range = Range::of(self.rows.iter().flat_map(|row| &row.values).flatten().copied());
         for (at, row) in self.rows.iter().enumerate() {
             let y = top + at as f64 * ROW;
-            svg.text((LEFT - 8.0, y + 14.0), Anchor::End, Voice::Ink, &fitting(&row.label));
+            svg.text(
+                (LEFT - 8.0, y + 14.0),
+                Anchor::End,
+                Voice::Ink,
+                &fitting(&row.label, LEFT - 12.0),
+            );
             for (column, value) in row.values.iter().enumerate() {
                 let name = self.columns.get(column).map_or("", String::as_str);
                 let tip = format!("{}, {name}: {}", row.label, shown(*value));
@@ -121,15 +126,6 @@ fn cell(
 
 fn shown(value: Option<f64>) -> String {
     value.map_or(NOTHING.to_owned(), significant)
-}
-
-/// As much of a label as there is room for.
-fn fitting(label: &str) -> String {
-    let room = ((LEFT - 12.0) / text_width("m")) as usize;
-    if label.chars().count() <= room {
-        return label.to_owned();
-    }
-    label.chars().take(room.saturating_sub(1)).chain(['…']).collect()
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ pub(crate) mod heat;
 pub(crate) mod look;
 pub(crate) mod ranges;
 pub(crate) mod scale;
+pub(crate) mod violins;
 
 use look::Look;
 
@@ -135,8 +136,18 @@ pub(crate) fn px(value: f64) -> String {
     if text == "-0" { "0".to_owned() } else { text.to_owned() }
 }
 
+/// As much of a label as there is room for.
+pub(crate) fn fitting(label: &str, room: f64) -> String {
+    if text_width(label) <= room {
+        return label.to_owned();
+    }
+    let letters = (room / text_width("m")) as usize;
+    label.chars().take(letters.saturating_sub(1)).chain(['…']).collect()
+}
+
 /// Text made safe for element content and quoted attributes, in SVG and HTML alike.
-pub(crate) fn escape(text: &str) -> String {
+#[must_use]
+pub fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {

@@ -3,7 +3,7 @@
 use super::chart::{Key, legend_at, rows};
 use super::look::Look;
 use super::scale::Scale;
-use super::{Anchor, INK, Svg, Voice, escape, px, series_colour, text_width};
+use super::{Anchor, INK, Svg, Voice, escape, fitting, px, series_colour};
 
 /// A picture of lying bars.
 #[derive(Clone, PartialEq, Debug)]
@@ -116,7 +116,7 @@ fn height(row: &RangeRow) -> f64 {
 
 fn draw(svg: &mut Svg, row: &RangeRow, scale: &Scale, top: f64) {
     let middle = top + height(row) / 2.0 + 4.0;
-    svg.text((LEFT - 10.0, middle), Anchor::End, Voice::Ink, &fitting(&row.label));
+    svg.text((LEFT - 10.0, middle), Anchor::End, Voice::Ink, &fitting(&row.label, LEFT - 16.0));
     for bar in &row.bars {
         let (class, colour) = series_colour(bar.series);
         let (one, other) = (place(scale, bar.ends.0), place(scale, bar.ends.1));
@@ -146,15 +146,6 @@ fn mark(x: f64, top: f64, height: f64) -> String {
 
 fn place(scale: &Scale, value: f64) -> f64 {
     LEFT + scale.at_or_low(value) * (RIGHT - LEFT)
-}
-
-/// As much of a label as there is room for.
-fn fitting(label: &str) -> String {
-    if text_width(label) <= LEFT - 16.0 {
-        return label.to_owned();
-    }
-    let room = ((LEFT - 16.0) / text_width("m")) as usize;
-    label.chars().take(room.saturating_sub(1)).chain(['…']).collect()
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use super::alarms::Alarms;
 use super::call::{Answer, CallError};
+use super::event::NewCall;
 use super::slots::Slots;
 use tailwater_control::retry::Tries;
 use tailwater_core::{Instant, RequestId};
@@ -17,6 +18,11 @@ pub(crate) trait Fill {
         true
     }
 
+    /// Whether the call may be carried out twice.
+    fn may_run_twice(&self) -> bool {
+        false
+    }
+
     /// The call has ended.
     fn fill(self, outcome: Result<Answer, CallError>);
 }
@@ -30,12 +36,14 @@ pub(super) struct Callers<F> {
     deadlines: Alarms,
     /// When calls have waited long enough for credit where they are.
     patience: Alarms,
+    /// When calls want a second try.
+    lateness: Alarms,
 }
 
 impl<F> Default for Callers<F> {
     fn default() -> Self {
-        let (deadlines, patience) = (Alarms::default(), Alarms::default());
-        Self { slots: Slots::default(), hasty: 0, deadlines, patience }
+        let [deadlines, patience, lateness] = [(); 3].map(|()| Alarms::default());
+        Self { slots: Slots::default(), hasty: 0, deadlines, patience, lateness }
     }
 }
 
@@ -49,11 +57,47 @@ pub(super) struct Caller<F> {
     patience: Option<Instant>,
     /// It wanted to leave, but could go nowhere.
     pub(super) is_impatient: bool,
+    /// What it needs for a second try; `None` where that may not be. Apart, since few calls have it.
+    hedge: Option<Box<Hedge>>,
+}
+
+/// A call that may be tried at two replicas at once.
+struct Hedge {
+    began: Instant,
+    /// When it is late, and what is sent then.
+    copy: Option<(Instant, NewCall)>,
+    /// Where its second try is.
+    second: Option<Place>,
 }
 
 impl<F: Fill> Caller<F> {
     pub(super) fn awaits_connection(&self) -> bool {
         self.filler.awaits_connection()
+    }
+
+    pub(super) fn may_run_twice(&self) -> bool {
+        self.filler.may_run_twice()
+    }
+
+    /// Where its tries are.
+    pub(super) fn places(&self) -> Places {
+        Places { first: self.place, second: self.hedge.as_ref().and_then(|hedge| hedge.second) }
+    }
+
+    /// When it began, if it may be tried twice.
+    pub(super) fn began(&self) -> Option<Instant> {
+        self.hedge.as_ref().map(|hedge| hedge.began)
+    }
+
+    /// The try at a replica has failed. True if there is another, which goes on alone.
+    pub(super) fn goes_on_without(&mut self, replica: usize) -> bool {
+        let Some(second) = self.hedge.as_mut().and_then(|hedge| hedge.second.take()) else {
+            return false;
+        };
+        if self.place.replica == replica {
+            (self.place, self.patience, self.is_impatient) = (second, None, false);
+        }
+        true
     }
 }
 
@@ -64,12 +108,25 @@ pub(super) struct Place {
     pub(super) id: RequestId,
 }
 
+/// Where the tries of a call are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Places {
+    pub(super) first: Place,
+    pub(super) second: Option<Place>,
+}
+
+impl Places {
+    pub(super) fn each(self) -> impl Iterator<Item = Place> {
+        [Some(self.first), self.second].into_iter().flatten()
+    }
+}
+
 impl<F: Fill> Callers<F> {
     /// A call without a place yet: `None` if its caller has given it up.
     pub(super) fn add(&mut self, deadline: Option<Instant>, filler: F) -> Option<u64> {
         let (tries, place) = (Tries::NONE, Place::default());
-        let (patience, is_impatient) = (None, false);
-        let caller = Caller { filler, deadline, tries, place, patience, is_impatient };
+        let (patience, is_impatient, hedge) = (None, false, None);
+        let caller = Caller { filler, deadline, tries, place, patience, is_impatient, hedge };
         let is_hasty = !caller.awaits_connection();
         let token = self.slots.insert(caller);
         if !self.slots.get(token).is_some_and(|caller| caller.filler.take_on(token)) {
@@ -93,6 +150,45 @@ impl<F: Fill> Callers<F> {
             let waits = |at, token| slots.get(token).is_some_and(|it| it.patience == Some(at));
             self.patience.add(at, token, slots.len(), waits);
         }
+    }
+
+    /// The call may be tried twice. It is late at `copy`'s time, if that is known.
+    pub(super) fn may_hedge(
+        &mut self,
+        token: u64,
+        began: Instant,
+        copy: Option<(Instant, NewCall)>,
+    ) {
+        let Some(caller) = self.slots.get_mut(token) else { return };
+        let late = copy.as_ref().map(|(at, _)| *at);
+        caller.hedge = Some(Box::new(Hedge { began, copy, second: None }));
+        if let Some(at) = late {
+            let slots = &self.slots;
+            self.lateness.add(at, token, slots.len(), |_, token| slots.get(token).is_some());
+        }
+    }
+
+    /// A call that is late, and what its second try sends.
+    pub(super) fn next_late(&mut self, now: Instant) -> Option<(u64, NewCall)> {
+        while let Some((_, token)) = self.lateness.next_due(now) {
+            let hedge = self.slots.get_mut(token).and_then(|caller| caller.hedge.as_mut());
+            if let Some((_, call)) = hedge.and_then(|hedge| hedge.copy.take()) {
+                return Some((token, call));
+            }
+        }
+        None
+    }
+
+    /// The second try of a call went there.
+    pub(super) fn place_second(&mut self, token: u64, place: Place) {
+        let hedge = self.slots.get_mut(token).and_then(|caller| caller.hedge.as_mut());
+        if let Some(hedge) = hedge {
+            hedge.second = Some(place);
+        }
+    }
+
+    pub(super) fn get(&self, token: u64) -> Option<&Caller<F>> {
+        self.slots.get(token)
     }
 
     pub(super) fn get_mut(&mut self, token: u64) -> Option<&mut Caller<F>> {
@@ -124,15 +220,15 @@ impl<F: Fill> Callers<F> {
     }
 
     /// The caller wants no answer any more: where its call is.
-    pub(super) fn forget(&mut self, token: u64) -> Option<Place> {
-        self.remove(token).map(|caller| caller.place)
+    pub(super) fn forget(&mut self, token: u64) -> Option<Places> {
+        self.remove(token).map(|caller| caller.places())
     }
 
     /// A call whose deadline has passed, and where it is.
-    pub(super) fn next_timed_out(&mut self, now: Instant) -> Option<(u64, Place)> {
+    pub(super) fn next_timed_out(&mut self, now: Instant) -> Option<(u64, Places)> {
         while let Some((_, token)) = self.deadlines.next_due(now) {
             if let Some(caller) = self.slots.get(token) {
-                return Some((token, caller.place));
+                return Some((token, caller.places()));
             }
         }
         None
@@ -150,7 +246,8 @@ impl<F: Fill> Callers<F> {
     }
 
     pub(super) fn next_deadline(&self) -> Option<Instant> {
-        [self.deadlines.next_deadline(), self.patience.next_deadline()].into_iter().flatten().min()
+        let all = [&self.deadlines, &self.patience, &self.lateness];
+        all.into_iter().filter_map(Alarms::next_deadline).min()
     }
 }
 
@@ -172,7 +269,8 @@ mod tests {
         let place = Place { replica: 1, id: RequestId(9) };
         callers.place(token, place, None);
         assert_eq!((callers.next_deadline(), callers.next_timed_out(at(4))), (Some(at(5)), None));
-        assert_eq!(callers.next_timed_out(at(5)), Some((token, place)));
+        let places = Places { first: place, second: None };
+        assert_eq!(callers.next_timed_out(at(5)), Some((token, places)));
         callers.fill(token, Err(CallError::TimedOut));
         assert_eq!(slot.wait(), Err(CallError::TimedOut));
         assert_eq!((callers.next_timed_out(at(9)), callers.next_deadline()), (None, None));

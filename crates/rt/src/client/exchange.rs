@@ -4,14 +4,14 @@
 //! no clock: the reactor of a [`Client`](super::Client) drives one, a server's loop one for each shard.
 
 use super::call::{Answer, CallError};
-use super::callers::{Callers, Fill, Place};
+use super::callers::{Caller, Callers, Fill, Place, Places};
 use super::channel::Channel;
 use super::config::ChannelConfig;
 use super::event::{End, Event, NewCall};
 use super::routes::{Failed, Routes};
 use crate::net::DialError;
 use crate::poll::{Poller, Readiness};
-use tailwater_control::retry::Failure;
+use tailwater_control::retry::{Failure, HedgeCounts};
 use tailwater_control::{Client as Control, Replicas};
 use tailwater_core::Instant;
 
@@ -87,16 +87,19 @@ impl<F: Fill> Exchange<F> {
                 channel.failure().is_some() && channel.is_waiting(place.id)
             };
             if let Some(place) = place.filter(waits) {
-                self.cancel(time, Some(place));
-                self.callers.fill(token, Err(CallError::Disconnected));
+                self.cancel(time, place);
+                if !self.goes_on_without(token, place.replica) {
+                    self.callers.fill(token, Err(CallError::Disconnected));
+                }
             }
         }
     }
 
     /// The caller wants no answer any more.
     pub(crate) fn give_up(&mut self, time: Instant, token: u64) {
-        let place = self.callers.forget(token);
-        self.cancel(time, place);
+        if let Some(places) = self.callers.forget(token) {
+            self.cancel_all(time, places);
+        }
     }
 
     /// See [`Channel::on_ready`].
@@ -123,6 +126,11 @@ impl<F: Fill> Exchange<F> {
         channels.chain([self.callers.next_deadline()]).flatten().min()
     }
 
+    /// What became of second tries so far.
+    pub(crate) fn hedge_counts(&self) -> HedgeCounts {
+        self.routes.hedge_counts()
+    }
+
     /// Why a server is not reached.
     pub(crate) fn trouble(&self) -> Option<&DialError> {
         self.channels.iter().find_map(Channel::failure)
@@ -140,10 +148,12 @@ impl<F: Fill> Exchange<F> {
     /// Ends the calls whose deadlines have passed. True if there was one.
     fn time_out(&mut self, time: Instant) -> bool {
         let mut ended = false;
-        while let Some((token, place)) = self.callers.next_timed_out(time) {
-            let waits = self.channels[place.replica].is_waiting(place.id);
-            self.cancel(time, Some(place));
-            let error = if waits { CallError::Expired } else { CallError::TimedOut };
+        while let Some((token, places)) = self.callers.next_timed_out(time) {
+            let waits = |place: Place| self.channels[place.replica].is_waiting(place.id);
+            let error =
+                if places.each().all(waits) { CallError::Expired } else { CallError::TimedOut };
+            self.cancel_all(time, places);
+            self.learn(time, token);
             self.callers.fill(token, Err(error));
             ended = true;
         }
@@ -151,16 +161,21 @@ impl<F: Fill> Exchange<F> {
     }
 
     fn on_event(&mut self, replica: usize, event: Event) {
-        let Event { token, call, end, .. } = event;
+        let Event { token, at, call, end } = event;
         if let End::Response { reply, .. }
         | End::Fault { reply, .. }
         | End::Rejected { reply, .. } = &end
         {
             self.routes.on_reply(replica, reply);
         }
+        // An answer ends the call. What does not may be without meaning, while another try goes on.
+        if !matches!(end, End::Response { .. }) && self.goes_on_without(token, replica) {
+            return;
+        }
         self.failed.extend(Failed::of(token, call, &end));
         match end {
             End::Response { status, payload, reply } => {
+                self.answered(at, token, replica);
                 let answer = Answer { status, payload, sojourn: reply.sojourn };
                 self.callers.fill(token, Ok(answer));
             }
@@ -174,10 +189,37 @@ impl<F: Fill> Exchange<F> {
         }
     }
 
-    fn cancel(&mut self, time: Instant, place: Option<Place>) {
-        if let Some(Place { replica, id }) = place {
-            self.channels[replica].cancel(time, id);
+    /// A try of the call was answered: the other one is given up.
+    fn answered(&mut self, at: Instant, token: u64, replica: usize) {
+        let Some(places) = self.callers.get(token).map(Caller::places) else { return };
+        if places.second.is_some() {
+            let others = places.each().filter(|place| place.replica != replica);
+            others.for_each(|place| self.cancel(at, place));
+            if places.first.replica != replica {
+                self.routes.on_hedge_won();
+            }
         }
+        self.learn(at, token);
+    }
+
+    /// The first try of a call that may have a second took until now, or longer.
+    fn learn(&mut self, at: Instant, token: u64) {
+        if let Some(began) = self.callers.get(token).and_then(Caller::began) {
+            self.routes.on_hedgeable_end(at.since(began));
+        }
+    }
+
+    /// A try has failed. True if the call has another.
+    fn goes_on_without(&mut self, token: u64, replica: usize) -> bool {
+        self.callers.get_mut(token).is_some_and(|caller| caller.goes_on_without(replica))
+    }
+
+    fn cancel_all(&mut self, time: Instant, places: Places) {
+        places.each().for_each(|place| self.cancel(time, place));
+    }
+
+    fn cancel(&mut self, time: Instant, Place { replica, id }: Place) {
+        self.channels[replica].cancel(time, id);
     }
 
     /// Gives every call a place, or its end. The health of the replicas is looked at first: a new call does
@@ -202,6 +244,9 @@ impl<F: Fill> Exchange<F> {
         while let Some(token) = self.callers.next_impatient(time) {
             self.leave(time, token);
         }
+        while let Some((token, call)) = self.callers.next_late(time) {
+            self.hedge(time, token, call);
+        }
         if has_changed && self.channels.len() > 1 {
             for token in self.callers.which(|caller| self.routes.should_leave(caller)) {
                 self.leave(time, token);
@@ -211,10 +256,22 @@ impl<F: Fill> Exchange<F> {
 
     fn begin(&mut self, time: Instant, token: u64, call: NewCall) {
         let (replica, tries) = self.routes.first(time, &self.channels);
-        if let Some(caller) = self.callers.get_mut(token) {
-            caller.tries = tries;
+        let Some(caller) = self.callers.get_mut(token) else { return };
+        caller.tries = tries;
+        if self.routes.hedges() && caller.may_run_twice() {
+            let late = self.routes.hedge_after().map(|after| (time + after, call.clone()));
+            self.callers.may_hedge(token, time, late);
         }
         self.submit(time, token, replica, call);
+    }
+
+    /// A call that is late is tried at another replica, too, if it can be.
+    fn hedge(&mut self, time: Instant, token: u64, call: NewCall) {
+        let Some(caller) = self.callers.get_mut(token) else { return };
+        if let Some(replica) = self.routes.hedge(time, caller, &self.channels) {
+            let id = self.channels[replica].submit(time, token, call);
+            self.callers.place_second(token, Place { replica, id });
+        }
     }
 
     fn retry(&mut self, time: Instant, failed: Failed) {

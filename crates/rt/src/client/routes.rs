@@ -4,8 +4,9 @@ use super::call::CallError;
 use super::callers::Caller;
 use super::channel::Channel;
 use super::event::{End, NewCall};
+use std::time::Duration;
 use tailwater_control::client::Reply;
-use tailwater_control::retry::{Failure, Next, Tries};
+use tailwater_control::retry::{Failure, HedgeCounts, Next, Tries};
 use tailwater_control::{Reason, Replicas};
 use tailwater_core::Instant;
 
@@ -97,6 +98,38 @@ impl Routes {
     /// When a call that goes somewhere now wants to leave for want of credit.
     pub(super) fn patience(&self, now: Instant, tries: Tries) -> Option<Instant> {
         self.replicas.credit_wait(tries).map(|wait| now + wait)
+    }
+
+    pub(super) const fn hedges(&self) -> bool {
+        self.replicas.hedges()
+    }
+
+    /// See [`Replicas::hedge_after`].
+    pub(super) fn hedge_after(&mut self) -> Option<Duration> {
+        self.replicas.hedge_after()
+    }
+
+    /// Where a late call is tried besides; `None`: nowhere.
+    pub(super) fn hedge<F>(
+        &mut self,
+        now: Instant,
+        caller: &mut Caller<F>,
+        channels: &[Channel],
+    ) -> Option<usize> {
+        let load = |replica: usize| channels[replica].load(now);
+        self.replicas.hedge(now, caller.deadline, &mut caller.tries, load)
+    }
+
+    pub(super) fn on_hedgeable_end(&mut self, took: Duration) {
+        self.replicas.on_hedgeable_end(took);
+    }
+
+    pub(super) const fn on_hedge_won(&mut self) {
+        self.replicas.on_hedge_won();
+    }
+
+    pub(super) fn hedge_counts(&self) -> HedgeCounts {
+        self.replicas.hedge_counts()
     }
 
     pub(super) fn on_reply(&mut self, replica: usize, reply: &Reply) {

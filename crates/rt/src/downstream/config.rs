@@ -1,12 +1,14 @@
 //! Which servers a tier has.
 
+use super::counts::Tallies;
 use super::room::Room;
 use crate::client::ChannelConfig;
+use crate::counts::TierCounts;
 use std::fmt;
 use std::sync::Arc;
 use tailwater_control::catalog::{Controller, default_client};
-use tailwater_control::retry::REPLICAS_MAX;
-use tailwater_control::{Client as Control, RetryConfig};
+use tailwater_control::retry::{HedgeConfig, REPLICAS_MAX};
+use tailwater_control::{Client as Control, Replicas, RetryConfig};
 
 /// Most shards of a tier.
 const SHARDS_MAX: usize = 256;
@@ -19,8 +21,11 @@ pub struct TierConfig {
     shards: Vec<Vec<ChannelConfig>>,
     half: Arc<dyn Fn(u64) -> Control + Send + Sync>,
     retry: RetryConfig,
+    hedge: Option<HedgeConfig>,
     calls_max: usize,
     bytes_max: usize,
+    /// Of the server that has this configuration.
+    tallies: Arc<Tallies>,
 }
 
 impl TierConfig {
@@ -39,8 +44,10 @@ impl TierConfig {
             shards,
             half: Arc::new(|_| default_client()),
             retry: RetryConfig::default(),
+            hedge: None,
             calls_max: 1 << 16,
             bytes_max: 64 << 20,
+            tallies: Arc::default(),
         }
     }
 
@@ -56,6 +63,14 @@ impl TierConfig {
     #[must_use]
     pub const fn retry(mut self, retry: RetryConfig) -> Self {
         self.retry = retry;
+        self
+    }
+
+    /// The same with a second try at another replica for calls that are late, of fans that say
+    /// [`Fan::hedged`](super::Fan::hedged). Each thread has a budget of its own for each shard.
+    #[must_use]
+    pub const fn hedge(mut self, hedge: HedgeConfig) -> Self {
+        self.hedge = Some(hedge);
         self
     }
 
@@ -93,8 +108,24 @@ impl TierConfig {
         Room::new(self.calls_max, self.bytes_max)
     }
 
-    pub(super) const fn retries(&self) -> RetryConfig {
-        self.retry
+    /// What decides where calls to one shard go, of so many servers. `number` says which is the thread's own.
+    pub(super) fn choice(&self, servers: usize, number: u64) -> Replicas {
+        let choice = Replicas::new(self.retry, servers, number);
+        self.hedge.into_iter().fold(choice, Replicas::hedged)
+    }
+
+    pub(super) const fn tallies(&self) -> &Arc<Tallies> {
+        &self.tallies
+    }
+
+    /// A server begins to count; another that has a clone of this counts for itself.
+    pub(crate) fn count_anew(&mut self) {
+        self.tallies = Arc::default();
+    }
+
+    /// What the server's threads have counted.
+    pub(crate) fn counts(&self) -> TierCounts {
+        self.tallies.of(&self.name)
     }
 
     /// Whether it can work.
@@ -112,6 +143,14 @@ impl TierConfig {
         for (field, found) in [("calls_max", self.calls_max), ("bytes_max", self.bytes_max)] {
             if found == 0 {
                 return Err(format!("tier {name}: {field} is 0: no call could be made; raise it"));
+            }
+        }
+        if let Some(hedge) = self.hedge {
+            hedge.check().map_err(|why| format!("tier {name}: {why}"))?;
+            if self.shards.iter().all(|replicas| replicas.len() < 2) {
+                return Err(format!(
+                    "tier {name} hedges, and none of its shards has a second server; add replicas, or leave hedge out"
+                ));
             }
         }
         for (index, replicas) in self.shards.iter().enumerate() {
@@ -138,9 +177,9 @@ impl TierConfig {
 
 impl fmt::Debug for TierConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { name, shards, half: _, retry, calls_max, bytes_max } = self;
+        let Self { name, shards, half: _, retry, hedge, calls_max, bytes_max, tallies: _ } = self;
         let mut it = f.debug_struct("TierConfig");
-        it.field("name", name).field("shards", shards).field("retry", retry);
+        it.field("name", name).field("shards", shards).field("retry", retry).field("hedge", hedge);
         it.field("calls_max", calls_max).field("bytes_max", bytes_max).finish_non_exhaustive()
     }
 }
@@ -148,11 +187,11 @@ impl fmt::Debug for TierConfig {
 /// Two that name the same servers are equal if they share their controller.
 impl PartialEq for TierConfig {
     fn eq(&self, other: &Self) -> bool {
-        let Self { name, shards, half, retry, calls_max, bytes_max } = self;
+        let Self { name, shards, half, retry, hedge, calls_max, bytes_max, tallies: _ } = self;
         *name == other.name
             && *shards == other.shards
             && Arc::ptr_eq(half, &other.half)
-            && *retry == other.retry
+            && (*retry, *hedge) == (other.retry, other.hedge)
             && (*calls_max, *bytes_max) == (other.calls_max, other.bytes_max)
     }
 }
@@ -161,6 +200,7 @@ impl PartialEq for TierConfig {
 mod tests {
     use super::*;
     use crate::net::Address;
+    use tailwater_core::Ratio;
 
     #[test]
     fn what_cannot_work_is_named() {
@@ -181,7 +221,13 @@ mod tests {
                 "shard 1 of tier leaf: outstanding_max",
             ),
             (sound.clone().calls_max(0), "tier leaf: calls_max is 0"),
-            (sound.bytes_max(0), "tier leaf: bytes_max is 0"),
+            (sound.clone().bytes_max(0), "tier leaf: bytes_max is 0"),
+            (sound.hedge(HedgeConfig::default()), "tier leaf hedges, and none of its shards"),
+            (
+                TierConfig::replicated("leaf", vec![vec![server(), server()]])
+                    .hedge(HedgeConfig { share: Ratio(2.0), ..HedgeConfig::default() }),
+                "tier leaf: hedge.share is 2",
+            ),
         ];
         for (tier, begins) in wrong {
             let error = tier.check().expect_err(begins);

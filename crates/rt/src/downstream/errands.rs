@@ -71,7 +71,7 @@ impl Errands {
             } else {
                 let shard = planned.shard;
                 let owner = Owner::Errand(errand.clone(), lent);
-                let filler = Part::new(owner, place, shard, terms.reached_only);
+                let filler = Part::new(owner, place, shard, &terms);
                 self.desk.order(shard, Order { call: terms.of(planned), filler });
             }
         }

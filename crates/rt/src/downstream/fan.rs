@@ -83,6 +83,14 @@ impl Fan {
         self
     }
 
+    /// Says that the calls may be carried out twice, as reads may. One that is late is then sent to a second replica, too, as
+    /// [`TierConfig::hedge`](super::TierConfig::hedge) says. Whichever answers first counts, and the other is cancelled. Without
+    /// this, or without that, nothing is sent twice.
+    pub const fn hedged(mut self) -> Self {
+        self.terms.hedged = true;
+        self
+    }
+
     /// Is done as soon as so many calls were answered; the others are given up and end as
     /// [`CallError::NotAwaited`]. Where that many cannot be answered any more, it waits for the end of all.
     pub const fn enough(mut self, answers: usize) -> Self {
@@ -136,7 +144,7 @@ impl Fan {
         let Some(held) = room else { return state.end(place, Err(CallError::QueueFull)) };
         let shard = planned.shard;
         let owner = Owner::Fan(state.clone(), held);
-        let filler = Part::new(owner, place, shard, self.terms.reached_only);
+        let filler = Part::new(owner, place, shard, &self.terms);
         self.tier.desk.order(shard, Order { call: self.terms.of(planned), filler });
     }
 }

@@ -14,6 +14,7 @@
 
 mod away;
 mod config;
+mod counts;
 mod crew;
 mod desk;
 mod errands;
@@ -109,7 +110,7 @@ impl Tier {
     pub fn fan(&self, request: &Request) -> Fan {
         let deadline = request.deadline.unwrap_or_else(|| now() + DEADLINE);
         let Request { priority, tenant, .. } = *request;
-        let terms = Terms { deadline, priority, tenant, reached_only: false };
+        let terms = Terms { deadline, priority, tenant, reached_only: false, hedged: false };
         Fan::new(self.clone(), terms)
     }
 }

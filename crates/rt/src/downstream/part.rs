@@ -23,11 +23,13 @@ pub(super) struct Terms {
     pub(super) tenant: u32,
     /// A call waits for no connection after one was lost.
     pub(super) reached_only: bool,
+    /// A call may be carried out twice.
+    pub(super) hedged: bool,
 }
 
 impl Terms {
     pub(super) fn of(self, planned: Planned) -> NewCall {
-        let Self { deadline, priority, tenant, reached_only: _ } = self;
+        let Self { deadline, priority, tenant, reached_only: _, hedged: _ } = self;
         let Planned { method, payload, .. } = planned;
         NewCall { method, payload, deadline: Some(deadline), priority, tenant }
     }
@@ -50,11 +52,13 @@ pub(crate) struct Part {
     shard: usize,
     /// As its terms say.
     reached_only: bool,
+    hedged: bool,
 }
 
 impl Part {
-    pub(super) const fn new(owner: Owner, place: usize, shard: usize, reached_only: bool) -> Self {
-        Self { owner: Some(owner), place, shard, reached_only }
+    pub(super) const fn new(owner: Owner, place: usize, shard: usize, terms: &Terms) -> Self {
+        let Terms { reached_only, hedged, .. } = *terms;
+        Self { owner: Some(owner), place, shard, reached_only, hedged }
     }
 
     fn end(&mut self, outcome: Outcome) {
@@ -77,6 +81,10 @@ impl Fill for Part {
 
     fn awaits_connection(&self) -> bool {
         !self.reached_only
+    }
+
+    fn may_run_twice(&self) -> bool {
+        self.hedged
     }
 
     fn fill(mut self, outcome: Outcome) {

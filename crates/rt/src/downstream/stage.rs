@@ -1,6 +1,7 @@
 //! A thread's part: sends what its handlers ask, and brings them the answers.
 
 use super::TierConfig;
+use super::counts::Tallies;
 use super::desk::Desk;
 use super::part::Part;
 use crate::client::{ChannelConfig, Exchange, Order, Replica, drawn_number};
@@ -8,8 +9,9 @@ use crate::net::DialError;
 use crate::poll::{EventBell, Poller, Readiness};
 use crate::time::now;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
-use tailwater_control::Replicas;
+use tailwater_control::retry::HedgeCounts;
 use tailwater_core::Instant;
 
 /// The poller's key of the first channel. Connections are numbered below: a loop has at most 2^24 of them.
@@ -50,6 +52,9 @@ pub(super) struct Stage {
 
 struct Shard {
     exchange: Exchange<Part>,
+    /// Where second tries are counted, and what was told there last.
+    tallies: Arc<Tallies>,
+    told: HedgeCounts,
     /// Why a server is not reached, as the desk was told last.
     trouble: Option<DialError>,
     /// For its next turn: calls to be made, and the tokens of those that nobody awaits.
@@ -118,6 +123,9 @@ impl Stage {
         }
         for (index, shard) in self.shards.iter_mut().enumerate() {
             shard.turn(time, &self.poller);
+            if shard.orders.capacity() > 0 {
+                self.desk.return_list(index, &mut shard.orders);
+            }
             if let Some(trouble) = shard.news_of_trouble() {
                 self.desk.set_trouble(index, trouble);
             }
@@ -195,9 +203,11 @@ impl Shard {
             Replica { half: tier.half(seed), config: config.clone(), seed }
         };
         let replicas = (0..).zip(servers).map(replica).collect();
-        let choice = Replicas::new(tier.retries(), servers.len(), number);
+        let choice = tier.choice(servers.len(), number);
         Self {
             exchange: Exchange::new(replicas, choice, first_key),
+            tallies: tier.tallies().clone(),
+            told: HedgeCounts::default(),
             trouble: None,
             orders: Vec::new(),
             given_up: Vec::new(),
@@ -225,6 +235,10 @@ impl Shard {
         }
         self.exchange.turn(time, poller, self.orders.drain(..));
         give_back(&mut self.orders);
+        let counts = self.exchange.hedge_counts();
+        if counts != self.told {
+            self.tallies.add(counts, std::mem::replace(&mut self.told, counts));
+        }
         // What was done at the end may call for a decision.
         self.is_touched = self.exchange.has_news(time);
         self.due = if self.is_touched { Some(time) } else { self.exchange.next_deadline(time) };

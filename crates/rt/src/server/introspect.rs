@@ -7,6 +7,7 @@ use super::key::ConnectionKey;
 use super::shared::{Report, Shared};
 use crate::config::Introspection;
 use crate::counts::{BudgetCounts, Counts, LOCKS_TOLD, LockCounts};
+use crate::downstream::TierConfig;
 use crate::net::Peer;
 use crate::service::Reply;
 use std::sync::Arc;
@@ -69,6 +70,7 @@ fn report(shared: &Shared, budgets: Option<BudgetCounts>) -> Vec<u8> {
         rtt_ns: gauges.rtt.nanos(),
         budgets,
         locks: locks.iter().map(lock_counts).collect(),
+        tiers: shared.config.tiers.iter().map(TierConfig::counts).collect(),
     };
     serde_json::to_vec(&counts).unwrap_or_default()
 }

@@ -50,6 +50,8 @@ mod work;
 
 use crate::config::{Model, ServerConfig};
 use crate::counters::Totals;
+use crate::counts::TierCounts;
+use crate::downstream::TierConfig;
 use crate::net::{Address, ListenError, Listener};
 use crate::service::{Reply, Service};
 use crate::time::now;
@@ -141,12 +143,13 @@ impl Server {
     /// # Errors
     /// As [`Server::start`].
     pub fn start_observed<S: Service>(
-        config: ServerConfig,
+        mut config: ServerConfig,
         admission: Arc<dyn Admission>,
         service: S,
         observe: impl FnMut(usize) -> Box<dyn Observer + Send>,
     ) -> Result<Self, StartError> {
         config.check().map_err(StartError::Config)?;
+        config.tiers.iter_mut().for_each(TierConfig::count_anew);
         config.check_controller(&*admission).map_err(StartError::Config)?;
         let listener = Listener::bind(&config.listen)
             .map_err(|error| StartError::Listen(config.listen.clone(), error))?;
@@ -178,6 +181,12 @@ impl Server {
     #[must_use]
     pub fn gauges(&self) -> Gauges {
         self.shared.admission.gauges()
+    }
+
+    /// What its threads have counted of each tier that its handlers call, since the start.
+    #[must_use]
+    pub fn tiers(&self) -> Vec<TierCounts> {
+        self.shared.config.tiers.iter().map(TierConfig::counts).collect()
     }
 
     /// Why the server has failed, if it has: one of its threads panicked. Then all of them end, the clients

@@ -2,7 +2,9 @@
 
 mod crew;
 mod fates;
+mod hedges;
 mod models;
+mod reached;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -325,28 +327,6 @@ fn a_handler_can_ask_why_a_leaf_is_not_reached() {
         let said = client.call(1, "").wait().unwrap().payload;
         String::from_utf8(said).unwrap().contains("127.0.0.1:1")
     });
-}
-
-/// It waits for a connection where it may, and ends at once where it may not.
-#[test]
-fn a_call_that_needs_a_connection_does_not_wait_for_a_lost_one() {
-    let service = |request: Request| async move {
-        let tier = tier("leaf").unwrap();
-        match fan(&request).reached_only().call(0, NAME, "").await.remove(0) {
-            Ok(_) => Reply::ok(vec![u8::from(tier.has_trouble(0))]),
-            Err(CallError::Disconnected | CallError::Shed(_)) => Reply::failure(1, "not reached"),
-            Err(other) => Reply::failure(2, &other.to_string()),
-        }
-    };
-    let leaf = leaf(0);
-    let (_server, client) = middle(with(tier_of(std::slice::from_ref(&leaf))), service);
-    assert_eq!(client.call(1, "").wait().unwrap().payload, [0], "it waits at first");
-    drop(leaf);
-    // Each would take ten seconds otherwise, and end by its deadline.
-    let asked: Vec<_> = (0..500).map(|_| client.call(1, "")).collect();
-    for call in asked {
-        assert_eq!(call.wait().unwrap().status, 1);
-    }
 }
 
 #[test]

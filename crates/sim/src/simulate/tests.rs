@@ -40,7 +40,7 @@ fn complaint(policy: Policy) -> Option<Broken> {
     let nothing = Service { distribution: Distribution::Constant, mean: Duration::ZERO };
     let stream = Stream::new(&plan, world.clients, &nothing, 1).unwrap();
     let controller = Spec::named("none").build(&world.node.site(world.slo, 1)).unwrap();
-    simulate(&world, Load::Open(&mut stream.map(Intended::from)), &controller).err()
+    simulate(&world, &mut stream.map(Intended::from), &controller).err()
 }
 
 #[test]
@@ -67,7 +67,7 @@ fn holders_that_run_first_are_found_at_the_end() {
     world.drain = Duration::ZERO;
     for _ in 0..64 {
         world.measure += Duration::from_nanos(7_919);
-        let load = Load::Closed { in_flight: 16, service: &mut || Duration::ZERO };
-        assert_eq!(simulate(&world, load, &controller).err(), None, "{:?}", world.measure);
+        let played = closed_loop(&world, 16, &mut || Duration::ZERO, &mut |_| controller.clone());
+        assert_eq!(played.err(), None, "{:?}", world.measure);
     }
 }

@@ -4,7 +4,7 @@
 use std::time::Duration;
 use tailwater_control::catalog::{Controller, Spec};
 use tailwater_core::{Rate, Rng};
-use tailwater_sim::{Costs, Intended, Link, Load, Trace, World, simulate};
+use tailwater_sim::{Costs, Intended, Link, Trace, World, simulate};
 use tailwater_stats::result::{Experiment, Run};
 use tailwater_workload::{Arrivals, DemandPlan, Distribution, Scenario, Schedule, Service, Step};
 
@@ -79,15 +79,15 @@ pub(crate) fn play_schedule(
     controller: &Controller,
 ) -> (Run, Trace) {
     let mut intended = schedule.entries.iter().copied().map(Intended::from);
-    simulate(world, Load::Open(&mut intended), controller).unwrap()
+    simulate(world, &mut intended, controller).unwrap()
 }
 
-/// 64 requests always under way, without control.
-pub(crate) fn closed_loop(world: &World) -> Run {
+/// Answers per second with 64 requests always under way, without control.
+pub(crate) fn closed_loop(world: &World) -> f64 {
     let controller = spec("none", "default", &[]).build(&world.node.site(world.slo, 1)).unwrap();
     let mut rng = Rng::from_seed(1);
-    let load = Load::Closed { in_flight: 64, service: &mut || SERVICE.draw(&mut rng) };
-    simulate(world, load, &controller).unwrap().0
+    let mut service = || SERVICE.draw(&mut rng);
+    tailwater_sim::closed_loop(world, 64, &mut service, &mut |_| controller.clone()).unwrap().0
 }
 
 /// One core without control; clients, demand and capacity are a test's own.

@@ -12,8 +12,8 @@
 //! - P3 looks at `asleep`, and wakes a consumer if it is the one that clears its bit there.
 //!
 //! *A consumer* takes bells. It
-//! - C1 clears the mark of their word. If no mark is left in that word of marks, it does C1 for it too and looks at
-//!   it again. If it is not empty by now, it sets its mark again, as in P2 and P3;
+//! - C1 clears the mark of their word. If a look after that finds no mark left in that word of marks, it does C1 for it
+//!   too and looks at it again. If it is not empty by now, it sets its mark again, as in P2 and P3;
 //! - C2 takes bits of the word by a read-modify-write;
 //! - C3 makes a fence, and only then looks at the queues.
 //!
@@ -103,6 +103,8 @@ pub(super) const fn place(at: usize) -> (usize, u64) {
 pub(super) struct Board {
     lines: Memory<Line>,
     geometry: Geometry,
+    /// The bits of the highest level that exist; it is the first word of the first line.
+    top_mask: u64,
     beds: Beds,
     /// The bits of `asleep` that are a consumer's. Of shared memory others may have set any.
     beds_mask: u64,
@@ -141,7 +143,8 @@ impl Board {
             Beds::Wakers(_) => u64::MAX,
             Beds::Across(_) => 1,
         };
-        Self { lines, geometry, beds, beds_mask, wakes: AtomicU64::new(0) }
+        let top_mask = geometry.valid(geometry.depth() - 1, 0);
+        Self { lines, geometry, top_mask, beds, beds_mask, wakes: AtomicU64::new(0) }
     }
 
     #[inline]
@@ -178,11 +181,18 @@ impl Board {
         self.word(level, index).load(SeqCst) & self.geometry.valid(level, index)
     }
 
+    /// The bits of the highest level.
+    #[inline]
+    pub(super) fn top_bits(&self) -> u64 {
+        // As in `bits`: has its place in S.
+        self.lines[0].0[0].load(SeqCst) & self.top_mask
+    }
+
     /// Whether no bell is to be found. One that is being set may not be found yet.
     #[inline]
     pub(super) fn is_silent(&self) -> bool {
         // S2, and the consumer's first look.
-        self.bits(self.depth() - 1, 0) == 0
+        self.top_bits() == 0
     }
 
     /// P1 to P3. True if it woke a consumer.
@@ -191,7 +201,8 @@ impl Board {
         let (index, bit) = place(queue);
         let word = self.word(0, index);
         // A guess, by which the line comes while the item is still on its way; nothing relies on it.
-        if word.load(Relaxed) & bit != 0 {
+        let guess = word.load(Relaxed);
+        if guess & bit != 0 {
             // P1: the item, published by whatever ordering, comes before the look below.
             fence(SeqCst);
             // P2. The load spares the line where the bit is set already, which a hot queue's is.
@@ -199,10 +210,11 @@ impl Board {
                 return self.raise(1, index, false);
             }
         }
-        // P2. Releases the item to the consumer that clears the bit, so P1 is not needed before it.
-        let before = word.fetch_or(bit, SeqCst);
+        // P2. Releases the item to the consumer that clears the bit, so P1 is not needed before it. What was there
+        // before is not asked for: the answer would cost a second fetch of the line.
+        word.fetch_or(bit, SeqCst);
         fence_after_rmw();
-        self.raise(1, index, before == 0)
+        self.raise(1, index, guess == 0)
     }
 
     /// P2 from a level on, and P3. Of a word that was silent the mark is likely not set: a look before it is
@@ -214,9 +226,12 @@ impl Board {
             let word = self.word(level, index);
             // P2.
             if silent || word.load(SeqCst) & bit == 0 {
-                silent = word.fetch_or(bit, SeqCst) == 0;
+                // As in `ring`: what was there is not asked for.
+                word.fetch_or(bit, SeqCst);
                 // P3, or the look at the next level, comes after it.
                 fence_after_rmw();
+                // Relaxed: a guess, for which the line is here.
+                silent = word.load(Relaxed) == bit;
             } else {
                 // The same. The thread that set it may be dead, so that P3 is left to us.
                 fence_after_load();
@@ -234,13 +249,15 @@ impl Board {
         }
         let (index, bit) = place(at);
         let word = self.word(level, index);
-        // C1 or, at level 0, C2 of one bell; the fence is C3.
-        let before = word.fetch_and(!bit, SeqCst);
+        // C1 or, at level 0, C2 of one bell; the fence is C3. Of what was there before only the bit is asked for: the
+        // rest would cost a second fetch of the line.
+        let was_set = word.fetch_and(!bit, SeqCst) & bit != 0;
         fence_after_rmw();
-        if before == bit && level + 1 < self.depth() {
+        // Nothing is left, by now. The last that cleared a bit of it sees this, or a bit that came since.
+        if level + 1 < self.depth() && word.load(SeqCst) == 0 {
             self.settle(level + 1, index);
         }
-        before & bit != 0
+        was_set
     }
 
     /// Clears the mark of a word that was found empty, and looks at the word again.

@@ -38,35 +38,41 @@ impl Default for Line {
 
 #[derive(Clone, Copy)]
 pub(super) struct Geometry {
-    /// How many words each level has, the lowest first.
-    words: [usize; LEVELS_MAX],
-    /// The line in which each level begins.
-    first: [usize; LEVELS_MAX],
-    /// The bits that exist in the last word of each level.
-    last: [u64; LEVELS_MAX],
+    /// The lowest first.
+    levels: [Level; LEVELS_MAX],
     depth: usize,
-    /// How many words share a line, as a power of two.
-    shared: usize,
+    /// From one word of a level to its next, in words, as a power of two.
+    stride: usize,
     lines: usize,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Level {
+    words: usize,
+    /// The place of the first word.
+    first: usize,
+    /// The bits that exist in the last word.
+    last: u64,
 }
 
 impl Geometry {
     pub(super) fn new(queues: usize, layout: Layout) -> Self {
-        let shared = if layout == Layout::Packed { LINE_SHIFT } else { 0 };
-        let (mut words, mut first, mut last) = ([0; LEVELS_MAX], [0; LEVELS_MAX], [0; LEVELS_MAX]);
+        let stride = if layout == Layout::Packed { 0 } else { LINE_SHIFT };
+        let mut levels = [Level::default(); LEVELS_MAX];
         let (mut depth, mut count, mut lines) = (0, queues, 1);
         while depth == 0 || count > 1 {
-            words[depth] = count.div_ceil(BITS);
-            last[depth] = u64::MAX >> (64 - (count - (words[depth] - 1) * BITS));
+            let words = count.div_ceil(BITS);
+            let last = u64::MAX >> (64 - (count - (words - 1) * BITS));
             // The highest level has a word of line 0.
-            if words[depth] > 1 {
-                first[depth] = lines;
-                lines += words[depth].div_ceil(1 << shared);
+            let first = if words > 1 { lines * LINE_WORDS } else { 0 };
+            if words > 1 {
+                lines += (words << stride).div_ceil(LINE_WORDS);
             }
-            count = words[depth];
+            levels[depth] = Level { words, first, last };
+            count = words;
             depth += 1;
         }
-        Self { words, first, last, depth, shared, lines }
+        Self { levels, depth, stride, lines }
     }
 
     #[inline]
@@ -77,7 +83,7 @@ impl Geometry {
     /// How many words a level has.
     #[inline]
     pub(super) const fn words(&self, level: usize) -> usize {
-        self.words[level]
+        self.levels[level].words
     }
 
     /// How many lines a set has.
@@ -88,13 +94,15 @@ impl Geometry {
     /// The line of a word, and which of its words it is.
     #[inline]
     pub(super) const fn place(&self, level: usize, index: usize) -> (usize, usize) {
-        (self.first[level] + (index >> self.shared), index & ((1 << self.shared) - 1))
+        let at = self.levels[level].first + (index << self.stride);
+        (at >> LINE_SHIFT, at & (LINE_WORDS - 1))
     }
 
     /// The bits of a word that stand for something. Others can be set only from outside, in memory that is shared.
     #[inline]
     pub(super) const fn valid(&self, level: usize, index: usize) -> u64 {
-        if index + 1 == self.words[level] { self.last[level] } else { FULL }
+        let level = &self.levels[level];
+        if index + 1 == level.words { level.last } else { FULL }
     }
 }
 

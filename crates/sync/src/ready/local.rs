@@ -4,30 +4,43 @@ use super::board::{Board, place};
 use super::geometry::LEVELS_MAX;
 
 pub(super) struct Local {
-    levels: [Vec<u64>; LEVELS_MAX],
+    /// All levels, the lowest first.
+    words: Vec<u64>,
+    /// Where each level begins.
+    first: [usize; LEVELS_MAX],
     depth: usize,
 }
 
 impl Local {
     pub(super) fn new(board: &Board) -> Self {
-        let levels = std::array::from_fn(|level| vec![0; board.words(level)]);
-        Self { levels, depth: board.depth() }
+        let (mut first, mut all) = ([0; LEVELS_MAX], 0);
+        for (level, first) in first.iter_mut().enumerate() {
+            *first = all;
+            all += board.words(level);
+        }
+        Self { words: vec![0; all], first, depth: board.depth() }
+    }
+
+    /// The highest level, which is one word.
+    #[inline]
+    pub(super) fn top(&self) -> u64 {
+        self.words.last().map_or(0, |top| *top)
     }
 
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
-        self.levels[self.depth - 1][0] == 0
+        self.top() == 0
     }
 
     #[inline]
     pub(super) fn bits(&self, level: usize, index: usize) -> u64 {
-        self.levels[level][index]
+        self.words[self.first[level] + index]
     }
 
     #[inline]
     pub(super) fn has(&self, queue: usize) -> bool {
         let (index, bit) = place(queue);
-        self.levels[0][index] & bit != 0
+        self.words[index] & bit != 0
     }
 
     /// Adds bells of a word.
@@ -36,11 +49,11 @@ impl Local {
         if bits == 0 {
             return;
         }
-        self.levels[0][index] |= bits;
+        self.words[index] |= bits;
         let mut at = index;
-        for level in &mut self.levels[1..self.depth] {
+        for first in &self.first[1..self.depth] {
             let (index, bit) = place(at);
-            level[index] |= bit;
+            self.words[first + index] |= bit;
             at = index;
         }
     }
@@ -48,24 +61,33 @@ impl Local {
     /// True if it was there.
     #[inline]
     pub(super) fn remove(&mut self, queue: usize) -> bool {
-        let had = self.has(queue);
-        let mut at = queue;
-        for level in &mut self.levels[..self.depth] {
+        let (index, bit) = place(queue);
+        let before = self.words[index];
+        self.words[index] = before & !bit;
+        if before == bit {
+            self.unmark(index);
+        }
+        before & bit != 0
+    }
+
+    /// Clears the mark of a word that is empty now.
+    fn unmark(&mut self, mut at: usize) {
+        for first in &self.first[1..self.depth] {
             let (index, bit) = place(at);
-            level[index] &= !bit;
-            if level[index] != 0 {
+            let word = &mut self.words[first + index];
+            *word &= !bit;
+            if *word != 0 {
                 break;
             }
             at = index;
         }
-        had
     }
 
     /// All of them, which ends them here.
     pub(super) fn drain(&mut self) -> impl Iterator<Item = usize> {
-        let bells = std::mem::take(&mut self.levels[0]);
-        self.levels.iter_mut().for_each(|level| level.fill(0));
-        self.levels[0] = vec![0; bells.len()];
+        let none = vec![0; self.words.len()];
+        let mut bells = std::mem::replace(&mut self.words, none);
+        bells.truncate(self.first[1]);
         bells.into_iter().enumerate().flat_map(|(index, mut bits)| {
             std::iter::from_fn(move || {
                 let bit = (bits != 0).then(|| bits.trailing_zeros() as usize)?;

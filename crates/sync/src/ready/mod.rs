@@ -6,7 +6,8 @@
 //! file descriptor where nothing is ready. This is µNotify (Sriraman, *Enabling Hyperscale Web Services*,
 //! chapter V) in software: the producer sets the bit that the thesis' hardware would.
 //!
-//! The queues are yours, of any kind: the set knows their numbers only.
+//! The queues are yours, of any kind: the set knows their numbers only. For users of the crate `tailwater` the path of
+//! all this is `tailwater::ready`.
 //!
 //! ```
 //! use std::sync::mpsc;

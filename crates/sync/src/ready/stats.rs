@@ -3,11 +3,11 @@
 use crate::primitive::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Hand-outs between two times that a busy consumer tells its counts.
+/// Hand-outs between two times that a busy consumer tells its counts. Before that many it tells each.
 pub(super) const EVERY: u64 = 256;
 
 /// What happened in a ready set since it was made, of all consumers together. A busy consumer's part is up to
-/// 256 visits old. How often producers rang is not counted: that would cost each ring a shared cache line.
+/// 256 visits old, once it has made that many. How often producers rang is not counted: that would cost each ring a shared cache line.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Stats {
     /// Rings that found their bell silent, as far as consumers have taken the bells.

@@ -37,7 +37,7 @@ impl View<'_> {
         self.local.add(index, bits);
     }
 
-    /// The bits of a word, of both. At the end of a way down along marks, the only consumer takes the word
+    /// The bits of a word below the top, of both. At the end of a way down along marks, the only consumer takes the word
     /// at once: a load before that would fetch its line twice.
     #[inline]
     fn bits(&mut self, level: usize, index: usize, came_down: bool) -> u64 {
@@ -48,39 +48,58 @@ impl View<'_> {
         }
         own | self.board.bits(level, index)
     }
+
+    /// Climbs from the word of `from` until there is something at `from` or to its right, then goes down to it. If
+    /// there is nothing and it `wraps`, it goes down from the top to the first of all. The words of the first queues
+    /// are not looked at for that.
+    #[inline]
+    fn search(&mut self, from: u32, mut wraps: bool) -> Option<u32> {
+        let (mut level, mut at, mut came_down) = (0, from as usize, false);
+        let top = self.board.depth() - 1;
+        loop {
+            let (index, first) = place(at);
+            let bits = if level == top {
+                let all = self.local.top() | self.board.top_bits();
+                // The top is one word, so that there is nothing to the right of it.
+                let right = if index == 0 { all & first.wrapping_neg() } else { 0 };
+                let bits = if right == 0 && wraps { all } else { right };
+                wraps &= right != 0;
+                if bits == 0 {
+                    return None;
+                }
+                bits
+            } else {
+                let exists = index < self.board.words(level);
+                let all = if exists { self.bits(level, index, came_down) } else { 0 };
+                // Also where the way began at the word, or its mark would keep this consumer from sleeping.
+                if all == 0 && exists {
+                    self.board.settle_if_marked(level + 1, index);
+                }
+                all & first.wrapping_neg()
+            };
+            if bits == 0 {
+                (level, at, came_down) = (level + 1, index + 1, false);
+                continue;
+            }
+            let word = if level == top { 0 } else { index };
+            let found = (word << WORD_SHIFT) + bits.trailing_zeros() as usize;
+            if level == 0 {
+                return u32::try_from(found).ok();
+            }
+            (level, at, came_down) = (level - 1, found << WORD_SHIFT, true);
+        }
+    }
 }
 
 impl Flags for View<'_> {
-    /// Climbs from the word of `from` until there is something to its right, then goes down to it.
     #[inline]
     fn find(&mut self, from: u32) -> Option<u32> {
-        let (mut level, mut at, mut came_down) = (0, from as usize, false);
-        loop {
-            let index = at >> WORD_SHIFT;
-            if index >= self.board.words(level) {
-                return None;
-            }
-            let (_, first) = place(at);
-            let all = self.bits(level, index, came_down);
-            let bits = all & first.wrapping_neg();
-            if bits != 0 {
-                let found = (index << WORD_SHIFT) + bits.trailing_zeros() as usize;
-                if level == 0 {
-                    return u32::try_from(found).ok();
-                }
-                (level, at, came_down) = (level - 1, found << WORD_SHIFT, true);
-                continue;
-            }
-            level += 1;
-            if level == self.board.depth() {
-                return None;
-            }
-            // Also where the way began at the word, or its mark would keep this consumer from sleeping.
-            if all == 0 {
-                self.board.settle_if_marked(level, index);
-            }
-            (at, came_down) = (index + 1, false);
-        }
+        self.search(from, false)
+    }
+
+    #[inline]
+    fn find_around(&mut self, from: u32) -> Option<u32> {
+        self.search(from, true)
     }
 
     #[inline]

@@ -213,7 +213,7 @@ impl Waiter {
             }
             self.order.served(queue);
             self.counts.visits += 1;
-            if self.counts.visits.is_multiple_of(EVERY) {
+            if self.counts.visits < EVERY || self.counts.visits.is_multiple_of(EVERY) {
                 self.shared.told[self.index].tell(&self.counts);
             }
             return Some(QueueId(queue));

@@ -4,10 +4,11 @@ use super::vectors::{self, Known, NEIGHBOURS};
 use super::{Answers, Chosen, Made, answers, index};
 use crate::leaf::Leaf;
 use crate::midtier::MidTier;
+use crate::oracle::LookUp;
 use crate::placement::Placement;
 use crate::quality::Quality;
 use crate::questions::{Questions, truth};
-use crate::vectors::{Kind, Source, Wanted, shape};
+use crate::vectors::{Kind, Set, Source, Wanted, shape};
 use std::fmt::Write as _;
 use tailwater_data::text;
 use tailwater_data::{Content, DataError, Folder, Header, Origin};
@@ -106,6 +107,23 @@ impl Plan {
         self.midtier(&made, points, dimensions)
     }
 
+    /// Opens what an inquiry needs: the set, and what its index must find by definition.
+    ///
+    /// # Errors
+    /// As above.
+    pub fn open_look_up(&self) -> Result<(Set, Box<dyn LookUp>), String> {
+        let open = || {
+            let mut data = self.folder.open(&self.vectors_name(), vectors::KIND)?;
+            let Known { set, .. } = Known::read(&mut data)?;
+            let mut data = self.folder.open(&self.index_name(), index::KIND)?;
+            let made = self.index.read(&mut data, set.points.rows().dimensions())?;
+            Ok((set, made))
+        };
+        let (set, made) = open().map_err(|error: DataError| error.to_string())?;
+        let look_up = self.index.look_up(&made, set.points.rows())?;
+        Ok((set, look_up))
+    }
+
     /// Opens the queries and their answers.
     ///
     /// # Errors
@@ -153,10 +171,8 @@ impl Plan {
     fn stamp(&self) -> Result<String, String> {
         match &self.wanted.source {
             Source::Generated(_) => Ok(format!("seed {}", self.wanted.seed)),
-            Source::Text(path) => {
-                let stamp = text::Source::Files(path.clone()).stamp();
-                stamp.map_err(|error| error.to_string())
-            }
+            Source::WordNet(folder) => stamp(&text::Source::WordNet(folder.clone())),
+            Source::Text(path) => stamp(&text::Source::Files(path.clone())),
         }
     }
 
@@ -165,6 +181,10 @@ impl Plan {
         let mut name = match source {
             Source::Generated(Kind::Words) => format!("hdsearch/words-{seed}"),
             Source::Generated(Kind::Images) => format!("hdsearch/images-{seed}"),
+            Source::WordNet(folder) => {
+                let name = text::Source::WordNet(folder.clone()).name();
+                format!("hdsearch/{name}-words-{seed}")
+            }
             Source::Text(path) => format!("hdsearch/{}", text::Source::Files(path.clone()).name()),
         };
         for (value, word) in
@@ -184,6 +204,10 @@ impl Plan {
     fn answers_name(&self) -> String {
         format!("{}-{}probes-{}neighbours", self.index_name(), self.index.probes(), self.neighbours)
     }
+}
+
+fn stamp(source: &text::Source) -> Result<String, String> {
+    source.stamp().map_err(|error| error.to_string())
 }
 
 /// Makes files.
@@ -280,8 +304,9 @@ impl Maker<'_> {
 
     fn origin(&self, about: String) -> Origin {
         let wanted = &self.plan.wanted;
-        let licence = match wanted.source {
+        let licence = match &wanted.source {
             Source::Generated(_) => "none needed",
+            Source::WordNet(_) => text::Source::WordNet(text::WORDNET.into()).licence(),
             Source::Text(_) => "the text's own, which tailwater does not know",
         };
         Origin {

@@ -2,12 +2,12 @@
 
 use crate::nearest::Found;
 use crate::placement::Placement;
-use crate::vectors::Set;
+use crate::vectors::{Names, Set};
 use tailwater_data::{Content, Data, DataError};
 use tailwater_kernels::{Rows, Table};
 
 /// Raised when what is made of the same settings changes; older files are made anew.
-pub(super) const KIND: &str = "hdsearch vectors 2";
+pub(super) const KIND: &str = "hdsearch vectors 3";
 
 /// True neighbours of a query that are kept: as many as the intrinsic dimension is measured from.
 pub(super) const NEIGHBOURS: usize = 100;
@@ -16,6 +16,8 @@ const DIMENSIONS: &str = "dimensions";
 const POINTS: &str = "points";
 const QUERIES: &str = "queries";
 const TRUTH: &str = "true neighbours";
+const NAMES: &str = "names of points";
+const QUERY_NAMES: &str = "names of queries";
 
 /// The set and what is true of it.
 pub(super) struct Known {
@@ -25,7 +27,7 @@ pub(super) struct Known {
 
 impl Known {
     pub(super) fn fill(&self, content: Content) -> Content {
-        let Set { points, queries } = &self.set;
+        let Set { points, queries, names } = &self.set;
         let dimensions = points.rows().dimensions() as u32;
         let truth = self.truth.iter().flat_map(|found| bytes_of_found(found)).collect();
         content
@@ -33,6 +35,8 @@ impl Known {
             .with_records(POINTS, 4 * points.rows().dimensions(), bytes_of_table(points.rows()))
             .with(QUERIES, bytes_of_table(queries.rows()))
             .with(TRUTH, truth)
+            .with(NAMES, names.points.join("\n").into())
+            .with(QUERY_NAMES, names.queries.join("\n").into())
     }
 
     pub(super) fn read(data: &mut Data) -> Result<Self, DataError> {
@@ -44,7 +48,11 @@ impl Known {
         let truth: Option<Vec<_>> = bytes.chunks(8 * each).map(found_of_bytes).collect();
         let truth = truth.filter(|truth| truth.len() == queries.rows().count());
         let truth = truth.ok_or_else(|| data.damaged("its true neighbours are none".into()))?;
-        Ok(Self { set: Set { points, queries }, truth })
+        let names = Names {
+            points: names(data, NAMES, points.rows().count())?,
+            queries: names(data, QUERY_NAMES, queries.rows().count())?,
+        };
+        Ok(Self { set: Set { points, queries, names }, truth })
     }
 }
 
@@ -52,6 +60,18 @@ impl Known {
 pub(super) fn shard(data: &mut Data, leaf: usize, leaves: u32) -> Result<Table, DataError> {
     let (count, dimensions) = size(data)?;
     rows(data, dimensions, Placement::new(count, leaves).of_leaf(leaf))
+}
+
+/// So many names, or none.
+fn names(data: &mut Data, name: &str, needed: usize) -> Result<Vec<String>, DataError> {
+    let bytes = data.section(name)?;
+    if bytes.is_empty() {
+        return Ok(Vec::new());
+    }
+    let text = String::from_utf8(bytes).ok();
+    let names: Option<Vec<String>> = text.map(|text| text.split('\n').map(str::to_owned).collect());
+    let names = names.filter(|names| names.len() == needed);
+    names.ok_or_else(|| data.damaged(format!("its {name} are not {needed} lines")))
 }
 
 /// How many points there are, one at least, and of how many dimensions.
@@ -168,7 +188,8 @@ mod tests {
 
     fn known() -> Known {
         let generator = Generator::new(Kind::Words.recipe(DIMENSIONS_HERE), 3);
-        let set = Set::generated(&generator, 500, 7, |_| Ok::<_, ()>(())).expect("made");
+        let mut set = Set::generated(&generator, 500, 7, |_| Ok::<_, ()>(())).expect("made");
+        set.names.queries = (0..7).map(|number| format!("query {number}")).collect();
         let truth = crate::questions::truth(&set, NEIGHBOURS, |_| Ok::<_, ()>(()));
         Known { set, truth: truth.expect("found") }
     }
@@ -198,7 +219,7 @@ mod tests {
         let back = Known::read(&mut data).expect("read");
         assert_eq!(back.set.points.rows().values(), rows.values());
         assert_eq!(back.set.queries.rows().values(), known.set.queries.rows().values());
-        assert_eq!(back.truth, known.truth);
+        assert_eq!((back.truth, back.set.names), (known.truth, known.set.names));
     }
 
     /// The leaf that has the point notices, and no other leaf reads it.
@@ -206,7 +227,7 @@ mod tests {
     fn a_damaged_vector_is_refused_by_its_leaf() {
         let (scratch, known) = (Scratch::new("damage"), known());
         let data = scratch.written(&known.fill(content()));
-        let behind = data.header().sections.iter().rev().take(2).map(|it| it.bytes).sum::<u64>();
+        let behind = data.header().sections.iter().rev().take(4).map(|it| it.bytes).sum::<u64>();
         drop(data);
         let mut bytes = fs::read(&scratch.0).expect("read");
         // Of the last point, which is number 499: on leaf 1 of 3.

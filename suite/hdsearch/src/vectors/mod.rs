@@ -2,12 +2,15 @@
 
 mod dimension;
 mod generate;
+mod glosses;
 mod glove;
+mod names;
 mod wanted;
 
 pub use dimension::{Shape, shape};
 pub use generate::{Generator, Kind, Recipe};
 pub use glove::{GloveError, Words, read};
+pub use names::Names;
 pub use wanted::{Source, Tell, Wanted};
 
 use tailwater_kernels::Table;
@@ -29,6 +32,8 @@ pub struct Set {
     /// What is asked. None of them is a point: the published generator asks for rows that are indexed, whose
     /// nearest neighbour is themselves.
     pub queries: Table,
+    /// What points and queries are called; empty where they are generated.
+    pub names: Names,
 }
 
 impl Set {
@@ -46,6 +51,7 @@ impl Set {
         let mut set = Self {
             points: Table::with_capacity(dimensions, points),
             queries: Table::with_capacity(dimensions, queries),
+            names: Names::default(),
         };
         for number in 0..points + queries {
             if number % TOLD_EVERY == 0 {
@@ -60,16 +66,18 @@ impl Set {
     /// Of these vectors, every so many is taken out as a query, evenly through all: GloVe's file is sorted by how
     /// common a word is.
     #[must_use]
-    pub fn held_out(vectors: &Table, queries: usize) -> Self {
-        let rows = vectors.rows();
+    pub fn held_out(words: Words, queries: usize) -> Self {
+        let rows = words.vectors.rows();
         let (all, queries) = (rows.count(), queries.min(rows.count() / 2));
-        let mut set =
-            Self { points: Table::new(rows.dimensions()), queries: Table::new(rows.dimensions()) };
+        let (points, held) = (Table::new(rows.dimensions()), Table::new(rows.dimensions()));
+        let mut set = Self { points, queries: held, names: Names::default() };
         let mut taken = 0;
-        for number in 0..all {
+        for (number, word) in words.words.into_iter().enumerate() {
             // The query of number n is the row in the middle of the n-th part.
             let is_query = taken < queries && number == (2 * taken + 1) * all / (2 * queries);
             taken += usize::from(is_query);
+            let Names { points, queries } = &mut set.names;
+            if is_query { queries } else { points }.push(word);
             if is_query { &mut set.queries } else { &mut set.points }.push(rows.vector(number));
         }
         set
@@ -85,9 +93,12 @@ mod tests {
 
     #[test]
     fn queries_are_no_points() {
-        let mut vectors = Table::new(1);
-        (0..1_003).for_each(|number| vectors.push(&[number as f32]));
-        let set = Set::held_out(&vectors, 100);
+        let words = || {
+            let mut vectors = Table::new(1);
+            (0..1_003).for_each(|number| vectors.push(&[number as f32]));
+            Words { words: (0..1_003).map(|number| number.to_string()).collect(), vectors }
+        };
+        let set = Set::held_out(words(), 100);
         let values = |table: &Table| -> Vec<f32> {
             (0..table.rows().count()).map(|row| table.rows().vector(row)[0]).collect()
         };
@@ -96,7 +107,12 @@ mod tests {
         assert!(points.iter().all(|point| !queries.contains(point)));
         // Evenly: no two are nearer than nine rows.
         assert!(queries.windows(2).all(|pair| pair[1] - pair[0] >= 9.0));
-        assert_eq!(Set::held_out(&vectors, 5_000).queries.rows().count(), 501);
+        assert_eq!(Set::held_out(words(), 5_000).queries.rows().count(), 501);
+        // Each keeps its own name.
+        let named = |names: &[String]| -> Vec<f32> {
+            names.iter().map(|name| name.parse().expect("a number")).collect()
+        };
+        assert_eq!((named(&set.names.points), named(&set.names.queries)), (points, queries));
     }
 
     #[test]

@@ -1,16 +1,19 @@
 //! Which set is asked for, and making it.
 
-use super::{DIMENSIONS_MAX, Generator, GloveError, Kind, POINTS_MAX, Set, read};
+use super::{DIMENSIONS_MAX, Generator, GloveError, Kind, POINTS_MAX, Set, glosses, read};
 use std::convert::Infallible;
 use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
+use tailwater_data::text;
 
 /// Where vectors come from.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Source {
     /// They are generated.
     Generated(Kind),
+    /// Words of WordNet in this folder, by their glosses: see `glosses`.
+    WordNet(PathBuf),
     /// A text of GloVe.
     Text(PathBuf),
 }
@@ -60,6 +63,13 @@ impl Wanted {
                     tell("making vectors", made, all)
                 })
             }
+            Source::WordNet(folder) => {
+                let dimensions = self.dimensions.unwrap_or(glosses::DIMENSIONS);
+                let most = self.points.map_or(POINTS_MAX, |points| points + self.queries);
+                let words =
+                    glosses::read(folder, (dimensions.min(DIMENSIONS_MAX), most), self.seed, tell)?;
+                Ok(Set::held_out(words, self.queries))
+            }
             Source::Text(path) => {
                 if self.dimensions.is_some() {
                     return Err(format!(
@@ -77,7 +87,7 @@ impl Wanted {
                         path.display()
                     ));
                 }
-                Ok(Set::held_out(&words.vectors, self.queries))
+                Ok(Set::held_out(words, self.queries))
             }
         }
     }
@@ -103,6 +113,9 @@ impl Wanted {
             Source::Generated(Kind::Images) => {
                 format!("{points} generated images of {dimensions} dimensions")
             }
+            Source::WordNet(_) => {
+                format!("{points} words of WordNet, by their glosses, in {dimensions} dimensions")
+            }
             Source::Text(_) => format!("{points} words of {dimensions} dimensions"),
         }
     }
@@ -112,6 +125,7 @@ impl Wanted {
     pub fn from(&self) -> String {
         match &self.source {
             Source::Generated(_) => format!("generated from seed {}", self.seed),
+            Source::WordNet(folder) => text::Source::WordNet(folder.clone()).to_string(),
             Source::Text(path) => path.display().to_string(),
         }
     }
@@ -124,6 +138,7 @@ impl FromStr for Source {
         Ok(match text {
             "words" => Self::Generated(Kind::Words),
             "images" => Self::Generated(Kind::Images),
+            "wordnet" => Self::WordNet(text::WORDNET.into()),
             path => Self::Text(path.into()),
         })
     }

@@ -119,6 +119,18 @@ impl Plan {
     /// # Errors
     /// When the text cannot be read, or has no documents or too many.
     pub fn collection(&self, tell: Tell<'_>) -> Result<Collection, String> {
+        self.collection_with(tell, &mut |_| {})
+    }
+
+    /// The same; `keep` is given each text as it is read. Of generated documents there is none but their words.
+    ///
+    /// # Errors
+    /// As above.
+    pub(crate) fn collection_with(
+        &self,
+        tell: Tell<'_>,
+        keep: &mut dyn FnMut(&str),
+    ) -> Result<Collection, String> {
         let collection = match &self.source {
             Source::Generated(seed) => {
                 let text = Text { documents: self.documents.unwrap_or(TEXT.documents), ..TEXT };
@@ -134,6 +146,7 @@ impl Plan {
                         tell(&format!("reading documents, {}", builder.documents()))?;
                     }
                     builder.push(text);
+                    keep(text);
                     Ok(())
                 };
                 text::each(source, self.documents, &mut take).map_err(|why| why.to_string())?;

@@ -1,6 +1,6 @@
 //! What each part costs, measured before anything is tried: one block for each part in every round.
 
-use super::host::{Doing, Host, Offloaded, Plan};
+use super::host::{Doing, Host, Offloaded, Plan, Ran};
 use super::kernels::Side;
 use crate::failure::Failure;
 use std::collections::BTreeMap;
@@ -30,7 +30,9 @@ enum Part {
     Service { size: usize, hold: Duration },
     /// The host's own part of an offload.
     Setup,
-    /// A request with an empty offload.
+    /// One switch from thread to thread, by itself.
+    Switch,
+    /// A request with an empty offload, in a design that switches no threads.
     Empty { threading: Threading, others_percent: u32 },
 }
 
@@ -108,7 +110,7 @@ impl Calibration {
             setup: if is_remote { needed(Part::Setup) } else { 0.0 },
             handed: empty(waits, 0),
             queued: (cell.others_percent > 0).then(|| empty(waits, cell.others_percent)).flatten(),
-            switched: switches(cell.threading).then(|| empty(cell.threading, 0)).flatten(),
+            switch: switches(cell.threading).then(|| needed(Part::Switch)),
         }
     }
 
@@ -118,7 +120,7 @@ impl Calibration {
             let empty = |threading, others_percent| Part::Empty { threading, others_percent };
             let waits = waits_as(cell.threading);
             parts.extend([Part::Setup, empty(waits, 0), empty(waits, cell.others_percent)]);
-            parts.extend(switches(cell.threading).then(|| empty(cell.threading, 0)));
+            parts.extend(switches(cell.threading).then_some(Part::Switch));
         }
         parts
     }
@@ -166,7 +168,7 @@ impl Calibration {
 
     /// Nanoseconds of a part, roughly, whatever disturbs it.
     fn pilot(&self, host: &Host<'_>, part: Part) -> Result<f64, Failure> {
-        let found = host.run(&part.plan(PILOT, host.work))?;
+        let found = part.run(host, PILOT)?;
         Ok(part.time(found.block.ns_per_request, found.service_ns))
     }
 
@@ -174,7 +176,7 @@ impl Calibration {
     fn quiet(&self, host: &Host<'_>, part: Part, requests: usize) -> Result<f64, Failure> {
         let mut why = String::new();
         for _ in 0..TRIES {
-            let found = host.run(&part.plan(requests, host.work))?;
+            let found = part.run(host, requests)?;
             match Rules::DEFAULT.broken(&found.block.noise) {
                 None => return Ok(part.time(found.block.ns_per_request, found.service_ns)),
                 Some(broken) => why = broken,
@@ -188,24 +190,35 @@ impl Calibration {
 }
 
 impl Part {
-    fn plan(self, requests: usize, work: Duration) -> Plan {
-        let empty = |hold| Offloaded { is_empty: true, hold };
-        let of = |hold| Offloaded { is_empty: false, hold };
+    /// A block of it.
+    fn run(self, host: &Host<'_>, requests: usize) -> Result<Ran, Failure> {
+        match self.plan(requests) {
+            Some(plan) => host.run(&plan),
+            None => host.run_switches(requests),
+        }
+    }
+
+    /// None where no request is made.
+    fn plan(self, requests: usize) -> Option<Plan> {
+        let of = |is_empty, hold| Offloaded { is_empty, hold };
         let (doing, has_work, size) = match self {
             Self::Work => (Doing::Nothing, true, 0),
             Self::Kernel { size } => (Doing::Here(Side::Host), false, size),
             Self::Instruction { size } => (Doing::Here(Side::Device), false, size),
-            Self::Service { size, hold } => (Doing::There(Threading::Sync, of(hold)), false, size),
+            Self::Service { size, hold } => {
+                (Doing::There(Threading::Sync, of(false, hold)), false, size)
+            }
             Self::Setup => (Doing::Described, false, 0),
+            Self::Switch => return None,
             Self::Empty { threading, .. } => {
-                (Doing::There(threading, empty(asleep(threading, work))), true, 0)
+                (Doing::There(threading, of(true, Duration::ZERO)), true, 0)
             }
         };
-        let (threads, others_percent) = match self {
-            Self::Empty { threading, others_percent } => (threads(threading), others_percent),
-            _ => (1, 0),
+        let others_percent = match self {
+            Self::Empty { others_percent, .. } => others_percent,
+            _ => 0,
         };
-        Plan { doing, has_work, size, requests, threads, others_percent }
+        Some(Plan { doing, has_work, size, requests, threads: 1, others_percent })
     }
 
     /// What of a block is the part: the accelerator's own time, or the host's.
@@ -215,12 +228,6 @@ impl Part {
             _ => host_ns,
         }
     }
-}
-
-/// How long an empty offload takes. One that took no time would be answered before its thread sleeps, and no thread would
-/// be switched; one that took longer than the other threads' work would leave the core idle.
-fn asleep(threading: Threading, work: Duration) -> Duration {
-    if switches(threading) { work / 3 } else { Duration::ZERO }
 }
 
 /// The design whose empty offload keeps the thread as long as this one's driver does.

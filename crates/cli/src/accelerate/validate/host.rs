@@ -2,6 +2,7 @@
 
 use super::device::{Device, Ends, LANES, Lane, Offload, Stamp, cpu_time, state};
 use super::kernels::{Hand, Input, Kernel, Pool, Side};
+use super::switch;
 use super::way::Way;
 use crate::failure::Failure;
 use crate::tune::Steal;
@@ -53,7 +54,7 @@ pub(super) struct Plan {
 }
 
 /// What a thread does in a block; it tells how many answers were wrong.
-type Body<'b> = Box<dyn FnOnce() -> u64 + 'b>;
+pub(super) type Body<'b> = Box<dyn FnOnce() -> u64 + 'b>;
 
 /// Where blocks run.
 pub(super) struct Host<'h> {
@@ -69,7 +70,7 @@ pub(super) struct Host<'h> {
 
 /// What one thread used, or all of them.
 #[derive(Clone, Copy)]
-struct Used {
+pub(super) struct Used {
     began: Instant,
     ended: Instant,
     cpu: Duration,
@@ -77,7 +78,7 @@ struct Used {
 }
 
 impl Used {
-    fn and(self, other: Self) -> Self {
+    pub(super) fn and(self, other: Self) -> Self {
         Self {
             began: self.began.min(other.began),
             ended: self.ended.max(other.ended),
@@ -120,15 +121,29 @@ impl<'h> Host<'h> {
             return Err(Failure::work("the accelerator has ended early; its core may be gone"));
         }
         self.device.share_with_others(plan.others_percent);
+        self.watched(plan.requests, || self.threads(plan))
+    }
+
+    /// Runs a block in which two threads hand the core to each other so many times, and do nothing else.
+    pub(super) fn run_switches(&self, switches: usize) -> Result<Ran, Failure> {
+        self.device.share_with_others(0);
+        self.watched(switches, || switch::hand_overs(self, switches))
+    }
+
+    /// What `threads` used, with what disturbed them and what the accelerator did meanwhile.
+    fn watched(
+        &self,
+        count: usize,
+        threads: impl FnOnce() -> Result<Used, Failure>,
+    ) -> Result<Ran, Failure> {
         let before = self.device.ask();
         let steal = Steal::begin();
-        let used = self.threads(plan)?;
+        let used = threads()?;
         let steal = steal.until_now();
         self.drain()?;
         let after = self.device.ask();
         let wrong = used.wrong + after.wrong - before.wrong;
         if wrong > 0 {
-            let count = plan.requests;
             return Err(Failure::work(format!(
                 "{wrong} of {count} answers are wrong; the kernel's two ways do not agree"
             )));
@@ -138,7 +153,7 @@ impl<'h> Host<'h> {
             host_away: 1.0 - used.cpu.as_secs_f64() / (used.ended - used.began).as_secs_f64(),
             device_away: away(&before, &after),
         };
-        let ns_per_request = used.cpu.as_nanos() as f64 / plan.requests as f64;
+        let ns_per_request = used.cpu.as_nanos() as f64 / count as f64;
         let served = after.served - before.served;
         let service = (after.service - before.service).as_nanos() as f64;
         Ok(Ran {
@@ -181,7 +196,7 @@ impl<'h> Host<'h> {
     }
 
     /// What `prepare` makes is timed; making it is not.
-    fn on_core<'b>(
+    pub(super) fn on_core<'b>(
         &self,
         start: &Barrier,
         prepare: impl FnOnce() -> Body<'b>,
@@ -271,7 +286,7 @@ impl<'h> Host<'h> {
     }
 }
 
-fn early() -> Failure {
+pub(super) fn early() -> Failure {
     Failure::work("a thread of the host has ended early; its core may be gone")
 }
 

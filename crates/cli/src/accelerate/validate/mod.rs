@@ -1,19 +1,21 @@
 //! `tailwater accelerate validate`: the model's predictions beside an accelerator that runs here.
 //!
 //! `cases` lists what can be tried. `kernels` are what is offloaded, `device` is the accelerator, `host` the service that
-//! uses it, by the `way` of each design. `calibration` measures the model's inputs, before `trials` measure the gain.
+//! uses it, by the `way` of each design; `switch` is two threads that hand the core to each other. `calibration` measures the model's inputs, before `trials` measure the gain.
 
 mod cases;
 mod kernels;
 mod device;
 mod host;
 mod way;
+mod switch;
 mod calibration;
 mod trials;
 mod text;
 
 use crate::failure::{Failure, say};
 use crate::run::folder::Folder;
+use crate::run::machine;
 use crate::run::progress::Progress;
 use crate::tune::Steal;
 use crate::two_cores;
@@ -28,6 +30,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 use tailwater_core::duration::parse_duration;
 use tailwater_load::work::Spinner;
+use tailwater_stats::result::Manifest;
 use tailwater_tune::accelerator::validation::{Compared, Rules, Verdict, predict};
 
 #[derive(Args, Debug)]
@@ -70,6 +73,7 @@ const QUADS: (u32, u32) = (12, 2);
 /// Everything that was found.
 #[derive(Serialize)]
 struct Validation {
+    manifest: Manifest,
     case: Which,
     cpu_cores: (u32, u32),
     seed: u64,
@@ -120,7 +124,7 @@ fn found(options: &ValidateOptions, cores: (u32, u32)) -> Result<Validation, Fai
     let device = Device::new(accelerated.latency);
     let (host_core, device_core) = cores;
     let effort = Effort { rounds, block: options.block, seed: options.seed };
-    let steal = Steal::begin();
+    let (manifest, steal) = (machine::here(), Steal::begin());
     let cells = std::thread::scope(|scope| {
         let _ends = Ends(&device);
         let (device, pool, kernel) = (&device, &pool, &*accelerated.kernel);
@@ -137,6 +141,7 @@ fn found(options: &ValidateOptions, cores: (u32, u32)) -> Result<Validation, Fai
         compared(&host, &accelerated, (&sizes, quads), effort)
     })?;
     Ok(Validation {
+        manifest,
         case: options.case,
         cpu_cores: cores,
         seed: options.seed,

@@ -60,8 +60,8 @@ fn sentences(found: &Validation) -> [String; 3] {
     [
         verdict,
         "predicted: the model's gain in throughput, 5–95 %, by inputs that were measured one by one beforehand; measured: \
-         with its interval of 95 %; points: predicted less measured. † The model's interval does not hold what was \
-         measured. * Other hosts use the accelerator."
+         with its interval of 95 %; points: predicted less measured. † The difference is more than both intervals \
+         leave open, at 95 %. * Other hosts use the accelerator."
             .into(),
         format!(
             "Host on core {host}, accelerator on core {device}; {} of noise set aside; the hypervisor took {:.1} % of all \

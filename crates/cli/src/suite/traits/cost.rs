@@ -26,17 +26,21 @@ pub(super) struct Cost {
     pub(super) wrong_answers: u64,
 }
 
+/// A step of a block: whether it was watched, and its run, if it had one.
+pub(super) type Step = (bool, Option<Run>);
+
 impl Cost {
-    /// From runs in the order of the blocks.
-    pub(super) fn of(rps: f64, runs: &[Run]) -> Self {
-        let compared = |of: fn(&Run) -> f64| Comparison::of(&pairs(runs, of)).ok();
+    /// From the steps in the order of the blocks.
+    pub(super) fn of(rps: f64, steps: &[Step]) -> Self {
+        let compared = |of: fn(&Run) -> f64| Comparison::of(&pairs(steps, of)).ok();
+        let runs = || steps.iter().filter_map(|(_, run)| run.as_ref());
         Self {
             rps,
             cpu: compared(cores_per_query),
             p50: compared(|run| run.p50_us),
             p99: compared(|run| run.p99_us),
-            noisy: runs.iter().filter(|run| !run.valid).count(),
-            wrong_answers: runs.iter().map(|run| run.wrong_answers).sum(),
+            noisy: runs().filter(|run| !run.valid).count(),
+            wrong_answers: runs().map(|run| run.wrong_answers).sum(),
         }
     }
 
@@ -70,15 +74,15 @@ impl Cost {
     }
 }
 
-/// Without the watch and with it, neighbours in time.
-fn pairs(runs: &[Run], of: fn(&Run) -> f64) -> Vec<(f64, f64)> {
-    let watched = BLOCK.iter().cycle();
-    let marked: Vec<(&Run, bool)> = runs.iter().zip(watched.copied()).collect();
-    let pair = |two: &[(&Run, bool)]| match two {
-        [(one, false), (other, true)] | [(other, true), (one, false)] => Some((of(one), of(other))),
+/// Without the watch and with it, neighbours in time. A step without a run takes its neighbour with it, and no other.
+fn pairs(steps: &[Step], of: fn(&Run) -> f64) -> Vec<(f64, f64)> {
+    let pair = |two: &[Step]| match two {
+        [(false, Some(one)), (true, Some(other))] | [(true, Some(other)), (false, Some(one))] => {
+            Some((of(one), of(other)))
+        }
         _ => None,
     };
-    marked.chunks(2).filter_map(pair).collect()
+    steps.chunks(2).filter_map(pair).collect()
 }
 
 fn cores_per_query(run: &Run) -> f64 {
@@ -100,6 +104,7 @@ mod tests {
     fn neighbours_are_compared_whichever_came_first() {
         // The machine becomes slower all the time; the watch costs a tenth.
         let runs = [run(0.10, 100.0), run(0.11, 100.0), run(0.22, 100.0), run(0.20, 100.0)];
+        let runs: Vec<Step> = BLOCK.into_iter().zip(runs.map(Some)).collect();
         let found = pairs(&runs, |run| run.tiers[0].cores_used);
         assert_eq!(found, [(0.10, 0.11), (0.20, 0.22)]);
         let cost = Cost::of(1_000.0, &runs);
@@ -113,8 +118,19 @@ mod tests {
     }
 
     #[test]
+    fn a_step_without_a_run_shifts_no_other() {
+        let mut steps: Vec<Step> = (0..2)
+            .flat_map(|_| BLOCK)
+            .map(|watched| (watched, Some(run(if watched { 0.2 } else { 0.1 }, 1.0))))
+            .collect();
+        steps[1].1 = None;
+        let found = pairs(&steps, |run| run.tiers[0].cores_used);
+        assert_eq!(found, [(0.1, 0.2); 3], "each of a run without the watch and one with it");
+    }
+
+    #[test]
     fn runs_without_numbers_tell_nothing() {
-        let cost = Cost::of(100.0, &[Run::default(), Run::default()]);
+        let cost = Cost::of(100.0, &[(false, Some(Run::default())), (true, Some(Run::default()))]);
         assert!(cost.cpu.is_none() && cost.text().contains("p50 not known"), "{}", cost.text());
         assert_eq!(cost.noisy, 2);
     }

@@ -2,7 +2,7 @@
 
 use super::cost::Cost;
 use super::loads::Loads;
-use super::quantity::{QUANTITIES, Seen};
+use super::quantity::{OF_EVERY_RUN, QUANTITIES, Seen};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use tailwater_stats::result::{CapacityReading, DataUsed, Experiment, Manifest, Run, Spread};
@@ -52,8 +52,9 @@ pub(super) struct LoadFound {
     pub(super) p999_us: f64,
     /// Of the run with the median p50: shares of requests, and the latency that they do not exceed.
     pub(super) latency: Vec<(f64, f64)>,
-    /// Segments that TCP sent again, of all programs, per query.
-    pub(super) retransmissions: f64,
+    /// Segments that TCP sent again, of all programs, per query; `None` where that could not be read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) retransmissions: Option<f64>,
     /// What could not be had, and what to type; each sentence once.
     pub(super) missing: BTreeSet<String>,
     /// Events of the kernel that were lost in all its runs.
@@ -96,7 +97,7 @@ fn load(runs: Vec<&Run>, rps: f64) -> LoadFound {
     let median = |of: fn(&Run) -> f64| median(counted.iter().map(|run| of(run)));
     let queries = |run: &Run| run.tiers.first().map_or(0.0, |front| front.received_rps).max(1e-9);
     let traits = || counted.iter().filter_map(|run| Some((*run, run.traits.as_ref()?)));
-    let again = traits().map(|(run, seen)| seen.retransmissions_per_s / queries(run));
+    let again = traits().filter_map(|(run, seen)| Some(seen.retransmissions_per_s? / queries(run)));
     let tiers = counted.iter().map(|run| run.tiers.len()).max().unwrap_or(0);
     LoadFound {
         rps,
@@ -109,7 +110,7 @@ fn load(runs: Vec<&Run>, rps: f64) -> LoadFound {
         p99_us: median(|run| run.p99_us).unwrap_or(0.0),
         p999_us: median(|run| run.p999_us).unwrap_or(0.0),
         latency: middle(counted),
-        retransmissions: self::median(again).unwrap_or(0.0),
+        retransmissions: self::median(again),
         missing: traits().flat_map(|(_, seen)| seen.missing.iter().cloned()).collect(),
         events_lost: traits().map(|(_, seen)| seen.events_lost).sum(),
         tiers: (0..tiers).map(|at| tier(counted, at)).collect(),
@@ -128,7 +129,9 @@ fn tier(runs: &[&Run], at: usize) -> TierFound {
     let seen: Vec<Seen<'_>> = runs.iter().filter_map(|run| Seen::of(run, at)).collect();
     let reading = runs.iter().find_map(|run| run.tiers.get(at));
     let per_query = QUANTITIES.iter().filter_map(|quantity| {
-        Some((quantity.key, median(seen.iter().filter_map(|one| (quantity.of)(one)))?))
+        let values: Vec<f64> = seen.iter().filter_map(|one| (quantity.of)(one)).collect();
+        let is_told = values.len() == seen.len() || !OF_EVERY_RUN.contains(&quantity.key);
+        Some((quantity.key, median(values).filter(|_| is_told)?))
     });
     let mut calls: BTreeMap<String, Vec<f64>> = BTreeMap::new();
     for (name, count) in seen.iter().flat_map(Seen::calls_by_name) {
@@ -159,7 +162,7 @@ pub(super) mod tests {
             let mut run = Run { p50_us, valid, asked_rps: 100.0, capacity_rps: 1e3, ..run() };
             let traits = run.traits.as_mut().expect("it was watched");
             traits.latency = vec![(0.5, p50_us), (1.0, 2.0 * p50_us)];
-            traits.retransmissions_per_s = 50.0;
+            traits.retransmissions_per_s = Some(50.0);
             if !valid {
                 run.invalid_because.push("noise".into());
             }
@@ -171,11 +174,33 @@ pub(super) mod tests {
     }
 
     #[test]
+    fn shares_of_which_one_run_has_none_have_no_median() {
+        let mut experiment = experiment();
+        let share = |experiment: &Experiment| {
+            loads(experiment)[0].tiers[0].per_query.get("running_percent").copied()
+        };
+        assert_eq!(share(&experiment), Some(20.0));
+        // Of one of the two that count, queries overlap: the other alone would tell of a calm machine.
+        experiment.runs[1].tiers[0].cores_used = 0.9;
+        assert_eq!(share(&experiment), None);
+        assert!(loads(&experiment)[0].tiers[0].per_query.contains_key("core_ms"));
+    }
+
+    #[test]
+    fn retransmissions_that_no_run_could_read_are_not_known() {
+        let mut experiment = experiment();
+        for run in &mut experiment.runs {
+            run.traits.as_mut().expect("it was watched").retransmissions_per_s = None;
+        }
+        assert_eq!(loads(&experiment)[0].retransmissions, None);
+    }
+
+    #[test]
     fn each_load_has_medians_of_the_runs_that_count() {
         let found = loads(&experiment());
         let [low, high] = &found[..] else { panic!("two loads") };
         assert_eq!((low.rps, low.of_capacity, low.runs, low.valid), (100.0, 0.1, 3, 2));
-        assert_eq!((low.p50_us, low.retransmissions), (110.0, 0.5));
+        assert_eq!((low.p50_us, low.retransmissions), (110.0, Some(0.5)));
         assert_eq!(low.latency, [(0.5, 100.0), (1.0, 200.0)], "of a run that took place");
         assert_eq!(low.invalid_because, ["noise".to_owned()].into());
         assert_eq!((high.rps, high.valid, high.p50_us), (900.0, 0, 300.0), "told, and marked");

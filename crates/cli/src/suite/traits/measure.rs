@@ -74,9 +74,9 @@ fn cost(
     let rps = chosen.rps.last().copied().unwrap_or_default();
     let mut scenario = at(scenario, &[rps]);
     scenario.repetitions = 1;
-    let mut runs = Vec::new();
+    let mut steps = Vec::new();
     for watches in BLOCK.repeat(BLOCKS) {
-        runs.extend(stage.play(scenario.clone(), capacity, watches)?.runs);
+        steps.push((watches, stage.play(scenario.clone(), capacity, watches)?.runs.pop()));
     }
-    Ok(Cost::of(rps, &runs))
+    Ok(Cost::of(rps, &steps))
 }

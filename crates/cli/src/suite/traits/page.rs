@@ -3,9 +3,7 @@
 use super::found::{Found, LoadFound, ServiceFound};
 use super::text::{short, text};
 use std::collections::BTreeSet;
-use tailwater_report::{
-    AxisKind, Heat, HeatRow, LineStyle, Picture, PictureAxis, PictureLine, illustrated,
-};
+use tailwater_report::{Heat, HeatRow, Violin, Violins, illustrated};
 
 /// Fewer calls of a kind per query, everywhere, get no column.
 const CALLS_MIN: f64 = 0.01;
@@ -33,21 +31,17 @@ pub(super) fn page(found: &Found, pictures: &[(String, String)]) -> String {
     illustrated("Services and the operating system", &text(found), pictures)
 }
 
-/// Thesis Fig. 2.10 as shares of requests below a latency.
-fn latency(found: &ServiceFound) -> Picture {
-    let axis = |label: &str, kind| PictureAxis { label: label.into(), kind };
-    let line = |load: &LoadFound| PictureLine {
+/// Thesis Fig. 2.10.
+fn latency(found: &ServiceFound) -> Violins {
+    let row = |load: &LoadFound| Violin {
         label: format!("{} requests/s", short(load.rps)),
-        points: load.latency.iter().map(|&(share, us)| (us.max(1.0), 100.0 * share)).collect(),
-        style: LineStyle::Dense,
+        shares: load.latency.clone(),
     };
-    Picture {
+    Violins {
         title: format!("{}: latency at each load", found.service),
-        subtitle: "end to end, from the intended time; the run with the median p50".into(),
-        x: axis("latency", AxisKind::LogTime),
-        y: axis("requests not above it, %", AxisKind::FromZero),
-        lines: found.loads.iter().map(line).collect(),
-        stated: Vec::new(),
+        subtitle: "end to end, from the intended time; the run with the median p50; lines: p50, p99, p99.9".into(),
+        axis: "latency".into(),
+        rows: found.loads.iter().map(row).collect(),
     }
 }
 

@@ -13,6 +13,11 @@ pub(super) struct Quantity {
     pub(super) of: fn(&Seen<'_>) -> Option<f64>,
 }
 
+/// Told only where every run that counts has them. Runs whose queries overlap more have none; without these a median would
+/// be that of the calmer ones.
+pub(super) const OF_EVERY_RUN: [&str; 3] =
+    ["running_percent", "runnable_percent", "blocked_percent"];
+
 /// A tier in a run.
 pub(super) struct Seen<'a> {
     run: &'a Run,

@@ -67,7 +67,7 @@ fn latencies(found: &ServiceFound) -> String {
                 time(load.p99_us),
                 time(load.p999_us),
                 format!("{} of {}", load.valid, load.runs),
-                decimals(1e6 * load.retransmissions),
+                load.retransmissions.map_or("–".into(), |again| decimals(1e6 * again)),
             ]
         })
         .collect();

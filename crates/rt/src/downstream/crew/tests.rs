@@ -59,7 +59,9 @@ fn home(crew: &Arc<Crew>, number: usize, config: TierConfig) -> Tier {
 
 fn plan(tier: &Tier) -> Fan {
     let deadline = Instant::FAR_FUTURE;
-    Fan::new(tier.clone(), Terms { deadline, priority: 128, tenant: 0, reached_only: false })
+    let (priority, tenant) = (128, 0);
+    let terms = Terms { deadline, priority, tenant, reached_only: false, hedged: false };
+    Fan::new(tier.clone(), terms)
 }
 
 fn poll(fan: &mut Pin<Box<Fan>>) -> Poll<Vec<Outcome>> {

@@ -1,0 +1,75 @@
+//! `neighbours`: HDSearch's indexes beside hnsw_rs, on the same points and queries, in one thread and without sockets.
+//!
+//! Recall is against the true nearest of all points. An answer of ours must besides be the one that plain code finds; one
+//! of hnsw_rs must have points of the set at their distances, in order. `--write DIR` writes the vectors for `faiss.py`.
+
+#![forbid(unsafe_code)]
+
+mod arguments;
+mod ours;
+mod peer;
+mod write;
+
+use arguments::Arguments;
+use std::process::ExitCode;
+use tailwater_hdsearch::nearest::Found;
+use tailwater_hdsearch::questions::truth;
+use tailwater_hdsearch::vectors::{Set, Wanted};
+
+/// How many neighbours are wanted.
+const NEIGHBOURS: usize = 10;
+
+/// A line of the table.
+pub(crate) struct Row {
+    pub(crate) index: &'static str,
+    pub(crate) settings: String,
+    pub(crate) recall_10: f64,
+    pub(crate) p50_us: f64,
+    pub(crate) p99_us: f64,
+}
+
+/// The set, and what is true of it.
+pub(crate) struct Known {
+    pub(crate) set: Set,
+    pub(crate) truth: Vec<Vec<Found>>,
+}
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(why) => {
+            eprintln!("neighbours: {why}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> Result<(), String> {
+    let arguments = Arguments::read(std::env::args().skip(1))?;
+    let Ok(source) = arguments.vectors.parse();
+    let wanted = Wanted {
+        source,
+        points: arguments.points,
+        dimensions: None,
+        queries: arguments.queries,
+        seed: 1,
+    };
+    let set = wanted.make(&|_, _, _| Ok(()))?;
+    let truth = truth(&set, NEIGHBOURS, |_| Ok::<_, String>(()))?;
+    println!(
+        "{}, {}, {} queries for {NEIGHBOURS}\n",
+        wanted.about(&set),
+        wanted.from(),
+        truth.len()
+    );
+    let known = Known { set, truth };
+    if let Some(folder) = &arguments.write {
+        write::all(&known, folder)?;
+    }
+    println!("| index | settings | recall@10 | p50, µs | p99, µs |\n|---|---|---|---|---|");
+    for row in ours::rows(&known)?.iter().chain(&peer::rows(&known)?) {
+        let Row { index, settings, recall_10, p50_us, p99_us } = row;
+        println!("| {index} | {settings} | {recall_10:.3} | {p50_us:.0} | {p99_us:.0} |");
+    }
+    Ok(())
+}

@@ -1,0 +1,80 @@
+//! hnsw_rs: a graph of near neighbours in layers (Malkov and Yashunin, 2018).
+
+use crate::{Known, NEIGHBOURS, Row};
+use hnsw_rs::prelude::{DistL2, Hnsw};
+use std::collections::BTreeSet;
+use std::time::Instant;
+use tailwater_hdsearch::frontier::Times;
+use tailwater_hdsearch::nearest::Found;
+use tailwater_hdsearch::quality::recall;
+
+/// Edges of a point, and how widely it is looked around when it is inserted: those of the authors' measurements.
+const EDGES: usize = 24;
+const WIDTH_OF_BUILDING: usize = 400;
+const LAYERS: usize = 16;
+
+/// How widely a query looks around.
+const WIDTHS: [usize; 6] = [10, 20, 40, 80, 160, 320];
+
+/// Distances are computed in another order than ours.
+const TOLERANCE: f32 = 1e-3;
+
+pub(crate) fn rows(known: &Known) -> Result<Vec<Row>, String> {
+    let points = known.set.points.rows();
+    let index =
+        Hnsw::<f32, DistL2>::new(EDGES, points.count(), LAYERS, WIDTH_OF_BUILDING, DistL2 {});
+    for number in 0..points.count() {
+        index.insert_slice((points.vector(number), number));
+    }
+    WIDTHS.iter().map(|&width| row(known, &index, width)).collect()
+}
+
+fn row(known: &Known, index: &Hnsw<'_, f32, DistL2>, width: usize) -> Result<Row, String> {
+    let queries = known.set.queries.rows();
+    let (mut times, mut recalls) = (Vec::new(), 0.0);
+    for (number, truth) in known.truth.iter().enumerate() {
+        let query = queries.vector(number);
+        let begun = Instant::now();
+        let found = index.search(query, NEIGHBOURS, width);
+        times.push(begun.elapsed());
+        let found: Vec<Found> = (found.iter())
+            .map(|it| Found { point: it.d_id as u32, distance: it.distance * it.distance })
+            .collect();
+        check(known, query, &found).map_err(|why| format!("hnsw_rs, query {number}: {why}"))?;
+        recalls += recall(truth, &found, NEIGHBOURS);
+    }
+    let Times { p50, p99 } = Times::of(times);
+    Ok(Row {
+        index: "hnsw_rs",
+        settings: format!("{EDGES} edges, width {width}"),
+        recall_10: recalls / known.truth.len().max(1) as f64,
+        p50_us: p50,
+        p99_us: p99,
+    })
+}
+
+/// It may miss points; those that it gives must be of the set, each once, at their distances and in order.
+fn check(known: &Known, query: &[f32], found: &[Found]) -> Result<(), String> {
+    let points = known.set.points.rows();
+    let distinct: BTreeSet<u32> = found.iter().map(|it| it.point).collect();
+    if found.len() != NEIGHBOURS.min(points.count()) || distinct.len() != found.len() {
+        return Err(format!("found {} points, {} of them different", found.len(), distinct.len()));
+    }
+    for one in found {
+        if one.point as usize >= points.count() {
+            return Err(format!("found point {}, which is not there", one.point));
+        }
+        let row = points.vector(one.point as usize);
+        let needed: f32 = query.iter().zip(row).map(|(a, b)| (a - b) * (a - b)).sum();
+        if (needed - one.distance).abs() > TOLERANCE * needed.max(1.0) {
+            return Err(format!(
+                "found distance {} of point {}; it is {needed}",
+                one.distance, one.point
+            ));
+        }
+    }
+    match found.is_sorted_by(|one, other| one.distance <= other.distance) {
+        true => Ok(()),
+        false => Err("found points out of order".into()),
+    }
+}

@@ -1,0 +1,173 @@
+//! How late a generator comes that sleeps, on the core of the leaves.
+//!
+//! Front and leaves are those of `scenarios/chain-two-cores.toml`, and so is the generator. Beside it on the same core runs
+//! a loop that does nothing but sleep until times of the same kind: what the machine does to any sleeper.
+
+use crate::programs::{Programs, Server};
+use crate::report::{Machine, Pace, Paced, Report};
+use crate::{Verdict, quantile};
+use rustix::thread::{ClockId, CpuSet, Timespec, clock_nanosleep_absolute};
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+use tailwater::{Instant, now};
+use tailwater_core::Rng;
+
+const SCENARIO: &str = "scenarios/chain-two-cores.toml";
+const RATES_RPS: [u32; 4] = [100, 500, 1_000, 2_000];
+/// The core of leaves, generator and bare loop, as the scenario has it.
+const CORE: usize = 1;
+const P95_MAX_US: f64 = 100.0;
+const P99_RATIO_MAX: f64 = 1.2;
+const PART: &str = "pace";
+
+/// Lateness at the 95th and the 99th percentile, in microseconds.
+#[derive(Clone, Copy)]
+struct Late {
+    p95: f64,
+    p99: f64,
+}
+
+pub(crate) fn run(report: &mut Report, repetitions: usize, seconds: u64) -> Verdict {
+    println!("pace: {RATES_RPS:?} requests/s, {repetitions} times {seconds} s each");
+    let programs = Programs::find()?;
+    let leaves = programs.serve(&["--scenario", SCENARIO, "--tier", "leaf", "--core", "1"])?;
+    let reached = leaves.as_tier("leaf");
+    let front =
+        programs.serve(&["--scenario", SCENARIO, "--core", "0", "--downstream", &reached])?;
+    let mut seen: Vec<Vec<(Late, Late)>> = RATES_RPS.map(|_| Vec::new()).into();
+    for repetition in 0..repetitions {
+        for (rate, seen) in RATES_RPS.into_iter().zip(&mut seen) {
+            seen.push(both(&programs, &front, rate, seconds, repetition as u64)?);
+        }
+    }
+    let rates = RATES_RPS.into_iter().zip(&seen).map(|(rate, seen)| summary(rate, seen)).collect();
+    judge(report, rates);
+    Ok(())
+}
+
+/// The generator, and the bare loop for as long as it runs.
+fn both(
+    programs: &Programs,
+    front: &Server,
+    rate: u32,
+    seconds: u64,
+    seed: u64,
+) -> Result<(Late, Late), String> {
+    let ended = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let bare = scope.spawn(|| bare(f64::from(rate), seed, &ended));
+        let generator = generator(programs, front, rate, seconds, seed);
+        ended.store(true, Relaxed);
+        let bare = bare.join().map_err(|_| "the bare loop has panicked")??;
+        Ok((generator?, bare))
+    })
+}
+
+fn generator(
+    programs: &Programs,
+    front: &Server,
+    rate: u32,
+    seconds: u64,
+    seed: u64,
+) -> Result<Late, String> {
+    let (rate, seed) = (rate.to_string(), seed.to_string());
+    let duration = format!("{seconds}s");
+    let address = front.address();
+    let said = programs.ask(&[
+        "load",
+        "--connect",
+        &address,
+        "--scenario",
+        SCENARIO,
+        "--clients",
+        "20",
+        "--pace",
+        "sleep",
+        "--core",
+        "1",
+        "--rate",
+        &rate,
+        "--warm-up",
+        "200ms",
+        "--duration",
+        &duration,
+        "--slo",
+        "2ms",
+        "--seed",
+        &seed,
+        "--json",
+    ])?;
+    let run = &said["runs"][0];
+    let number = |key: &str| run[key].as_f64().ok_or_else(|| format!("`load` told no {key}"));
+    if number("goodput_rps")? <= 0.0 {
+        return Err("no request was answered in time".into());
+    }
+    Ok(Late { p95: number("lateness_p95_us")?, p99: number("lateness_p99_us")? })
+}
+
+/// Sleeps until times of a Poisson process, and tells how late it woke.
+fn bare(rate: f64, seed: u64, ended: &AtomicBool) -> Result<Late, String> {
+    let mut core = CpuSet::new();
+    core.set(CORE);
+    let pinned = rustix::thread::sched_setaffinity(None, &core);
+    pinned.map_err(|error| format!("cannot pin to core {CORE}: {error}"))?;
+    let mut rng = Rng::from_seed(seed).split("bare loop");
+    let (mut at, mut late) = (now(), Vec::new());
+    while !ended.load(Relaxed) {
+        at = at + Duration::from_secs_f64(rng.exponential(1.0 / rate));
+        sleep_until(at)?;
+        late.push(now().since(at).as_nanos() as u64);
+    }
+    let [p95, p99] = [0.95, 0.99].map(|share| quantile(&mut late, share) as f64 / 1e3);
+    Ok(Late { p95, p99 })
+}
+
+fn sleep_until(at: Instant) -> Result<(), String> {
+    let time = Timespec {
+        tv_sec: (at.as_nanos() / 1_000_000_000) as i64,
+        tv_nsec: (at.as_nanos() % 1_000_000_000) as i64,
+    };
+    loop {
+        match clock_nanosleep_absolute(ClockId::Monotonic, &time) {
+            Ok(()) => return Ok(()),
+            Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.to_string()),
+        }
+    }
+}
+
+fn summary(rate: u32, seen: &[(Late, Late)]) -> Paced {
+    let median = |of: fn(&(Late, Late)) -> f64| {
+        let mut all: Vec<f64> = seen.iter().map(of).collect();
+        all.sort_unstable_by(f64::total_cmp);
+        all[all.len() / 2]
+    };
+    let found = Paced {
+        rate_rps: f64::from(rate),
+        repetitions: seen.len(),
+        generator_p95_us: median(|it| it.0.p95),
+        generator_p99_us: median(|it| it.0.p99),
+        bare_p95_us: median(|it| it.1.p95),
+        bare_p99_us: median(|it| it.1.p99),
+    };
+    let Paced { generator_p95_us, generator_p99_us, bare_p95_us, bare_p99_us, .. } = &found;
+    println!(
+        "  {rate:>5}/s: generator p95 {generator_p95_us:.0} µs, p99 {generator_p99_us:.0} µs; bare loop p95 \
+         {bare_p95_us:.0} µs, p99 {bare_p99_us:.0} µs"
+    );
+    found
+}
+
+fn judge(report: &mut Report, rates: Vec<Paced>) {
+    report.begin(PART);
+    let worst = |of: fn(&Paced) -> f64| rates.iter().map(of).fold(0.0, f64::max);
+    let p95 = worst(|it| it.generator_p95_us);
+    let ratio = worst(|it| it.generator_p99_us / it.bare_p99_us);
+    let late = format!("{p95:.0} µs at the worst rate");
+    report.judge(PART, "lateness of the generator at most 100 µs (p95)", late, p95 <= P95_MAX_US);
+    let than = format!("{ratio:.2} × at the worst rate");
+    let goal = "p99 at most 1.2 × that of a loop that only sleeps";
+    report.judge(PART, goal, than, ratio <= P99_RATIO_MAX);
+    report.pace = Some(Pace { machine: Machine::here(), rates });
+}

@@ -1,0 +1,163 @@
+//! What was found, part by part, and what of it was promised beforehand.
+
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+
+/// All parts. Those that were not run are as an earlier run had them.
+#[derive(Default, Serialize, Deserialize)]
+pub(crate) struct Report {
+    pub(crate) answers: Option<Answers>,
+    pub(crate) unloaded: Option<Unloaded>,
+    pub(crate) switches: Option<Switches>,
+    pub(crate) memory: Option<Memory>,
+    pub(crate) pace: Option<Pace>,
+    goals: Vec<Goal>,
+}
+
+/// Where a part was measured.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Machine {
+    cpu: String,
+    cores: usize,
+    kernel: String,
+}
+
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Answers {
+    pub(crate) requests: usize,
+    pub(crate) models: Vec<Answered>,
+}
+
+/// What a model did with the requests. All answers were right, or there would be no report.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Answered {
+    pub(crate) model: String,
+    pub(crate) right: usize,
+    pub(crate) not_carried_out: usize,
+    pub(crate) carried_out_twice: usize,
+}
+
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Unloaded {
+    pub(crate) machine: Machine,
+    pub(crate) rounds: usize,
+    pub(crate) requests: usize,
+    /// Of one thread by another: half of a ping-pong.
+    pub(crate) wake_us: f64,
+    pub(crate) models: Vec<Latency>,
+    pub(crate) pairs: Vec<Pair>,
+}
+
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Latency {
+    pub(crate) model: String,
+    pub(crate) p50_us: f64,
+    pub(crate) p99_us: f64,
+}
+
+/// A model with a pool, and the one without.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Pair {
+    pub(crate) with: String,
+    pub(crate) without: String,
+    pub(crate) difference_us: f64,
+    pub(crate) expected_us: f64,
+}
+
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Switches {
+    pub(crate) machine: Machine,
+    pub(crate) switches: usize,
+    pub(crate) models: usize,
+    pub(crate) rate_rps: f64,
+    pub(crate) requests: usize,
+    pub(crate) not_carried_out: usize,
+    pub(crate) carried_out_twice: usize,
+    pub(crate) held: Latency,
+    pub(crate) changing: Latency,
+    pub(crate) followed_p50_us: f64,
+    pub(crate) followed_p95_us: f64,
+    pub(crate) followed_max_us: f64,
+}
+
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Memory {
+    pub(crate) machine: Machine,
+    pub(crate) loops: usize,
+    pub(crate) connections: usize,
+    pub(crate) bytes_each: f64,
+}
+
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Pace {
+    pub(crate) machine: Machine,
+    pub(crate) rates: Vec<Paced>,
+}
+
+/// How late the generator came at this rate, and a loop beside it that does nothing but sleep.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Paced {
+    pub(crate) rate_rps: f64,
+    pub(crate) repetitions: usize,
+    pub(crate) generator_p95_us: f64,
+    pub(crate) generator_p99_us: f64,
+    pub(crate) bare_p95_us: f64,
+    pub(crate) bare_p99_us: f64,
+}
+
+/// What was promised, and whether it was kept.
+#[derive(Serialize, Deserialize)]
+struct Goal {
+    part: String,
+    goal: String,
+    found: String,
+    met: bool,
+}
+
+impl Machine {
+    pub(crate) fn here() -> Self {
+        let cpus = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+        let model = cpus.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
+        let kernel = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+        // The number of the release alone: what a builder appends names a machine's owner.
+        let kernel = kernel.trim().split('-').next().unwrap_or_default().to_owned();
+        let cores = std::thread::available_parallelism().map_or(0, usize::from);
+        Self { cpu: model.map_or_else(String::new, |(_, model)| model.to_owned()), cores, kernel }
+    }
+}
+
+impl Report {
+    /// What an earlier run left there; nothing where there is no file.
+    pub(crate) fn read(path: Option<&Path>) -> Result<Self, String> {
+        let Some(path) = path.filter(|path| path.exists()) else { return Ok(Self::default()) };
+        let text = std::fs::read_to_string(path).map_err(|error| error.to_string());
+        let read = text.and_then(|it| serde_json::from_str(&it).map_err(|error| error.to_string()));
+        read.map_err(|error| {
+            format!("{}: {error}; remove it, or name another file", path.display())
+        })
+    }
+
+    /// Whole, or as it was.
+    pub(crate) fn write(&self, path: &Path) -> Result<(), String> {
+        let fresh = path.with_extension("new");
+        let text = serde_json::to_string_pretty(self).map_err(|error| error.to_string())?;
+        let written =
+            std::fs::write(&fresh, text + "\n").and_then(|()| std::fs::rename(&fresh, path));
+        written.map_err(|error| format!("{}: {error}", path.display()))
+    }
+
+    /// What an earlier run of this part promised is forgotten.
+    pub(crate) fn begin(&mut self, part: &str) {
+        self.goals.retain(|goal| goal.part != part);
+    }
+
+    /// Says whether a goal of a part was met.
+    pub(crate) fn judge(&mut self, part: &str, goal: &str, found: String, met: bool) {
+        println!("{} {goal}: {found}", if met { "met   " } else { "MISSED" });
+        self.goals.push(Goal { part: part.into(), goal: goal.into(), found, met });
+    }
+
+    pub(crate) fn has_met_all(&self) -> bool {
+        self.goals.iter().all(|goal| goal.met)
+    }
+}

@@ -1,0 +1,174 @@
+//! `tailwater accelerate measure`: α, n and sizes of a kernel, and the time of each category, from a profiler's trace.
+//!
+//! `recording` reads the trace and the kernel's file beside it, `rules` which functions belong to which category. `model`
+//! is the file for `tailwater accelerate model`, `text` what a person reads.
+
+mod model;
+mod recording;
+mod rules;
+mod text;
+
+use crate::failure::{Failure, say};
+use crate::run::folder::Folder;
+use clap::Args;
+use recording::Recording;
+use rules::Named;
+use serde::Serialize;
+use std::path::PathBuf;
+use tailwater_profile::breakdown::{Breakdown, Pattern, Portion};
+
+#[derive(Args, Debug)]
+pub(crate) struct MeasureOptions {
+    /// What `tailwater profile record` wrote. With `record --kernel` only the time on a core counts.
+    #[arg(default_value = "tailwater.trace")]
+    trace: PathBuf,
+    /// The kernel: functions whose name matches, with all that they call. `*` stands for anything, `?` for a character;
+    /// after `file:` it is the source file. May be given more than once.
+    #[arg(short, long, value_name = "GLOB", required_unless_present = "rules")]
+    function: Vec<String>,
+    /// Also the time of each category, by rules: those of tailwater, memcached or redis, or of a file.
+    #[arg(long, value_name = "NAME|FILE", value_parser = rules::named)]
+    rules: Option<Named>,
+    /// Print everything as one JSON object.
+    #[arg(long)]
+    json: bool,
+    /// Write measured.json here, and with --function model.toml (and sizes.csv) for `tailwater accelerate model`.
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+}
+
+/// Everything that was found.
+#[derive(Serialize)]
+struct Measured {
+    program: String,
+    /// From the beginning of the recording to the last end of a call.
+    length_ns: u64,
+    /// Whether times are those on a core. Otherwise they are those in calls, waits included.
+    on_core: bool,
+    /// The time of all the program's threads that were recorded.
+    total_ns: u64,
+    /// Of that, in calls that were seen.
+    in_calls_ns: u64,
+    /// Calls too short to be seen, at most; their time is that of their callers.
+    lost_calls: u64,
+    /// Facts that the kernel's file lacks.
+    lost_kernel: u64,
+    kernel: Option<Kernel>,
+    breakdown: Option<Divided>,
+}
+
+/// What an accelerator would take over.
+#[derive(Serialize)]
+struct Kernel {
+    functions: Vec<String>,
+    patterns: Vec<String>,
+    ns: u64,
+    /// Of all time.
+    alpha: f64,
+    /// Calls that were seen: a lower bound of offloads.
+    calls: u64,
+    /// By marks of the program, where there are any.
+    sizes: Option<Marked>,
+}
+
+/// Sizes by `tw_size`.
+#[derive(Serialize)]
+struct Marked {
+    offloads: u64,
+    bytes_mean: f64,
+    /// Marks of no bytes, which are no offloads.
+    empty: u64,
+    /// Marks that found their ring full, of whatever kind.
+    lost: u64,
+    /// Bytes and offloads.
+    rows: Vec<(u64, u64)>,
+}
+
+/// All time by category.
+#[derive(Serialize)]
+struct Divided {
+    rules: String,
+    #[serde(flatten)]
+    breakdown: Breakdown,
+    /// On a core in no call that was seen.
+    outside_ns: u64,
+    /// The share of all time without a category, that outside of calls included.
+    unknown: f64,
+}
+
+pub(super) fn measure(options: &MeasureOptions) -> Result<(), Failure> {
+    let folder = options.out.as_deref().map(Folder::prepare_for_more).transpose()?;
+    let recording = Recording::read(&options.trace)?;
+    let found = found(options, &recording)?;
+    let json = serde_json::to_string_pretty(&found).map_err(Failure::work)?;
+    if let Some(folder) = &folder {
+        write(folder, options, &found, &json)?;
+    }
+    say(if options.json { json } else { text::of(&found) }.trim_end())
+}
+
+fn found(options: &MeasureOptions, recording: &Recording) -> Result<Measured, Failure> {
+    let total_ns = recording.total_ns;
+    if total_ns == 0 {
+        return Err(Failure::usage(format!(
+            "{}: no time of a thread was recorded; record for some seconds, unfiltered",
+            options.trace.display()
+        )));
+    }
+    let in_calls_ns = recording.stacks.total_ns;
+    let kernel = (!options.function.is_empty()).then(|| kernel(options, recording)).transpose()?;
+    let breakdown = options.rules.as_ref().map(|named| {
+        let breakdown = Breakdown::of(&recording.stacks, &named.rules);
+        let outside_ns = total_ns.saturating_sub(in_calls_ns);
+        let unknown = (breakdown.unknown_ns + outside_ns) as f64 / total_ns as f64;
+        Divided { rules: named.name.clone(), breakdown, outside_ns, unknown }
+    });
+    Ok(Measured {
+        program: recording.program.clone(),
+        length_ns: recording.length_ns,
+        on_core: recording.on_core,
+        total_ns,
+        in_calls_ns,
+        lost_calls: recording.stacks.quality.lost_calls,
+        lost_kernel: recording.lost_kernel,
+        kernel,
+        breakdown,
+    })
+}
+
+fn kernel(options: &MeasureOptions, recording: &Recording) -> Result<Kernel, Failure> {
+    let patterns: Vec<Pattern> = options.function.iter().map(|text| Pattern::new(text)).collect();
+    let Portion { functions, calls, ns } = Portion::of(&recording.stacks, &patterns);
+    if ns == 0 {
+        return Err(Failure::usage(format!(
+            "no time of a function that matches {} is in {}; `tailwater profile report --sort self` lists what there is",
+            options.function.join(" or "),
+            options.trace.display()
+        )));
+    }
+    let sizes = &recording.sizes;
+    let sizes = (sizes.count() > 0).then(|| Marked {
+        offloads: sizes.count(),
+        bytes_mean: sizes.bytes() as f64 / sizes.count() as f64,
+        empty: sizes.empty,
+        lost: recording.stacks.quality.lost_marks,
+        rows: sizes.rows().collect(),
+    });
+    let alpha = ns as f64 / recording.total_ns as f64;
+    Ok(Kernel { functions, patterns: options.function.clone(), ns, alpha, calls, sizes })
+}
+
+fn write(
+    folder: &Folder<'_>,
+    options: &MeasureOptions,
+    found: &Measured,
+    json: &str,
+) -> Result<(), Failure> {
+    folder.write("measured.json", json)?;
+    let Some(kernel) = &found.kernel else { return Ok(()) };
+    match &kernel.sizes {
+        Some(sizes) => folder.write(model::SIZES, &model::sizes(sizes))?,
+        None => folder.remove(model::SIZES)?,
+    }
+    folder.write("model.toml", &model::of(found, kernel, &options.trace))
+}

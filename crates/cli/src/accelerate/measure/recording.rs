@@ -1,0 +1,107 @@
+//! A trace as `measure` needs it: stacks with times on a core, where the kernel's file tells these, and marks of sizes.
+
+use crate::failure::Failure;
+use crate::profile::{Trace, open_beside};
+use std::collections::BTreeSet;
+use std::path::Path;
+use tailwater_profile::breakdown::Sizes;
+use tailwater_profile::clock::Clocks;
+use tailwater_profile::kernel::{Running, RunningTimes};
+use tailwater_profile::record::Record;
+use tailwater_profile::stacks::{Choice, Report, Stacks};
+use tailwater_profile::trace::Header;
+
+/// What a trace tells.
+pub(super) struct Recording {
+    pub(super) program: String,
+    pub(super) length_ns: u64,
+    pub(super) on_core: bool,
+    pub(super) total_ns: u64,
+    pub(super) lost_kernel: u64,
+    pub(super) stacks: Report,
+    pub(super) sizes: Sizes,
+}
+
+/// What the first reading finds: what the second needs to know beforehand.
+struct Beforehand {
+    clocks: Clocks,
+    tids: BTreeSet<u32>,
+    /// The last end of a call.
+    until: u64,
+}
+
+impl Recording {
+    /// Reads it twice.
+    pub(super) fn read(path: &Path) -> Result<Self, Failure> {
+        let beforehand = Beforehand::read(path)?;
+        let trace = Trace::open(path)?;
+        let header = trace.header().clone();
+        let running = running(path, &header);
+        let until_ns = beforehand.clocks.raw_ns(beforehand.until);
+        let on_core = running.as_ref().map(|running| {
+            let of = |tid: &u32| {
+                running.until(*tid, until_ns) - running.until(*tid, header.clock.raw_ns)
+            };
+            beforehand.tids.iter().map(of).sum()
+        });
+        if on_core == Some(0) {
+            return Err(Failure::usage(format!(
+                "the kernel's file beside {} knows no thread of it; record both anew by `tailwater profile record --kernel`",
+                path.display()
+            )));
+        }
+        let lost_kernel = running.as_ref().map_or(0, |running| running.lost);
+        let mut stacks = Stacks::new(&header, Choice::All);
+        if let Some(running) = running {
+            stacks = stacks.while_running(running, beforehand.clocks);
+        }
+        let mut sizes = Sizes::default();
+        let ending = trace.read(|item| match item {
+            Ok(record) => {
+                sizes.add(record);
+                stacks.add(record);
+            }
+            Err(error) => stacks.damaged(error),
+        });
+        let stacks = stacks.finish(&ending);
+        Ok(Self {
+            program: header.program,
+            length_ns: until_ns.saturating_sub(header.clock.raw_ns),
+            on_core: on_core.is_some(),
+            total_ns: on_core.unwrap_or(stacks.total_ns),
+            lost_kernel,
+            stacks,
+            sizes,
+        })
+    }
+}
+
+impl Beforehand {
+    fn read(path: &Path) -> Result<Self, Failure> {
+        let trace = Trace::open(path)?;
+        let clock = trace.header().clock;
+        let mut found =
+            Self { clocks: Clocks::new(clock), tids: BTreeSet::new(), until: clock.ticks };
+        trace.read(|item| match item {
+            Ok(Record::Clock(clock)) => found.clocks.add(clock),
+            Ok(Record::Thread(thread)) => {
+                found.tids.insert(thread.tid);
+            }
+            Ok(Record::Call(call)) => found.until = found.until.max(call.end),
+            // The second reading tells of damage.
+            Ok(_) | Err(_) => {}
+        });
+        Ok(found)
+    }
+}
+
+/// The threads' times on a core, where the recording has them.
+fn running(path: &Path, header: &Header) -> Option<Running> {
+    let kernel = open_beside(path, header)?;
+    let mut times = RunningTimes::default();
+    kernel.read(|item| match item {
+        Ok(record) => times.add(record),
+        Err(_) => times.damaged(),
+    });
+    Some(times.finish())
+}

@@ -1,0 +1,104 @@
+//! What a person reads of a measured kernel and of categories.
+
+use super::{Divided, Kernel, Marked, Measured};
+use crate::terminal::style;
+use tailwater_report::{count, grid, percent, time, wrap};
+
+/// Where no terminal says how wide it is.
+const WIDTH: u16 = 80;
+/// The share of time without a category that rules should leave at most.
+const UNKNOWN_MAX: f64 = 0.1;
+
+pub(super) fn of(found: &Measured) -> String {
+    let width = style().width.unwrap_or(WIDTH);
+    let mut parts = vec![found.program.clone()];
+    parts.extend(found.kernel.as_ref().map(|kernel| wrap(&of_kernel(found, kernel), width.into())));
+    if let Some(divided) = &found.breakdown {
+        parts.push(table(found, divided));
+        parts.push(wrap(&of_unknown(divided), width.into()));
+    }
+    parts.push(wrap(&basis(found), width.into()));
+    parts.join("\n\n")
+}
+
+fn shown(ns: u64) -> String {
+    time(ns as f64 / 1e3)
+}
+
+fn of_kernel(found: &Measured, kernel: &Kernel) -> String {
+    let offloads = match &kernel.sizes {
+        Some(Marked { offloads, bytes_mean, lost, .. }) => {
+            let lost = match lost {
+                0 => String::new(),
+                lost => format!("; {} marks were lost, so there were more", count(*lost)),
+            };
+            let mean = count(bytes_mean.round() as u64);
+            format!(
+                "n is {}, of {mean} B on average, by the program's marks{lost}.",
+                count(*offloads)
+            )
+        }
+        None => format!(
+            "n is {} or more: calls that were seen. Sizes are not known; mark them by tw_size.",
+            count(kernel.calls)
+        ),
+    };
+    format!(
+        "alpha is {:.4}: {} in {} and what these call, of {} in all. {offloads}",
+        kernel.alpha,
+        shown(kernel.ns),
+        match kernel.functions.as_slice() {
+            [one] => one.clone(),
+            many => format!("{} functions", count(many.len() as u64)),
+        },
+        shown(found.total_ns),
+    )
+}
+
+fn table(found: &Measured, divided: &Divided) -> String {
+    let share = |ns: u64| format!("{} %", percent(ns as f64 / found.total_ns as f64));
+    let row = |name: &str, ns: u64| vec![name.to_owned(), shown(ns), share(ns)];
+    let categories = &divided.breakdown.categories;
+    let mut rows: Vec<Vec<String>> = categories.iter().map(|one| row(&one.name, one.ns)).collect();
+    rows.push(row("no category", divided.breakdown.unknown_ns));
+    if found.on_core {
+        rows.push(row("in no call that was seen", divided.outside_ns));
+    }
+    grid(&["category", "time", "share"], 1, &rows)
+}
+
+fn of_unknown(divided: &Divided) -> String {
+    let Divided { rules, breakdown, unknown, .. } = divided;
+    let goal = match *unknown <= UNKNOWN_MAX {
+        true => "",
+        false => ", more than the 10 % that rules should leave",
+    };
+    let names: Vec<String> =
+        breakdown.unknown.iter().map(|one| format!("{} {}", one.name, shown(one.ns))).collect();
+    let most = match names.is_empty() {
+        true => String::new(),
+        false => format!(" Most of that in calls is in {}.", names.join(", ")),
+    };
+    format!("By rules \"{rules}\", {} % has no category{goal}.{most}", percent(*unknown))
+}
+
+/// What times are, and what is missing.
+fn basis(found: &Measured) -> String {
+    let times = match found.on_core {
+        true => {
+            "Times are those on a core, by the kernel; system calls belong to the function that makes them."
+        }
+        false => {
+            "Times are those in calls, waits included; `tailwater profile record --kernel` tells those on a core."
+        }
+    };
+    let mut lines = vec![format!(
+        "{times} At most {} calls were too short to be seen; their time is that of their callers.",
+        count(found.lost_calls)
+    )];
+    if found.lost_kernel > 0 {
+        let lost = count(found.lost_kernel);
+        lines.push(format!("{lost} facts of the kernel are missing, and time with them."));
+    }
+    lines.join(" ")
+}

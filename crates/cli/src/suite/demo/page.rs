@@ -1,0 +1,111 @@
+//! The page: for each service a search box, what was found, whether it is right, and how long each tier took. Needs no script.
+
+use super::asked::{Asked, QUESTION_CHARS_MAX, Told};
+use super::site::Question;
+use tailwater_load::application::Finding;
+use tailwater_report::{STYLE, escape, time};
+
+/// What the other pages do not have.
+const OWN_STYLE: &str = include_str!("demo.css");
+
+pub(super) fn page(parts: &[String]) -> String {
+    format!(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n\
+         <title>Services in three tiers · tailwater</title>\n<style>\n{STYLE}{OWN_STYLE}</style>\n</head>\n<body>\n<main>\n\
+         <h1>Services in three tiers</h1>\n\
+         <p class=\"lead\">Each question goes to a mid-tier, and from there to leaves: processes of their own. \
+         Each answer is compared with what plain code finds without them.</p>\n\
+         <div class=\"services\">\n{}</div>\n</main>\n</body>\n</html>\n",
+        parts.join("")
+    )
+}
+
+/// A service's box, and what came of a question where it was asked one.
+pub(super) fn part(
+    service: &Asked,
+    question: &Question,
+    told: Option<&Result<Told, String>>,
+) -> String {
+    let name = service.name;
+    let text = if question.of == name { &*question.text } else { "" };
+    let examples: Vec<String> =
+        service.examples.iter().map(|example| link(name, example)).collect();
+    let answer = match told {
+        None => String::new(),
+        Some(Err(why)) => format!("<p class=\"poor\" role=\"alert\">{}</p>\n", escape(why)),
+        Some(Ok(told)) => told_part(name, told),
+    };
+    format!(
+        "<section id=\"{name}\">\n<h2>{}</h2>\n<p class=\"muted\">{}</p>\n\
+         <form action=\"/\" method=\"get\" role=\"search\">\n<input type=\"hidden\" name=\"of\" value=\"{name}\"/>\n\
+         <input type=\"search\" name=\"q\" value=\"{}\" maxlength=\"{QUESTION_CHARS_MAX}\" required=\"\" \
+         autocapitalize=\"off\" aria-label=\"{name}: words\"/>\n<button type=\"submit\">Search</button>\n</form>\n\
+         <p class=\"muted\">Try {}</p>\n{answer}</section>\n",
+        escape(service.title),
+        escape(&service.about),
+        escape(text),
+        examples.join(" · ")
+    )
+}
+
+fn told_part(name: &str, told: &Told) -> String {
+    let verdict = match &told.wrong {
+        None => format!(
+            "<p><span class=\"good\">Right</span>: plain code finds the same, in {}.</p>\n",
+            time(told.oracle_us)
+        ),
+        Some(why) => {
+            format!("<p role=\"alert\"><span class=\"poor\">Wrong</span>: {}.</p>\n", escape(why))
+        }
+    };
+    let rows: Vec<String> = told.rows.iter().map(|row| row_part(name, row)).collect();
+    format!(
+        "<p class=\"summary\">{}</p>\n{verdict}{}<ol>\n{}</ol>\n",
+        escape(&told.summary),
+        tiers_part(told),
+        rows.join("")
+    )
+}
+
+/// Bars of all tiers, on one scale: that of the whole.
+fn tiers_part(told: &Told) -> String {
+    let bar = |what: &str, us: f64, note: &str| {
+        let share = 100.0 * (us / told.whole_us.max(0.1)).min(1.0);
+        format!(
+            "<tr><th scope=\"row\">{}</th><td>{}</td><td class=\"bar\"><i style=\"width:{share:.1}%\"></i></td>\
+             <td class=\"muted\">{note}</td></tr>\n",
+            escape(what),
+            time(us)
+        )
+    };
+    let mut rows = bar("there and back", told.whole_us, "seen from here");
+    rows.push_str(&bar("mid-tier", told.midtier_us, "leaves included"));
+    for node in &told.nodes {
+        let requests = match node.requests {
+            Some(1) => "1 request".to_owned(),
+            Some(requests) => format!("{requests} requests"),
+            None => "did not tell".to_owned(),
+        };
+        let note = format!("handler, {requests}");
+        rows.push_str(&bar(&node.name, node.handlers_us.unwrap_or(0.0), &note));
+    }
+    format!("<table class=\"tiers\">\n{rows}</table>\n")
+}
+
+fn row_part(service: &str, row: &Finding) -> String {
+    let name = match (row.name.is_empty(), row.text.is_empty()) {
+        (true, _) => String::new(),
+        // What has no text is what can be asked again.
+        (false, true) => link(service, &row.name),
+        (false, false) => format!("<b>{}</b>: ", escape(&row.name)),
+    };
+    let (text, measure) = (escape(&row.text), escape(&row.measure));
+    format!("<li>{name}{text} <span class=\"muted\">{measure}</span></li>\n")
+}
+
+fn link(service: &str, text: &str) -> String {
+    let asked = text.strip_prefix("point ").unwrap_or(text);
+    let query: String = form_urlencoded::byte_serialize(asked.as_bytes()).collect();
+    format!("<a href=\"/?of={service}&amp;q={query}#{service}\">{}</a>", escape(text))
+}

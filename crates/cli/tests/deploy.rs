@@ -1,0 +1,291 @@
+//! `deploy/`: manifests by the published types of Kubernetes' API, their command lines by real processes, and the array of
+//! Slurm by a shell.
+
+mod common;
+
+use common::{Folder, Serving, TAILWATER};
+use k8s_openapi::api::apps::v1::{Deployment, StatefulSet};
+use k8s_openapi::api::batch::v1::Job;
+use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Service};
+use k8s_openapi::api::networking::v1::NetworkPolicy;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+const SERVICES: [&str; 4] = ["hdsearch", "router", "setalgebra", "recommend"];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// The documents of a file.
+fn documents(path: &str) -> Vec<Value> {
+    let text = fs::read_to_string(root().join(path)).unwrap_or_else(|why| panic!("{path}: {why}"));
+    let read =
+        |part: &str| serde_saphyr::from_str(part).unwrap_or_else(|why| panic!("{path}: {why}"));
+    text.split("\n---\n").map(read).collect()
+}
+
+/// Every manifest, with the file that has it.
+fn all() -> Vec<(String, Value)> {
+    let files = SERVICES.iter().flat_map(|name| {
+        ["tiers", "load"].map(|file| format!("deploy/kubernetes/{name}/{file}.yaml"))
+    });
+    let sweep = ["sweep", "merge"].map(|file| format!("deploy/kubernetes/sweep/{file}.yaml"));
+    let with_file = |file: String| documents(&file).into_iter().map(move |it| (file.clone(), it));
+    files.chain(sweep).flat_map(with_file).collect()
+}
+
+/// What a document has that its type does not: fields that are unknown, misspelt, or of another form.
+fn lost<T: DeserializeOwned + Serialize>(document: &Value) -> Vec<String> {
+    match serde_json::from_value::<T>(document.clone()) {
+        Err(why) => vec![why.to_string()],
+        Ok(typed) => {
+            let mut missing = Vec::new();
+            let back = serde_json::to_value(typed).expect("it was read from JSON");
+            differences(document, &back, "", &mut missing);
+            missing
+        }
+    }
+}
+
+/// Paths of `said` that are not in `back`.
+fn differences(said: &Value, back: &Value, at: &str, missing: &mut Vec<String>) {
+    match (said, back) {
+        (Value::Object(said), Value::Object(back)) => {
+            for (key, value) in said {
+                let other = back.get(key).unwrap_or(&Value::Null);
+                differences(value, other, &format!("{at}.{key}"), missing);
+            }
+        }
+        (Value::Array(said), Value::Array(back)) if said.len() == back.len() => {
+            for (index, (value, other)) in said.iter().zip(back).enumerate() {
+                differences(value, other, &format!("{at}[{index}]"), missing);
+            }
+        }
+        _ if said == back => {}
+        // An empty object, as emptyDir has it, may come back as one or not at all.
+        (Value::Object(empty), Value::Null) if empty.is_empty() => {}
+        _ => missing.push(format!("{at}: {said}")),
+    }
+}
+
+fn lost_of(document: &Value) -> Vec<String> {
+    match (document["apiVersion"].as_str(), document["kind"].as_str()) {
+        (Some("v1"), Some("Service")) => lost::<Service>(document),
+        (Some("v1"), Some("PersistentVolumeClaim")) => lost::<PersistentVolumeClaim>(document),
+        (Some("apps/v1"), Some("Deployment")) => lost::<Deployment>(document),
+        (Some("apps/v1"), Some("StatefulSet")) => lost::<StatefulSet>(document),
+        (Some("batch/v1"), Some("Job")) => lost::<Job>(document),
+        (Some("networking.k8s.io/v1"), Some("NetworkPolicy")) => lost::<NetworkPolicy>(document),
+        other => vec![format!("found {other:?}, which no type here has")],
+    }
+}
+
+#[test]
+fn every_manifest_is_of_the_published_api() {
+    let all = all();
+    assert_eq!(all.len(), 4 * (5 + 1) + 3);
+    for (file, document) in &all {
+        assert_eq!(lost_of(document), [""; 0], "{file}");
+    }
+}
+
+#[test]
+fn a_field_that_the_api_does_not_have_is_found() {
+    let mut document = documents("deploy/kubernetes/router/tiers.yaml").remove(1);
+    document["spec"]["template"]["spec"]["containers"][0]["arguments"] = Value::Array(Vec::new());
+    assert_eq!(lost_of(&document), [".spec.template.spec.containers[0].arguments: []"]);
+    document["spec"]["replicas"] = "four".into();
+    assert_eq!(lost_of(&document).len(), 1);
+}
+
+#[test]
+fn what_a_kustomization_names_is_there() {
+    for folder in SERVICES.iter().chain(&["sweep"]) {
+        let folder = format!("deploy/kubernetes/{folder}");
+        let [kustomization] = &documents(&format!("{folder}/kustomization.yaml"))[..] else {
+            panic!("one document")
+        };
+        assert_eq!(kustomization["kind"], "Kustomization");
+        let resources = kustomization["resources"].as_array().expect("resources");
+        let is_there =
+            |file: &Value| root().join(&folder).join(file.as_str().unwrap_or("")).is_file();
+        assert!(!resources.is_empty() && resources.iter().all(is_there), "{folder}");
+    }
+}
+
+/// The one of this kind.
+fn of_kind<'a>(documents: &'a [Value], kind: &str) -> &'a Value {
+    documents.iter().find(|it| it["kind"] == kind).unwrap_or_else(|| panic!("no {kind}"))
+}
+
+fn arguments(document: &Value) -> Vec<String> {
+    let arguments = document["spec"]["template"]["spec"]["containers"][0]["args"].as_array();
+    let text = |it: &Value| it.as_str().expect("text").to_owned();
+    arguments.expect("arguments").iter().map(text).collect()
+}
+
+#[test]
+fn names_and_numbers_fit_each_other() {
+    for name in SERVICES {
+        let documents = documents(&format!("deploy/kubernetes/{name}/tiers.yaml"));
+        let leaves = of_kind(&documents, "StatefulSet");
+        let pods = leaves["spec"]["replicas"].as_u64().expect("a number");
+        let scenario = fs::read_to_string(root().join(format!("scenarios/{name}.toml")));
+        let nodes = format!("nodes = {pods}\n");
+        assert!(scenario.expect("its scenario").contains(&nodes), "{name}: {nodes}");
+        let service = leaves["spec"]["serviceName"].as_str().expect("a name");
+        let own = leaves["metadata"]["name"].as_str().expect("a name");
+        let called: Vec<String> =
+            (0..pods).map(|pod| format!("{own}-{pod}.{service}:7000")).collect();
+        let downstream = format!("--downstream=leaf={}", called.join(","));
+        assert!(arguments(of_kind(&documents, "Deployment")).contains(&downstream), "{downstream}");
+        for document in &documents {
+            let template = &document["spec"]["template"]["metadata"]["labels"];
+            let wanted = document["spec"]["selector"]["matchLabels"].as_object();
+            let matches =
+                wanted.is_none_or(|wanted| wanted.iter().all(|(key, it)| template[key] == *it));
+            assert!(matches, "{name}: a selector finds no pod of its own: {document}");
+        }
+    }
+}
+
+/// A change of one is a change of all: they differ by the service's name and by the memory that they ask for.
+#[test]
+fn services_differ_by_name_and_memory_alone() {
+    for file in ["tiers", "load"] {
+        let alike = |name: &str| {
+            let text =
+                fs::read_to_string(root().join(format!("deploy/kubernetes/{name}/{file}.yaml")));
+            let text = text.expect("a manifest").replace(name, "NAME");
+            let lines =
+                text.lines().filter(|line| !line.starts_with('#') && !line.contains("memory:"));
+            lines.map(str::to_owned).collect::<Vec<_>>()
+        };
+        let distinct: BTreeSet<_> = SERVICES.map(alike).into();
+        assert_eq!(distinct.len(), 1, "{file}.yaml");
+    }
+}
+
+/// What a container of the manifests is told, on this machine: its scenario is `scenario`, and it listens on a free port.
+fn here(arguments: Vec<String>, scenario: &Path, node: &str) -> Vec<String> {
+    let here = |argument: String| {
+        if argument.starts_with("--scenario=/scenarios/") {
+            return format!("--scenario={}", scenario.display());
+        }
+        argument.replace("0.0.0.0:7000", "127.0.0.1:0").replace("$(NODE)", node)
+    };
+    arguments.into_iter().map(here).collect()
+}
+
+fn serve(folder: &Folder, arguments: &[String]) -> Serving {
+    let (verb, flags) = arguments.split_first().expect("a verb");
+    assert_eq!(verb, "serve");
+    let flags = flags.iter().filter(|flag| !flag.starts_with("--slo="));
+    let flags: Vec<&str> = flags.map(String::as_str).collect();
+    let data = folder.0.join("data").display().to_string();
+    Serving::start(&[&flags[..], &["--data", &data]].concat())
+}
+
+#[test]
+fn the_manifests_commands_serve_and_ask() {
+    let folder = Folder::new("deploy");
+    let text = fs::read_to_string(root().join("scenarios/setalgebra.toml")).expect("a scenario");
+    let text =
+        text.replace("text = \"auto\"", "text = \"generated\"\ndocuments = 1000\nqueries = 200");
+    let scenario = folder.write("setalgebra.toml", &text);
+    let tiers = documents("deploy/kubernetes/setalgebra/tiers.yaml");
+    let leaf = |node: u32| {
+        let arguments = arguments(of_kind(&tiers, "StatefulSet"));
+        serve(&folder, &here(arguments, &scenario, &node.to_string()))
+    };
+    let leaves: Vec<Serving> = (0..4).map(leaf).collect();
+    let mut called = here(arguments(of_kind(&tiers, "Deployment")), &scenario, "");
+    for (node, leaf) in leaves.iter().enumerate() {
+        assert_eq!(leaf.nodes, std::slice::from_ref(&leaf.address), "one node in each process");
+        for argument in &mut called {
+            *argument = argument
+                .replace(&format!("setalgebra-leaf-{node}.setalgebra-leaf:7000"), &leaf.address);
+        }
+    }
+    let midtier = serve(&folder, &called);
+    let [load] = &documents("deploy/kubernetes/setalgebra/load.yaml")[..] else { panic!("a job") };
+    let mut asked = here(arguments(load), &scenario, "");
+    for argument in &mut asked {
+        *argument = argument.replace("setalgebra:7000", &midtier.address);
+        *argument = argument.replace("--duration=30s", "--duration=500ms").replace("=1000", "=100");
+        *argument = argument.replace("--slo=5ms", "--slo=60s");
+    }
+    let data = folder.0.join("data");
+    let output = Command::new(TAILWATER).args(&asked).arg("--data").arg(&data).output();
+    let output = output.expect("the program starts");
+    let said = String::from_utf8_lossy(&output.stderr);
+    let result: Value =
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|why| panic!("{why}: {said}"));
+    let run = &result["runs"][0];
+    // Left out where there was none.
+    assert_eq!(run["wrong_answers"].as_u64().unwrap_or(0), 0, "{said}");
+    assert!(run["fates"]["ok"].as_u64() > Some(0), "{run}");
+}
+
+#[test]
+fn a_node_that_the_tier_does_not_have_is_refused() {
+    let scenario = root().join("scenarios/setalgebra.toml");
+    let mut command = Command::new(TAILWATER);
+    command.args(["serve", "--tier", "leaf", "--node", "4", "--scenario"]).arg(&scenario);
+    let data = Folder::new("deploy-node");
+    let output = command.arg("--data").arg(&data.0).output().expect("the program starts");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("the tier leaf has 4 nodes; 0 to 3 is needed"), "{said}");
+}
+
+const SWEPT: &str = "
+slo = \"400us\"
+duration = \"20ms\"
+repetitions = 2
+server.service = { distribution = \"exponential\", mean = \"10us\" }
+clients.count = 10
+demand.of_capacity = [0.5, 1.2]
+controller = [{ name = \"none\" }, { name = \"breakwater\" }]
+";
+
+#[test]
+fn a_slurm_array_finds_what_one_machine_does() {
+    let folder = Folder::new("deploy-slurm");
+    let scenario = folder.write("swept.toml", SWEPT);
+    let out = folder.0.join("sweep");
+    let task = |number: u32, more: &[(&str, &str)]| -> Output {
+        let mut command = Command::new("sh");
+        command.arg(root().join("deploy/slurm/sweep.sh")).arg(&scenario).arg(&out);
+        command.env("TAILWATER", TAILWATER).env("SLURM_ARRAY_TASK_ID", number.to_string());
+        command.env("SLURM_ARRAY_TASK_COUNT", "3").env("SLURM_ARRAY_TASK_MIN", "1");
+        command.envs(more.iter().copied()).output().expect("there is a shell")
+    };
+    for number in 1..=3 {
+        let output = task(number, &[]);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+    let gaps = task(5, &[("SLURM_ARRAY_TASK_STEP", "2")]);
+    let said = String::from_utf8_lossy(&gaps.stderr);
+    assert!(gaps.status.code() == Some(2) && said.contains("an array with gaps"), "{said}");
+    let none = Command::new("sh").arg(root().join("deploy/slurm/sweep.sh")).output();
+    let none = none.expect("there is a shell");
+    assert!(String::from_utf8_lossy(&none.stderr).contains("sbatch --array"), "{none:?}");
+
+    let json = |arguments: &[&str], paths: &[PathBuf]| -> Vec<u8> {
+        let output = Command::new(TAILWATER).args(arguments).args(paths).arg("--json").output();
+        let output = output.expect("the program starts");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        output.stdout
+    };
+    let shards: Vec<PathBuf> = (0..3).map(|shard| out.join(format!("shard-{shard}"))).collect();
+    let whole = json(&["run", "--on", "sim"], &[scenario]);
+    let (merged, whole) = (json(&["merge"], &shards), String::from_utf8_lossy(&whole).into_owned());
+    assert_eq!(String::from_utf8_lossy(&merged), whole);
+}

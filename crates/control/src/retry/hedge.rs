@@ -1,0 +1,224 @@
+//! A second try beside the first, where that takes long.
+//!
+//! Dean and Barroso, The Tail at Scale (CACM 56(2), 2013, "Hedged requests"): the second copy leaves once the first has
+//! been out for longer than 95 % of the calls take. That limits the further load to some 5 %. Their limit is only as good
+//! as the percentile: when a server slows down, more calls are late than that. Here a budget bounds it in any case.
+
+use super::budget::Budget;
+use crate::asqm::Quantile;
+use std::time::Duration;
+use tailwater_core::Ratio;
+
+/// When a call that may be carried out twice is tried at a second replica, though the first has not failed.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct HedgeConfig {
+    /// After how long; default the 95th percentile.
+    pub after: HedgeAfter,
+    /// Second tries for each call; default 0.05. At 0 only the burst is left; at 1 a slow replica's load comes twice.
+    pub share: Ratio,
+    /// Second tries that may come at once, and all that is ever saved up; default 10. At 0 there is none.
+    pub burst: u32,
+}
+
+/// How long the first try is waited for.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum HedgeAfter {
+    /// For this long. Below the median most calls would be tried twice, as far as the budget goes.
+    Delay(Duration),
+    /// For as long as this share of the calls took, above 0 and below 1, by those that one thread made to one shard.
+    /// Until 128 of them have ended there is no second try.
+    Quantile(Ratio),
+}
+
+impl Default for HedgeConfig {
+    fn default() -> Self {
+        Self { after: HedgeAfter::Quantile(Ratio(0.95)), share: Ratio(0.05), burst: 10 }
+    }
+}
+
+impl HedgeConfig {
+    /// Whether it can work.
+    ///
+    /// # Errors
+    /// A sentence with the field, what was found and what is needed.
+    pub fn check(&self) -> Result<(), String> {
+        match self.after {
+            HedgeAfter::Delay(Duration::ZERO) => {
+                return Err(
+                    "hedge.after is 0, which doubles every call; a delay above 0 is needed".into(),
+                );
+            }
+            HedgeAfter::Quantile(Ratio(share)) if !(share > 0.0 && share < 1.0) => {
+                return Err(format!(
+                    "hedge.after is the quantile {share}; one between 0 and 1 is needed"
+                ));
+            }
+            _ => {}
+        }
+        if !(0.0..=1.0).contains(&self.share.0) {
+            return Err(format!("hedge.share is {}; 0 to 1 is needed", self.share.0));
+        }
+        Ok(())
+    }
+}
+
+/// What was decided so far.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct HedgeCounts {
+    /// Second tries.
+    pub sent: u64,
+    /// Of these, those that were answered first.
+    pub won: u64,
+    /// Calls that were late while the budget was spent.
+    pub over_budget: u64,
+}
+
+/// One client's second tries.
+#[derive(Clone, Debug)]
+pub(super) struct Hedges {
+    budget: Budget,
+    after: After,
+    pub(super) counts: HedgeCounts,
+}
+
+#[derive(Clone, Debug)]
+enum After {
+    Delay(Duration),
+    Seen(Quantile),
+}
+
+impl Hedges {
+    pub(super) fn new(config: HedgeConfig) -> Self {
+        let after = match config.after {
+            HedgeAfter::Delay(delay) => After::Delay(delay),
+            HedgeAfter::Quantile(share) => After::Seen(Quantile::new(share.0)),
+        };
+        let budget = Budget::new(config.share, config.burst);
+        Self { budget, after, counts: HedgeCounts::default() }
+    }
+
+    /// A call that may be carried out twice: how long its first try is waited for, if that is known.
+    pub(super) fn on_call(&mut self) -> Option<Duration> {
+        self.budget.on_call();
+        match &self.after {
+            After::Delay(delay) => Some(*delay),
+            After::Seen(quantile) => quantile.value(),
+        }
+    }
+
+    /// Takes from the budget what a second try costs, if it is there.
+    pub(super) const fn take(&mut self) -> bool {
+        let has = self.budget.take();
+        match has {
+            true => self.counts.sent += 1,
+            false => self.counts.over_budget += 1,
+        }
+        has
+    }
+
+    /// A first try took so long, or longer.
+    pub(super) fn on_end(&mut self, took: Duration) {
+        if let After::Seen(quantile) = &mut self.after {
+            quantile.record(took);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Load, Replicas, RetryConfig};
+    use super::*;
+    use tailwater_core::{Instant, Rng};
+
+    fn idle(_: usize) -> Load {
+        Load::default()
+    }
+
+    fn replicas(config: HedgeConfig, count: usize) -> Replicas {
+        Replicas::new(RetryConfig::default(), count, 0).hedged(config)
+    }
+
+    fn after(us: u64) -> HedgeConfig {
+        let after = HedgeAfter::Delay(Duration::from_micros(us));
+        HedgeConfig { after, ..HedgeConfig::default() }
+    }
+
+    fn at(us: u64) -> Instant {
+        Instant::from_nanos(us * 1_000)
+    }
+
+    #[test]
+    fn without_being_asked_for_there_is_no_second_try() {
+        let mut replicas = Replicas::new(RetryConfig::default(), 2, 0);
+        assert!(!replicas.hedges());
+        assert_eq!(replicas.hedge_after(), None);
+        let (_, mut tries) = replicas.first(idle);
+        assert_eq!(replicas.hedge(at(0), None, &mut tries, idle), None);
+    }
+
+    #[test]
+    fn the_second_try_goes_to_a_replica_that_is_up_not_paused_and_not_seen() {
+        let mut replicas = replicas(after(5), 3);
+        assert_eq!(replicas.hedge_after(), Some(Duration::from_micros(5)));
+        let (first, tries) = replicas.first(idle);
+        assert_eq!(first, 0);
+        let mut again = tries;
+        assert_eq!(replicas.hedge(at(0), None, &mut again, idle), Some(1));
+        assert_eq!(replicas.hedge(at(0), None, &mut again, idle), Some(2));
+        assert_eq!(replicas.hedge(at(0), None, &mut again, idle), None, "it has seen all");
+        replicas.set_up(1, false);
+        assert_eq!(replicas.hedge(at(0), None, &mut tries.clone(), idle), Some(2));
+        let paused = |_| Load { is_paused: true, calls: 0 };
+        assert_eq!(replicas.hedge(at(0), None, &mut tries.clone(), paused), None);
+        assert_eq!(replicas.hedge(at(9), Some(at(9)), &mut tries.clone(), idle), None, "too late");
+        assert_eq!(replicas.hedge_counts().sent, 3);
+    }
+
+    #[test]
+    fn second_tries_are_a_share_of_the_calls_once_the_burst_is_spent() {
+        let mut replicas = replicas(after(5), 2);
+        let mut sent = 0;
+        for _ in 0..10_000 {
+            let _ = replicas.hedge_after();
+            let (_, mut tries) = replicas.first(idle);
+            sent += u64::from(replicas.hedge(at(0), None, &mut tries, idle).is_some());
+        }
+        assert!((500..=510).contains(&sent), "{sent}: a twentieth, and a burst of ten");
+        assert_eq!(
+            replicas.hedge_counts(),
+            HedgeCounts { sent, won: 0, over_budget: 10_000 - sent }
+        );
+    }
+
+    #[test]
+    fn the_quantile_of_what_was_seen_follows_the_calls() {
+        let mut replicas = replicas(HedgeConfig::default(), 2);
+        let mut rng = Rng::from_seed(1);
+        for call in 0..20_000 {
+            assert_eq!(replicas.hedge_after().is_some(), call >= 128, "call {call}");
+            replicas.on_hedgeable_end(Duration::from_nanos(rng.exponential(10_000.0) as u64));
+        }
+        // ln 20 = 2.996 means.
+        let found = replicas.hedge_after().expect("it is known").as_nanos() as f64 / 29_957.0;
+        assert!((0.9..1.15).contains(&found), "{found} of the true quantile");
+    }
+
+    #[test]
+    fn what_cannot_work_is_named() {
+        assert_eq!(HedgeConfig::default().check(), Ok(()));
+        let quantile = |share| HedgeAfter::Quantile(Ratio(share));
+        let wrong = [
+            (after(0), "hedge.after is 0"),
+            (HedgeConfig { after: quantile(1.0), ..after(1) }, "hedge.after is the quantile 1"),
+            (
+                HedgeConfig { after: quantile(f64::NAN), ..after(1) },
+                "hedge.after is the quantile NaN",
+            ),
+            (HedgeConfig { share: Ratio(1.5), ..after(1) }, "hedge.share is 1.5"),
+        ];
+        for (config, begins) in wrong {
+            let error = config.check().expect_err(begins);
+            assert!(error.starts_with(begins), "{error}");
+        }
+    }
+}

@@ -72,4 +72,4 @@ setup-test:
 
 clean: ## remove what was built and measured
 	$(CARGO) clean
-	rm -rf out fuzz/target benches/target
+	rm -rf out fuzz/target benches/target benches/*/target

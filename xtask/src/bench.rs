@@ -4,7 +4,7 @@
 //! writing to `out/bench/NAME-sim`, and the two are compared; one that needs the simulator or real sockets
 //! runs there only. The programs are a workspace apart, so that what they compare with stays out of the common build.
 //! All that were chosen are built at once: several stand on the same crates, and a core that one leaves idle builds
-//! another.
+//! another. Peers that take minutes to build are workspaces of their own, which CI leaves out.
 
 use crate::Result;
 use crate::process::{self, SHORT};
@@ -31,10 +31,11 @@ pub(crate) fn main(root: &Path, args: &[String]) -> Result {
     run(root, &chosen, flags.contains(&"--short")).verdict("benches")
 }
 
-/// A short pass over every bench, each counted as one. Needs the release binary.
+/// A short pass over every bench but heavy peers, each counted as one. Needs the release binary.
 pub(crate) fn check(root: &Path) -> Result<Tally> {
     let all = list(&Tree::read(root)?);
-    Ok(run(root, &choose(&all, &[])?, true))
+    let light: Vec<&Bench> = all.iter().filter(|bench| bench.kind != Kind::Peer).collect();
+    Ok(run(root, &light, true))
 }
 
 /// One thing to measure.
@@ -43,8 +44,6 @@ struct Bench {
     name: String,
     /// A scenario file, or the manifest of a program.
     path: String,
-    /// What cargo calls a program.
-    package: String,
     kind: Kind,
 }
 
@@ -58,6 +57,8 @@ enum Kind {
     Loopback,
     /// A program in `benches/`.
     Program,
+    /// A program there that is a workspace of its own.
+    Peer,
 }
 
 impl Kind {
@@ -81,6 +82,7 @@ impl Bench {
     fn commands(&self, root: &Path, short: bool) -> Vec<Command> {
         let mut commands = match self.kind {
             Kind::Program => vec![self.program(root, short)],
+            Kind::Peer => vec![self.peer(root, short)],
             Kind::Sim => vec![self.play(root, "sim")],
             Kind::Loopback => vec![self.play(root, "loopback")],
             Kind::Both => vec![self.play(root, "loopback"), self.play(root, "sim")],
@@ -102,11 +104,19 @@ impl Bench {
     }
 
     fn program(&self, root: &Path, short: bool) -> Command {
-        let mut command = Command::new(binary(root, &self.package));
+        let mut command = Command::new(binary(root, &self.name));
         // Some run what lies there, by cargo too.
         let target = process::built(root, "");
         command.env("CARGO_TARGET_DIR", &target).env("TAILWATER_TARGET", target);
         command.args(short.then_some("--short"));
+        command
+    }
+
+    /// Built by itself, in the folder that it builds in by hand.
+    fn peer(&self, root: &Path, short: bool) -> Command {
+        let run = ["run", "--release", "--locked", "--manifest-path", &self.path];
+        let mut command = process::cargo(root, &run);
+        command.args(short.then_some(["--", "--short"]).into_iter().flatten());
         command
     }
 
@@ -137,7 +147,7 @@ fn build(root: &Path, benches: &[&Bench]) -> Result {
     let programs: Vec<&str> = benches
         .iter()
         .filter(|bench| bench.kind == Kind::Program)
-        .flat_map(|bench| ["--package", &*bench.package])
+        .flat_map(|bench| ["--package", &*bench.name])
         .collect();
     if programs.is_empty() {
         return Ok(());
@@ -148,21 +158,16 @@ fn build(root: &Path, benches: &[&Bench]) -> Result {
 }
 
 fn list(tree: &Tree) -> Vec<Bench> {
-    let named = |path: &str, name: &str, package: &str, kind| Bench {
-        name: name.to_owned(),
-        path: path.to_owned(),
-        package: package.to_owned(),
-        kind,
-    };
+    let named =
+        |path: &str, name: &str, kind| Bench { name: name.to_owned(), path: path.to_owned(), kind };
     let scenarios = tree.matching("scenarios/", ".toml").filter_map(|(path, text)| {
         let kind = Kind::of_scenario(text);
-        Some(named(path, path.strip_prefix("scenarios/")?.strip_suffix(".toml")?, "", kind))
+        Some(named(path, path.strip_prefix("scenarios/")?.strip_suffix(".toml")?, kind))
     });
     let programs = tree.matching("benches/", "/Cargo.toml").filter_map(|(path, text)| {
         let name = path.strip_prefix("benches/")?.strip_suffix("/Cargo.toml")?;
-        let package =
-            text.lines().find_map(|line| line.strip_prefix("name = \"")?.strip_suffix('"'));
-        Some(named(path, name, package.unwrap_or(name), Kind::Program))
+        let is_apart = text.lines().any(|line| line == "[workspace]");
+        Some(named(path, name, if is_apart { Kind::Peer } else { Kind::Program }))
     });
     scenarios.chain(programs).filter(|bench| !bench.name.contains('/')).collect()
 }
@@ -212,6 +217,7 @@ mod tests {
             ("scenarios/store.toml", "[server]\napplication = \"store\"\n"),
             ("benches/transport/Cargo.toml", ""),
             ("benches/transport/inner/Cargo.toml", ""),
+            ("benches/vectors/Cargo.toml", "[workspace]\n"),
             ("presets/x.toml", ""),
         ])
     }
@@ -220,7 +226,8 @@ mod tests {
     fn scenarios_and_programs_are_benches() {
         let all = list(&tree());
         let names: Vec<&str> = all.iter().map(|bench| bench.name.as_str()).collect();
-        assert_eq!(names, ["chain", "locks", "model", "models", "overload", "store", "transport"]);
+        let scenarios = ["chain", "locks", "model", "models", "overload", "store"];
+        assert_eq!(names, [&scenarios[..], &["transport", "vectors"]].concat());
         let kinds = [
             Kind::Both,
             Kind::Both,
@@ -229,13 +236,14 @@ mod tests {
             Kind::Both,
             Kind::Loopback,
             Kind::Program,
+            Kind::Peer,
         ];
         assert!(all.iter().map(|bench| bench.kind).eq(kinds));
         assert_eq!(all[2].commands(Path::new("."), false).len(), 1, "in simulation only");
         assert_eq!(all[4].commands(Path::new("."), false).len(), 3, "both, and compared");
-        assert_eq!(choose(&all, &[]).unwrap().len(), 7);
+        assert_eq!(choose(&all, &[]).unwrap().len(), 8);
         assert_eq!(choose(&all, &["transport"]).unwrap(), [&all[6]]);
-        assert!(choose(&all, &["none"]).unwrap_err().contains("store, transport"));
+        assert!(choose(&all, &["none"]).unwrap_err().contains("store, transport, vectors"));
     }
 
     #[test]
@@ -244,7 +252,7 @@ mod tests {
             for short in bench.commands(Path::new("."), true) {
                 assert!(short.get_envs().any(|(name, value)| name == SHORT.0 && value.is_some()));
                 let flag = short.get_args().any(|arg| arg == "--short");
-                assert_eq!(flag, bench.kind == Kind::Program);
+                assert_eq!(flag, matches!(bench.kind, Kind::Program | Kind::Peer));
             }
             for full in bench.commands(Path::new("."), false) {
                 assert!(!full.get_envs().any(|(name, _)| name == SHORT.0));

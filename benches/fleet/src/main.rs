@@ -8,7 +8,7 @@ use std::process::{Command, ExitCode};
 use std::time::Duration;
 use tailwater_control::catalog::Spec;
 use tailwater_core::Rate;
-use tailwater_sim::{Intended, Load, World, simulate_with};
+use tailwater_sim::{Intended, World, simulate_with};
 use tailwater_workload::{Arrivals, DemandPlan, Distribution, Service, Stream};
 
 const SIZES: [u32; 4] = [1_000, 10_000, 100_000, 1_000_000];
@@ -64,8 +64,9 @@ fn row(clients: &str, seconds: &str) -> Result<(), String> {
     let mut build =
         |_| spec.build(&world.node.site(world.slo, world.seed)).expect("it was built before");
     let before = peak_bytes()?;
-    let load = Load::Open(&mut stream.map(Intended::from));
-    let (run, trace) = simulate_with(&world, load, &mut build).map_err(|e| e.to_string())?;
+    let mut intended = stream.map(Intended::from);
+    let (run, trace) =
+        simulate_with(&world, &mut intended, &mut build).map_err(|e| e.to_string())?;
     let (peak, cpu) = (peak_bytes()?, cpu_time()?);
     println!(
         "{clients:9} {:7.1}M {:7.2} s {:9.0} {:8.1} MiB {:13.0} {:10.0}",

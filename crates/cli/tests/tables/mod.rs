@@ -5,6 +5,7 @@ mod accelerator;
 mod agreement;
 mod by_demand;
 mod classes;
+mod crowds;
 mod figures;
 mod hostile;
 mod last_credit;
@@ -24,6 +25,7 @@ use tailwater_stats::result::{Experiment, Spread};
 /// The table of this name, from the texts of its result files; it ends with a line break.
 pub(crate) fn draw(name: &str, results: &[String]) -> String {
     match results {
+        _ if name == "crowds" => crowds::table(results),
         [result] => of_one(name, result),
         [first, second] if name == "agreement" => agreement::table(first, second),
         _ => panic!("no table of {} files is called {name}", results.len()),

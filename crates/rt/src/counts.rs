@@ -47,7 +47,8 @@ pub struct TierCounts {
     /// Calls that were sent to a second replica since they were late.
     #[serde(default)]
     pub hedged: u64,
-    /// Of these, those that the second answered first.
+    /// Of these, those that the second answered while the first was still out. One whose first had failed is not among
+    /// them.
     #[serde(default)]
     pub hedges_won: u64,
     /// Calls that were late while the budget was spent.

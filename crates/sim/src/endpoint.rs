@@ -99,8 +99,9 @@ impl Endpoint {
 
     /// Requests that wait or are under way, and whether the server wants none now, by the client's clock.
     pub(crate) fn load(&self, now: Instant) -> Load {
-        let calls = (self.control.outstanding() + self.control.queued()) as usize;
-        Load { is_paused: self.control.is_paused(now), calls }
+        let queued = self.control.queued();
+        let calls = (self.control.outstanding() + queued) as usize;
+        Load { is_paused: self.control.is_paused(now), calls, has_waiting: queued > 0 }
     }
 
     /// It claims something else than its demand, or tells the truth again.

@@ -67,7 +67,8 @@ impl HedgeConfig {
 pub struct HedgeCounts {
     /// Second tries.
     pub sent: u64,
-    /// Of these, those that were answered first.
+    /// Of these, those that were answered while the first was still out. One that goes on alone, its first having failed,
+    /// is not among them.
     pub won: u64,
     /// Calls that were late while the budget was spent.
     pub over_budget: u64,
@@ -168,10 +169,30 @@ mod tests {
         assert_eq!(replicas.hedge(at(0), None, &mut again, idle), None, "it has seen all");
         replicas.set_up(1, false);
         assert_eq!(replicas.hedge(at(0), None, &mut tries.clone(), idle), Some(2));
-        let paused = |_| Load { is_paused: true, calls: 0 };
+        let paused = |_| Load { is_paused: true, ..Load::default() };
         assert_eq!(replicas.hedge(at(0), None, &mut tries.clone(), paused), None);
         assert_eq!(replicas.hedge(at(9), Some(at(9)), &mut tries.clone(), idle), None, "too late");
         assert_eq!(replicas.hedge_counts().sent, 3);
+    }
+
+    #[test]
+    fn where_the_next_is_not_open_the_second_try_goes_to_one_that_is() {
+        let mut replicas = replicas(after(5), 3);
+        let (_, tries) = replicas.first(idle);
+        let paused = |replica| Load { is_paused: replica == 1, ..Load::default() };
+        assert_eq!(replicas.hedge(at(0), None, &mut tries.clone(), paused), Some(2));
+        let waiting = |replica| Load { has_waiting: replica == 1, ..Load::default() };
+        assert_eq!(replicas.hedge(at(0), None, &mut tries.clone(), waiting), Some(2));
+        let all = |_| Load { has_waiting: true, ..Load::default() };
+        assert_eq!(replicas.hedge(at(0), None, &mut tries.clone(), all), None);
+        let HedgeCounts { sent, over_budget, .. } = replicas.hedge_counts();
+        assert_eq!((sent, over_budget), (2, 0));
+    }
+
+    #[test]
+    fn a_replica_that_is_alone_has_no_second_tries() {
+        assert!(!replicas(after(5), 1).hedges());
+        assert!(replicas(after(5), 2).hedges());
     }
 
     #[test]

@@ -65,12 +65,14 @@ pub enum First {
 
 /// What one client has at a replica. For [`First::LeastLoaded`] those that are paused come after all others: a call
 /// that goes there waits for the time that the server has asked for, and lengthens the queue that it asked for it.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Load {
     /// The server has asked this client for silence, and the time is not over.
     pub is_paused: bool,
     /// Calls of this client that have not ended.
     pub calls: usize,
+    /// Some of these have not been sent: a further call would go behind them. No second try goes there.
+    pub has_waiting: bool,
 }
 
 impl Default for RetryConfig {
@@ -193,7 +195,7 @@ impl Replicas {
     pub fn first(&mut self, load: impl Fn(usize) -> Load) -> (usize, Tries) {
         self.counts.calls += 1;
         self.budget.on_call();
-        let replica = self.pick(Tries::default(), load).unwrap_or(self.home);
+        let replica = self.pick(Tries::default(), |_| true, load).unwrap_or(self.home);
         (replica, Tries { seen: 1 << replica })
     }
 
@@ -232,10 +234,10 @@ impl Replicas {
         self.config.credit_wait.filter(|_| more)
     }
 
-    /// Whether there are second tries.
+    /// Whether there are second tries: they are configured, and there is a second replica.
     #[must_use]
     pub const fn hedges(&self) -> bool {
-        self.hedges.is_some()
+        self.hedges.is_some() && self.all.len() > 1
     }
 
     /// A new call that may be carried out twice: after how long without an end the driver shall ask
@@ -246,7 +248,8 @@ impl Replicas {
 
     /// A call is late: where it goes beside the place where it is. `tries` is changed only if it goes somewhere, and a
     /// token is spent only then. Not bounded by [`RetryConfig::tries`], since the first try has not failed. A replica
-    /// that asked for a pause is none that answers sooner.
+    /// that asked for a pause is none that answers sooner. At one where calls wait the second try would wait behind them,
+    /// and might push out one that has no other.
     pub fn hedge(
         &mut self,
         now: Instant,
@@ -254,10 +257,13 @@ impl Replicas {
         tries: &mut Tries,
         load: impl Fn(usize) -> Load,
     ) -> Option<usize> {
-        let is_open = |replica: usize| self.all[replica].up && !load(replica).is_paused;
-        let replica = self.pick(*tries, &load).filter(|&replica| is_open(replica))?;
-        let is_worth_it = !self.is_late(now, deadline, replica) && self.hedges.as_mut()?.take();
-        is_worth_it.then(|| {
+        let is_open = |replica: usize| {
+            let Load { is_paused, has_waiting, .. } = load(replica);
+            let is_late = self.is_late(now, deadline, replica);
+            self.all[replica].up && !is_paused && !has_waiting && !is_late
+        };
+        let replica = self.pick(*tries, is_open, &load)?;
+        self.hedges.as_mut()?.take().then(|| {
             tries.seen |= 1 << replica;
             replica
         })
@@ -326,8 +332,8 @@ impl Replicas {
             return Err(Refusal::Tries);
         }
         // One that is down would only be waited for, which the call can do where it is.
-        let replica = self.pick(tries, load).filter(|&replica| self.all[replica].up);
-        let replica = replica.ok_or(Refusal::Replicas)?;
+        let is_up = |replica: usize| self.all[replica].up;
+        let replica = self.pick(tries, is_up, load).ok_or(Refusal::Replicas)?;
         if self.is_late(now, deadline, replica) { Err(Refusal::Deadline) } else { Ok(replica) }
     }
 
@@ -337,15 +343,21 @@ impl Replicas {
         deadline.is_some_and(|deadline| now >= deadline || now + least > deadline)
     }
 
-    /// The best of those that a call has not seen.
-    fn pick(&self, tries: Tries, load: impl Fn(usize) -> Load) -> Option<usize> {
+    /// The best of those that a call may go to and has not seen.
+    fn pick(
+        &self,
+        tries: Tries,
+        may_go: impl Fn(usize) -> bool,
+        load: impl Fn(usize) -> Load,
+    ) -> Option<usize> {
         let count = self.all.len();
         let in_turn = (0..count).map(|offset| (self.home + offset) % count);
-        let unseen = in_turn.filter(|&replica| !tries.has_seen(replica));
+        let unseen = in_turn.filter(|&replica| !tries.has_seen(replica) && may_go(replica));
         // The first of equals stays: the order above is the client's own.
         unseen.min_by_key(|&replica| {
             let loaded = self.config.first == First::LeastLoaded;
-            (!self.all[replica].up, if loaded { load(replica) } else { Load::default() })
+            let load = if loaded { load(replica) } else { Load::default() };
+            (!self.all[replica].up, load.is_paused, load.calls)
         })
     }
 }

@@ -14,7 +14,7 @@ fn idle(_: usize) -> Load {
 }
 
 fn busy(calls: usize) -> Load {
-    Load { is_paused: false, calls }
+    Load { calls, ..Load::default() }
 }
 
 const SHED: Failure = Failure::Shed(Reason::Lock);
@@ -52,7 +52,7 @@ fn the_primary_comes_first_for_everybody_and_the_least_loaded_where_that_is_aske
 fn a_replica_whose_server_asked_for_a_pause_comes_after_the_others() {
     let least = RetryConfig { first: First::LeastLoaded, ..config(2) };
     let mut replicas = Replicas::new(least, 3, 0);
-    let load = |replica| Load { is_paused: replica == 0, calls: [0, 9, 7][replica] };
+    let load = |replica| Load { is_paused: replica == 0, ..busy([0, 9, 7][replica]) };
     let (first, mut tries) = replicas.first(load);
     assert_eq!(first, 2);
     assert_eq!(replicas.next(at(0), None, &mut tries, SHED, load), Next::Try(1));

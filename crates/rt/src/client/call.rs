@@ -35,7 +35,8 @@ pub enum CallError {
     QueueFull,
     /// Its deadline passed while it was on its way; whether it was carried out is unknown.
     TimedOut,
-    /// The connection was lost while it was on its way; whether it was carried out is unknown.
+    /// The connection was lost while it was on its way; whether it was carried out is unknown. Of a call that was tried at
+    /// two replicas: of one try that is unknown, and the other did not begin.
     Disconnected,
     /// The server's runtime answered in the application's place.
     Runtime(Fault),
@@ -68,6 +69,11 @@ impl fmt::Display for CallError {
 impl std::error::Error for CallError {}
 
 impl CallError {
+    /// It says that the call was not carried out.
+    pub(super) const fn denies_execution(self) -> bool {
+        matches!(self, Self::Shed(_) | Self::Expired | Self::QueueFull | Self::TooLong { .. })
+    }
+
     /// What a call hears that was dropped before it was sent.
     pub(super) const fn unsent(reason: DropReason) -> Self {
         match reason {

@@ -23,6 +23,11 @@ pub(crate) trait Fill {
         false
     }
 
+    /// Whether an answer still counts. False for the calls of a fan that has enough.
+    fn is_wanted(&self) -> bool {
+        true
+    }
+
     /// The call has ended.
     fn fill(self, outcome: Result<Answer, CallError>);
 }
@@ -68,6 +73,8 @@ struct Hedge {
     copy: Option<(Instant, NewCall)>,
     /// Where its second try is.
     second: Option<Place>,
+    /// Of its two tries one has failed, and may have been carried out.
+    may_have_run: bool,
 }
 
 impl<F: Fill> Caller<F> {
@@ -77,6 +84,23 @@ impl<F: Fill> Caller<F> {
 
     pub(super) fn may_run_twice(&self) -> bool {
         self.filler.may_run_twice()
+    }
+
+    pub(super) fn is_wanted(&self) -> bool {
+        self.filler.is_wanted()
+    }
+
+    /// One of its tries has failed, which may have been carried out; the other goes on.
+    pub(super) fn may_have_run(&mut self) {
+        if let Some(hedge) = &mut self.hedge {
+            hedge.may_have_run = true;
+        }
+    }
+
+    /// What is told of the failure of its last try.
+    fn told(&self, error: CallError) -> CallError {
+        let may_have_run = self.hedge.as_ref().is_some_and(|hedge| hedge.may_have_run);
+        if may_have_run && error.denies_execution() { CallError::Disconnected } else { error }
     }
 
     /// Where its tries are.
@@ -161,7 +185,7 @@ impl<F: Fill> Callers<F> {
     ) {
         let Some(caller) = self.slots.get_mut(token) else { return };
         let late = copy.as_ref().map(|(at, _)| *at);
-        caller.hedge = Some(Box::new(Hedge { began, copy, second: None }));
+        caller.hedge = Some(Box::new(Hedge { began, copy, second: None, may_have_run: false }));
         if let Some(at) = late {
             let slots = &self.slots;
             self.lateness.add(at, token, slots.len(), |_, token| slots.get(token).is_some());
@@ -215,6 +239,7 @@ impl<F: Fill> Callers<F> {
     /// The end of a call; nothing if it had ended before.
     pub(super) fn fill(&mut self, token: u64, answer: Result<Answer, CallError>) {
         if let Some(caller) = self.remove(token) {
+            let answer = answer.map_err(|error| caller.told(error));
             caller.filler.fill(answer);
         }
     }

@@ -214,6 +214,11 @@ impl Calls {
         self.entries.len()
     }
 
+    /// Whether some of them wait to be sent.
+    pub(super) fn has_waiting(&self) -> bool {
+        self.control.queued() > 0
+    }
+
     /// Whether the server has asked for silence, so that a call would wait now.
     pub(super) fn is_paused(&self, now: Instant) -> bool {
         self.control.is_paused(now)

@@ -77,7 +77,15 @@ impl Channel {
     /// end it, and it counts as outstanding until the server has answered. Nothing happens to a call that
     /// has ended. Drive afterwards.
     pub fn cancel(&mut self, now: Instant, id: RequestId) {
-        self.session.cancel(now, id);
+        if let Some(sent) = self.session.cancel(id) {
+            self.session.doubt(now, sent);
+        }
+    }
+
+    /// The same for a call that another answered before it. It may have been sent just now: that nothing was heard since
+    /// casts no doubt on the server.
+    pub(super) fn withdraw(&mut self, id: RequestId) {
+        self.session.cancel(id);
     }
 
     /// The poller says that something can be done. Reads once, so that no connection holds up others;
@@ -167,11 +175,12 @@ impl Channel {
         self.session.calls().is_waiting(id)
     }
 
-    /// Calls that the server has, or will have, those included that were cancelled and not answered; and
-    /// whether it wants none now.
+    /// Calls that the server has, or will have, those included that were cancelled and not answered; whether some
+    /// of them wait; and whether it wants none now.
     pub(super) fn load(&self, now: Instant) -> Load {
         let calls = self.session.calls();
-        Load { is_paused: calls.is_paused(now), calls: calls.load() }
+        let has_waiting = calls.has_waiting();
+        Load { is_paused: calls.is_paused(now), calls: calls.load(), has_waiting }
     }
 
     /// Requests on their way, those included that were cancelled and not answered.

@@ -72,3 +72,10 @@ pub enum End {
         most: usize,
     },
 }
+
+impl End {
+    /// There is no answer of the application, and it may have begun all the same.
+    pub(super) const fn may_have_run(&self) -> bool {
+        matches!(self, Self::Fault { .. } | Self::Lost)
+    }
+}

@@ -68,6 +68,7 @@ impl<F: Fill> Exchange<F> {
             channel.drive(time, poller);
         }
         self.end_unreached(time);
+        self.hedge_late(time, poller);
     }
 
     /// Ends the calls that wait for a connection which was lost, where they may not. Behind what has just been lost, and what
@@ -170,6 +171,9 @@ impl<F: Fill> Exchange<F> {
         }
         // An answer ends the call. What does not may be without meaning, while another try goes on.
         if !matches!(end, End::Response { .. }) && self.goes_on_without(token, replica) {
+            if end.may_have_run() {
+                self.callers.get_mut(token).into_iter().for_each(Caller::may_have_run);
+            }
             return;
         }
         self.failed.extend(Failed::of(token, call, &end));
@@ -192,10 +196,11 @@ impl<F: Fill> Exchange<F> {
     /// A try of the call was answered: the other one is given up.
     fn answered(&mut self, at: Instant, token: u64, replica: usize) {
         let Some(places) = self.callers.get(token).map(Caller::places) else { return };
-        if places.second.is_some() {
-            let others = places.each().filter(|place| place.replica != replica);
-            others.for_each(|place| self.cancel(at, place));
-            if places.first.replica != replica {
+        if let Places { first, second: Some(second) } = places {
+            if first.replica == replica {
+                self.channels[second.replica].withdraw(second.id);
+            } else {
+                self.cancel(at, first);
                 self.routes.on_hedge_won();
             }
         }
@@ -244,9 +249,6 @@ impl<F: Fill> Exchange<F> {
         while let Some(token) = self.callers.next_impatient(time) {
             self.leave(time, token);
         }
-        while let Some((token, call)) = self.callers.next_late(time) {
-            self.hedge(time, token, call);
-        }
         if has_changed && self.channels.len() > 1 {
             for token in self.callers.which(|caller| self.routes.should_leave(caller)) {
                 self.leave(time, token);
@@ -265,11 +267,30 @@ impl<F: Fill> Exchange<F> {
         self.submit(time, token, replica, call);
     }
 
-    /// A call that is late is tried at another replica, too, if it can be.
-    fn hedge(&mut self, time: Instant, token: u64, call: NewCall) {
+    /// Tries late calls at another replica, too. Behind what was sent in this turn: a replica where calls still wait has
+    /// no room for more.
+    fn hedge_late(&mut self, time: Instant, poller: &Poller) {
+        // As in `end_unreached`: the next turn knows what was lost in this one.
+        if !self.routes.hedges() || self.has_news(time) {
+            return;
+        }
+        while let Some((token, call)) = self.callers.next_late(time) {
+            self.hedge(time, poller, token, call);
+        }
+    }
+
+    fn hedge(&mut self, time: Instant, poller: &Poller, token: u64, call: NewCall) {
         let Some(caller) = self.callers.get_mut(token) else { return };
+        let Place { replica: here, id } = caller.place;
+        // A call that waits is at no server; it leaves, if it can, as any other.
+        if !caller.is_wanted() || self.channels[here].is_waiting(id) {
+            return;
+        }
         if let Some(replica) = self.routes.hedge(time, caller, &self.channels) {
-            let id = self.channels[replica].submit(time, token, call);
+            let channel = &mut self.channels[replica];
+            let id = channel.submit(time, token, call);
+            // At once: the next late call would find this one waiting.
+            channel.drive(time, poller);
             self.callers.place_second(token, Place { replica, id });
         }
     }
@@ -320,3 +341,6 @@ impl<F: Fill> Exchange<F> {
         self.channels.iter().map(Channel::unfinished).sum()
     }
 }
+
+#[cfg(test)]
+mod tests;

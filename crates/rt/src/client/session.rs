@@ -111,15 +111,19 @@ impl Session {
     }
 
     /// Ends a call without an event: it is recalled, or the server is told. Each call costs one CANCEL at
-    /// most, so that these are bounded as the calls are.
-    pub(super) fn cancel(&mut self, now: Instant, id: RequestId) {
+    /// most, so that these are bounded as the calls are. Tells when it was sent, if the server is told.
+    pub(super) fn cancel(&mut self, id: RequestId) -> Option<Instant> {
         if self.calls.recall(id).is_some() {
-            return;
+            return None;
         }
-        if let Some(sent) = self.calls.give_up(id) {
-            Cancel { id }.encode(self.outgoing.buffer());
-            self.liveness.doubt(now, sent);
-        }
+        let sent = self.calls.give_up(id)?;
+        Cancel { id }.encode(self.outgoing.buffer());
+        Some(sent)
+    }
+
+    /// A call that was sent then took too long: if nothing was heard since, the server is asked.
+    pub(super) fn doubt(&mut self, now: Instant, sent: Instant) {
+        self.liveness.doubt(now, sent);
     }
 
     pub(super) fn poll_event(&mut self) -> Option<Event> {

@@ -87,6 +87,15 @@ impl Fill for Part {
         self.hedged
     }
 
+    fn is_wanted(&self) -> bool {
+        match &self.owner {
+            Some(Owner::Fan(state, _)) => !state.is_done(),
+            // Its fan tells when it has enough; see `Errands::give_up`.
+            Some(Owner::Errand(..)) => true,
+            None => false,
+        }
+    }
+
     fn fill(mut self, outcome: Outcome) {
         self.end(outcome);
     }

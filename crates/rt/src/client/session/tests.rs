@@ -77,6 +77,13 @@ impl Scripted {
         self.session.submit(self.now, token, call(length)).0
     }
 
+    /// As a channel's call is cancelled.
+    fn cancel(&mut self, id: u64) {
+        if let Some(sent) = self.session.cancel(RequestId(id)) {
+            self.session.doubt(self.now, sent);
+        }
+    }
+
     fn pass(&mut self, time: Duration) {
         self.now = self.now + time;
     }

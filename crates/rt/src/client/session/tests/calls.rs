@@ -11,7 +11,7 @@ fn after_a_hung_call_the_next_fifty_go_on() {
     let mut peer = Scripted::with_credits().greeted(1);
     let hung = peer.submit(0);
     assert_eq!(peer.requests(), [hung]);
-    peer.session.cancel(peer.now, RequestId(hung));
+    peer.cancel(hung);
     let next = peer.submit(1);
     assert_eq!(peer.take_said(), [Said::Cancel(hung)]);
     assert_eq!(peer.said(), [Said::Ping], "nothing was heard since it was sent");
@@ -35,8 +35,8 @@ fn an_answer_to_a_cancelled_call_is_dropped_and_its_window_applies() {
     let mut peer = Scripted::with_credits().greeted(1);
     let given_up = peer.submit(0);
     assert_eq!(peer.requests(), [given_up]);
-    peer.session.cancel(peer.now, RequestId(given_up));
-    peer.session.cancel(peer.now, RequestId(given_up));
+    peer.cancel(given_up);
+    peer.cancel(given_up);
     let cancels = peer.take_said().iter().filter(|said| **said == Said::Cancel(given_up)).count();
     assert_eq!(cancels, 1, "one CANCEL for a call");
     let ids = [peer.submit(1), peer.submit(2)];
@@ -66,7 +66,7 @@ fn a_pause_of_the_server_is_told_until_it_ends() {
 fn a_cancelled_call_that_waits_is_never_sent() {
     let mut peer = Scripted::open();
     let id = peer.submit(0);
-    peer.session.cancel(peer.now, RequestId(id));
+    peer.cancel(id);
     assert_eq!(peer.session.calls().load(), 0);
     let mut peer = peer.greeted(u32::MAX);
     assert_eq!((peer.said(), peer.ended()), (vec![], vec![]));
@@ -78,7 +78,7 @@ fn cancelling_what_has_ended_does_nothing() {
     let id = peer.submit(0);
     assert_eq!(peer.requests(), [id]);
     peer.respond(id, 0, u32::MAX).unwrap();
-    peer.session.cancel(peer.now, RequestId(id));
+    peer.cancel(id);
     assert_eq!(peer.said(), []);
     assert_eq!(peer.ended().len(), 1);
 }

@@ -24,7 +24,7 @@ fn calls_behind_the_last_that_was_read_were_not_begun() {
     let ids: Vec<_> = (0..4).map(|token| peer.submit(token)).collect();
     assert_eq!(peer.requests(), ids);
     peer.respond(ids[0], 0, u32::MAX).unwrap();
-    peer.session.cancel(peer.now, RequestId(ids[3]));
+    peer.cancel(ids[3]);
     assert_eq!(peer.ended().len(), 1);
     goodbye(&mut peer, Some(2));
     assert_eq!(peer.ended(), [(1, End::Lost), (2, End::NotTaken)], "the last was given up");
@@ -118,7 +118,7 @@ fn a_question_is_asked_again_for_each_call_that_timed_out_in_silence() {
     let id = peer.submit(0);
     assert_eq!(peer.requests(), [id]);
     peer.pass(Duration::from_millis(100));
-    peer.session.cancel(peer.now, RequestId(id));
+    peer.cancel(id);
     assert_eq!(peer.said(), [Said::Cancel(id), Said::Ping], "long before ping_after");
     assert!(peer.session.is_unwell());
     peer.hear(ServerFrame::Pong(Pong { token: 1 })).unwrap();

@@ -1,0 +1,183 @@
+//! Second tries, against two servers that never answer: what they would say comes as an event, and time as it is told.
+
+use super::*;
+use crate::time::now;
+use crate::{Reply as Answered, Request, Server, ServerConfig};
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::time::Duration;
+use tailwater_control::catalog::{Controller, Spec};
+use tailwater_control::client::Reply;
+use tailwater_control::retry::{First, HedgeAfter, HedgeConfig};
+use tailwater_control::{DropReason, Offer, Outcome, RetryConfig, Site};
+use tailwater_core::{MethodId, Stamp};
+
+const AFTER: Duration = Duration::from_millis(1);
+
+/// A call that may be carried out twice.
+#[derive(Clone)]
+struct Wish {
+    is_wanted: Rc<Cell<bool>>,
+    outcomes: Rc<RefCell<Vec<Result<Answer, CallError>>>>,
+}
+
+impl Fill for Wish {
+    fn take_on(&self, _: u64) -> bool {
+        true
+    }
+
+    fn may_run_twice(&self) -> bool {
+        true
+    }
+
+    fn is_wanted(&self) -> bool {
+        self.is_wanted.get()
+    }
+
+    fn fill(self, outcome: Result<Answer, CallError>) {
+        self.outcomes.borrow_mut().push(outcome);
+    }
+}
+
+struct Pair {
+    exchange: Exchange<Wish>,
+    poller: Poller,
+    wish: Wish,
+    /// As it is told.
+    time: Instant,
+    _servers: [Server; 2],
+}
+
+fn call() -> NewCall {
+    let (method, payload) = (MethodId(1), bytes::Bytes::new());
+    NewCall { method, payload, deadline: None, priority: 128, tenant: 0 }
+}
+
+fn silent(controller: &Controller) -> Server {
+    let never = |_: Request| std::future::pending::<Answered>();
+    Server::start(ServerConfig::default(), controller.admission.clone(), never).unwrap()
+}
+
+impl Pair {
+    /// Both are reached. Calls go to the first, and are late after a millisecond. So many may be outstanding at one.
+    fn reached(outstanding_max: u32) -> Self {
+        let site = Site::one_loop(Duration::from_secs(1), 0);
+        let controller = Spec::named("none").build(&site).unwrap();
+        let servers = [(); 2].map(|()| silent(&controller));
+        let replica = |server: &Server| {
+            let config = ChannelConfig::new(server.address().clone());
+            let config = ChannelConfig { outstanding_max, ..config };
+            Replica { config, half: controller.client(0), seed: 0 }
+        };
+        let retry = RetryConfig { first: First::Primary, ..RetryConfig::default() };
+        let after = HedgeAfter::Delay(AFTER);
+        let replicas = Replicas::new(retry, 2, 0);
+        let replicas = replicas.hedged(HedgeConfig { after, ..HedgeConfig::default() });
+        let exchange = Exchange::new(servers.each_ref().map(replica).into(), replicas, 0);
+        let wish = Wish { is_wanted: Rc::new(Cell::new(true)), outcomes: Rc::default() };
+        let poller = Poller::new().unwrap();
+        let mut pair = Self { exchange, poller, wish, time: now(), _servers: servers };
+        pair.connect();
+        pair
+    }
+
+    fn connect(&mut self) {
+        let (mut ready, mut scratch) = (Vec::new(), vec![0; 1 << 10]);
+        while !self.exchange.channels.iter().all(Channel::is_well) {
+            self.exchange.turn(now(), &self.poller, std::iter::empty());
+            self.poller.wait(Some(Duration::from_millis(10)), &mut ready);
+            for readiness in ready.drain(..) {
+                self.exchange.on_ready(now(), &self.poller, readiness, &mut scratch);
+            }
+        }
+        self.time = now();
+    }
+
+    /// Nothing is read in a turn, so that real time has no part in what follows.
+    fn turn(&mut self, calls: usize) {
+        let order = |_| Order { call: call(), filler: self.wish.clone() };
+        self.exchange.turn(self.time, &self.poller, (0..calls).map(order));
+    }
+
+    /// So many calls are made, and are late.
+    fn with_late(mut self, calls: usize) -> Self {
+        self.turn(calls);
+        self.time = self.time + AFTER;
+        self.turn(0);
+        self
+    }
+
+    /// Second tries so far.
+    fn sent(&self) -> u64 {
+        self.exchange.hedge_counts().sent
+    }
+
+    /// The only call's try at a replica ends.
+    fn ends(&mut self, replica: usize, end: End) {
+        let token = self.exchange.callers.which(|_| true)[0];
+        self.time = self.time + AFTER;
+        self.exchange.on_event(replica, Event { token, at: self.time, call: call(), end });
+    }
+
+    fn is_well(&self) -> [bool; 2] {
+        [0, 1].map(|replica| self.exchange.channels[replica].is_well())
+    }
+}
+
+fn response() -> End {
+    let (outcome, offer, stamp) = (Outcome::Served, Offer::OPEN, Stamp(1));
+    let [elapsed, sojourn, waited] = [AFTER; 3];
+    let reply = Reply { outcome, offer, stamp, elapsed, sojourn, waited };
+    End::Response { status: 0, payload: Vec::new(), reply }
+}
+
+/// It had been asked at once whether it is there, and calls left it until it said so.
+#[test]
+fn a_second_try_that_is_given_up_casts_no_doubt_on_its_replica() {
+    for (answers, well) in [(0, [true, true]), (1, [false, true])] {
+        let mut pair = Pair::reached(9).with_late(1);
+        assert_eq!((pair.sent(), pair.is_well()), (1, [true, true]));
+        pair.ends(answers, response());
+        assert_eq!(pair.is_well(), well, "replica {answers} answered");
+        assert!(pair.wish.outcomes.borrow()[0].is_ok());
+    }
+}
+
+#[test]
+fn a_call_that_waits_is_not_tried_elsewhere_besides() {
+    let pair = Pair::reached(2).with_late(3);
+    assert_eq!(pair.sent(), 2, "the third was not sent yet");
+}
+
+#[test]
+fn no_second_try_goes_where_calls_wait() {
+    for (there, sent) in [(1, 1), (3, 0)] {
+        let mut pair = Pair::reached(2);
+        (0..there).for_each(|_| {
+            pair.exchange.channels[1].submit(pair.time, 99, call());
+        });
+        assert_eq!(pair.with_late(1).sent(), sent, "{there} calls are there");
+    }
+}
+
+#[test]
+fn a_call_of_which_no_answer_is_wanted_any_more_is_not_tried_twice() {
+    let pair = Pair::reached(9);
+    pair.wish.is_wanted.set(false);
+    assert_eq!(pair.with_late(1).sent(), 0);
+}
+
+#[test]
+fn a_call_that_may_have_been_carried_out_does_not_hear_that_it_was_not() {
+    let unsent = || End::Unsent(DropReason::QueueFull);
+    for (first, second, told) in
+        [(End::Lost, unsent(), CallError::Disconnected), (unsent(), unsent(), CallError::QueueFull)]
+    {
+        let mut pair = Pair::reached(9).with_late(1);
+        pair.ends(0, first);
+        assert!(pair.wish.outcomes.borrow().is_empty(), "the second goes on");
+        pair.ends(1, second);
+        pair.turn(0);
+        assert_eq!(*pair.wish.outcomes.borrow(), [Err(told)]);
+    }
+}

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Folder, TAILWATER};
+use common::{Folder, TAILWATER, children};
 use serde_json::Value;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
@@ -70,11 +70,23 @@ impl Demo {
         serde_json::from_str(body).unwrap_or_else(|error| panic!("{error}: {answer}"))
     }
 
-    fn signal(&self, name: &str) {
-        let pid = self.child.id().to_string();
-        let sent = Command::new("kill").args([&format!("-{name}"), &pid]).status();
-        assert!(sent.expect("there is kill").success());
+    /// The first that the page has of a service: of=SERVICE&q=WORDS.
+    fn example(&self, service: &str) -> String {
+        let page = self.get("/");
+        assert!(page.starts_with("HTTP/1.1 200 OK\r\n"), "{page}");
+        let link = page.split(&format!("/?of={service}&amp;q=")).nth(1);
+        let words = link.and_then(|rest| rest.split('#').next());
+        format!("of={service}&q={}", words.expect("an example"))
     }
+
+    fn signal(&self, name: &str) {
+        assert!(kill(name, &self.child.id().to_string()));
+    }
+}
+
+fn kill(signal: &str, pid: &str) -> bool {
+    let sent = Command::new("kill").args([&format!("-{signal}"), pid]).status();
+    sent.expect("there is kill").success()
 }
 
 impl Drop for Demo {
@@ -110,11 +122,9 @@ fn questions_are_answered_by_real_tiers_and_the_oracle_agrees() {
     assert_eq!(rows[0]["measure"], "distance 0.000");
 
     // An example of the page's own finds documents, and each of them has both words.
-    let page = demo.get("/");
-    assert!(page.starts_with("HTTP/1.1 200 OK\r\n"), "{page}");
-    let link = page.split("/?of=setalgebra&amp;q=").nth(1).and_then(|rest| rest.split('#').next());
-    let words = link.expect("an example");
-    let told = demo.json(&format!("/ask?of=setalgebra&q={words}"));
+    let example = demo.example("setalgebra");
+    let words = example.split_once("&q=").expect("words").1;
+    let told = demo.json(&format!("/ask?{example}"));
     is_sound(&told, 3);
     let rows = told["rows"].as_array().expect("rows");
     assert!(!rows.is_empty(), "{told}");
@@ -124,7 +134,7 @@ fn questions_are_answered_by_real_tiers_and_the_oracle_agrees() {
     // Of a long document only the first words are shown.
     assert!(rows.iter().any(|row| words.split('+').all(|word| has(row, word))), "{told}");
 
-    let page = demo.get(&format!("/?of=setalgebra&q={words}"));
+    let page = demo.get(&format!("/?{example}"));
     assert!(
         page.contains("<span class=\"good\">Right</span>") && page.contains("leaf 2"),
         "{page}"
@@ -163,6 +173,12 @@ fn what_cannot_be_asked_is_refused_and_says_why() {
     let host = demo.address;
     let of = |code: &str| Some(format!("HTTP/1.1 {code}"));
     assert_eq!(status("GET / HTTP/1.1\r\nHost: evil.example\r\n\r\n"), of("403 Forbidden"));
+    let of_site = |target: &str, site: &str| {
+        status(&format!("GET {target} HTTP/1.1\r\nHost: {host}\r\nSec-Fetch-Site: {site}\r\n\r\n"))
+    };
+    assert_eq!(of_site("/ask?of=hdsearch&q=1", "cross-site"), of("403 Forbidden"));
+    assert_eq!(of_site("/ask?of=hdsearch&q=1", "same-origin"), of("200 OK"));
+    assert_eq!(of_site("/", "cross-site"), of("200 OK"));
     let post = format!("POST / HTTP/1.1\r\nHost: {host}\r\nContent-Length: 9999999999\r\n\r\n");
     assert_eq!(status(&post), of("405 Method Not Allowed"));
     assert_eq!(status(&format!("GET /x HTTP/1.1\r\nHost: {host}\r\n\r\n")), of("404 Not Found"));
@@ -173,6 +189,41 @@ fn what_cannot_be_asked_is_refused_and_says_why() {
     let refused = status(&format!("GET / HTTP/1.1\r\nHost: {host}\r\n{many}\r\n"));
     assert!(refused.as_deref().is_none_or(|line| !line.contains("200")), "{refused:?}");
     assert!(demo.get("/").starts_with("HTTP/1.1 200 OK"), "it is still there");
+}
+
+/// A process that stands still until this is dropped.
+struct Stopped(String);
+
+impl Drop for Stopped {
+    fn drop(&mut self) {
+        // Else it would not see that its parent has ended.
+        kill("CONT", &self.0);
+    }
+}
+
+#[test]
+fn a_tier_that_stands_still_is_named_and_holds_up_nothing_else() {
+    let folder = Folder::new("suite-demo-stopped");
+    let demo = Demo::start(&folder);
+    let questions = [demo.example("hdsearch"), demo.example("setalgebra")];
+    let children = children(demo.child.id());
+    // Of one service; which one does not matter.
+    let leaves = children.iter().find(|(_, words)| words.contains("--tier leaf"));
+    let stopped = Stopped(leaves.expect("leaves").0.to_string());
+    assert!(kill("STOP", &stopped.0));
+    let [one, other] = questions.map(|question| demo.json(&format!("/ask?{question}")));
+    assert!(demo.get("/").starts_with("HTTP/1.1 200 OK"));
+    let (held, well) =
+        if one["wrong"].is_null() && one["error"].is_null() { (other, one) } else { (one, other) };
+    is_sound(&well, 1);
+    match held["error"].as_str() {
+        Some(why) => assert!(why.ends_with("no counts came from leaf 0, leaf 1, leaf 2"), "{why}"),
+        None => {
+            let nodes = held["nodes"].as_array().expect("nodes");
+            assert!(nodes.iter().all(|node| node["requests"].is_null()), "{held}");
+            assert!(held["wrong"].is_string(), "{held}");
+        }
+    }
 }
 
 #[test]

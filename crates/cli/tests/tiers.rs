@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Folder, TAILWATER};
+use common::{Folder, TAILWATER, children};
 use serde_json::Value;
 use std::process::{Command, Stdio};
 
@@ -117,19 +117,6 @@ fn a_core_that_is_not_there_is_refused_before_anything_starts() {
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{said}");
     assert!(said.contains("tier.pin of store names core 4095, and this process may use"), "{said}");
-}
-
-/// Processes that this one started, with their words.
-fn children(of: u32) -> Vec<(u32, String)> {
-    let entries = std::fs::read_dir("/proc").expect("processes").flatten();
-    let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-    let child = |pid: u32| {
-        let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
-        let parent = status.lines().find_map(|line| line.strip_prefix("PPid:"))?;
-        let words = std::fs::read_to_string(format!("/proc/{pid}/cmdline")).ok()?;
-        (parent.trim() == of.to_string()).then(|| (pid, words.replace('\0', " ")))
-    };
-    pids.filter_map(child).collect()
 }
 
 /// Its callers turn away what needs it, which would pass for overload.

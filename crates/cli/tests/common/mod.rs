@@ -36,6 +36,19 @@ impl Drop for Folder {
     }
 }
 
+/// Processes that this one started, with their words.
+pub fn children(of: u32) -> Vec<(u32, String)> {
+    let entries = fs::read_dir("/proc").expect("processes").flatten();
+    let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    let child = |pid: u32| {
+        let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+        let parent = status.lines().find_map(|line| line.strip_prefix("PPid:"))?;
+        let words = fs::read_to_string(format!("/proc/{pid}/cmdline")).ok()?;
+        (parent.trim() == of.to_string()).then(|| (pid, words.replace('\0', " ")))
+    };
+    pids.filter_map(child).collect()
+}
+
 /// `tailwater serve` as a child; killed when dropped.
 pub struct Serving {
     pub child: Child,

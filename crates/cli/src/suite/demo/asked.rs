@@ -11,6 +11,8 @@ use tailwater_load::application::{Finding, Inquiry};
 use tailwater_rt::Address;
 use tailwater_rt::client::{CallOptions, ChannelConfig, Client};
 use tailwater_rt::counts::Counts;
+use tokio::sync::Mutex;
+use tokio::time::timeout;
 
 /// A service whose tiers stand.
 pub(super) struct Asked {
@@ -20,6 +22,12 @@ pub(super) struct Asked {
     /// What there is to be found, and where it is from.
     pub(super) about: String,
     pub(super) examples: Vec<String>,
+    /// For one question at a time: so counts of the nodes are of that question alone.
+    tiers: Mutex<Tiers>,
+}
+
+/// What a question needs.
+struct Tiers {
     inquiry: Box<dyn Inquiry>,
     front: Client,
     nodes: Vec<Node>,
@@ -58,8 +66,14 @@ pub(super) struct NodeTold {
     pub(super) handlers_us: Option<f64>,
 }
 
-/// A person does not wait longer.
+/// A person does not wait longer for the mid-tier.
 const PATIENCE: Duration = Duration::from_secs(5);
+
+/// For the counts of all nodes, before a question and after it. A node that is well tells at once.
+const COUNTS_PATIENCE: Duration = Duration::from_millis(500);
+
+/// For the questions of others. With the times above it is less than a connection may last.
+const TURN_PATIENCE: Duration = Duration::from_secs(20);
 
 /// No longer question is read.
 pub(super) const QUESTION_CHARS_MAX: usize = 300;
@@ -80,36 +94,40 @@ impl Asked {
             let client = Client::connect_with(config, &open).map_err(Failure::work)?;
             Ok(Node { name, client })
         });
-        Ok(Self {
-            name,
-            title,
-            about: inquiry.about(),
-            examples: inquiry.examples(),
-            inquiry,
-            front,
-            nodes: nodes.collect::<Result<_, Failure>>()?,
-            tag: 0,
-        })
+        let nodes = nodes.collect::<Result<_, Failure>>()?;
+        let (about, examples) = (inquiry.about(), inquiry.examples());
+        let tiers = Mutex::new(Tiers { inquiry, front, nodes, tag: 0 });
+        Ok(Self { name, title, about, examples, tiers })
     }
 
     /// Asks, and has the oracle look at the answer.
     ///
     /// # Errors
     /// A sentence for the person who asked.
-    pub(super) async fn ask(&mut self, text: &str) -> Result<Told, String> {
+    pub(super) async fn ask(&self, text: &str) -> Result<Told, String> {
         if text.chars().count() > QUESTION_CHARS_MAX {
             return Err(format!(
                 "found more than {QUESTION_CHARS_MAX} characters; fewer are needed"
             ));
         }
+        let Ok(mut tiers) = timeout(TURN_PATIENCE, self.tiers.lock()).await else {
+            return Err("found too many questions before this one; ask again".into());
+        };
+        tiers.ask(text).await
+    }
+}
+
+impl Tiers {
+    async fn ask(&mut self, text: &str) -> Result<Told, String> {
         self.tag += 1;
         let ask = self.inquiry.ask(text, self.tag)?;
         let before = self.counts().await;
         let asked = Instant::now();
-        let called = self.front.call_with(ask.method.0, ask.payload, patient()).await;
+        let called = self.front.call_with(ask.method.0, ask.payload, within(PATIENCE)).await;
         let whole = asked.elapsed();
-        let answer = called.map_err(|why| format!("the mid-tier gave no answer: {why}"))?;
         let after = self.counts().await;
+        let no_answer = |why| format!("the mid-tier gave no answer: {why}{}", self.silent(&after));
+        let answer = called.map_err(no_answer)?;
         let looked = Instant::now();
         let findings = self.inquiry.read(text, self.tag, (answer.status, &answer.payload));
         let nodes = self.nodes.iter().zip(before.into_iter().zip(after));
@@ -125,12 +143,26 @@ impl Asked {
     }
 
     async fn counts(&self) -> Vec<Option<Counts>> {
-        let mut found = Vec::with_capacity(self.nodes.len());
-        for node in &self.nodes {
-            let answer = node.client.call_with(MethodId::INTROSPECT.0, "", patient()).await;
-            found.push(answer.ok().and_then(|answer| Counts::parse(&answer.payload).ok()));
+        let call = |node: &Node| {
+            node.client.call_with(MethodId::INTROSPECT.0, "", within(COUNTS_PATIENCE))
+        };
+        // All are on their way before the first is awaited: so the patience is that of one.
+        let calls: Vec<_> = self.nodes.iter().map(call).collect();
+        let mut found = Vec::with_capacity(calls.len());
+        for call in calls {
+            found.push(call.await.ok().and_then(|answer| Counts::parse(&answer.payload).ok()));
         }
         found
+    }
+
+    /// Which nodes did not tell, as the end of a sentence; empty where all did.
+    fn silent(&self, counts: &[Option<Counts>]) -> String {
+        let silent = self.nodes.iter().zip(counts).filter(|(_, counts)| counts.is_none());
+        let names: Vec<&str> = silent.map(|(node, _)| &*node.name).collect();
+        match names.is_empty() {
+            true => String::new(),
+            false => format!("; no counts came from {}", names.join(", ")),
+        }
     }
 }
 
@@ -145,8 +177,8 @@ impl Node {
     }
 }
 
-fn patient() -> CallOptions {
-    CallOptions { deadline: PATIENCE, ..CallOptions::default() }
+fn within(deadline: Duration) -> CallOptions {
+    CallOptions { deadline, ..CallOptions::default() }
 }
 
 fn address(text: &str) -> Result<Address, Failure> {

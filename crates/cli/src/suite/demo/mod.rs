@@ -84,7 +84,7 @@ pub(super) fn demo(options: &DemoOptions) -> Result<(), Failure> {
         stands.push(stand);
     }
     let address = site.address();
-    let _serving = site.serve(asked)?;
+    let serving = site.serve(asked)?;
     is_heard(&format!(
         "http://{address}/ shows {}; Ctrl-C ends it",
         SHOWN.map(|(name, _)| name).join(" and ")
@@ -97,6 +97,9 @@ pub(super) fn demo(options: &DemoOptions) -> Result<(), Failure> {
         }
         if let Some(why) = stands.iter_mut().find_map(Stand::trouble) {
             return Err(Failure::work(why));
+        }
+        if serving.is_finished() {
+            return Err(Failure::work("the page's thread ended; it has said why"));
         }
     }
 }
@@ -148,6 +151,9 @@ fn inquiry(
         Some(signal) => Err(Failure::signal(signal).to_string()),
         None => Ok(()),
     };
-    let found = application.inquiry(&goes_on).map_err(Failure::work)?;
-    found.ok_or_else(|| Failure::work("this service answers no words"))
+    let found = application.inquiry(&goes_on);
+    if let Some(signal) = interrupt.signal() {
+        return Err(Failure::signal(signal).and("its data were not read"));
+    }
+    found.map_err(Failure::work)?.ok_or_else(|| Failure::work("this service answers no words"))
 }

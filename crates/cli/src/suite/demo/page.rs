@@ -3,7 +3,7 @@
 use super::asked::{Asked, QUESTION_CHARS_MAX, Told};
 use super::site::Question;
 use tailwater_load::application::Finding;
-use tailwater_report::{STYLE, escape, time};
+use tailwater_report::{STYLE, count, escape, time};
 
 /// What the other pages do not have.
 const OWN_STYLE: &str = include_str!("demo.css");
@@ -43,7 +43,7 @@ pub(super) fn part(
          autocapitalize=\"off\" aria-label=\"{name}: words\"/>\n<button type=\"submit\">Search</button>\n</form>\n\
          <p class=\"muted\">Try {}</p>\n{answer}</section>\n",
         escape(service.title),
-        escape(&service.about),
+        escape(&with_commas(&service.about, ',')),
         escape(text),
         examples.join(" · ")
     )
@@ -62,7 +62,7 @@ fn told_part(name: &str, told: &Told) -> String {
     let rows: Vec<String> = told.rows.iter().map(|row| row_part(name, row)).collect();
     format!(
         "<p class=\"summary\">{}</p>\n{verdict}{}<ol>\n{}</ol>\n",
-        escape(&told.summary),
+        escape(&with_commas(&told.summary, ';')),
         tiers_part(told),
         rows.join("")
     )
@@ -105,7 +105,42 @@ fn row_part(service: &str, row: &Finding) -> String {
 }
 
 fn link(service: &str, text: &str) -> String {
-    let asked = text.strip_prefix("point ").unwrap_or(text);
+    let asked = asked_by(text);
     let query: String = form_urlencoded::byte_serialize(asked.as_bytes()).collect();
     format!("<a href=\"/?of={service}&amp;q={query}#{service}\">{}</a>", escape(text))
+}
+
+/// What finds a name again: points without one are called by number, and words may begin alike.
+fn asked_by(name: &str) -> &str {
+    let number = name.strip_prefix("point ");
+    number.filter(|rest| rest.bytes().all(|byte| byte.is_ascii_digit())).unwrap_or(name)
+}
+
+/// Counts before `end` with commas between thousands. After it are people's words, paths and seeds.
+fn with_commas(text: &str, end: char) -> String {
+    let (counts, rest) = text.split_at(text.find(end).unwrap_or(text.len()));
+    let word = |word: &str| word.parse().map_or_else(|_| word.to_owned(), count);
+    counts.split(' ').map(word).collect::<Vec<_>>().join(" ") + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn points_are_asked_by_number_and_words_as_they_are() {
+        assert_eq!(asked_by("point 17"), "17");
+        for word in ["point of view", "point man", "violin"] {
+            assert_eq!(asked_by(word), word);
+        }
+    }
+
+    #[test]
+    fn counts_have_commas_and_what_may_be_typed_has_none() {
+        let about = "82115 documents, generated from seed 2026";
+        assert_eq!(with_commas(about, ','), "82,115 documents, generated from seed 2026");
+        let summary = "10 nearest of 2712 candidates, 31.23 % of 8683 points";
+        let shown = "10 nearest of 2,712 candidates, 31.23 % of 8,683 points";
+        assert_eq!(with_commas(summary, ';'), shown);
+    }
 }

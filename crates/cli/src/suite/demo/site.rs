@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 use tokio::net::TcpStream;
-use tokio::sync::{Mutex, Semaphore};
+use tokio::sync::Semaphore;
 use tokio::task::LocalSet;
 use tokio::time::{sleep, timeout};
 
@@ -50,9 +50,9 @@ pub(super) struct Site {
     address: SocketAddr,
 }
 
-/// What connections share. A service is asked one question at a time: so counts of its nodes are of that question alone.
+/// What connections share.
 struct Shared {
-    services: Vec<Mutex<Asked>>,
+    services: Vec<Asked>,
     /// On a loopback address, pages of other names may be another's that resolve to it.
     own: Option<SocketAddr>,
 }
@@ -82,7 +82,6 @@ impl Site {
         let Self { listener, address } = self;
         let own = address.ip().is_loopback().then_some(address);
         let serve = move || {
-            let services = services.into_iter().map(Mutex::new).collect();
             LocalSet::new().block_on(&runtime, accept(listener, Rc::new(Shared { services, own })));
         };
         thread.spawn(serve).map_err(Failure::work)
@@ -143,6 +142,9 @@ async fn answer(request: &Request<Incoming>, shared: &Shared) -> Response<Full<B
     }
     let question = question(request.uri().query().unwrap_or_default());
     match request.uri().path() {
+        "/ask" if is_of_another(request.headers().get("sec-fetch-site")) => {
+            plain(StatusCode::FORBIDDEN, "found another site's request; this page's own is needed")
+        }
         "/" => shown(shared, &question).await,
         "/ask" => json(shared, &question).await,
         _ => plain(StatusCode::NOT_FOUND, "found no such page; / and /ask are there"),
@@ -152,7 +154,14 @@ async fn answer(request: &Request<Incoming>, shared: &Shared) -> Response<Full<B
 /// Whether a request names this machine: else some page's script may have been led here by its own name.
 fn is_for(host: Option<&HeaderValue>, own: SocketAddr) -> bool {
     let host = host.and_then(|host| host.to_str().ok()).unwrap_or_default();
-    host == own.to_string() || host.strip_prefix("localhost:") == Some(&own.port().to_string())
+    let names = [own.to_string(), format!("localhost:{}", own.port())];
+    // HTTP's own port is left out by those who connect to it.
+    names.iter().any(|name| name == host || name.strip_suffix(":80") == Some(host))
+}
+
+/// Whether a browser says that another site's page asks. Other programs say nothing.
+fn is_of_another(site: Option<&HeaderValue>) -> bool {
+    site.is_some_and(|site| site == "cross-site")
 }
 
 fn question(query: &str) -> Question {
@@ -172,23 +181,17 @@ async fn told(shared: &Shared, question: &Question) -> Option<Result<Told, Strin
     if question.text.trim().is_empty() {
         return None;
     }
-    for service in &shared.services {
-        let mut service = service.lock().await;
-        if service.name == question.of {
-            return Some(service.ask(&question.text).await);
-        }
-    }
-    None
+    let service = shared.services.iter().find(|service| service.name == question.of)?;
+    Some(service.ask(&question.text).await)
 }
 
 async fn shown(shared: &Shared, question: &Question) -> Response<Full<Bytes>> {
     let told = told(shared, question).await;
-    let mut parts = Vec::new();
-    for service in &shared.services {
-        let service = service.lock().await;
+    let part = |service: &Asked| {
         let own = told.as_ref().filter(|_| service.name == question.of);
-        parts.push(page::part(&service, question, own));
-    }
+        page::part(service, question, own)
+    };
+    let parts: Vec<String> = shared.services.iter().map(part).collect();
     response(StatusCode::OK, "text/html; charset=utf-8", page::page(&parts))
 }
 
@@ -238,7 +241,17 @@ mod tests {
         let is = |host: &str| is_for(Some(&HeaderValue::from_str(host).expect("a value")), own);
         assert!(is("127.0.0.1:7017") && is("localhost:7017"));
         assert!(!is("evil.example:7017") && !is("127.0.0.1:80") && !is("localhost:7017.example"));
-        assert!(!is_for(None, own));
+        assert!(!is_for(None, own) && !is("127.0.0.1") && !is("localhost"));
+    }
+
+    #[test]
+    fn the_port_of_http_may_be_left_out() {
+        for (own, bare) in [("127.0.0.1:80", "127.0.0.1"), ("[::1]:80", "[::1]")] {
+            let own = own.parse().expect("an address");
+            let is = |host: &str| is_for(Some(&HeaderValue::from_str(host).expect("a value")), own);
+            assert!(is(bare) && is("localhost") && is("localhost:80"), "{own}");
+            assert!(!is("evil.example") && !is(""), "{own}");
+        }
     }
 
     #[test]

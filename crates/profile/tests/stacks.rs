@@ -91,7 +91,8 @@ fn callees_that_seem_longer_than_their_caller_share_its_time() {
         call(1, &[1], 0, 200),
     ];
     let report = stacks(&names.chain(calls).collect::<Vec<_>>(), Choice::All);
-    assert_eq!(folded(&report), ["handle;f 150", "handle;g;f 50"]);
+    let expected = ["handle 0", "handle;f 150", "handle;g 0", "handle;g;f 50"];
+    assert_eq!(folded(&report), expected);
     assert_eq!(report.total_ns, 200);
 }
 

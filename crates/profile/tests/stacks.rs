@@ -177,3 +177,14 @@ fn a_history_keeps_the_longest_and_says_what_it_left_out() {
     assert_eq!((report.calls.len(), report.left_out, report.left_out_max_ns), (1 << 20, 1_000, 10));
     assert!(report.calls.iter().filter(|one| one.ns == 90).count() as u64 == count.div_ceil(1_000));
 }
+
+#[test]
+fn sizes_leave_the_marks_of_requests_their_room() {
+    let mut history = History::new(&sample::header());
+    let sizes = (1 << 19) + 7;
+    (0..sizes).for_each(|at| history.add(&sample::mark(MarkKind::Size, at)));
+    history.add(&sample::mark(MarkKind::Start, sizes));
+    let report = history.finish(&Ending::Unfinished);
+    assert_eq!(report.marks.iter().filter(|mark| mark.kind == "start").count(), 1);
+    assert_eq!((report.marks.len(), report.quality.beyond_bounds), ((1 << 19) + 1, 7));
+}

@@ -11,7 +11,7 @@ use std::collections::{BTreeSet, BinaryHeap};
 
 /// Calls kept, the longest; 2²⁰ take 90 MB.
 const CALLS_MAX: usize = 1 << 20;
-/// Waits kept, and marks: the first.
+/// Waits kept, and marks, and sizes: the first.
 const OTHERS_MAX: usize = 1 << 19;
 
 /// A history in the making.
@@ -24,6 +24,8 @@ pub struct History {
     short: (u64, Ticks),
     waits: Vec<Wait>,
     marks: Vec<Mark>,
+    /// Marks of sizes, which leave those of requests their room.
+    sizes: Vec<Mark>,
     beyond: u64,
     records: u64,
 }
@@ -83,14 +85,14 @@ pub struct WaitSpan {
     pub ns: u64,
 }
 
-/// A request's mark.
+/// A request's mark, or that of a size.
 #[derive(Clone, PartialEq, Debug)]
 pub struct MarkPoint {
     /// Where.
     pub thread: ThreadId,
-    /// The program's own number.
+    /// The program's own number; of a size its bytes.
     pub request: u64,
-    /// `start`, `block`, `end`, `finish` or `enqueue`.
+    /// `start`, `block`, `end`, `finish`, `enqueue` or `size`.
     pub kind: &'static str,
     /// When.
     pub at_ns: u64,
@@ -108,6 +110,7 @@ impl History {
             short: (0, 0),
             waits: vec![],
             marks: vec![],
+            sizes: vec![],
             beyond: 0,
             records: 0,
         }
@@ -119,8 +122,8 @@ impl History {
         match record {
             Record::Call(call) => self.call(call),
             Record::Wait(wait) if self.waits.len() < OTHERS_MAX => self.waits.push(*wait),
-            Record::Mark(mark) if self.marks.len() < OTHERS_MAX => self.marks.push(*mark),
-            Record::Wait(_) | Record::Mark(_) => self.beyond += 1,
+            Record::Wait(_) => self.beyond += 1,
+            Record::Mark(mark) => self.mark(mark),
             Record::Clock(clock) => self.clocks.add(clock),
             Record::Gap(_) | Record::Loss(_) | Record::Looks(_) => self.quality.add(record),
             Record::Function(_) | Record::Thread(_) | Record::Module(_) => self.names.add(record),
@@ -143,6 +146,7 @@ impl History {
         // Of calls that began at one look, the outer one is the longer, or the less deep.
         calls.sort_unstable_by_key(|one| (one.thread, one.start, Reverse(one.end), one.depth));
         self.waits.sort_by_key(|one| (one.start, one.thread));
+        self.marks.append(&mut self.sizes);
         self.marks.sort_by_key(|one| (one.at, one.thread));
         let (clocks, names) = (&self.clocks, &self.names);
         // Each end is rounded by itself, or what touches would overlap by a nanosecond.
@@ -186,6 +190,14 @@ impl History {
             calls: calls.iter().map(call).collect(),
             waits: self.waits.iter().map(wait).collect(),
             marks: self.marks.iter().map(mark).collect(),
+        }
+    }
+
+    fn mark(&mut self, mark: &Mark) {
+        let kept = if mark.kind == MarkKind::Size { &mut self.sizes } else { &mut self.marks };
+        match kept.len() < OTHERS_MAX {
+            true => kept.push(*mark),
+            false => self.beyond += 1,
         }
     }
 

@@ -73,6 +73,27 @@ fn a_set_counts_once_what_its_functions_call_of_one_another() {
     assert_eq!(by_file.ns, 0);
 }
 
+/// Two frames that one look found share its window, so a thin wrapper has no time of its own.
+#[test]
+fn a_wrapper_that_takes_no_time_itself_has_its_calls() {
+    let names = ["main", "ZSTD_wrapper", "ZSTD_block"].iter().zip(1..);
+    let mut stacks = all();
+    stacks.add(&sample::second_clock());
+    names.for_each(|(name, id)| stacks.add(&sample::function(id, name)));
+    for nth in 0..7 {
+        let (start, end) = (nth * 1_000_000, nth * 1_000_000 + 500_000);
+        stacks.add(&call(nth * 2 + 3, &[1, 2, 3], start, end));
+        stacks.add(&call(nth * 2 + 2, &[1, 2], start, end));
+    }
+    stacks.add(&call(1, &[1], 0, 10_000_000));
+    let report = stacks.finish(&Ending::Unfinished);
+    let found = Portion::of(&report, &patterns(&["ZSTD_*"]));
+    assert_eq!((found.ns, found.calls), (3_500_000, 7));
+    assert_eq!(found.functions, ["ZSTD_wrapper", "ZSTD_block"]);
+    let by_itself = Breakdown::of(&report, &Rules::new(vec![]));
+    assert_eq!(by_itself.unknown.len(), 2, "the wrapper has no time: {:?}", by_itself.unknown);
+}
+
 #[test]
 fn a_function_without_a_rule_belongs_to_what_called_it_and_the_first_rule_decides() {
     let found = Breakdown::of(&report(all()), &rules());

@@ -91,7 +91,8 @@ fn callees_that_seem_longer_than_their_caller_share_its_time() {
         call(1, &[1], 0, 200),
     ];
     let report = stacks(&names.chain(calls).collect::<Vec<_>>(), Choice::All);
-    assert_eq!(folded(&report), ["handle;f 150", "handle;g;f 50"]);
+    let expected = ["handle 0", "handle;f 150", "handle;g 0", "handle;g;f 50"];
+    assert_eq!(folded(&report), expected);
     assert_eq!(report.total_ns, 200);
 }
 
@@ -175,4 +176,15 @@ fn a_history_keeps_the_longest_and_says_what_it_left_out() {
     let report = history.finish(&Ending::Unfinished);
     assert_eq!((report.calls.len(), report.left_out, report.left_out_max_ns), (1 << 20, 1_000, 10));
     assert!(report.calls.iter().filter(|one| one.ns == 90).count() as u64 == count.div_ceil(1_000));
+}
+
+#[test]
+fn sizes_leave_the_marks_of_requests_their_room() {
+    let mut history = History::new(&sample::header());
+    let sizes = (1 << 19) + 7;
+    (0..sizes).for_each(|at| history.add(&sample::mark(MarkKind::Size, at)));
+    history.add(&sample::mark(MarkKind::Start, sizes));
+    let report = history.finish(&Ending::Unfinished);
+    assert_eq!(report.marks.iter().filter(|mark| mark.kind == "start").count(), 1);
+    assert_eq!((report.marks.len(), report.quality.beyond_bounds), ((1 << 19) + 1, 7));
 }

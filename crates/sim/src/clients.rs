@@ -52,6 +52,13 @@ pub(crate) struct Books {
     pub(crate) retry: Option<RetryReport>,
 }
 
+/// The end of a request, as its client sees it.
+pub(crate) struct Answered {
+    pub(crate) client: u32,
+    /// Otherwise it was refused.
+    pub(crate) is_served: bool,
+}
+
 impl<'a> Clients<'a> {
     /// Connected clients that have not sent anything.
     pub(crate) fn new(world: &World, make: &'a dyn Fn(usize, u32) -> Client, tally: Tally) -> Self {
@@ -111,8 +118,13 @@ impl<'a> Clients<'a> {
         self.modes.as_ref().map(|modes| modes.mode_of(service).into())
     }
 
-    /// A response or reject is here; returns whose it was.
-    pub(crate) fn on_reply(&mut self, now: Instant, key: Key, space: &mut Space) -> Option<u32> {
+    /// A response or reject is here; returns whose it was, where its request has ended by it.
+    pub(crate) fn on_reply(
+        &mut self,
+        now: Instant,
+        key: Key,
+        space: &mut Space,
+    ) -> Option<Answered> {
         let Some(request) = space.requests.remove(key) else {
             space.astray(Thing::Request, "a reply came for a request that has ended before");
             return None;
@@ -146,7 +158,7 @@ impl<'a> Clients<'a> {
         }
         space.tell(Fact::Ended { request: request.number });
         self.drive(now, index, space);
-        Some(client)
+        Some(Answered { client, is_served: reply.outcome == Outcome::Served })
     }
 
     pub(crate) fn on_credit(&mut self, now: Instant, key: Key, space: &mut Space) {

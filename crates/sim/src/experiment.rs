@@ -1,6 +1,6 @@
 //! A scenario in simulation: the same result as from real runs, decided by the seed alone.
 
-use crate::simulate::{self, Broken, simulate_with};
+use crate::simulate::{self, Answers, Broken, simulate_with};
 use crate::tiers;
 use crate::world::{Intended, Link, World};
 use std::fmt;
@@ -21,6 +21,8 @@ pub enum Failure {
     Scenario(ScenarioError),
     /// It asks for requests that cannot be scheduled; its author acts.
     Schedule(ScheduleError),
+    /// So many requests were refused while capacity was measured, so that none was; the scenario's author acts.
+    Refused(u64),
     /// A check failed; we must act.
     Broken(Broken),
 }
@@ -30,6 +32,11 @@ impl fmt::Display for Failure {
         match self {
             Self::Scenario(error) => error.fmt(f),
             Self::Schedule(error) => error.fmt(f),
+            Self::Refused(count) => write!(
+                f,
+                "{count} requests were refused where all must be served: no capacity was measured; give it as fixed_rps in \
+                 [capacity]"
+            ),
             Self::Broken(error) => error.fmt(f),
         }
     }
@@ -171,7 +178,10 @@ fn closed_loop(scenario: &Scenario, ask: &ClosedLoop, in_flight: u32) -> Result<
         let built = Spec::named("none").build(&world.node.site(world.slo, 0));
         built.expect("the controller without settings always builds")
     };
-    Ok(simulate::closed_loop(&world, in_flight, &mut service, &mut none)?)
+    match simulate::closed_loop(&world, in_flight, &mut service, &mut none)? {
+        Answers { refused: 0, rate } => Ok(rate),
+        Answers { refused, .. } => Err(Failure::Refused(refused)),
+    }
 }
 
 /// The world that a scenario describes for one of its configurations.

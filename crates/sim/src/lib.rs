@@ -46,7 +46,7 @@ pub use checks::Rule;
 pub use experiment::{Failure, Simulator, capacity, run, world_of};
 pub use locks::LockReport;
 pub use paths::Paths;
-pub use simulate::{Broken, closed_loop, simulate, simulate_with};
+pub use simulate::{Answers, Broken, closed_loop, simulate, simulate_with};
 pub use tailwater_workload::scenario::{Chosen, Claim, Direction, Fault, FaultKind, Struck};
 pub use trace::{Sample, Trace};
 pub use world::{Costs, Intended, Link, NodeSpec, TierSpec, World};

@@ -3,7 +3,7 @@
 //! Nothing here judges. What happens is told as [`Fact`](crate::facts::Fact)s in [`Space::facts`], for
 //! whoever drives the mechanics to take after each event.
 
-use crate::clients::{Books, Clients};
+use crate::clients::{Answered, Books, Clients};
 use crate::fabric::Fabric;
 use crate::facts::{Standing, Thing};
 use crate::faults::{Front, Members};
@@ -129,8 +129,8 @@ impl<'a> Mechanics<'a> {
         self.space.calendar.pop()
     }
 
-    /// It happens; returns the client that got an answer by it.
-    pub(crate) fn happen(&mut self, now: Instant, event: Event) -> Option<u32> {
+    /// It happens; returns the answer that a client got by it.
+    pub(crate) fn happen(&mut self, now: Instant, event: Event) -> Option<Answered> {
         self.now = now;
         self.events += 1;
         let answered = self.handle(now, event);
@@ -197,7 +197,7 @@ impl<'a> Mechanics<'a> {
         self.topology.groups().iter().map(of).collect()
     }
 
-    fn handle(&mut self, now: Instant, event: Event) -> Option<u32> {
+    fn handle(&mut self, now: Instant, event: Event) -> Option<Answered> {
         let (space, topology) = (&mut self.space, &mut self.topology);
         match event {
             Event::Packet(packet) => {

@@ -1,6 +1,7 @@
 //! One run: the mechanics move, the referee watches, and what comes of it.
 
 use crate::checks::Rule;
+use crate::clients::Answered;
 use crate::locks::LockReport;
 use crate::mechanics::{Mechanics, Parts, Remains};
 use crate::referee::Referee;
@@ -93,7 +94,16 @@ pub fn simulate_with(
     })
 }
 
-/// Answers per second within the window, with `in_flight` requests always under way, spread evenly over the
+/// What a closed loop comes to.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Answers {
+    /// Requests served within the window, per second.
+    pub rate: Rate,
+    /// Requests refused within it: with any, the rate is not the server's capacity.
+    pub refused: u64,
+}
+
+/// Answers within the window, with `in_flight` requests always under way, spread evenly over the
 /// clients: each answer makes its client ask again. `service` draws how long the handler of the next runs.
 ///
 /// An answer of the window counts whenever its request was made, as on sockets. Counting requests that are made
@@ -106,11 +116,11 @@ pub fn closed_loop(
     in_flight: u32,
     service: &mut dyn FnMut() -> Duration,
     build: &mut dyn FnMut(usize) -> Controller,
-) -> Result<Rate, Broken> {
+) -> Result<Answers, Broken> {
     with_nodes(world, build, |mut simulation| {
-        let answers = simulation.run_closed(in_flight, service);
+        let [served, refused] = simulation.run_closed(in_flight, service);
         simulation.finish(world)?;
-        Ok(Rate(answers as f64 / world.measure.as_secs_f64()))
+        Ok(Answers { rate: Rate(served as f64 / world.measure.as_secs_f64()), refused })
     })
 }
 
@@ -192,8 +202,8 @@ impl<'a> Simulation<'a> {
         Some(Next::Event(now, event))
     }
 
-    /// Returns how many answers came within the window.
-    fn run_closed(&mut self, in_flight: u32, service: &mut dyn FnMut() -> Duration) -> u64 {
+    /// Returns how many requests were served within the window, and how many refused.
+    fn run_closed(&mut self, in_flight: u32, service: &mut dyn FnMut() -> Duration) -> [u64; 2] {
         let clients = self.mechanics.clients();
         let mut ask = |simulation: &mut Self, client| {
             let at = simulation.mechanics.now();
@@ -201,15 +211,16 @@ impl<'a> Simulation<'a> {
             simulation.watch();
         };
         (0..in_flight).for_each(|number| ask(self, number % clients));
-        let mut answers = 0;
+        let mut answers = [0; 2];
         while self.referee.is_content()
             && self.mechanics.next_at() <= self.end
             && let Some((now, event)) = self.mechanics.pop()
         {
             let answered = self.mechanics.happen(now, event);
             self.watch();
-            if let Some(client) = answered {
-                answers += u64::from(now >= self.window.0 && now < self.window.1);
+            if let Some(Answered { client, is_served }) = answered {
+                let counts = now >= self.window.0 && now < self.window.1;
+                answers[usize::from(!is_served)] += u64::from(counts);
                 ask(self, client);
             }
         }

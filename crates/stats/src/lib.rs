@@ -33,6 +33,7 @@ pub use compare::{CompareError, Comparison};
 pub use hist::Histogram;
 pub use holm::holm;
 pub use recovery::{Overlay, Recovery, RecoverySpec};
+pub use student::t_975;
 pub use summary::summarise;
 pub use tally::{Findings, Tally, TallySpec};
 pub use validity::{CapacityFrom, Rules, TierRules, discard, doubt, judge};

@@ -12,7 +12,8 @@ const EXACT: [f64; 30] = [
 ///
 /// Beyond the table by the expansion `z + (z³ + z)/4ν + (5z⁵ + 16z³ + 3z)/96ν²` (Abramowitz and Stegun 26.7.5), off
 /// by less than 10⁻⁴ from 31 on. Zero degrees bound nothing: infinity.
-pub(crate) fn t_975(freedom: usize) -> f64 {
+#[must_use]
+pub fn t_975(freedom: usize) -> f64 {
     match freedom {
         0 => f64::INFINITY,
         1..=30 => EXACT[freedom - 1],

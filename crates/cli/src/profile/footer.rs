@@ -5,7 +5,7 @@ use tailwater_profile::quality::{FileEnd, Quality};
 use tailwater_report::{count, time};
 
 /// Sentences, each on a line of its own; the first is always there.
-pub(super) fn footer(records: u64, rate: Rate, quality: &Quality) -> String {
+pub(crate) fn footer(records: u64, rate: Rate, quality: &Quality) -> String {
     let mut lines = vec![format!(
         "{} records. Lost: {} calls at most (too short to be seen), {} waits, {} marks. \
          Scanner away: {} times, {} in all.",

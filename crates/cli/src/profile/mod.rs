@@ -21,6 +21,7 @@ use crate::failure::Failure;
 use clap::Subcommand;
 
 pub(crate) use build::as_compiler;
+pub(crate) use footer::footer;
 pub(crate) use kernel::open_beside;
 pub(crate) use reading::Trace;
 

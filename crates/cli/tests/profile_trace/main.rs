@@ -5,3 +5,4 @@ mod report;
 mod slowest;
 mod export;
 mod diff;
+mod measure;

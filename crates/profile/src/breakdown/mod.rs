@@ -81,7 +81,8 @@ impl Breakdown {
         let known: Vec<Option<&str>> =
             report.frames.iter().map(|frame| rules.category(&frame.name, &frame.file)).collect();
         let (mut categories, mut unknown) = (BTreeMap::new(), BTreeMap::new());
-        for Stack { frames, ns, .. } in &report.stacks {
+        let timed = report.stacks.iter().filter(|stack| stack.ns > 0);
+        for Stack { frames, ns, .. } in timed {
             let category = frames.iter().rev().find_map(|at| known[*at as usize]);
             let last = frames.last().map_or("", |at| report.frames[*at as usize].name.as_str());
             let sums = if category.is_some() { &mut categories } else { &mut unknown };

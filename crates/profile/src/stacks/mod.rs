@@ -45,7 +45,7 @@ pub struct Report {
     pub total_ns: u64,
     /// The functions of the stacks.
     pub frames: Vec<Frame>,
-    /// By path.
+    /// By path. One whose calls were all spent in calls of others has no time, and still its calls.
     pub stacks: Vec<Stack>,
 }
 
@@ -135,7 +135,6 @@ impl Stacks {
         let frames = walk.ids.iter().map(|id| frame(*id)).collect();
         let mut stacks = walk.stacks;
         let total_ns = in_ns(&mut stacks, rate);
-        stacks.retain(|stack| stack.ns > 0);
         Report {
             records: self.records,
             quality: self.quality,

@@ -57,6 +57,17 @@ fn no_check_fires_under_any_policy() {
     }
 }
 
+#[test]
+fn a_refusal_is_no_answer_of_a_closed_loop() {
+    let scenario = Scenario::parse("x.toml", TEXT).unwrap();
+    let mut world = world_of(&scenario, &scenario.configurations().remove(0), 1);
+    let controller = Spec::named("none").build(&world.node.site(world.slo, 1)).unwrap();
+    world.node.queue_max = 0;
+    let played = closed_loop(&world, 16, &mut || Duration::ZERO, &mut |_| controller.clone());
+    let found = played.unwrap();
+    assert!(found.rate.0 == 0.0 && found.refused > 0, "{found:?}");
+}
+
 /// Wherever the run ends, who was handed a lock and waits to run before all others is still there.
 #[test]
 fn holders_that_run_first_are_found_at_the_end() {

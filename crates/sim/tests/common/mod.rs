@@ -87,7 +87,8 @@ pub(crate) fn closed_loop(world: &World) -> f64 {
     let controller = spec("none", "default", &[]).build(&world.node.site(world.slo, 1)).unwrap();
     let mut rng = Rng::from_seed(1);
     let mut service = || SERVICE.draw(&mut rng);
-    tailwater_sim::closed_loop(world, 64, &mut service, &mut |_| controller.clone()).unwrap().0
+    let found = tailwater_sim::closed_loop(world, 64, &mut service, &mut |_| controller.clone());
+    found.unwrap().rate.0
 }
 
 /// One core without control; clients, demand and capacity are a test's own.

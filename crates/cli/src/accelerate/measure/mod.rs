@@ -16,6 +16,8 @@ use rules::Named;
 use serde::Serialize;
 use std::path::PathBuf;
 use tailwater_profile::breakdown::{Breakdown, Pattern, Portion};
+use tailwater_profile::clock::Rate;
+use tailwater_profile::quality::Quality;
 
 #[derive(Args, Debug)]
 pub(crate) struct MeasureOptions {
@@ -45,13 +47,19 @@ struct Measured {
     length_ns: u64,
     /// Whether times are those on a core. Otherwise they are those in calls, waits included.
     on_core: bool,
+    /// Whether there are fibers, of which the kernel knows nothing: then they are never those on a core.
+    has_fibers: bool,
     /// The time of all the program's threads that were recorded.
     total_ns: u64,
     /// Of that, in calls that were seen.
     in_calls_ns: u64,
-    /// Calls too short to be seen, at most; their time is that of their callers.
-    lost_calls: u64,
-    /// Facts that the kernel's file lacks.
+    /// Records of the trace.
+    records: u64,
+    /// How long a tick of it lasts.
+    rate: Rate,
+    /// What the trace does not tell. The time of calls too short to be seen is that of their callers.
+    quality: Quality,
+    /// Facts that the kernel's file lacks; its end is one.
     lost_kernel: u64,
     kernel: Option<Kernel>,
     breakdown: Option<Divided>,
@@ -127,9 +135,12 @@ fn found(options: &MeasureOptions, recording: &Recording) -> Result<Measured, Fa
         program: recording.program.clone(),
         length_ns: recording.length_ns,
         on_core: recording.on_core,
+        has_fibers: recording.has_fibers,
         total_ns,
         in_calls_ns,
-        lost_calls: recording.stacks.quality.lost_calls,
+        records: recording.stacks.records,
+        rate: recording.rate,
+        quality: recording.stacks.quality.clone(),
         lost_kernel: recording.lost_kernel,
         kernel,
         breakdown,
@@ -139,9 +150,10 @@ fn found(options: &MeasureOptions, recording: &Recording) -> Result<Measured, Fa
 fn kernel(options: &MeasureOptions, recording: &Recording) -> Result<Kernel, Failure> {
     let patterns: Vec<Pattern> = options.function.iter().map(|text| Pattern::new(text)).collect();
     let Portion { functions, calls, ns } = Portion::of(&recording.stacks, &patterns);
-    if ns == 0 {
+    if ns == 0 || calls == 0 {
+        let lacking = if ns == 0 { "time" } else { "call" };
         return Err(Failure::usage(format!(
-            "no time of a function that matches {} is in {}; `tailwater profile report --sort self` lists what there is",
+            "no {lacking} of a function that matches {} is in {}; `tailwater profile report --sort self` lists what there is",
             options.function.join(" or "),
             options.trace.display()
         )));

@@ -5,17 +5,24 @@ use crate::profile::{Trace, open_beside};
 use std::collections::BTreeSet;
 use std::path::Path;
 use tailwater_profile::breakdown::Sizes;
-use tailwater_profile::clock::Clocks;
+use tailwater_profile::clock::{Clocks, Rate};
 use tailwater_profile::kernel::{Running, RunningTimes};
 use tailwater_profile::record::Record;
 use tailwater_profile::stacks::{Choice, Report, Stacks};
-use tailwater_profile::trace::Header;
+use tailwater_profile::trace::{Ending, Header};
+
+/// The kernel's number of what it knows nothing of.
+const FIBER: u32 = 0;
+/// Threads whose time on a core is asked for: as many as have names in the second reading.
+const TIDS_MAX: usize = 1 << 20;
 
 /// What a trace tells.
 pub(super) struct Recording {
     pub(super) program: String,
     pub(super) length_ns: u64,
     pub(super) on_core: bool,
+    pub(super) has_fibers: bool,
+    pub(super) rate: Rate,
     pub(super) total_ns: u64,
     pub(super) lost_kernel: u64,
     pub(super) stacks: Report,
@@ -25,6 +32,7 @@ pub(super) struct Recording {
 /// What the first reading finds: what the second needs to know beforehand.
 struct Beforehand {
     clocks: Clocks,
+    /// Numbers of the kernel; those beyond the bound are told by the second reading, which forgets as many names.
     tids: BTreeSet<u32>,
     /// The last end of a call.
     until: u64,
@@ -36,13 +44,16 @@ impl Recording {
         let beforehand = Beforehand::read(path)?;
         let trace = Trace::open(path)?;
         let header = trace.header().clone();
-        let running = running(path, &header);
+        let has_fibers = beforehand.tids.contains(&FIBER);
+        // Calls of fibers would have no time beside those of threads.
+        let running = if has_fibers { None } else { running(path, &header) };
+        let rate = beforehand.clocks.rate();
         let until_ns = beforehand.clocks.raw_ns(beforehand.until);
         let on_core = running.as_ref().map(|running| {
-            let of = |tid: &u32| {
-                running.until(*tid, until_ns) - running.until(*tid, header.clock.raw_ns)
-            };
-            beforehand.tids.iter().map(of).sum()
+            let until = |tid: u32, raw_ns: u64| running.until(tid, raw_ns);
+            let of =
+                |&tid: &u32| until(tid, until_ns).saturating_sub(until(tid, header.clock.raw_ns));
+            beforehand.tids.iter().map(of).fold(0, u64::saturating_add)
         });
         if on_core == Some(0) {
             return Err(Failure::usage(format!(
@@ -68,6 +79,8 @@ impl Recording {
             program: header.program,
             length_ns: until_ns.saturating_sub(header.clock.raw_ns),
             on_core: on_core.is_some(),
+            has_fibers,
+            rate,
             total_ns: on_core.unwrap_or(stacks.total_ns),
             lost_kernel,
             stacks,
@@ -84,7 +97,7 @@ impl Beforehand {
             Self { clocks: Clocks::new(clock), tids: BTreeSet::new(), until: clock.ticks };
         trace.read(|item| match item {
             Ok(Record::Clock(clock)) => found.clocks.add(clock),
-            Ok(Record::Thread(thread)) => {
+            Ok(Record::Thread(thread)) if found.tids.len() < TIDS_MAX => {
                 found.tids.insert(thread.tid);
             }
             Ok(Record::Call(call)) => found.until = found.until.max(call.end),
@@ -99,9 +112,13 @@ impl Beforehand {
 fn running(path: &Path, header: &Header) -> Option<Running> {
     let kernel = open_beside(path, header)?;
     let mut times = RunningTimes::default();
-    kernel.read(|item| match item {
+    let ending = kernel.read(|item| match item {
         Ok(record) => times.add(record),
         Err(_) => times.damaged(),
     });
+    if !matches!(ending, Ending::Finished(_)) {
+        // Its last moments are missing.
+        times.damaged();
+    }
     Some(times.finish())
 }

@@ -1,6 +1,7 @@
 //! What a person reads of a measured kernel and of categories.
 
 use super::{Divided, Kernel, Marked, Measured};
+use crate::profile::footer;
 use crate::terminal::style;
 use tailwater_report::{count, grid, percent, time, wrap};
 
@@ -18,6 +19,7 @@ pub(super) fn of(found: &Measured) -> String {
         parts.push(wrap(&of_unknown(divided), width.into()));
     }
     parts.push(wrap(&basis(found), width.into()));
+    parts.push(footer(found.records, found.rate, &found.quality));
     parts.join("\n\n")
 }
 
@@ -82,20 +84,20 @@ fn of_unknown(divided: &Divided) -> String {
     format!("By rules \"{rules}\", {} % has no category{goal}.{most}", percent(*unknown))
 }
 
-/// What times are, and what is missing.
+/// What times are, and what the kernel's file lacks.
 fn basis(found: &Measured) -> String {
-    let times = match found.on_core {
-        true => {
+    let times = match (found.on_core, found.has_fibers) {
+        (true, _) => {
             "Times are those on a core, by the kernel; system calls belong to the function that makes them."
         }
-        false => {
+        (false, true) => {
+            "Times are those in calls, waits included: there are fibers, whose time on a core the kernel does not know."
+        }
+        (false, false) => {
             "Times are those in calls, waits included; `tailwater profile record --kernel` tells those on a core."
         }
     };
-    let mut lines = vec![format!(
-        "{times} At most {} calls were too short to be seen; their time is that of their callers.",
-        count(found.lost_calls)
-    )];
+    let mut lines = vec![format!("{times} That of calls too short to be seen is their callers'.")];
     if found.lost_kernel > 0 {
         let lost = count(found.lost_kernel);
         lines.push(format!("{lost} facts of the kernel are missing, and time with them."));

@@ -117,9 +117,6 @@ impl<'h> Host<'h> {
 
     /// Runs one block.
     pub(super) fn run(&self, plan: &Plan) -> Result<Ran, Failure> {
-        if self.device.is_over() {
-            return Err(Failure::work("the accelerator has ended early; its core may be gone"));
-        }
         self.device.share_with_others(plan.others_percent);
         self.watched(plan.requests, || self.threads(plan))
     }
@@ -136,6 +133,9 @@ impl<'h> Host<'h> {
         count: usize,
         threads: impl FnOnce() -> Result<Used, Failure>,
     ) -> Result<Ran, Failure> {
+        if self.device.is_over() {
+            return Err(Failure::work("the accelerator has ended early; its core may be gone"));
+        }
         let before = self.device.ask();
         let steal = Steal::begin();
         let used = threads()?;

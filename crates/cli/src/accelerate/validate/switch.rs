@@ -1,6 +1,7 @@
 //! What it costs to switch threads: two of them hand the host's core to each other. No design of an accelerator is in it.
 
 use super::host::{Host, Used, early};
+use super::way::WAKES_WITHIN;
 use crate::failure::Failure;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Barrier, OnceLock};
@@ -14,12 +15,16 @@ struct Table {
 }
 
 impl Table {
-    /// Takes so many turns, each when the other thread has had one.
-    fn play(&self, side: usize, turns: usize) {
+    /// Takes so many turns, each when the other thread has had one; ends early with the other thread.
+    fn play(&self, side: usize, turns: usize, is_over: &dyn Fn() -> bool) {
         for _ in 0..turns {
             // Pairs with the store below: the other thread's turn is over.
             while self.turn.load(Ordering::Acquire) != side {
-                std::thread::park();
+                if is_over() {
+                    return;
+                }
+                // Not for ever: a thread that has ended wakes nobody.
+                std::thread::park_timeout(WAKES_WITHIN);
             }
             self.turn.store(1 - side, Ordering::Release);
             if let Some(other) = self.threads[1 - side].get() {
@@ -40,7 +45,7 @@ pub(super) fn hand_overs(host: &Host<'_>, switches: usize) -> Result<Used, Failu
                     // Before the barrier, so that each knows the other.
                     let _ = table.threads[side].set(std::thread::current());
                     Box::new(move || {
-                        table.play(side, turns);
+                        table.play(side, turns, &|| host.device.is_over());
                         0
                     })
                 })
@@ -67,7 +72,7 @@ mod tests {
                     let _ = table.threads[side].set(std::thread::current());
                     start.wait();
                     for _ in 0..1_000 {
-                        table.play(side, 1);
+                        table.play(side, 1, &|| false);
                         taken.fetch_add(1, Ordering::Relaxed);
                     }
                 });
@@ -75,5 +80,10 @@ mod tests {
         });
         assert_eq!(taken.load(Ordering::Relaxed), 2_000);
         assert_eq!(table.turn.load(Ordering::Relaxed), 0, "the last turn was the second thread's");
+    }
+
+    #[test]
+    fn a_thread_whose_other_has_ended_does_not_wait_for_it() {
+        Table::default().play(1, 1, &|| true);
     }
 }

@@ -51,10 +51,13 @@ fn input(predicted: &Prediction, name: &str) -> Option<f64> {
 }
 
 fn sentences(found: &Validation) -> [String; 3] {
-    let verdict = found.verdict.as_ref().map_or_else(
-        || "No cell has two quads that count: this machine is too busy to tell.".into(),
-        of_verdict,
-    );
+    let verdict = match &found.verdict {
+        Some(verdict) => of_verdict(verdict),
+        None if found.has_measured() => {
+            "A short run has no verdict: it shows that all works, not how close it comes.".into()
+        }
+        None => "No cell has two quads that count: this machine is too busy to tell.".into(),
+    };
     let aside: u32 = found.cells.iter().map(|cell| cell.set_aside).sum();
     let (host, device) = found.cpu_cores;
     [

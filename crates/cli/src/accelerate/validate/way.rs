@@ -7,7 +7,7 @@ use std::time::Duration;
 use tailwater_tune::accelerator::Threading;
 
 /// A thread that nothing wakes looks by itself after so long.
-const WAKES_WITHIN: Duration = Duration::from_millis(100);
+pub(super) const WAKES_WITHIN: Duration = Duration::from_millis(100);
 
 /// One thread's way.
 pub(super) struct Way<'w> {

@@ -88,7 +88,9 @@ fn stacks(trace: Trace, options: &ExportOptions, to: &mut impl Write) -> Result<
         Ok(record) => stacks.add(record),
         Err(error) => stacks.damaged(error),
     });
-    let report = stacks.finish(&ending);
+    let mut report = stacks.finish(&ending);
+    // Pictures of time have no place for what took none.
+    report.stacks.retain(|stack| stack.ns > 0);
     if report.calls == 0 {
         return Err(Failure::usage(none_chosen(options, among)));
     }

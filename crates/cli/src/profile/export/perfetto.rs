@@ -109,7 +109,11 @@ impl<W: Write> Events<'_, W> {
     }
 
     fn mark(&mut self, mark: &MarkPoint) -> io::Result<()> {
-        let name = format!("request {} {}", mark.request, mark.kind);
+        let name = match mark.kind {
+            // Not a request's: its number is bytes.
+            "size" => format!("size {} B", mark.request),
+            kind => format!("request {} {kind}", mark.request),
+        };
         let at = self.at("i", tid(mark.thread), mark.at_ns);
         self.put(Event { name: &name, cat: "mark", s: Some("t"), ..at })
     }

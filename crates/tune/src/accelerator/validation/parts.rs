@@ -89,6 +89,8 @@ pub struct Known {
 pub struct Prediction {
     /// Of which inputs.
     pub inputs: Vec<Known>,
+    /// Rounds of calibration.
+    pub rounds: u32,
     /// The factor on throughput.
     pub speedup: f64,
     /// The 5th percentile, of rounds that are drawn anew: what they leave open of their means.
@@ -121,6 +123,7 @@ pub fn predict(cell: &Cell, rounds: &[Parts], seed: u64) -> Result<Prediction, N
     let (low, high) = ends(drawn.iter().map(|(_, speedup)| *speedup), speedup);
     Ok(Prediction {
         inputs: values.into_iter().enumerate().map(known).collect(),
+        rounds: rounds.len() as u32,
         speedup,
         low,
         high,

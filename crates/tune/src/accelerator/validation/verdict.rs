@@ -4,7 +4,7 @@ use super::cells::Cell;
 use super::parts::Prediction;
 use super::trial::Trial;
 use serde::Serialize;
-use tailwater_stats::Comparison;
+use tailwater_stats::{Comparison, t_975};
 
 /// The thesis' largest difference between estimate and measurement, in points (§6.3).
 pub const POINTS_MAX: f64 = 3.7;
@@ -64,8 +64,13 @@ impl Compared {
     }
 }
 
-/// An interval of 95 % for one of 90 %, of the same normal error.
-const WIDER: f64 = 1.960 / 1.645;
+/// By how much to widen the 5th and the 95th percentile of so many rounds drawn anew to an interval of 95 %. The percentiles
+/// are those of a normal error whose variance is that of the rounds, divided by n and not by n − 1: few rounds seem to know
+/// too much. One round alone covers nothing.
+fn wider(rounds: u32) -> f64 {
+    let freedom = rounds.saturating_sub(1);
+    t_975(freedom as usize) * (f64::from(rounds) / f64::from(freedom)).sqrt() / 1.645
+}
 
 fn is_covered(predicted: &Prediction, found: &Comparison) -> bool {
     let difference = found.ratio - predicted.speedup;
@@ -74,7 +79,7 @@ fn is_covered(predicted: &Prediction, found: &Comparison) -> bool {
         true => (predicted.high - predicted.speedup, found.ratio - found.low),
         false => (predicted.speedup - predicted.low, found.high - found.ratio),
     };
-    difference.abs() <= (of_model * WIDER).hypot(of_trials)
+    difference.abs() <= (of_model * wider(predicted.rounds)).hypot(of_trials)
 }
 
 /// All cells.
@@ -119,5 +124,18 @@ impl Verdict {
             points_max,
             holds: unmeasured == 0 && within >= WITHIN_MIN && covered >= COVERED_MIN,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// By tables of t: 4.303 and 2.093, times √(n / (n − 1)), over 1.645.
+    #[test]
+    fn few_rounds_leave_more_open() {
+        assert!((wider(3) - 3.203).abs() < 1e-3, "{}", wider(3));
+        assert!((wider(20) - 1.305).abs() < 1e-3, "{}", wider(20));
+        assert!((wider(1_000_000) - 1.960 / 1.645).abs() < 1e-3);
     }
 }

@@ -14,7 +14,8 @@ const WORDS: usize = 4 << 20;
 
 /// CPU time in ns of so many units. What the process takes beside them does not count.
 pub(crate) fn cost(units: u64) -> u64 {
-    let words: Vec<u64> = (0..WORDS as u64).map(|at| at.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
+    let words: Vec<u64> =
+        (0..WORDS as u64).map(|at| at.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
     let before = on_cpu_ns();
     let mut state = black_box(1_u64);
     for _ in 0..units {

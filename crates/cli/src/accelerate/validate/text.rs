@@ -129,7 +129,8 @@ pub(super) fn page(found: &Validation, text: &str) -> String {
         mark: String::new(),
         rows: found.cells.iter().map(row).collect(),
     };
-    illustrated(found.case.title(), text, &[("gains".into(), picture.svg())])
+    let [verdict, ..] = sentences(found);
+    illustrated(found.case.title(), Some(&verdict), text, &[("gains".into(), picture.svg())])
 }
 
 fn percent(factor: f64) -> String {

@@ -42,18 +42,10 @@ pub(crate) struct Unloaded {
     pub(crate) machine: Machine,
     pub(crate) rounds: usize,
     pub(crate) requests: usize,
-    pub(crate) wake: Wake,
+    /// Of one thread by another on the same core: half of a ping-pong.
+    pub(crate) wake_us: f64,
     pub(crate) models: Vec<Latency>,
     pub(crate) pairs: Vec<Pair>,
-}
-
-/// Of one thread by another: half of a ping-pong.
-#[derive(Clone, Copy, Serialize, Deserialize)]
-pub(crate) struct Wake {
-    /// Both on one core.
-    pub(crate) near_us: f64,
-    /// Each on its own.
-    pub(crate) far_us: f64,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -69,6 +61,7 @@ pub(crate) struct Pair {
     pub(crate) with: String,
     pub(crate) without: String,
     pub(crate) difference_us: f64,
+    pub(crate) expected_us: f64,
 }
 
 #[derive(Serialize, Deserialize)]

@@ -4,6 +4,7 @@ use super::*;
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use tailwater_control::retry::HedgeAfter;
+use tailwater_core::Ratio;
 
 struct Play {
     nodes: Nodes,
@@ -408,6 +409,24 @@ fn a_node_that_is_late_is_passed_over_until_it_says_something() {
     play.get();
     play.turn();
     play.receives(first, "get key\r\nget key\r\n");
+}
+
+#[test]
+fn without_a_budget_a_late_get_is_counted_and_waits() {
+    let after = HedgeAfter::Delay(LATE);
+    let mut play = Play::with(2, Some(HedgeConfig { after, share: Ratio(0.0), burst: 0 }));
+    let first = usize::from(play.nodes.placement.of(b"key").nodes()[0]);
+    play.get();
+    play.turn();
+    play.pass(LATE);
+    play.turn();
+    assert_eq!(play.nodes.all[1 - first].counts.gets, 0);
+    let mut told = Vec::new();
+    play.nodes.report(|name, value| told.push(format!("{name} {value}")));
+    assert_eq!(told[..3], ["hedged 0", "hedges_won 0", "hedges_over_budget 1"]);
+    play.answer(first, b"END\r\n");
+    play.hear();
+    assert_eq!(play.outcomes, [(1, "Answered(Miss)".into())]);
 }
 
 /// What was sent twice and is lost twice has one end, too.

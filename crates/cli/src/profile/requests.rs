@@ -72,7 +72,8 @@ fn text(report: &Report, program: &str) -> String {
     if report.count + report.unfinished == 0 {
         return format!(
             "{program}: no request was marked. Call tw_req_start and tw_req_end of \
-             tailwater/profile.h where the program begins and ends one.\n\n{footer}"
+             tailwater/profile.h where the program begins and ends one; in Rust, wrap its future in \
+             tailwater_marks::Marked.\n\n{footer}"
         );
     }
     let mut out = format!(

@@ -101,8 +101,7 @@ impl<K: Copy + Eq + Hash> Forest<K> {
             return;
         }
         let pending = self.pending.entry(of).or_default();
-        let later =
-            pending.iter().rev().take_while(|one| one.generation > call.generation).count();
+        let later = pending.iter().rev().take_while(|one| one.generation > call.generation).count();
         let later = pending.split_off(pending.len() - later);
         let (within, beside): (Vec<_>, Vec<_>) =
             later.into_iter().partition(|one| one.depth > call.depth);

@@ -6,8 +6,7 @@ use toml::{Table, Value};
 
 const CORE: &[&str] = &["core"];
 const BUDGETS: &[&str] = &["core", "control"];
-const DRIVER: &[&str] =
-    &["core", "control", "wire", "stats", "workload", "tune", "sync", "marks"];
+const DRIVER: &[&str] = &["core", "control", "wire", "stats", "workload", "tune", "sync", "marks"];
 const SIMULATOR: &[&str] = &["core", "control", "stats", "workload", "experiment"];
 const FIGURES: &[&str] = &["core", "stats", "workload", "experiment", "report", "sim"];
 const SERVICE: &[&str] =

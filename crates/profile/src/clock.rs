@@ -2,6 +2,7 @@
 
 use crate::record::{Clock, Ticks};
 use serde::Serialize;
+use std::time::Duration;
 
 /// Two readings closer than this give no rate, in nanoseconds.
 const BASE_MIN_NS: u64 = 1_000_000;
@@ -80,6 +81,12 @@ impl Rate {
     #[must_use]
     pub fn ns(&self, ticks: u64) -> u64 {
         (ticks as f64 * self.ns_per_tick).round() as u64
+    }
+
+    /// So many ticks are no longer than that.
+    #[must_use]
+    pub fn ticks(&self, time: Duration) -> Ticks {
+        (time.as_nanos() as f64 / self.ns_per_tick) as Ticks
     }
 }
 

@@ -5,6 +5,7 @@ use crate::functions::{Bounds, Interval, bounds, wait_name};
 use crate::names::Names;
 use crate::quality::Quality;
 use crate::record::{Call, Mark, MarkKind, Record, ThreadId, Ticks, Wait};
+use crate::retention::Windows;
 use crate::trace::{Ending, Header, TraceError};
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
@@ -28,6 +29,8 @@ pub struct History {
     sizes: Vec<Mark>,
     beyond: u64,
     records: u64,
+    /// `None`: all of the recording.
+    windows: Option<Windows>,
 }
 
 /// The history of a trace. Times are in nanoseconds since recording began, and the middle of what they are known by.
@@ -64,6 +67,8 @@ pub struct CallSpan {
     pub ns: u64,
     /// How long it took, as it is known.
     pub took: Bounds,
+    /// Instrumented calls below it on the stack.
+    pub depth: u32,
 }
 
 /// A wait.
@@ -113,21 +118,44 @@ impl History {
             sizes: vec![],
             beyond: 0,
             records: 0,
+            windows: None,
         }
+    }
+
+    /// Only what touches one of these times, in ticks.
+    #[must_use]
+    pub fn within(mut self, windows: impl IntoIterator<Item = (Ticks, Ticks)>) -> Self {
+        let mut all = Windows::default();
+        windows.into_iter().for_each(|(from, to)| all.add(from, to));
+        self.windows = Some(all);
+        self
     }
 
     /// Takes the next record.
     pub fn add(&mut self, record: &Record) {
         self.records += 1;
+        let span = match record {
+            Record::Call(call) => Some((call.start, call.end)),
+            Record::Wait(wait) => Some((wait.start, wait.end)),
+            Record::Mark(mark) => Some((mark.at, mark.at)),
+            _ => None,
+        };
+        if let (Some(windows), Some((from, to))) = (&self.windows, span)
+            && !windows.touch(from, to)
+        {
+            return;
+        }
         match record {
             Record::Call(call) => self.call(call),
             Record::Wait(wait) if self.waits.len() < OTHERS_MAX => self.waits.push(*wait),
             Record::Wait(_) => self.beyond += 1,
             Record::Mark(mark) => self.mark(mark),
             Record::Clock(clock) => self.clocks.add(clock),
-            Record::Gap(_) | Record::Loss(_) | Record::Looks(_) => self.quality.add(record),
+            Record::Gap(_) | Record::Loss(_) | Record::Looks(_) | Record::Figure(_) => {
+                self.quality.add(record);
+            }
             Record::Function(_) | Record::Thread(_) | Record::Module(_) => self.names.add(record),
-            Record::State(_) | Record::Interruption(_) | Record::Figure(_) => {}
+            Record::State(_) | Record::Interruption(_) => {}
         }
     }
 
@@ -161,7 +189,8 @@ impl History {
         let call = |one: &Call| {
             let (start_ns, ns) = span(one.start, one.end);
             let took = bounds(Interval::of(one), rate);
-            CallSpan { thread: one.thread, function: names.of(one.function), start_ns, ns, took }
+            let (function, depth) = (names.of(one.function), one.depth);
+            CallSpan { thread: one.thread, function, start_ns, ns, took, depth }
         };
         let wait = |one: &Wait| {
             let (start_ns, ns) = span(one.start, one.end);

@@ -40,7 +40,8 @@ pub(crate) struct Key {
 /// Trees in the making, one for each `K`.
 ///
 /// A thread's calls come when they end, so one comes after those within it: all that came since with a later
-/// generation. Until then they are pending, the outermost first.
+/// generation. Until then they are pending, the outermost first. What lies within a call is deeper than it, so a tree
+/// has at most one branch for each depth; a damaged trace may say otherwise, and then the two stand side by side.
 pub(crate) struct Forest<K> {
     pending: Map<K, Vec<Pending>>,
     branches: usize,
@@ -100,9 +101,11 @@ impl<K: Copy + Eq + Hash> Forest<K> {
             return;
         }
         let pending = self.pending.entry(of).or_default();
-        let within =
-            pending.iter().rev().take_while(|one| one.generation > call.generation).count();
-        let within = pending.split_off(pending.len() - within);
+        let later = pending.iter().rev().take_while(|one| one.generation > call.generation).count();
+        let later = pending.split_off(pending.len() - later);
+        let (within, beside): (Vec<_>, Vec<_>) =
+            later.into_iter().partition(|one| one.depth > call.depth);
+        pending.extend(beside);
         let (callees, joined) = by_key(within.into_iter().map(|one| one.branch).collect());
         self.branches -= joined;
         if pending.len() >= PENDING_MAX {
@@ -240,6 +243,19 @@ mod tests {
             half * 4
         );
         assert_eq!(shown(&root), expected);
+    }
+
+    /// Of one depth, each with an earlier generation than the one before: no stack has such calls.
+    #[test]
+    fn calls_of_one_depth_never_nest() {
+        let mut forest = Forest::default();
+        for generation in (1..=20_000).rev() {
+            forest.ended((), &call(1, 3, generation, 0, 10), false);
+            assert!(forest.branches <= PENDING_MAX + 1, "{}", forest.branches);
+        }
+        let all = forest.all();
+        assert_eq!(all.iter().map(|root| root.calls).sum::<u64>(), 20_000);
+        assert!(all.iter().all(|root| root.callees.is_empty()));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! How much of what happened the trace tells: losses, gaps, damage.
 
 use crate::clock::Rate;
-use crate::record::{LossKind, Record};
+use crate::record::{Figure, LossKind, Measured, Record};
 use crate::trace::{Ending, TraceError};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -51,11 +51,32 @@ pub struct Quality {
     pub ending: FileEnd,
     /// Names, threads or functions beyond the reader's bounds.
     pub beyond_bounds: u64,
+    /// Of which requests the trace tells, where it was recorded or cut down with retention; `null`: of all.
+    pub kept: Option<KeptPart>,
     #[serde(skip)]
     gap_ticks: u64,
     /// By the ticks within which they came: how many, and ticks in all.
     #[serde(skip)]
     looks_within: BTreeMap<u32, (u64, u64)>,
+}
+
+/// Which requests a trace has kept, and how long all of them took.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+pub struct KeptPart {
+    /// Requests in all.
+    pub requests: u64,
+    /// All that took at least so long are in the trace.
+    pub above_ns: u64,
+    /// Of these, requests of which something came too late to be kept.
+    pub incomplete: u64,
+    /// The median of all requests.
+    pub p50_ns: u64,
+    /// One in a hundred of all is longer.
+    pub p99_ns: u64,
+    /// One in a thousand.
+    pub p999_ns: u64,
+    /// One in ten thousand.
+    pub p9999_ns: u64,
 }
 
 /// How the file ended.
@@ -72,7 +93,7 @@ pub enum FileEnd {
 }
 
 impl Quality {
-    /// Counts gaps, losses and looks; other records change nothing.
+    /// Counts gaps, losses and looks, and takes note of what was kept; other records change nothing.
     pub fn add(&mut self, record: &Record) {
         match record {
             Record::Gap(gap) => {
@@ -98,8 +119,25 @@ impl Quality {
                 *count = count.saturating_add(looks.count);
                 *ticks = ticks.saturating_add(looks.ticks);
             }
+            Record::Figure(figure) => self.figure(*figure),
             _ => {}
         }
+    }
+
+    fn figure(&mut self, Figure { what, value }: Figure) {
+        let mut kept = self.kept.unwrap_or_default();
+        *match what {
+            // Of the kernel's file.
+            Measured::Throttlings | Measured::FirstTouchNs => return,
+            Measured::Requests => &mut kept.requests,
+            Measured::RequestsAboveNs => &mut kept.above_ns,
+            Measured::RequestsIncomplete => &mut kept.incomplete,
+            Measured::RequestsP50Ns => &mut kept.p50_ns,
+            Measured::RequestsP99Ns => &mut kept.p99_ns,
+            Measured::RequestsP999Ns => &mut kept.p999_ns,
+            Measured::RequestsP9999Ns => &mut kept.p9999_ns,
+        } = value;
+        self.kept = Some(kept);
     }
 
     /// Counts a damaged part.

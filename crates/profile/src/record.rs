@@ -287,7 +287,7 @@ pub enum LossKind {
     Events = 7,
 }
 
-/// Something that was measured of the whole recording: in the kernel's file.
+/// Something that was measured of the whole recording: in the kernel's file, or in a trace of which a part is kept.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Figure {
     /// What.
@@ -303,6 +303,20 @@ pub enum Measured {
     Throttlings = 0,
     /// How long the first touch of a page took when the recording began, in nanoseconds.
     FirstTouchNs = 1,
+    /// Requests in all, of which the trace has the slowest: here and below, where a part is kept.
+    Requests = 2,
+    /// All that took at least so long are in it, in nanoseconds.
+    RequestsAboveNs = 3,
+    /// Of these, requests of which something came too late to be kept.
+    RequestsIncomplete = 4,
+    /// The median of all requests, in nanoseconds.
+    RequestsP50Ns = 5,
+    /// One in a hundred of all is longer.
+    RequestsP99Ns = 6,
+    /// One in a thousand.
+    RequestsP999Ns = 7,
+    /// One in ten thousand.
+    RequestsP9999Ns = 8,
 }
 
 /// Something could not be recorded.

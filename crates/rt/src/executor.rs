@@ -26,10 +26,16 @@ use tailwater_core::caught;
 use tailwater_sync::budget::{self, TaskBudget};
 use task::Task;
 
-/// What travels with a task and may hold its budget.
+/// What travels with a task, may hold its budget, and hears of its polls.
 pub(crate) trait Meta {
     /// The budget that is set while the task is polled.
     fn budget(&mut self) -> Option<&mut TaskBudget>;
+
+    /// Making its future, or a poll of it, begins. The former is followed by the first poll.
+    fn works(&mut self) {}
+
+    /// A poll of it is over.
+    fn waits(&mut self) {}
 }
 
 /// A task's end, or `None` while it waits.
@@ -89,6 +95,7 @@ impl<F: Future, M: Meta> Executor<F, M> {
     /// Makes a task and polls it once.
     pub(crate) fn start(&mut self, mut meta: M, make: impl FnOnce() -> F) -> Started<M, F::Output> {
         held::begin(Duration::ZERO);
+        meta.works();
         let made = {
             let _entered = meta.budget().map(budget::enter);
             caught(make)
@@ -96,7 +103,10 @@ impl<F: Future, M: Meta> Executor<F, M> {
         let held = held::end();
         let future = match made {
             Ok(future) => future,
-            Err(panicked) => return Started::Finished(meta, Err(panicked)),
+            Err(panicked) => {
+                meta.waits();
+                return Started::Finished(meta, Err(panicked));
+            }
         };
         let index = self.free.pop().unwrap_or_else(|| self.add_slot());
         let slot = &mut self.slots[index as usize];

@@ -6,7 +6,7 @@ use toml::{Table, Value};
 
 const CORE: &[&str] = &["core"];
 const BUDGETS: &[&str] = &["core", "control"];
-const DRIVER: &[&str] = &["core", "control", "wire", "stats", "workload", "tune", "sync"];
+const DRIVER: &[&str] = &["core", "control", "wire", "stats", "workload", "tune", "sync", "marks"];
 const SIMULATOR: &[&str] = &["core", "control", "stats", "workload", "experiment"];
 const FIGURES: &[&str] = &["core", "stats", "workload", "experiment", "report", "sim"];
 const SERVICE: &[&str] =
@@ -26,6 +26,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("report", &["core", "stats"]),
     ("profile", &["core", "stats"]),
     ("kernel", &[]),
+    ("marks", &[]),
     ("profile-rt", &["core", "stats", "profile"]),
     ("rt", DRIVER),
     ("experiment", &["core", "control", "stats", "workload"]),

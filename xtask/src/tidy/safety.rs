@@ -8,6 +8,7 @@ const UNSAFE_CRATES: &[&str] = &[
     "crates/rt",
     "crates/sync",
     "crates/profile-rt",
+    "crates/marks",
     "crates/kernel",
     "suite/kernels",
     "benches/ready/uring",

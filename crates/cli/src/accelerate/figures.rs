@@ -59,6 +59,7 @@ fn gains(title: &str, studies: &[Study]) -> Ranges {
         ends: (0.0, percent(factor)),
         lane,
         series,
+        name: String::new(),
         tip: format!("{name}: {:.2} %", percent(factor)),
     };
     let row = |study: &Study| {
@@ -89,7 +90,7 @@ fn tornado(study: &Study) -> Ranges {
         let bars = ends.into_iter().filter_map(|(factor, series, value)| {
             let gain = percent(factor?);
             let tip = format!("{} = {value}: {gain:.2} %", bar.input.name());
-            Some(RangeBar { ends: (base, gain), lane: 0, series, tip })
+            Some(RangeBar { ends: (base, gain), lane: 0, series, name: String::new(), tip })
         });
         let assumed = if bar.assumed { " (±10 %)" } else { "" };
         let label = format!("{}{assumed}", bar.input.name());

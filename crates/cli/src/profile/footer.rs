@@ -52,6 +52,19 @@ pub(crate) fn footer(records: u64, rate: Rate, quality: &Quality) -> String {
              trace of its own, with its number after this one's name, or has said on standard error why not."
         ));
     }
+    if let Some(kept) = quality.kept {
+        let (requests, above) = (count(kept.requests), time(kept.above_ns as f64 / 1e3));
+        lines.push(format!(
+            "Kept: of {requests} requests those of {above} and longer, with what happened meanwhile. Other calls, waits \
+             and marks are not in this trace."
+        ));
+        if kept.incomplete > 0 {
+            let incomplete = count(kept.incomplete);
+            lines.push(format!(
+                "{incomplete} of these lack what was told of more than a second late."
+            ));
+        }
+    }
     match quality.ending {
         FileEnd::Finished => {}
         FileEnd::Unfinished => {

@@ -6,6 +6,7 @@ mod build;
 mod record;
 mod report;
 mod requests;
+mod keep;
 mod export;
 mod diff;
 mod kernel;
@@ -15,6 +16,9 @@ mod footer;
 mod bounds;
 mod blame;
 mod glob;
+mod output;
+mod page;
+mod percentile;
 mod running;
 
 use crate::failure::Failure;
@@ -44,6 +48,10 @@ pub(crate) enum ProfileVerb {
     Report(report::ReportOptions),
     /// The slowest requests, and where their time went.
     Requests(requests::RequestsOptions),
+    /// A smaller trace: its slowest requests, with all that happened meanwhile.
+    ///
+    /// `record --keep` does so while it records, so that hours take little room.
+    Keep(keep::KeepOptions),
     /// A trace for other tools: flame graphs (folded stacks, speedscope, Firefox Profiler) and a time line (Perfetto).
     ///
     /// Stacks have the time that threads spent in each function itself; with --function and --above those of the tail
@@ -61,6 +69,7 @@ pub(crate) fn profile(verb: &ProfileVerb) -> Result<(), Failure> {
         ProfileVerb::Record(options) => record::record(options),
         ProfileVerb::Report(options) => report::report(options),
         ProfileVerb::Requests(options) => requests::requests(options),
+        ProfileVerb::Keep(options) => keep::keep(options),
         ProfileVerb::Export(options) => export::export(options),
         ProfileVerb::Diff(options) => diff::diff(options),
     }

@@ -4,11 +4,14 @@ use super::blame::{blame, name_calls, name_wait, shares};
 use super::bounds::shown;
 use super::footer::footer;
 use super::kernel;
+use super::output::Output;
+use super::page;
 use super::reading::{Trace, near};
 use super::symbols::Symbols;
 use crate::failure::{Failure, say};
 use clap::Args;
-use std::path::PathBuf;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
 use tailwater_profile::kernel::Coverage;
 use tailwater_profile::requests::{Report, RequestRow, Requests};
 use tailwater_report::{count, grid};
@@ -24,6 +27,10 @@ pub(crate) struct RequestsOptions {
     /// How many requests, at most 1000.
     #[arg(long, value_name = "N", default_value_t = 10)]
     slowest: usize,
+    /// Write a page with the time line of each: what every thread did meanwhile, its functions and its waits. It opens in
+    /// any browser, without a network.
+    #[arg(long, value_name = "FILE")]
+    page: Option<PathBuf>,
     /// Print the result as one JSON object.
     #[arg(long)]
     json: bool,
@@ -51,11 +58,32 @@ pub(super) fn requests(options: &RequestsOptions) -> Result<(), Failure> {
     });
     report.kernel = kernel::account(&options.trace, &header, rows);
     name_places(&mut report);
+    if let Some(path) = &options.page {
+        write_page(path, options, &report, &header.program)?;
+    }
     if options.json {
         return say(&serde_json::to_string_pretty(&report).map_err(Failure::work)?);
     }
+    say(&whole_text(&report, &header.program))
+}
+
+fn whole_text(report: &Report, program: &str) -> String {
     let lacking = kernel::lacking(report.kernel.as_ref());
-    say(&format!("{}{lacking}", text(&report, &header.program)))
+    format!("{}{lacking}", text(report, program))
+}
+
+fn write_page(
+    path: &Path,
+    options: &RequestsOptions,
+    report: &Report,
+    program: &str,
+) -> Result<(), Failure> {
+    let trouble = |error: std::io::Error| Failure::work(format!("{}: {error}", path.display()));
+    let mut to = Output::open(Some(path), &options.trace)?;
+    let text = whole_text(report, program);
+    let page = page::page(&options.trace, report, near(program), &text)?;
+    to.write_all(page.as_bytes()).map_err(trouble)?;
+    to.finish().map_err(trouble)
 }
 
 fn name_places(report: &mut Report) {
@@ -72,7 +100,8 @@ fn text(report: &Report, program: &str) -> String {
     if report.count + report.unfinished == 0 {
         return format!(
             "{program}: no request was marked. Call tw_req_start and tw_req_end of \
-             tailwater/profile.h where the program begins and ends one.\n\n{footer}"
+             tailwater/profile.h where the program begins and ends one; in Rust, wrap its future in \
+             tailwater_marks::Marked.\n\n{footer}"
         );
     }
     let mut out = format!(

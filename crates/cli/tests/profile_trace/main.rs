@@ -5,4 +5,5 @@ mod report;
 mod slowest;
 mod export;
 mod diff;
+mod keep;
 mod measure;

@@ -31,6 +31,9 @@ void tw_req_start(uint64_t request);
  * between counts as queueing. */
 void tw_req_start_queued(uint64_t request, uint64_t enqueued);
 
+/* The same for one that has waited for so many nanoseconds by now. */
+void tw_req_start_waited(uint64_t request, uint64_t waited_ns);
+
 /* This thread stops working for the request for now (it goes to a queue, or waits for another
  * server's answer); this or another thread goes on by tw_req_start. */
 void tw_req_block(uint64_t request);
@@ -81,6 +84,7 @@ uint64_t tw_profile_now(void);
 
 static inline void tw_req_start(uint64_t request) { (void)request; }
 static inline void tw_req_start_queued(uint64_t request, uint64_t enqueued) { (void)request; (void)enqueued; }
+static inline void tw_req_start_waited(uint64_t request, uint64_t waited_ns) { (void)request; (void)waited_ns; }
 static inline void tw_req_block(uint64_t request) { (void)request; }
 static inline void tw_req_end(uint64_t request) { (void)request; }
 static inline void tw_req_end_all(void) {}

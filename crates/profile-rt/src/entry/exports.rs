@@ -54,6 +54,12 @@ extern "C" fn tw_req_start_queued(request: u64, enqueued: u64) {
     crate::entry::request::start_queued(request, enqueued);
 }
 
+/// The same for one that has waited for some time; see `tailwater/profile.h`.
+#[unsafe(no_mangle)]
+extern "C" fn tw_req_start_waited(request: u64, waited_ns: u64) {
+    crate::entry::request::start_waited(request, waited_ns);
+}
+
 /// This thread hands a request over; see `tailwater/profile.h`.
 #[unsafe(no_mangle)]
 extern "C" fn tw_req_block(request: u64) {

@@ -110,6 +110,12 @@ pub(crate) fn start_queued(request: u64, enqueued: Ticks) {
     remember(request);
 }
 
+pub(crate) fn start_waited(request: u64, waited_ns: u64) {
+    if process::is_recording() {
+        start_queued(request, now().saturating_sub(session::ticks_in(waited_ns)));
+    }
+}
+
 pub(crate) fn leave(request: u64, kind: MarkKind) {
     mark(&[(kind, request, None)]);
     forget(|active| active == request);

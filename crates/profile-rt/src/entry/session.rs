@@ -19,6 +19,7 @@ use rustix::thread::{sched_getcpu, set_current_timer_slack};
 use std::io;
 use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError, TryLockError};
@@ -214,6 +215,15 @@ fn begin(path: &Path, settings: &Settings) -> io::Result<()> {
     Ok(())
 }
 
+/// As measured when the last recording began; zero before the first.
+static TICKS_PER_US: AtomicU64 = AtomicU64::new(0);
+
+/// How many ticks so many nanoseconds are, to the tick in a microsecond.
+pub(crate) fn ticks_in(ns: u64) -> Ticks {
+    let ticks = u128::from(ns) * u128::from(TICKS_PER_US.load(Relaxed)) / 1000;
+    u64::try_from(ticks).unwrap_or(u64::MAX)
+}
+
 const EALREADY: i32 = 114;
 /// No process has this number.
 const STARTING: u32 = u32::MAX;
@@ -222,6 +232,7 @@ fn launch(arena: Arena, path: &Path, settings: &Settings, pid: u32) -> io::Resul
     let file = trace_file::create(path, pid)?;
     let programs = Programs::of(&file)?;
     let us = clock::ticks_per_us();
+    TICKS_PER_US.store(us, Relaxed);
     let header = Header {
         architecture: std::env::consts::ARCH.into(),
         pid,

@@ -123,9 +123,11 @@ impl Functions {
                 self.contended.add(wait);
             }
             Record::Clock(clock) => self.clocks.add(clock),
-            Record::Gap(_) | Record::Loss(_) | Record::Looks(_) => self.quality.add(record),
+            Record::Gap(_) | Record::Loss(_) | Record::Looks(_) | Record::Figure(_) => {
+                self.quality.add(record);
+            }
             Record::Function(_) | Record::Thread(_) | Record::Module(_) => self.names.add(record),
-            Record::Mark(_) | Record::State(_) | Record::Interruption(_) | Record::Figure(_) => {}
+            Record::Mark(_) | Record::State(_) | Record::Interruption(_) => {}
         }
         if let Some(set) = &mut self.set {
             set.add(record);

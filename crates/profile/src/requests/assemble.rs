@@ -8,6 +8,8 @@ use std::collections::BinaryHeap;
 
 /// Marks held back to be put in order: those of different threads come as their rings are emptied.
 const REORDER: usize = 65_536;
+/// Where the caller says until when; 2²⁰ take 56 MB.
+const HELD_MAX: usize = 1 << 20;
 /// Requests open at a time; then the quarter that has been silent longest is forgotten.
 const OPEN_MAX: usize = 65_536;
 /// Parts of one request; further ones are left out and the request says so.
@@ -19,7 +21,7 @@ const PARTS_MAX: usize = 1024;
 /// works for it and it neither queues nor is blocked. So a program that hands a request over says
 /// `Enqueue` or `Block` before its part ends.
 #[derive(Default)]
-pub(super) struct Assembly {
+pub(crate) struct Assembly {
     held: BinaryHeap<Reverse<(Ticks, u64, MarkOrder)>>,
     taken: u64,
     open: Map<u64, Open>,
@@ -47,9 +49,32 @@ pub(crate) enum What {
 impl Assembly {
     /// Takes a mark; gives the request that ended, if one did.
     pub(super) fn add(&mut self, mark: &Mark) -> Option<Request> {
+        self.hold(mark);
+        if self.held.len() > REORDER { self.next().flatten() } else { None }
+    }
+
+    /// Holds a mark back until [`Assembly::next_until`].
+    pub(crate) fn hold(&mut self, mark: &Mark) {
         self.held.push(Reverse((mark.at, self.taken, MarkOrder(*mark))));
         self.taken += 1;
-        if self.held.len() > REORDER { self.next().flatten() } else { None }
+    }
+
+    /// Takes the earliest mark held back, if it was set by this time, or if there are too many; `None` otherwise.
+    pub(crate) fn next_until(&mut self, until: Ticks) -> Option<Option<Request>> {
+        let Reverse((at, ..)) = self.held.peek()?;
+        if *at <= until || self.held.len() > HELD_MAX { self.next() } else { None }
+    }
+
+    /// The requests that are open: their numbers, and when each began.
+    pub(crate) fn open_requests(&self) -> impl Iterator<Item = (u64, Ticks)> {
+        self.open.values().map(|open| (open.request.number, open.request.start))
+    }
+
+    /// Forgets open requests of which nothing was told since then. How many these were.
+    pub(crate) fn give_up(&mut self, silent_since: Ticks) -> u64 {
+        let before = self.open.len();
+        self.open.retain(|_, open| open.last > silent_since);
+        (before - self.open.len()) as u64
     }
 
     /// Takes the earliest mark held back; `None` when there is none left.

@@ -10,7 +10,7 @@ mod lanes;
 mod timeline;
 mod report;
 
-pub(crate) use assemble::{Part, What};
+pub(crate) use assemble::{Assembly, Part, What};
 pub use details::Details;
 pub(crate) use kept::{Kept, Scene, merged};
 pub(crate) use lanes::{Lane, Span};
@@ -21,7 +21,6 @@ use crate::clock::Clocks;
 use crate::quality::Quality;
 use crate::record::{MarkKind, Record, Ticks};
 use crate::trace::{Ending, Header, TraceError};
-use assemble::Assembly;
 use hdrhistogram::Histogram;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -91,7 +90,9 @@ impl Requests {
                 self.consider(done);
             }
             Record::Clock(clock) => self.clocks.add(clock),
-            Record::Gap(_) | Record::Loss(_) | Record::Looks(_) => self.quality.add(record),
+            Record::Gap(_) | Record::Loss(_) | Record::Looks(_) | Record::Figure(_) => {
+                self.quality.add(record);
+            }
             _ => {}
         }
     }

@@ -29,7 +29,7 @@ pub struct Report {
     pub rate: Rate,
     /// What the trace does not tell.
     pub quality: Quality,
-    /// Requests that were seen from their start to their end.
+    /// Requests that were seen from their start to their end; where the trace has kept a part, all that there were.
     pub count: u64,
     /// Quantiles of their durations, in nanoseconds.
     pub p50_ns: u64,
@@ -78,6 +78,9 @@ pub struct RequestRow {
     pub steps: Vec<Step>,
     /// Steps, waits and parts that are not listed; they count in the sums.
     pub left_out: u64,
+    /// When it began and ended, in ticks, for a reading of its own.
+    #[serde(skip)]
+    pub span: (Ticks, Ticks),
     /// When threads worked for it.
     #[serde(skip)]
     pub stretches: Vec<Stretch>,
@@ -205,16 +208,21 @@ pub(super) fn build(
     // A bucket's upper edge may lie above the longest of all.
     let longest = slowest.first().map_or(0, Request::length);
     let quantile = |q| rate.ns(counts.lengths.value_at_quantile(q).min(longest));
+    // Of all, where the trace has the slowest alone.
+    let (count, [p50_ns, p99_ns, p999_ns, p9999_ns]) = quality.kept.map_or_else(
+        || (counts.lengths.len(), [0.5, 0.99, 0.999, 0.9999].map(quantile)),
+        |kept| (kept.requests, [kept.p50_ns, kept.p99_ns, kept.p999_ns, kept.p9999_ns]),
+    );
     let rows = slowest.iter().map(|one| row(one, &View { scene, names: &names, clocks, rate }));
     Report {
         records: counts.records,
         rate,
         quality,
-        count: counts.lengths.len(),
-        p50_ns: quantile(0.5),
-        p99_ns: quantile(0.99),
-        p999_ns: quantile(0.999),
-        p9999_ns: quantile(0.9999),
+        count,
+        p50_ns,
+        p99_ns,
+        p999_ns,
+        p9999_ns,
         unfinished: counts.unfinished,
         unfinished_max_ns: rate.ns(counts.oldest_unfinished),
         forgotten: counts.forgotten,
@@ -251,6 +259,7 @@ pub(crate) fn row(request: &Request, view: &View<'_>) -> RequestRow {
         waits,
         steps: pieces.iter().take(STEPS_MAX).map(|piece| step(piece, request, view)).collect(),
         left_out: left_out as u64 + request.parts_left_out,
+        span: (request.start, request.end),
         stretches: work(request)
             .filter_map(|(thread, part)| stretch(thread, part.from, part.to, view))
             .collect(),

@@ -75,7 +75,9 @@ impl Slowest {
             }
             Record::Call(call) if self.members.contains(&call.function) => self.call(call),
             Record::Clock(clock) => self.clocks.add(clock),
-            Record::Gap(_) | Record::Loss(_) | Record::Looks(_) => self.quality.add(record),
+            Record::Gap(_) | Record::Loss(_) | Record::Looks(_) | Record::Figure(_) => {
+                self.quality.add(record);
+            }
             _ => {}
         }
     }

@@ -102,7 +102,9 @@ impl Stacks {
         match record {
             Record::Call(call) => self.call(call),
             Record::Clock(clock) => self.clocks.add(clock),
-            Record::Gap(_) | Record::Loss(_) | Record::Looks(_) => self.quality.add(record),
+            Record::Gap(_) | Record::Loss(_) | Record::Looks(_) | Record::Figure(_) => {
+                self.quality.add(record);
+            }
             _ => self.names.add(record),
         }
     }

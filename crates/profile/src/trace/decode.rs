@@ -205,6 +205,13 @@ fn figure(cursor: &mut Cursor<'_>) -> Result<Figure> {
     let what = match cursor.byte()? {
         0 => Measured::Throttlings,
         1 => Measured::FirstTouchNs,
+        2 => Measured::Requests,
+        3 => Measured::RequestsAboveNs,
+        4 => Measured::RequestsIncomplete,
+        5 => Measured::RequestsP50Ns,
+        6 => Measured::RequestsP99Ns,
+        7 => Measured::RequestsP999Ns,
+        8 => Measured::RequestsP9999Ns,
         other => return Err(Trouble::Kind(other)),
     };
     Ok(Figure { what, value: cursor.number()? })

@@ -24,7 +24,7 @@ pub use reader::{Ending, Reader};
 pub use writer::Writer;
 
 /// The version that is written. Versions 1, which had no sites, and 2, which had nothing of the kernel, are read as well.
-pub const VERSION: u32 = 4;
+pub const VERSION: u32 = 5;
 /// A block is written when its payload has reached this size, in bytes.
 pub const BLOCK_BYTES: usize = 64 * 1024;
 /// No block's payload is longer, in bytes: what a reader must be ready to hold.

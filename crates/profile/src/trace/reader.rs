@@ -74,6 +74,11 @@ impl<R: Read> Reader<R> {
         &self.header
     }
 
+    /// Where bytes come from.
+    pub const fn get_ref(&self) -> &R {
+        &self.input.input
+    }
+
     /// Bytes read so far, for a progress bar.
     pub const fn offset(&self) -> u64 {
         self.input.offset

@@ -199,14 +199,26 @@ pub(crate) fn any_record() -> impl Strategy<Value = Record> {
         1 => (id(), "\\PC{0,40}").prop_map(|(id, name)| function(id % 1000, &name)),
         1 => (id(), "\\PC{0,16}").prop_map(|(id, name)| thread(id % 1000, &name)),
         1 => Just(module()),
-        1 => (any::<bool>(), any::<u64>()).prop_map(|(is_count, value)| {
-            let what = if is_count { Measured::Throttlings } else { Measured::FirstTouchNs };
-            Record::Figure(Figure { what, value })
+        1 => (0..MEASURED.len(), any::<u64>()).prop_map(|(at, value)| {
+            Record::Figure(Figure { what: MEASURED[at], value })
         }),
         1 => (time(), any::<u64>(), any::<u64>())
             .prop_map(|(ticks, raw_ns, real_ns)| Record::Clock(Clock { ticks, raw_ns, real_ns })),
     ]
 }
+
+/// All that is measured of a recording.
+const MEASURED: [Measured; 9] = [
+    Measured::Throttlings,
+    Measured::FirstTouchNs,
+    Measured::Requests,
+    Measured::RequestsAboveNs,
+    Measured::RequestsIncomplete,
+    Measured::RequestsP50Ns,
+    Measured::RequestsP99Ns,
+    Measured::RequestsP999Ns,
+    Measured::RequestsP9999Ns,
+];
 
 fn any_call() -> impl Strategy<Value = Record> {
     let who = (id(), id(), maybe_function(), id(), 0u8..16, any::<u16>());

@@ -3,7 +3,7 @@
 use super::chart::{Key, legend_at, rows};
 use super::look::Look;
 use super::scale::Scale;
-use super::{Anchor, INK, Svg, Voice, escape, fitting, px, series_colour};
+use super::{Anchor, INK, PAPER, Svg, Voice, escape, fitting, px, series_colour};
 
 /// A picture of lying bars.
 #[derive(Clone, PartialEq, Debug)]
@@ -44,6 +44,8 @@ pub struct RangeBar {
     pub lane: usize,
     /// Index of its series.
     pub series: usize,
+    /// Stands in it, as far as there is room.
+    pub name: String,
     /// Shown on hover.
     pub tip: String,
 }
@@ -53,6 +55,9 @@ const RIGHT: f64 = Look::WHOLE.units() - 24.0;
 const TOP: f64 = 66.0;
 const LANE: f64 = 12.0;
 const GAP: f64 = 10.0;
+/// Height of the letters of names in bars, and the least room for one, as other text has it.
+const NAME: f64 = 9.0;
+const NAME_MIN: f64 = 20.0;
 
 impl Ranges {
     /// The finished picture, an SVG document without outside references.
@@ -130,10 +135,25 @@ fn draw(svg: &mut Svg, row: &RangeRow, scale: &Scale, top: f64) {
             px(LANE - 2.0),
             escape(&format!("{}, {}", row.label, bar.tip))
         ));
+        named(svg, bar, (one.min(other), y), (one - other).abs());
     }
     if let Some(value) = row.mark {
         svg.raw(&mark(place(scale, value), top + 2.0, height(row) - 4.0));
     }
+}
+
+/// A bar's name in it, smaller than other text.
+fn named(svg: &mut Svg, bar: &RangeBar, (x, y): (f64, f64), width: f64) {
+    let room = (width - 4.0) * 12.0 / NAME;
+    if bar.name.is_empty() || room < NAME_MIN {
+        return;
+    }
+    svg.raw(&format!(
+        "<text class=\"tw-paper\" fill=\"{PAPER}\" font-size=\"{NAME}\" pointer-events=\"none\" x=\"{}\" y=\"{}\">{}</text>",
+        px(x + 2.0),
+        px(y + 8.0),
+        escape(&fitting(&bar.name, room))
+    ));
 }
 
 /// A line across a row.
@@ -153,7 +173,13 @@ mod tests {
     use super::*;
 
     fn picture() -> Ranges {
-        let bar = |ends, lane| RangeBar { ends, lane, series: lane, tip: "<tip>".into() };
+        let bar = |ends, lane| RangeBar {
+            ends,
+            lane,
+            series: lane,
+            name: "<n>".into(),
+            tip: "<tip>".into(),
+        };
         let row = |label: &str, bars, mark| RangeRow { label: label.into(), bars, mark };
         Ranges {
             title: "Gains".into(),
@@ -173,6 +199,7 @@ mod tests {
     fn each_bar_is_drawn_and_named_and_all_else_escaped() {
         let svg = picture().svg();
         assert_eq!(svg.matches("&lt;tip&gt;").count(), 3);
+        assert!(svg.contains("&lt;n&gt;</text>"), "there is room in the longest: {svg}");
         assert!(svg.contains(">printed<") && svg.contains("a name that is much long"), "{svg}");
         assert!(!svg.contains("longer than its place</text>"));
     }

@@ -34,6 +34,18 @@ impl<F: Future, M: Meta> Task<F, M> {
         wake: &Arc<SlotWaker>,
         waited: Duration,
     ) -> Option<Result<F::Output, Panicked>> {
+        self.meta.works();
+        let polled = self.poll_future(waker, wake, waited);
+        self.meta.waits();
+        polled
+    }
+
+    fn poll_future(
+        &mut self,
+        waker: &Waker,
+        wake: &Arc<SlotWaker>,
+        waited: Duration,
+    ) -> Option<Result<F::Output, Panicked>> {
         let entered = self.meta.budget().map(budget::enter);
         if entered.is_some() && !waited.is_zero() {
             budget::deduct(waited);

@@ -12,7 +12,7 @@ use tailwater_wire::Fault;
 impl<F: Future<Output = Reply>> EventLoop<F> {
     /// A handler has answered, at this time: at a worker, before the loop heard of it.
     pub(super) fn finish(&mut self, ended: Ended, at: Instant) {
-        let Ended { origin, started, reply, budget } = ended;
+        let Ended { origin, started, reply, budget, mark } = ended;
         if !matches!(reply, Ok(Reply::Shed(_))) {
             self.control.served(&origin, at, budget.as_deref());
         }
@@ -31,6 +31,9 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
                 let done = Completion { outcome: Outcome::Shed(reason), ..served };
                 self.conclude(&origin, &done, Answer::Reject(reason));
             }
+        }
+        if let Some(connection) = self.connections.get_mut(origin.key.connection) {
+            connection.output.answered(mark);
         }
     }
 
@@ -101,6 +104,7 @@ mod tests {
     use std::time::Duration;
     use tailwater_control::{Admission, Arrival, Gauges, Offer, Shard, Verdict};
     use tailwater_core::{Observer, SessionId};
+    use tailwater_marks::Mark;
 
     /// Admits everything, and tells how it ended.
     struct Tells(Mutex<Sender<Completion>>);
@@ -148,7 +152,8 @@ mod tests {
         event_loop.unanswered = 1;
         let origin = Origin { bytes: 0, ..job(0, 1, 1).origin };
         let reply = Ok(Reply::ok(Vec::new()));
-        event_loop.finish(Ended { origin, started: at(2), reply, budget: None }, at(5));
+        let ended = Ended { origin, started: at(2), reply, budget: None, mark: Mark::new() };
+        event_loop.finish(ended, at(5));
         let done = told.try_recv().unwrap();
         assert_eq!((done.waited, done.service), (ms(1), ms(3)));
     }

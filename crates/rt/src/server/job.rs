@@ -5,6 +5,7 @@ use crate::executor::Panicked;
 use crate::service::{Reply, Request};
 use std::time::Duration;
 use tailwater_core::{Class, Instant};
+use tailwater_marks::Mark;
 use tailwater_sync::budget::{self, TaskBudget};
 
 /// What is known of a request from its arrival to its end.
@@ -42,6 +43,11 @@ impl Job {
         Some(budget)
     }
 
+    /// It begins to run now: what a profiler is told of it.
+    pub(crate) fn mark(&self, started: Instant) -> Mark {
+        Mark::arrived(started.since(self.origin.arrived))
+    }
+
     /// What is left until its deadline; `None` without one.
     pub(crate) fn time_left(&self, now: Instant) -> Option<Duration> {
         self.request.deadline.map(|deadline| deadline.since(now))
@@ -55,6 +61,8 @@ pub(crate) struct Ended {
     pub(crate) reply: Result<Reply, Panicked>,
     /// What was left of its budget at its last poll.
     pub(crate) budget: Option<Box<TaskBudget>>,
+    /// Until its answer is written.
+    pub(crate) mark: Mark,
 }
 
 /// What a client is told of its request.

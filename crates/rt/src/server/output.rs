@@ -4,6 +4,7 @@ use super::progress::{Pace, Progress};
 use crate::framing::{Flushed, Outgoing};
 use crate::net::Stream;
 use tailwater_core::Instant;
+use tailwater_marks::Mark;
 
 #[derive(Default)]
 pub(super) struct Output {
@@ -16,12 +17,21 @@ pub(super) struct Output {
     blocked: Option<Progress>,
     /// Bytes that the loop's total counts for this connection.
     pub(super) counted: usize,
+    /// Of requests whose answers were appended since the last flush; empty where no profiler reads them.
+    marks: Vec<Mark>,
 }
 
 impl Output {
     /// Where frames are appended.
     pub(super) const fn buffer(&mut self) -> &mut Vec<u8> {
         self.outgoing.buffer()
+    }
+
+    /// The answer to this request was appended. It lasts until the kernel is given that.
+    pub(super) fn answered(&mut self, mark: Mark) {
+        if mark.is_read() {
+            self.marks.push(mark);
+        }
     }
 
     pub(super) const fn unsent(&self) -> usize {
@@ -37,6 +47,7 @@ impl Output {
         self.prompt = false;
         let before = self.unsent();
         let flushed = self.outgoing.flush(stream);
+        self.marks.clear();
         match flushed {
             Flushed::Blocked => {
                 let blocked = self.blocked.get_or_insert_with(|| Progress::begin(now));

@@ -107,6 +107,7 @@ pub(super) fn page(found: &Validation, text: &str) -> String {
             ends: ((from - 1.0) * 100.0, (to - 1.0) * 100.0),
             lane,
             series,
+            name: String::new(),
             tip,
         };
         let measured = compared.measured.map(|found| {

@@ -1,6 +1,5 @@
 //! `tailwater profile export`: a trace in other tools' formats.
 
-mod output;
 mod folded;
 mod speedscope;
 mod firefox;
@@ -11,10 +10,11 @@ mod lanes;
 use super::footer::footer;
 use super::glob::is_named;
 use super::kernel::open_beside;
+use super::output::Output;
+use super::percentile::{percentile, percentile_name};
 use super::reading::{Trace, near};
 use crate::failure::Failure;
 use clap::{Args, ValueEnum};
-use output::Output;
 use std::io::{self, Write};
 use std::path::PathBuf;
 use tailwater_profile::clock::Rate;
@@ -152,12 +152,6 @@ fn none_chosen(options: &ExportOptions, among: u64) -> String {
     }
 }
 
-/// As it is asked for: `p99.9`.
-fn percentile_name(quantile: f64) -> String {
-    // Of 0.99 and its like no digit is a rounding's.
-    format!("p{}", (quantile * 1e8).round() / 1e6)
-}
-
 fn timeline(trace: Trace, options: &ExportOptions, to: &mut impl Write) -> Result<String, Failure> {
     let header = trace.header().clone();
     let mut history = History::new(&header);
@@ -232,31 +226,4 @@ fn trouble(options: &ExportOptions, error: &io::Error) -> Failure {
 #[expect(clippy::print_stderr, reason = "programs may")]
 fn tell(text: &str) {
     eprintln!("{text}");
-}
-
-/// `p99` or `99.9%` as a quantile.
-fn percentile(text: &str) -> Result<f64, String> {
-    let digits = text.strip_prefix('p').or_else(|| text.strip_suffix('%'));
-    let percent = digits.and_then(|digits| digits.parse::<f64>().ok());
-    percent
-        .filter(|percent| (0.0..100.0).contains(percent))
-        .map(|percent| percent / 100.0)
-        .ok_or_else(|| {
-            format!("'{text}' found; a percentile below p100 is needed, such as p99 or p99.9")
-        })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn percentiles_are_below_a_hundred() {
-        for (text, quantile) in [("p99", 0.99), ("p0", 0.0), ("99.9%", 0.999)] {
-            assert!((percentile(text).expect("a percentile") - quantile).abs() < 1e-12, "{text}");
-        }
-        for text in ["", "p", "99", "p100", "p-1", "pNaN"] {
-            assert!(percentile(text).is_err(), "{text}");
-        }
-    }
 }

@@ -2,15 +2,18 @@
 
 mod kernel;
 mod place;
+mod retained;
 mod values;
 
 use super::footer::footer;
+use super::percentile::percentile;
 use super::reading::Trace;
 use super::running::{exit_code, run_and_tell};
 use crate::failure::Failure;
 use clap::Args;
 use kernel::KernelRecording;
 use place::{beside, make_room};
+use retained::{Retained, all_of};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -54,6 +57,11 @@ pub(crate) struct RecordOptions {
     /// where these are missing, it says what to type and records without.
     #[arg(long)]
     kernel: bool,
+    /// Keep only requests above this percentile of all, such as p99.9, with all that happened meanwhile, so that hours take
+    /// little room. Up to 100,000 requests are kept. TRACE.kernel is not cut down, and children's traces are when all is
+    /// over.
+    #[arg(long, value_name = "PERCENTILE", value_parser = percentile)]
+    keep: Option<f64>,
     /// The program and its arguments. Put -- before it where these look like options.
     #[arg(
         required = true,
@@ -70,12 +78,21 @@ pub(super) fn record(options: &RecordOptions) -> Result<(), Failure> {
     let trace = std::path::absolute(&options.output).map_err(Failure::usage)?;
     let (began, since) = (Instant::now(), SystemTime::now());
     let kernel = options.kernel.then(|| KernelRecording::start(&trace));
-    let status = run_and_tell(&mut command(options, &trace), |pid| {
+    let (retained, written) = match options.keep {
+        Some(above) => {
+            make_room(&all_of(&options.output))?;
+            (Some(Retained::start(&trace, above)), all_of(&trace))
+        }
+        None => (None, trace),
+    };
+    let status = run_and_tell(&mut command(options, &written), |pid| {
         kernel.iter().for_each(|kernel| kernel.follow(pid));
     })?;
     let kernel = kernel.map(KernelRecording::finish).unwrap_or_default();
-    let concluded = conclude(options, began.elapsed(), since);
-    let concluded = concluded.map(|text| format!("{text}{kernel}"));
+    let took = began.elapsed();
+    let kept = retained.map_or(Ok(String::new()), |retained| retained.finish(since));
+    let concluded =
+        kept.and_then(|kept| Ok(format!("{}{kept}{kernel}", conclude(options, took, since)?)));
     match (exit_code(status), concluded) {
         (0, concluded) => concluded.map(|text| tell(&text)),
         (code, concluded) => {

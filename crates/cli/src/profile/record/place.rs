@@ -6,7 +6,7 @@ use std::ffi::OsStr;
 use std::fs::{DirEntry, File, TryLockError};
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::FileTypeExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 use tailwater_report::count;
 
@@ -74,13 +74,13 @@ fn other_than_file(trace: &Path) -> Option<String> {
 }
 
 /// Whether a recording is under way there: the process that writes a trace has it locked.
-fn is_written(trace: &Path) -> bool {
+pub(super) fn is_written(trace: &Path) -> bool {
     let locked = |file: File| matches!(file.try_lock(), Err(TryLockError::WouldBlock));
     File::open(trace).is_ok_and(locked)
 }
 
-/// Which traces of other processes have come to lie beside this one, in words.
-pub(super) fn beside(trace: &Path, since: SystemTime) -> String {
+/// The traces of other processes that have come to lie beside this one.
+pub(super) fn traces_beside(trace: &Path, since: SystemTime) -> Vec<PathBuf> {
     let folder = trace.parent().filter(|folder| !folder.as_os_str().is_empty());
     let entries = std::fs::read_dir(folder.unwrap_or(Path::new("."))).into_iter().flatten();
     let is_ours = |name: &OsStr| {
@@ -93,9 +93,15 @@ pub(super) fn beside(trace: &Path, since: SystemTime) -> String {
         changed.is_ok_and(|changed| changed + COARSE >= since)
     };
     let found = entries.flatten().filter(|entry| is_ours(&entry.file_name()) && is_new(entry));
-    let mut names: Vec<String> =
-        found.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
-    names.sort_unstable();
+    let mut paths: Vec<PathBuf> = found.map(|entry| entry.path()).collect();
+    paths.sort_unstable();
+    paths
+}
+
+/// Which traces of other processes have come to lie beside this one, in words.
+pub(super) fn beside(trace: &Path, since: SystemTime) -> String {
+    let name = |path: &PathBuf| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let mut names: Vec<String> = traces_beside(trace, since).iter().map(name).collect();
     let more = names.len().saturating_sub(BESIDE_MAX);
     names.truncate(BESIDE_MAX);
     match (names.is_empty(), more) {

@@ -35,7 +35,8 @@ impl<F: Future<Output = Reply>> Inline<F> {
         service: &S,
     ) -> Result<Ended, TaskKey> {
         let budget = job.take_budget(started);
-        let rider = Rider { flight: (flight, job.origin), started, budget };
+        let mark = job.mark(started);
+        let rider = Rider { flight: (flight, job.origin), started, budget, mark };
         match self.executor.start(rider, || service.call(job.request)) {
             Started::Finished(rider, reply) => Ok(ended(rider, reply).1),
             Started::Waits(task) => Err(task),
@@ -54,6 +55,6 @@ impl<F: Future<Output = Reply>> Inline<F> {
 }
 
 fn ended(rider: Rider<(FlightKey, Origin)>, reply: Result<Reply, Panicked>) -> (FlightKey, Ended) {
-    let Rider { flight: (flight, origin), started, budget } = rider;
-    (flight, Ended { origin, started, reply, budget })
+    let Rider { flight: (flight, origin), started, budget, mark } = rider;
+    (flight, Ended { origin, started, reply, budget, mark })
 }

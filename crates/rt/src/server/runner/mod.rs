@@ -149,8 +149,8 @@ impl<F: Future<Output = Reply>> Runner<F> {
         }
         let origin = flight.origin;
         match done.end {
-            Ok(End { started, ended, reply, budget }) => {
-                Some(Landed::Ended(Ended { origin, started, reply, budget }, ended))
+            Ok(End { started, ended, reply, budget, mark }) => {
+                Some(Landed::Ended(Ended { origin, started, reply, budget, mark }, ended))
             }
             Err(Unbegun::Late) => Some(Landed::Late(origin)),
             // It was abandoned when it was cancelled.

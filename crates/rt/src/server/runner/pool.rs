@@ -16,6 +16,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::atomic::{AtomicBool, AtomicIsize};
 use tailwater_core::Instant;
+use tailwater_marks::Mark;
 use tailwater_sync::budget::TaskBudget;
 
 /// A flight as workers name it: the loop's number, and the loop's key.
@@ -50,6 +51,7 @@ pub(crate) struct End {
     pub(in crate::server) ended: Instant,
     pub(in crate::server) reply: Result<Reply, Panicked>,
     pub(in crate::server) budget: Option<Box<TaskBudget>>,
+    pub(in crate::server) mark: Mark,
 }
 
 pub(crate) struct Pool {

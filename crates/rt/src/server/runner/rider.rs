@@ -2,6 +2,7 @@
 
 use crate::executor::Meta;
 use tailwater_core::Instant;
+use tailwater_marks::Mark;
 use tailwater_sync::budget::TaskBudget;
 
 pub(super) struct Rider<K> {
@@ -9,10 +10,20 @@ pub(super) struct Rider<K> {
     pub(super) flight: K,
     pub(super) started: Instant,
     pub(super) budget: Option<Box<TaskBudget>>,
+    /// Tells a profiler of it.
+    pub(super) mark: Mark,
 }
 
 impl<K> Meta for Rider<K> {
     fn budget(&mut self) -> Option<&mut TaskBudget> {
         self.budget.as_deref_mut()
+    }
+
+    fn works(&mut self) {
+        self.mark.works();
+    }
+
+    fn waits(&mut self) {
+        self.mark.waits();
     }
 }

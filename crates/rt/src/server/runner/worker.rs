@@ -177,7 +177,8 @@ impl<F: Future<Output = Reply>> Worker<F> {
             self.tell(flight, Err(Unbegun::Late));
             return true;
         }
-        let rider = Rider { flight, started, budget: job.take_budget(started) };
+        let (budget, mark) = (job.take_budget(started), job.mark(started));
+        let rider = Rider { flight, started, budget, mark };
         match self.executor.start(rider, || service.call(job.request)) {
             Started::Finished(rider, reply) => self.deliver(rider, reply),
             Started::Waits(task) => {
@@ -188,8 +189,8 @@ impl<F: Future<Output = Reply>> Worker<F> {
     }
 
     fn deliver(&self, rider: Rider<Abroad>, reply: Result<Reply, Panicked>) {
-        let Rider { flight, started, budget } = rider;
-        self.tell(flight, Ok(End { started, ended: now(), reply, budget }));
+        let Rider { flight, started, budget, mark } = rider;
+        self.tell(flight, Ok(End { started, ended: now(), reply, budget, mark }));
     }
 
     fn tell(&self, (home, flight): Abroad, end: Result<End, Unbegun>) {

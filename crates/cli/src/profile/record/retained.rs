@@ -1,0 +1,276 @@
+//! `record --keep`: the trace is read while it grows, and only its slowest requests stay.
+//!
+//! The runtime writes all of it to `TRACE.all`. This side follows it, and writes what may be among the slowest to
+//! `TRACE.candidates`. The room of what it has read goes back to the file system. When the program has ended, the
+//! candidates are cut down to `TRACE`. Until then the room taken is that of the candidates.
+
+use super::place::{is_written, traces_beside};
+use crate::failure::Failure;
+use crate::profile::keep::{self, Kept, Sink};
+use rustix::fs::{FallocateFlags, fallocate};
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, BufWriter, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::{Acquire, Release};
+use std::thread::JoinHandle;
+use std::time::{Duration, SystemTime};
+use tailwater_profile::retention::{Found, Retention, SLOWEST_KEPT};
+use tailwater_profile::trace::{Ending, Header, Reader};
+use tailwater_report::count;
+
+/// Between two looks whether the file has grown; the runtime writes some times a second.
+const NAP: Duration = Duration::from_millis(20);
+/// Read bytes before their room is given back.
+const GIVEN_BACK: u64 = 4 << 20;
+
+/// A recording that is being cut down.
+pub(super) struct Retained {
+    trace: PathBuf,
+    above: f64,
+    over: Arc<AtomicBool>,
+    following: JoinHandle<Result<Option<First>, Failure>>,
+}
+
+/// What following it came to.
+struct First {
+    header: Header,
+    found: Found,
+    damages: u64,
+    /// Bytes in all, and whether their room could be given back.
+    read: u64,
+    gives_back: bool,
+}
+
+impl Retained {
+    /// Begins to follow what will be recorded for `trace`. Where the runtime is to write it is [`all_of`].
+    pub(super) fn start(trace: &Path, above: f64) -> Self {
+        let over = Arc::new(AtomicBool::new(false));
+        let (from, to, is_over) = (all_of(trace), candidates_of(trace), over.clone());
+        let following = std::thread::spawn(move || {
+            // The program comes first. Of this thread alone, on Linux.
+            let _ = rustix::process::nice(10);
+            follow(&from, &to, above, is_over)
+        });
+        Self { trace: trace.to_owned(), above, over, following }
+    }
+
+    /// The program has ended: cuts down the rest, and says in words what came of it. Where nothing was recorded there is
+    /// nothing to say.
+    pub(super) fn finish(self, since: SystemTime) -> Result<String, Failure> {
+        let Self { trace, above, over, following } = self;
+        over.store(true, Release);
+        let failed = || Failure::work("what reads the trace has failed");
+        let all = all_of(&trace);
+        let first = following.join().map_err(|_| failed())?;
+        let keeps_all = format!("{} has all of it", all.display());
+        let Some(first) = first.map_err(|failure| failure.and(&keeps_all))? else {
+            return Ok(String::new());
+        };
+        let candidates = candidates_of(&trace);
+        keep::write(&candidates, &first.header, &trace, &first.found)?;
+        let _ = std::fs::remove_file(&candidates);
+        let _ = std::fs::remove_file(&all);
+        let mut text = format!("\nKept: {}", Kept::new(first.found, first.damages).text(above));
+        text.push_str(&format!("; {} bytes were recorded.", count(first.read)));
+        if !first.gives_back {
+            text.push_str(" The file system could not give room back while the program ran.");
+        }
+        for child in traces_beside(&all, since) {
+            text.push_str(&of_child(&trace, &child, above));
+        }
+        Ok(text)
+    }
+}
+
+/// A child's trace lies beside `TRACE.all`, and the part of it that is kept beside `TRACE`.
+fn of_child(trace: &Path, child: &Path, above: f64) -> String {
+    let number = child.extension().unwrap_or_default().to_string_lossy();
+    let to = with(trace, &format!(".{number}"));
+    match Kept::of(child, &to, above) {
+        Ok(kept) => {
+            let _ = std::fs::remove_file(child);
+            format!("\n{}: {}.", to.display(), kept.text(above))
+        }
+        Err(failure) => format!("\n{failure}"),
+    }
+}
+
+/// Where the runtime writes.
+pub(super) fn all_of(trace: &Path) -> PathBuf {
+    with(trace, ".all")
+}
+
+fn candidates_of(trace: &Path) -> PathBuf {
+    with(trace, ".candidates")
+}
+
+fn with(path: &Path, more: &str) -> PathBuf {
+    let mut name = OsString::from(path);
+    name.push(more);
+    name.into()
+}
+
+/// The first reading, to the end of the program and of what writes the trace. `None`: there is no trace.
+fn follow(
+    from: &Path,
+    to: &Path,
+    above: f64,
+    over: Arc<AtomicBool>,
+) -> Result<Option<First>, Failure> {
+    let trouble = |path: &Path, error: &dyn std::fmt::Display| {
+        Failure::work(format!("{}: {error}", path.display()))
+    };
+    let Some(growing) = Growing::open(from, over).map_err(|error| trouble(from, &error))? else {
+        return Ok(None);
+    };
+    let mut reader = Reader::new(growing).map_err(|error| trouble(from, &error))?;
+    let header = reader.header().clone();
+    let out = File::create(to).map_err(|error| trouble(to, &error))?;
+    let mut out = Sink::new(BufWriter::new(out), &header).map_err(|error| trouble(to, &error))?;
+    let mut retention = Retention::of_slowest(&header, SLOWEST_KEPT);
+    let mut damages = 0;
+    for item in reader.by_ref() {
+        match item {
+            Ok(record) => retention.add(record, |record| out.add(record)),
+            Err(_) => damages += 1,
+        }
+        if out.has_failed() {
+            break;
+        }
+    }
+    let found = retention.finish(above, |record| out.add(record));
+    let (ending, read): (Ending, u64) = (reader.ending(), reader.offset());
+    out.finish(&ending).map_err(|error| trouble(to, &error))?;
+    let gives_back = reader.get_ref().gives_back;
+    Ok(Some(First { header, found, damages, read, gives_back }))
+}
+
+/// A file that another process appends to. It ends when `over` is set and nobody writes it any more.
+struct Growing {
+    file: File,
+    path: PathBuf,
+    over: Arc<AtomicBool>,
+    read: u64,
+    given_back: u64,
+    gives_back: bool,
+}
+
+impl Growing {
+    /// Waits for it. `None`: it never came.
+    fn open(path: &Path, over: Arc<AtomicBool>) -> io::Result<Option<Self>> {
+        loop {
+            // Asked first: what is there by then is seen.
+            let is_over = over.load(Acquire);
+            match File::options().read(true).write(true).open(path) {
+                Ok(file) => {
+                    let path = path.to_owned();
+                    let (read, given_back, gives_back) = (0, 0, true);
+                    return Ok(Some(Self { file, path, over, read, given_back, gives_back }));
+                }
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                Err(_) if is_over => return Ok(None),
+                Err(_) => std::thread::sleep(NAP),
+            }
+        }
+    }
+
+    /// What was read is needed no more.
+    fn give_back(&mut self) {
+        if self.gives_back && self.read - self.given_back >= GIVEN_BACK {
+            let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+            let (from, length) = (self.given_back, self.read - self.given_back);
+            self.gives_back = fallocate(&self.file, flags, from, length).is_ok();
+            self.given_back = self.read;
+        }
+    }
+}
+
+impl Read for Growing {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        loop {
+            // Asked before: what a writer left by then is read.
+            let is_over = self.over.load(Acquire) && !is_written(&self.path);
+            let read = self.file.read(bytes)?;
+            self.read += read as u64;
+            if read > 0 || is_over {
+                self.give_back();
+                return Ok(read);
+            }
+            std::thread::sleep(NAP);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write as _;
+    use tailwater_profile::record::{Clock, Mark, MarkKind, Record, ThreadId};
+    use tailwater_profile::trace::Writer;
+
+    /// A runtime that writes a thousand requests, of which ten are long, while they are read.
+    #[test]
+    fn a_recording_is_cut_down_while_it_is_written_and_nothing_else_is_left() {
+        let folder = std::env::temp_dir().join(format!("tailwater-kept-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("a folder");
+        let trace = folder.join("x.trace");
+        let retained = Retained::start(&trace, 0.99);
+        let clock = Clock { ticks: 0, raw_ns: 0, real_ns: 0 };
+        let header = Header {
+            architecture: "x86_64".into(),
+            pid: 1,
+            program: "x".into(),
+            build_id: vec![],
+            clock,
+        };
+        let file = File::create(all_of(&trace)).expect("a file");
+        let mut writer = Writer::new(file, &header).expect("it is written");
+        for request in 0..1_000 {
+            let from = request * 20_000_000;
+            let length = if request % 100 == 7 { 10_000_000 } else { 10_000 };
+            for (kind, at) in [(MarkKind::Start, from), (MarkKind::End, from + length)] {
+                let mark = Mark { thread: ThreadId(0), request, kind, at };
+                writer.write(&Record::Mark(mark)).expect("it is written");
+            }
+            writer.flush().expect("it is written");
+        }
+        writer.finish().expect("it is written");
+        let text = retained.finish(SystemTime::now()).expect("it is cut down");
+        assert!(text.contains("of 1,000 requests those above p99"), "{text}");
+        let reader = Reader::new(File::open(&trace).expect("a trace")).expect("a header");
+        let marks = reader.filter(|item| matches!(item, Ok(Record::Mark(_)))).count();
+        assert_eq!(marks, 20, "of ten requests");
+        let left = std::fs::read_dir(&folder).expect("it is there").count();
+        assert_eq!(left, 1, "the trace alone");
+        std::fs::remove_dir_all(&folder).expect("it was made");
+    }
+
+    #[test]
+    fn a_file_that_grows_is_read_to_its_end_and_its_room_is_given_back() {
+        let path = std::env::temp_dir().join(format!("tailwater-growing-{}", std::process::id()));
+        let over = Arc::new(AtomicBool::new(false));
+        let (to, is_over) = (path.clone(), over.clone());
+        let writer = std::thread::spawn(move || {
+            let mut file = File::create(&to).expect("a file");
+            for part in 0..20_u8 {
+                file.write_all(&vec![part; 1 << 20]).expect("room");
+                std::thread::yield_now();
+            }
+            file.sync_all().expect("it is on the disk");
+            is_over.store(true, Release);
+        });
+        let mut growing = Growing::open(&path, over).expect("it opens").expect("it comes");
+        let mut all = Vec::new();
+        growing.read_to_end(&mut all).expect("it is read");
+        writer.join().expect("it was written");
+        let expected: Vec<u8> = (0..20_u8).flat_map(|part| vec![part; 1 << 20]).collect();
+        assert!(all == expected, "every byte, once");
+        assert!(growing.given_back + GIVEN_BACK > 20 << 20, "{}", growing.given_back);
+        std::fs::remove_file(&path).expect("it was made");
+        let over = Arc::new(AtomicBool::new(true));
+        assert!(Growing::open(&path, over).expect("no trouble").is_none(), "it never comes");
+    }
+}

@@ -1,0 +1,30 @@
+//! Marks of requests for `tailwater profile requests`, without a dependency on the profiler.
+//!
+//! [`Mark`] is one request, from its arrival to its answer. [`Marked`] is a future of which each poll is work for a
+//! request. With the feature `tower`, `MarkLayer` makes one of every call of a service.
+//!
+//! A program that `tailwater profile build` has built holds the profiler's runtime, to which marks go by weak
+//! references. In any other program a mark is a test and a branch: nothing is numbered, stored or sent.
+//!
+//! ```
+//! use tailwater_marks::Marked;
+//!
+//! async fn handle(name: &str) -> String {
+//!     format!("hello, {name}")
+//! }
+//!
+//! async fn serve() -> String {
+//!     Marked::new(handle("world")).await
+//! }
+//! ```
+
+mod mark;
+mod future;
+#[cfg(feature = "tower")]
+mod tower;
+mod runtime;
+
+pub use future::Marked;
+pub use mark::Mark;
+#[cfg(feature = "tower")]
+pub use tower::{MarkLayer, MarkService};

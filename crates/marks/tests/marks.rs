@@ -1,0 +1,127 @@
+//! What a profiler is told of marked futures. This program has the runtime's functions itself, so that the weak
+//! references lead here.
+
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
+use std::sync::Mutex;
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+use tailwater_marks::{Mark, Marked};
+
+static TOLD: Mutex<Vec<(u64, String)>> = Mutex::new(Vec::new());
+/// What is told is of the whole process.
+static ALONE: Mutex<()> = Mutex::new(());
+
+#[unsafe(no_mangle)]
+extern "C" fn tw_req_start(request: u64) {
+    TOLD.lock().unwrap().push((request, "start".into()));
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn tw_req_start_waited(request: u64, waited_ns: u64) {
+    TOLD.lock().unwrap().push((request, format!("start waited {waited_ns}")));
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn tw_req_block(request: u64) {
+    TOLD.lock().unwrap().push((request, "block".into()));
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn tw_req_finish(request: u64) {
+    TOLD.lock().unwrap().push((request, "finish".into()));
+}
+
+/// What was told by the work, in order, as far as it is of one request.
+fn told(work: impl FnOnce()) -> Vec<String> {
+    let alone = ALONE.lock().unwrap();
+    TOLD.lock().unwrap().clear();
+    work();
+    let told = std::mem::take(&mut *TOLD.lock().unwrap());
+    drop(alone);
+    assert!(told.windows(2).all(|two| two[0].0 == two[1].0), "of one request: {told:?}");
+    told.into_iter().map(|(_, what)| what).collect()
+}
+
+fn poll<F: Future>(future: Pin<&mut F>) -> Poll<F::Output> {
+    future.poll(&mut Context::from_waker(Waker::noop()))
+}
+
+/// Ready at its third poll.
+fn waits_twice() -> impl Future<Output = u32> {
+    let mut polls = 0;
+    poll_fn(move |_| {
+        polls += 1;
+        if polls == 3 { Poll::Ready(polls) } else { Poll::Pending }
+    })
+}
+
+#[test]
+fn each_poll_is_work_and_the_end_is_told_before_the_future_is_dropped() {
+    let told = told(|| {
+        let mut future = pin!(Marked::new(waits_twice()));
+        assert!(poll(future.as_mut()).is_pending() && poll(future.as_mut()).is_pending());
+        assert_eq!(poll(future.as_mut()), Poll::Ready(3));
+        assert_eq!(TOLD.lock().unwrap().len(), 6, "it is ready, and still there");
+    });
+    assert_eq!(told, ["start", "block", "start", "block", "start", "finish"]);
+}
+
+#[test]
+fn a_future_that_is_given_up_has_ended_and_one_that_never_began_was_none() {
+    assert_eq!(
+        told(|| {
+            let mut future = Box::pin(Marked::new(waits_twice()));
+            assert!(poll(future.as_mut()).is_pending());
+        }),
+        ["start", "block", "finish"]
+    );
+    assert!(told(|| drop(Marked::new(waits_twice()))).is_empty());
+}
+
+#[test]
+fn what_it_waited_before_is_told_once() {
+    let told = told(|| {
+        let mut mark = Mark::arrived(Duration::from_micros(7));
+        assert!(mark.is_read());
+        mark.waits();
+        mark.works();
+        mark.works();
+        mark.waits();
+        mark.works();
+    });
+    assert_eq!(told, ["start waited 7000", "block", "start", "finish"]);
+}
+
+#[cfg(feature = "tower")]
+#[test]
+fn a_service_works_in_its_call_and_in_its_future() {
+    use tailwater_marks::MarkLayer;
+    use tower_layer::Layer as _;
+    use tower_service::Service;
+
+    struct Echo;
+
+    impl Service<u32> for Echo {
+        type Response = u32;
+        type Error = std::convert::Infallible;
+        type Future = std::future::Ready<Result<u32, Self::Error>>;
+
+        fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
+            Poll::Ready(Ok(()))
+        }
+
+        fn call(&mut self, request: u32) -> Self::Future {
+            let of = TOLD.lock().unwrap()[0].0;
+            TOLD.lock().unwrap().push((of, "called".into()));
+            std::future::ready(Ok(request))
+        }
+    }
+
+    let told = told(|| {
+        let mut service = MarkLayer.layer(Echo);
+        assert!(service.poll_ready(&mut Context::from_waker(Waker::noop())).is_ready());
+        assert_eq!(poll(pin!(service.call(7))), Poll::Ready(Ok(7)));
+    });
+    assert_eq!(told, ["start", "called", "block", "start", "finish"]);
+}

@@ -1,0 +1,125 @@
+//! Records that wait until it is known whether they lie in a request that is kept.
+
+use super::windows::Windows;
+use crate::record::{MarkKind, Record, Ticks};
+use std::collections::{BTreeMap, VecDeque};
+
+/// Records held; 2²⁰ take some 150 MB. When they are more, open requests are kept, whatever they will take.
+const HELD_MAX: usize = 1 << 20;
+/// Kept requests that are remembered for their marks before those whose marks have come are forgotten.
+const REMEMBERED: usize = 65_536;
+
+/// In the order in which they came.
+#[derive(Debug, Default)]
+pub(super) struct Held(VecDeque<Record>);
+
+/// Which times and whose marks are kept.
+#[derive(Debug, Default)]
+pub(super) struct Kept {
+    windows: Windows,
+    /// By number and start; the end is the latest time while it is open.
+    requests: BTreeMap<(u64, Ticks), Ticks>,
+    /// Until here records were let go of.
+    gone: Ticks,
+}
+
+/// When a record's fact began and ended; `None` for what is always kept.
+pub(super) fn span(record: &Record) -> Option<(Ticks, Ticks)> {
+    match record {
+        Record::Call(call) => {
+            let early = call.start.saturating_sub(call.start_slack.into());
+            Some((early, call.end.saturating_add(call.end_slack.into())))
+        }
+        // The holder lets go after the wait.
+        Record::Wait(wait) => Some((wait.start, wait.end.max(wait.released))),
+        Record::Mark(mark) => Some((mark.at, mark.at)),
+        Record::Gap(gap) => Some((gap.start, gap.end)),
+        _ => None,
+    }
+}
+
+impl Held {
+    pub(super) fn push(&mut self, record: Record) {
+        self.0.push_back(record);
+    }
+
+    pub(super) fn is_full(&self) -> bool {
+        self.0.len() >= HELD_MAX
+    }
+
+    /// Decides about those in front that are over by `until`, as far as no request that began at `undecided` or later
+    /// could want them.
+    pub(super) fn let_go(
+        &mut self,
+        until: Ticks,
+        undecided: Ticks,
+        kept: &mut Kept,
+        keep: &mut impl FnMut(&Record),
+    ) {
+        let room = if self.is_full() { HELD_MAX / 2 } else { HELD_MAX };
+        while let Some(record) = self.0.front() {
+            let Some((start, end)) = span(record) else { break };
+            let is_open = end > until || end >= undecided;
+            let is_wanted = kept.wants(record, (start, end));
+            if !is_wanted && is_open && self.0.len() <= room {
+                break;
+            }
+            // Where there is no room, what may yet be wanted is kept.
+            if is_wanted || is_open {
+                keep(record);
+            } else if !matches!(record, Record::Mark(_)) {
+                // Marks of other requests are not wanted in any window.
+                kept.gone = kept.gone.max(end);
+            }
+            self.0.pop_front();
+        }
+        kept.forget(self.0.front().and_then(span).map_or(until, |(start, _)| start));
+    }
+}
+
+impl Kept {
+    /// The latest end of what was let go of.
+    pub(super) const fn gone(&self) -> Ticks {
+        self.gone
+    }
+
+    /// An open request is kept so far.
+    pub(super) fn goes_on(&mut self, number: u64, start: Ticks, until: Ticks) {
+        self.windows.add(start, until);
+        self.requests.insert((number, start), Ticks::MAX);
+    }
+
+    /// A request is over. One that was kept when it was open stays so.
+    pub(super) fn ended(&mut self, number: u64, start: Ticks, end: Ticks, is_kept: bool) {
+        let known = self.requests.get_mut(&(number, start));
+        match known {
+            Some(until) => *until = end,
+            None if is_kept => {
+                self.requests.insert((number, start), end);
+            }
+            None => return,
+        }
+        self.windows.add(start, end);
+    }
+
+    fn wants(&self, record: &Record, (start, end): (Ticks, Ticks)) -> bool {
+        match record {
+            // Marks of other requests would begin what never ends.
+            Record::Mark(mark) if mark.kind != MarkKind::Size => {
+                let before = self.requests.range(..=(mark.request, mark.at)).next_back();
+                before.is_some_and(|((number, _), until)| {
+                    *number == mark.request && mark.at <= *until
+                })
+            }
+            _ => self.windows.touch(start, end),
+        }
+    }
+
+    /// No mark from before `from` is held any more.
+    fn forget(&mut self, from: Ticks) {
+        if self.requests.len() > REMEMBERED {
+            // Those that are open are noted again at the next step.
+            self.requests.retain(|_, until| *until >= from && *until < Ticks::MAX);
+        }
+    }
+}

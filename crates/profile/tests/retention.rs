@@ -1,0 +1,257 @@
+//! Nothing above the percentile is missing: what is kept of a trace tells of its slowest requests what the whole tells.
+
+mod sample;
+
+use proptest::prelude::*;
+use std::collections::BTreeSet;
+use tailwater_profile::record::{
+    Call, CallFlags, FunctionId, Gap, Loss, LossKind, Mark, MarkKind, Record, ThreadId, Wait,
+    WaitKind,
+};
+use tailwater_profile::requests::{Report, Requests};
+use tailwater_profile::retention::{Found, Retention};
+use tailwater_profile::trace::Ending;
+
+/// A microsecond at two ticks a nanosecond.
+const US: u64 = 2_000;
+const MS: u64 = 1_000 * US;
+const THREADS: u64 = 8;
+
+/// A request that one thread serves, and where its truth lies.
+struct Served {
+    thread: u32,
+    number: u64,
+    start: u64,
+    end: u64,
+}
+
+fn mark(thread: u32, request: u64, kind: MarkKind, at: u64) -> Record {
+    Record::Mark(Mark { thread: ThreadId(thread), request, kind, at })
+}
+
+fn call(
+    thread: u32,
+    function: u32,
+    depth: u32,
+    generation: u64,
+    (start, end): (u64, u64),
+) -> Record {
+    Record::Call(Call {
+        thread: ThreadId(thread),
+        function: FunctionId(function),
+        parent: None,
+        depth,
+        generation,
+        start,
+        start_slack: 100,
+        end,
+        end_slack: 100,
+        flags: CallFlags::default(),
+        site: 0,
+    })
+}
+
+/// What is recorded of a request, each with the time at which it is over: it was queued, ran in three functions, waited for
+/// a lock that the next thread held, and was handed over for a moment.
+fn records_of(one: &Served, nth: u64) -> Vec<(u64, Record)> {
+    let Served { thread, number, start, end } = *one;
+    let at = |share: u64| start + (end - start) * share / 10;
+    let wait = Wait {
+        thread: ThreadId(thread),
+        kind: WaitKind::Mutex,
+        object: 0x1000 + u64::from(thread),
+        start: at(3),
+        end: at(5),
+        released: at(6),
+        holder: Some(ThreadId((thread + 1) % THREADS as u32)),
+        function: Some(FunctionId(2)),
+        holder_function: Some(FunctionId(3)),
+        holder_site: 0,
+        site: 0,
+    };
+    let generation = nth * 4;
+    vec![
+        (at(1), mark(thread, number, MarkKind::Enqueue, start)),
+        (at(1), mark(thread, number, MarkKind::Start, at(1))),
+        (at(3), call(thread, 3, 2, generation + 3, (at(2), at(3)))),
+        (at(6), Record::Wait(wait)),
+        (at(7), mark(thread, number, MarkKind::Block, at(7))),
+        (at(8), mark(thread, number, MarkKind::Start, at(8))),
+        (at(9), call(thread, 2, 1, generation + 2, (at(1), at(9)))),
+        (end, mark(thread, number, MarkKind::EndAll, end)),
+    ]
+}
+
+/// Requests of these lengths in microseconds on eight threads, and what a recorder writes of them: each thread's records in
+/// order, one thread after the other every 100 ms. An event loop's call lies around all.
+fn trace(lengths: &[u64]) -> (Vec<Served>, Vec<Record>) {
+    let mut free = [10 * MS; THREADS as usize];
+    let (mut served, mut all): (Vec<Served>, Vec<(u64, u64, Record)>) = (vec![], vec![]);
+    for (nth, length) in lengths.iter().enumerate() {
+        let thread = nth as u64 % THREADS;
+        let start = free[thread as usize];
+        let end = start + length * US;
+        free[thread as usize] = end + 3 * US;
+        // Numbers come again.
+        let number = nth as u64 % (4 * THREADS);
+        served.push(Served { thread: thread as u32, number, start, end });
+        let records = records_of(&served[nth], nth as u64);
+        all.extend(records.into_iter().map(|(over, record)| (over, thread, record)));
+    }
+    let last = *free.iter().max().expect("threads");
+    for thread in 0..THREADS {
+        all.push((last, thread, call(thread as u32, 1, 0, 1, (5 * MS, last))));
+    }
+    for nth in 0..last / (7 * MS) {
+        let (start, end) = (nth * 7 * MS, nth * 7 * MS + 5 * US);
+        all.push((end, THREADS, Record::Gap(Gap { thread: None, start, end })));
+    }
+    all.sort_by_key(|(over, thread, _)| (over / (100 * MS), *thread, *over));
+    let names = (1..4).map(|id| sample::function(id, &format!("f{id}")));
+    let names = names.chain((0..THREADS as u32).map(|id| sample::thread(id, "worker")));
+    let records = names.chain([sample::second_clock()]).chain(all.into_iter().map(|it| it.2));
+    (served, records.collect())
+}
+
+/// Both readings.
+fn kept_of(records: &[Record], max: usize, quantile: f64) -> (Found, Vec<Record>) {
+    let (mut first, mut kept) = (vec![], vec![]);
+    let mut retention = Retention::of_slowest(&sample::header(), max);
+    for record in records {
+        retention.add(record.clone(), |record| first.push(record.clone()));
+    }
+    let found = retention.finish(quantile, |record| first.push(record.clone()));
+    let mut retention = Retention::of_found(&sample::header(), &found);
+    for record in first {
+        retention.add(record, |record| kept.push(record.clone()));
+    }
+    retention.finish(quantile, |record| kept.push(record.clone()));
+    kept.extend(found.figures());
+    (found, kept)
+}
+
+fn report(records: &[Record], slowest: usize) -> Report {
+    let mut first = Requests::new(&sample::header(), slowest);
+    records.iter().for_each(|record| first.add(record));
+    let mut second = first.finish(&Ending::Unfinished);
+    records.iter().for_each(|record| second.add(record));
+    second.finish()
+}
+
+/// A record as a key: those of one trace differ.
+fn key(record: &Record) -> String {
+    format!("{record:?}")
+}
+
+/// Of every request above the percentile each record that touches it is kept, and what is said of it is the same.
+fn check(lengths: &[u64], max: usize, quantile: f64) -> (usize, usize) {
+    let (served, records) = trace(lengths);
+    let (found, kept) = kept_of(&records, max, quantile);
+    assert_eq!((found.requests, found.incomplete), (lengths.len() as u64, 0));
+    let wanted = ((1.0 - quantile) * lengths.len() as f64).floor() as usize;
+    let mut longest: Vec<&Served> = served.iter().collect();
+    longest.sort_by_key(|one| std::cmp::Reverse(one.end - one.start));
+    let has: BTreeSet<String> = kept.iter().map(key).collect();
+    for one in &longest[..wanted] {
+        let touches = |record: &&Record| match record {
+            Record::Call(call) => call.start <= one.end && call.end >= one.start,
+            Record::Wait(wait) => wait.start <= one.end && wait.end >= one.start,
+            Record::Gap(gap) => gap.start <= one.end && gap.end >= one.start,
+            Record::Mark(mark) => {
+                mark.request == one.number && (one.start..=one.end).contains(&mark.at)
+            }
+            _ => false,
+        };
+        for record in records.iter().filter(touches) {
+            assert!(
+                has.contains(&key(record)),
+                "{record:?} of a request of {}",
+                one.end - one.start
+            );
+        }
+    }
+    let (whole, part) = (report(&records, wanted), report(&kept, wanted));
+    assert_eq!(part.slowest, whole.slowest);
+    assert_eq!((part.count, part.orphan_marks), (whole.count, 0));
+    for (part, whole) in [(part.p50_ns, whole.p50_ns), (part.p999_ns, whole.p999_ns)] {
+        assert!(part.abs_diff(whole) <= whole / 50, "{part} for {whole}");
+    }
+    (records.len(), kept.len())
+}
+
+/// Heavy tails: one in two hundred takes a hundred times as long.
+fn lengths(count: usize) -> Vec<u64> {
+    let mut state = 88_172_645_463_325_252_u64;
+    let mut draw = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state
+    };
+    let one = |_| {
+        let length = 200 + draw() % 1_000;
+        if draw().is_multiple_of(200) { length * (50 + draw() % 100) } else { length }
+    };
+    (0..count).map(one).collect()
+}
+
+#[test]
+fn nothing_above_the_percentile_is_missing_and_most_of_the_rest_is() {
+    let (records, kept) = check(&lengths(60_000), 600, 0.999);
+    // Sixty requests of some 100 ms on eight threads: most of it is what happened beside them.
+    assert!(kept * 4 < records, "kept {kept} of {records}");
+}
+
+#[test]
+fn requests_that_grow_for_ever_are_all_kept_until_the_second_reading() {
+    let lengths: Vec<u64> = (0..8_000).map(|nth| 200 + nth / 4).collect();
+    check(&lengths, 80, 0.99);
+}
+
+#[test]
+fn where_the_slowest_are_more_than_are_kept_it_is_said_of_which_all_are_there() {
+    let (_, records) = trace(&lengths(4_000));
+    let (found, kept) = kept_of(&records, 40, 0.9);
+    assert!(found.is_short);
+    let part = report(&kept, 40);
+    assert_eq!(part.slowest, report(&records, 40).slowest);
+}
+
+#[test]
+fn marks_that_come_too_late_are_counted() {
+    let (_, mut records) = trace(&lengths(40_000));
+    // Of a request that was served at the beginning, behind all others.
+    records.push(mark(0, 999, MarkKind::Start, 20 * MS));
+    records.push(mark(0, 999, MarkKind::EndAll, 900 * MS));
+    let (found, _) = kept_of(&records, 10, 0.999);
+    assert_eq!(found.incomplete, 1);
+}
+
+/// Else it would be open for ever, and all be kept with it.
+#[test]
+fn a_request_whose_end_was_lost_is_given_up() {
+    let (_, mut records) = trace(&lengths(60_000));
+    let kept = kept_of(&records, 600, 0.999).1.len();
+    let early = records.len() / 8;
+    let Some(Record::Mark(at)) =
+        records[early..].iter().find(|one| matches!(one, Record::Mark(_))).cloned()
+    else {
+        panic!("it has marks")
+    };
+    let loss = Record::Loss(Loss { thread: None, kind: LossKind::Marks, count: 1 });
+    records.splice(early..early, [mark(0, 9_999, MarkKind::Start, at.at), loss]);
+    let (found, with_it) = kept_of(&records, 600, 0.999);
+    assert_eq!(found.incomplete, 1);
+    assert!(with_it.len() < kept * 2, "{} for {kept}", with_it.len());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+    #[test]
+    fn whatever_the_lengths(
+        lengths in prop::collection::vec(prop_oneof![8 => 200u64..2_000, 1 => 2_000u64..400_000], 200..900),
+        max in 20usize..200,
+    ) {
+        check(&lengths, max, 1.0 - 20.0 / lengths.len() as f64);
+    }
+}

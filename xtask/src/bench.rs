@@ -197,6 +197,8 @@ fn list(tree: &Tree) -> Vec<Bench> {
     });
     let programs = tree.matching("benches/", "/Cargo.toml").filter_map(|(path, text)| {
         let name = path.strip_prefix("benches/")?.strip_suffix("/Cargo.toml")?;
+        // What several of them share is no program.
+        tree.text(&format!("benches/{name}/src/main.rs"))?;
         let is_apart = text.lines().any(|line| line == "[workspace]");
         Some(named(path, name, if is_apart { Kind::Peer } else { Kind::Program }))
     });
@@ -253,9 +255,13 @@ mod tests {
             ("scenarios/model.toml", "[[server.path]]\n[sim]\n"),
             ("scenarios/models.toml", "[[tier]]\nmodel = \"aib\"\n"),
             ("scenarios/store.toml", "[server]\napplication = \"store\"\n"),
+            ("benches/shared/Cargo.toml", ""),
+            ("benches/shared/src/lib.rs", ""),
             ("benches/transport/Cargo.toml", ""),
+            ("benches/transport/src/main.rs", ""),
             ("benches/transport/inner/Cargo.toml", ""),
             ("benches/vectors/Cargo.toml", "[workspace]\n"),
+            ("benches/vectors/src/main.rs", ""),
             ("presets/x.toml", ""),
         ])
     }

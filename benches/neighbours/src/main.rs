@@ -1,7 +1,7 @@
 //! `neighbours`: HDSearch's indexes beside hnsw_rs, on the same points and queries, in one thread and without sockets.
 //!
 //! Recall is against the true nearest of all points. An answer of ours must besides be the one that plain code finds; one
-//! of hnsw_rs must have points of the set at their distances, in order. `--write DIR` writes the vectors for `faiss.py`.
+//! of hnsw_rs must have points of the set at their distances, in order. `--write DIR` writes the vectors for `faiss_peer.py`.
 
 #![forbid(unsafe_code)]
 

@@ -44,6 +44,8 @@ pub(crate) enum Mechanism {
     EpollEdge,
     /// The same, and it asks again at once instead of sleeping: what the spinning ready set is held against.
     EpollSpin,
+    /// Level-triggered and spinning, with one item for each event: as much as a visit of the ready set takes.
+    EpollOne,
     /// An eventfd for each queue, and a multishot poll of each by io_uring: sleeps without work.
     Uring,
     /// The same, and it looks at the ring's flags in memory again instead of sleeping.
@@ -77,7 +79,12 @@ impl Mechanism {
     pub(crate) fn queues_max(self, descriptors: u64) -> usize {
         match self {
             // Some descriptors are open already.
-            Self::Epoll | Self::EpollEdge | Self::EpollSpin | Self::Uring | Self::UringSpin => {
+            Self::Epoll
+            | Self::EpollEdge
+            | Self::EpollSpin
+            | Self::EpollOne
+            | Self::Uring
+            | Self::UringSpin => {
                 usize::try_from(descriptors.saturating_sub(64)).unwrap_or(usize::MAX)
             }
             // They have one.
@@ -113,6 +120,7 @@ impl Mechanism {
             Self::Epoll => run(epoll::sleeping(queues)?, task),
             Self::EpollEdge => run(epoll::edge(queues)?, task),
             Self::EpollSpin => run(epoll::spinning(queues)?, task),
+            Self::EpollOne => run(epoll::one_by_one(queues)?, task),
             Self::Uring => run(uring::sleeping(queues)?, task),
             Self::UringSpin => run(uring::spinning(queues)?, task),
             Self::Told => run(told::ends(queues), task),

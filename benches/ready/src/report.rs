@@ -223,6 +223,7 @@ impl Report {
             (Mechanism::Ready, Mechanism::Ready, 1, 0.9),
             (Mechanism::Ready, Mechanism::Scan, 1_000, 8.0),
             (Mechanism::Ready, Mechanism::EpollSpin, 1_000, 2.5),
+            (Mechanism::Ready, Mechanism::EpollOne, 1_000, 2.5),
             (Mechanism::ReadySleep, Mechanism::Epoll, 1_000, 2.5),
             (Mechanism::ReadySleep, Mechanism::EpollEdge, 1_000, 2.5),
             (Mechanism::ReadySleep, Mechanism::Select, 1_000, 20.0),

@@ -20,8 +20,9 @@ use tailwater_setalgebra::queries::Draw;
 /// Words of the stop list: the default of the service.
 const STOP: usize = 50;
 
-/// Each index answers all queries so often, by turns.
-const ROUNDS: usize = 5;
+/// Each index answers all queries so often; it goes first in half of the rounds, so that neither has always the warmer
+/// cache.
+const ROUNDS: usize = 6;
 
 /// More documents than this in all answers are not compared.
 const ANSWERS_MAX: usize = 64 << 20;
@@ -96,7 +97,7 @@ fn beside(collection: &Collection, draw: &Draw) -> Result<(), String> {
     let row = |name: &str, ours: String, theirs: String| println!("| {name} | {ours} | {theirs} |");
     row(
         "bytes of a posting, with skips",
-        per_posting(shard.lists().bytes() as u64),
+        per_posting(shard.lists().bytes()),
         per_posting(theirs_lists),
     );
     row("bytes of the dictionary", words.len().to_string(), theirs_words.to_string());
@@ -131,44 +132,64 @@ fn asked<'a>(collection: &'a Collection, draw: &Draw, stop: &[u32]) -> Result<As
     Ok(Asked { words: queries.iter().map(words).collect(), answers })
 }
 
-/// Of each query the median over the rounds, sorted: ours and theirs.
+/// Of each query the median over the rounds, sorted: ours and theirs. A round is the whole list, so that no query finds
+/// its own lists in the cache.
 fn times(
     asked: &Asked<'_>,
     shard: &Shard,
     peer: &Peer,
 ) -> Result<(Vec<Duration>, Vec<Duration>), String> {
     let mut scratch = Scratch::default();
-    let (mut ours, mut theirs) = (Vec::new(), Vec::new());
-    for (number, (words, answer)) in asked.words.iter().zip(&asked.answers).enumerate() {
-        let (mut own, mut other) = (Vec::new(), Vec::new());
-        for round in 0..ROUNDS {
-            let mut by_us = || {
-                let find = || {
-                    shard.find(words.iter().copied(), (Method::Gallop, &mut scratch), usize::MAX)
-                };
-                let ((_, found), time) = timed(find);
-                own.push(time);
-                check("tailwater", number, &found, answer)
-            };
-            let mut by_them = || {
-                let (found, time) = timed(|| peer.find(words));
-                other.push(time);
-                check("tantivy", number, &found.map_err(|why| why.to_string())?, answer)
-            };
-            // By turns, so that neither has always the warmer cache.
-            match round % 2 {
-                0 => by_us().and_then(|()| by_them())?,
-                _ => by_them().and_then(|()| by_us())?,
-            }
+    let mut by_us = |words: &[&str]| {
+        let how = (Method::Gallop, &mut scratch);
+        let ((_, found), time) = timed(|| shard.find(words.iter().copied(), how, usize::MAX));
+        Ok((found, time))
+    };
+    let mut by_them = |words: &[&str]| {
+        let (found, time) = timed(|| peer.find(words));
+        Ok((found.map_err(|why| why.to_string())?, time))
+    };
+    let mut ours = vec![Vec::with_capacity(ROUNDS); asked.words.len()];
+    let mut theirs = ours.clone();
+    for number in 0..ROUNDS {
+        if number % 2 == 0 {
+            round("tailwater", asked, &mut by_us, &mut ours)?;
         }
-        own.sort_unstable();
-        other.sort_unstable();
-        ours.push(own[ROUNDS / 2]);
-        theirs.push(other[ROUNDS / 2]);
+        round("tantivy", asked, &mut by_them, &mut theirs)?;
+        if number % 2 == 1 {
+            round("tailwater", asked, &mut by_us, &mut ours)?;
+        }
     }
-    ours.sort_unstable();
-    theirs.sort_unstable();
-    Ok((ours, theirs))
+    Ok((medians(ours), medians(theirs)))
+}
+
+/// What was found, and in what time.
+type Timed = Result<(Vec<u32>, Duration), String>;
+
+/// The whole list by one index: a time for each query, and every answer compared.
+fn round(
+    who: &str,
+    asked: &Asked<'_>,
+    find: &mut dyn FnMut(&[&str]) -> Timed,
+    times: &mut [Vec<Duration>],
+) -> Result<(), String> {
+    for (number, (words, answer)) in asked.words.iter().zip(&asked.answers).enumerate() {
+        let (found, time) = find(words)?;
+        check(who, number, &found, answer)?;
+        times[number].push(time);
+    }
+    Ok(())
+}
+
+/// Of each query the median, the lower of the middle two; all of them sorted.
+fn medians(times: Vec<Vec<Duration>>) -> Vec<Duration> {
+    let median = |mut rounds: Vec<Duration>| {
+        rounds.sort_unstable();
+        rounds[(ROUNDS - 1) / 2]
+    };
+    let mut medians: Vec<Duration> = times.into_iter().map(median).collect();
+    medians.sort_unstable();
+    medians
 }
 
 fn check(who: &str, number: usize, found: &[u32], needed: &[u32]) -> Result<(), String> {

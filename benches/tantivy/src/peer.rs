@@ -1,11 +1,14 @@
 //! tantivy, set up for what Set Algebra does: documents by their numbers, no scores, no frequencies, no positions.
 
 use tailwater_setalgebra::collection::Collection;
-use tantivy::collector::DocSetCollector;
+use tantivy::collector::{Collector, SegmentCollector};
 use tantivy::query::{BooleanQuery, Query, TermQuery};
 use tantivy::schema::{Field, IndexRecordOption, Schema, TextFieldIndexing, TextOptions};
 use tantivy::tokenizer::WhitespaceTokenizer;
-use tantivy::{Index, IndexSettings, IndexWriter, Searcher, TantivyDocument, TantivyError, Term};
+use tantivy::{
+    DocId, Index, IndexSettings, IndexWriter, Score, Searcher, SegmentOrdinal, SegmentReader,
+    TantivyDocument, TantivyError, Term,
+};
 
 /// Terms are given as they are; Set Algebra has cut and lowered them.
 const TOKENIZER: &str = "terms";
@@ -77,9 +80,44 @@ impl Peer {
             Box::new(TermQuery::new(term, IndexRecordOption::Basic))
         };
         let query = BooleanQuery::intersection(words.iter().map(of).collect());
-        let found = self.searcher.search(&query, &DocSetCollector)?;
-        let mut documents: Vec<u32> = found.into_iter().map(|address| address.doc_id).collect();
-        documents.sort_unstable();
-        Ok(documents)
+        self.searcher.search(&query, &Numbers)
+    }
+}
+
+/// All documents as they come: a segment gives them by rising number, and there is one segment.
+struct Numbers;
+
+impl Collector for Numbers {
+    type Fruit = Vec<DocId>;
+    type Child = OfSegment;
+
+    fn for_segment(&self, _: SegmentOrdinal, _: &SegmentReader) -> Result<OfSegment, TantivyError> {
+        Ok(OfSegment(Vec::new()))
+    }
+
+    fn requires_scoring(&self) -> bool {
+        false
+    }
+
+    fn merge_fruits(&self, mut segments: Vec<Vec<DocId>>) -> Result<Vec<DocId>, TantivyError> {
+        Ok(segments.pop().unwrap_or_default())
+    }
+}
+
+struct OfSegment(Vec<DocId>);
+
+impl SegmentCollector for OfSegment {
+    type Fruit = Vec<DocId>;
+
+    fn collect(&mut self, document: DocId, _: Score) {
+        self.0.push(document);
+    }
+
+    fn collect_block(&mut self, documents: &[DocId]) {
+        self.0.extend_from_slice(documents);
+    }
+
+    fn harvest(self) -> Vec<DocId> {
+        self.0
     }
 }

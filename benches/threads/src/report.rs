@@ -36,7 +36,7 @@ pub(crate) struct Unloaded {
     pub(crate) machine: Machine,
     pub(crate) rounds: usize,
     pub(crate) requests: usize,
-    /// Of one thread by another: half of a ping-pong.
+    /// Of one thread by another on the same core: half of a ping-pong.
     pub(crate) wake_us: f64,
     pub(crate) models: Vec<Latency>,
     pub(crate) pairs: Vec<Pair>,

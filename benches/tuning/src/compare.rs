@@ -152,8 +152,7 @@ fn ab(knob: &[String], block: &[String], effect: f64, short: bool) -> Result<Val
     let (pilot, quads) = if short { ("4", "12") } else { ("8", "60") };
     command.args(["--pilot", pilot, "--quads", quads]).args(knob);
     command.arg("--").arg(myself).arg("--block").args(block);
-    let output =
-        command.output().map_err(|error| format!("{}: {error}", tailwater.display()))?;
+    let output = command.output().map_err(|error| format!("{}: {error}", tailwater.display()))?;
     serde_json::from_slice(&output.stdout).map_err(|_| {
         format!("tailwater tune ab: {}", String::from_utf8_lossy(&output.stderr).trim_end())
     })

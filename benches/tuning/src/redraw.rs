@@ -144,7 +144,10 @@ mod tests {
         let blocks: Vec<f64> = (0..800).map(|_| 1_000.0 + 10.0 * rng.unit()).collect();
         let found = redrawn(&blocks).unwrap();
         assert!(found.is_good() && found.muskus > 5 * found.ours, "{found}");
-        assert!(found.confirmed <= found.adopted && found.adopted < found.redrawings / 10, "{found}");
+        assert!(
+            found.confirmed <= found.adopted && found.adopted < found.redrawings / 10,
+            "{found}"
+        );
         assert!(redrawn(&blocks[..8]).is_err());
     }
 }

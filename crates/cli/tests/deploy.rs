@@ -13,6 +13,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -35,7 +36,8 @@ fn all() -> Vec<(String, Value)> {
     let files = SERVICES.iter().flat_map(|name| {
         ["tiers", "load"].map(|file| format!("deploy/kubernetes/{name}/{file}.yaml"))
     });
-    let sweep = ["sweep", "merge"].map(|file| format!("deploy/kubernetes/sweep/{file}.yaml"));
+    let sweep = ["sweep", "merge/merge"];
+    let sweep = sweep.map(|file| format!("deploy/kubernetes/sweep/{file}.yaml"));
     let with_file = |file: String| documents(&file).into_iter().map(move |it| (file.clone(), it));
     files.chain(sweep).flat_map(with_file).collect()
 }
@@ -106,7 +108,7 @@ fn a_field_that_the_api_does_not_have_is_found() {
 
 #[test]
 fn what_a_kustomization_names_is_there() {
-    for folder in SERVICES.iter().chain(&["sweep"]) {
+    for folder in SERVICES.iter().chain(&["sweep", "sweep/merge"]) {
         let folder = format!("deploy/kubernetes/{folder}");
         let [kustomization] = &documents(&format!("{folder}/kustomization.yaml"))[..] else {
             panic!("one document")
@@ -119,15 +121,35 @@ fn what_a_kustomization_names_is_there() {
     }
 }
 
+#[test]
+fn the_image_is_built_without_what_git_ignores() {
+    let read = |name: &str| fs::read_to_string(root().join(name)).expect("a list");
+    let left_out = read(".containerignore");
+    for line in read(".gitignore").lines().chain([".git"]) {
+        // A name without a slash is one in any folder for git, and one at the top for an image.
+        let needed = line.strip_prefix('/').map_or_else(|| format!("**/{line}"), str::to_owned);
+        let is_there = left_out.lines().any(|it| it == needed || it == line);
+        assert!(is_there, ".containerignore lacks {needed}");
+    }
+}
+
 /// The one of this kind.
 fn of_kind<'a>(documents: &'a [Value], kind: &str) -> &'a Value {
     documents.iter().find(|it| it["kind"] == kind).unwrap_or_else(|| panic!("no {kind}"))
 }
 
-fn arguments(document: &Value) -> Vec<String> {
-    let arguments = document["spec"]["template"]["spec"]["containers"][0]["args"].as_array();
+/// A pod's first container, or its first before that.
+fn container<'a>(document: &'a Value, list: &str) -> &'a Value {
+    &document["spec"]["template"]["spec"][list][0]
+}
+
+fn words(container: &Value, key: &str) -> Vec<String> {
     let text = |it: &Value| it.as_str().expect("text").to_owned();
-    arguments.expect("arguments").iter().map(text).collect()
+    container[key].as_array().expect("a list").iter().map(text).collect()
+}
+
+fn arguments(document: &Value) -> Vec<String> {
+    words(container(document, "containers"), "args")
 }
 
 #[test]
@@ -192,6 +214,35 @@ fn serve(folder: &Folder, arguments: &[String]) -> Serving {
     Serving::start(&[&flags[..], &["--data", &data]].concat())
 }
 
+/// What a container with a command of its own runs, in a root where the program is found by name.
+fn started(container: &Value, changed: impl Fn(String) -> String, data: &Path) -> Command {
+    let mut line = words(container, "command");
+    line.extend(words(container, "args"));
+    let line: Vec<String> = line.into_iter().map(changed).collect();
+    let programs = Path::new(TAILWATER).parent().expect("a folder").display().to_string();
+    let path = std::env::var("PATH").expect("a path");
+    // The first container waits for as long as one does not answer.
+    let mut command = Command::new("timeout");
+    command
+        .arg("120")
+        .args(&line)
+        .env("PATH", format!("{programs}:{path}"))
+        .env("TAILWATER_DATA", data);
+    command
+}
+
+/// As `kubectl logs` has it: both streams in one.
+fn log_of(mut command: Command) -> (Option<i32>, String) {
+    let (mut log, end) = std::io::pipe().expect("a pipe");
+    command.stdout(end.try_clone().expect("a pipe")).stderr(end);
+    let mut child = command.spawn().expect("it starts");
+    // It holds the pipe's other end, too.
+    drop(command);
+    let mut text = String::new();
+    log.read_to_string(&mut text).expect("text");
+    (child.wait().expect("it ends").code(), text)
+}
+
 #[test]
 fn the_manifests_commands_serve_and_ask() {
     let folder = Folder::new("deploy");
@@ -205,32 +256,72 @@ fn the_manifests_commands_serve_and_ask() {
         serve(&folder, &here(arguments, &scenario, &node.to_string()))
     };
     let leaves: Vec<Serving> = (0..4).map(leaf).collect();
-    let mut called = here(arguments(of_kind(&tiers, "Deployment")), &scenario, "");
-    for (node, leaf) in leaves.iter().enumerate() {
-        assert_eq!(leaf.nodes, std::slice::from_ref(&leaf.address), "one node in each process");
-        for argument in &mut called {
-            *argument = argument
-                .replace(&format!("setalgebra-leaf-{node}.setalgebra-leaf:7000"), &leaf.address);
+    let at_leaves = |mut text: String| {
+        for (node, leaf) in leaves.iter().enumerate() {
+            assert_eq!(leaf.nodes, std::slice::from_ref(&leaf.address), "one node in each process");
+            let name = format!("setalgebra-leaf-{node}.setalgebra-leaf:7000");
+            text = text.replace(&name, &leaf.address);
+        }
+        text
+    };
+    let called = here(arguments(of_kind(&tiers, "Deployment")), &scenario, "");
+    let midtier = serve(&folder, &called.into_iter().map(at_leaves).collect::<Vec<_>>());
+    let told = folder.0.join("termination-log");
+    let changed = |text: String| {
+        let text = at_leaves(text).replace("setalgebra:7000", &midtier.address);
+        let text = text.replace("/scenarios/setalgebra.toml", &scenario.display().to_string());
+        let text = text.replace("/dev/termination-log", &told.display().to_string());
+        let text = text.replace("--duration=30s", "--duration=500ms").replace("=1000", "=100");
+        text.replace("--slo=5ms", "--slo=60s")
+    };
+    let [load] = &documents("deploy/kubernetes/setalgebra/load.yaml")[..] else { panic!("a job") };
+    let data = folder.0.join("data-of-load");
+    let (code, said) = log_of(started(container(load, "initContainers"), changed, &data));
+    assert_eq!((code, &*said), (Some(0), ""), "the first container");
+    let (code, log) = log_of(started(container(load, "containers"), changed, &data));
+    let told = fs::read_to_string(&told).expect("a message");
+    let result: Value =
+        serde_json::from_str(&log).unwrap_or_else(|why| panic!("{why}: {log}: {told}"));
+    let run = &result["runs"][0];
+    assert!(told.contains("tailwater: preparing data in"), "{code:?}: {told}");
+    // Left out where there was none.
+    assert_eq!(run["wrong_answers"].as_u64().unwrap_or(0), 0, "{told}");
+    assert!(run["fates"]["ok"].as_u64() > Some(0), "{run}");
+}
+
+/// Whatever the load's program ends with is final: no second try hides it.
+#[test]
+fn a_load_that_fails_fails_its_job() {
+    for name in SERVICES {
+        let [job] = &documents(&format!("deploy/kubernetes/{name}/load.yaml"))[..] else {
+            panic!("a job")
+        };
+        assert_eq!(job["spec"]["template"]["spec"]["restartPolicy"], "Never", "{name}");
+        let rules = job["spec"]["podFailurePolicy"]["rules"].as_array().expect("rules");
+        let failing = rules.iter().find(|rule| rule["action"] == "FailJob").expect("a rule");
+        let on = &failing["onExitCodes"];
+        assert_eq!(on["containerName"], container(job, "containers")["name"], "{name}");
+        assert_eq!((&on["operator"], &on["values"]), (&"NotIn".into(), &vec![0].into()), "{name}");
+    }
+}
+
+/// A node's memory and disk are bounded against each of them, before the load's own container, too.
+#[test]
+fn every_container_and_volume_has_a_bound() {
+    for (file, document) in all() {
+        let pod = &document["spec"]["template"]["spec"];
+        let lists = ["initContainers", "containers"].map(|list| pod[list].as_array());
+        for container in lists.into_iter().flatten().flatten() {
+            let resources = &container["resources"];
+            let (limit, request) =
+                (&resources["limits"]["memory"], &resources["requests"]["memory"]);
+            assert!(limit.is_string() && limit == request, "{file}: {resources}");
+        }
+        for volume in pod["volumes"].as_array().into_iter().flatten() {
+            let bound = volume["emptyDir"].is_null() || volume["emptyDir"]["sizeLimit"].is_string();
+            assert!(bound, "{file}: {volume}");
         }
     }
-    let midtier = serve(&folder, &called);
-    let [load] = &documents("deploy/kubernetes/setalgebra/load.yaml")[..] else { panic!("a job") };
-    let mut asked = here(arguments(load), &scenario, "");
-    for argument in &mut asked {
-        *argument = argument.replace("setalgebra:7000", &midtier.address);
-        *argument = argument.replace("--duration=30s", "--duration=500ms").replace("=1000", "=100");
-        *argument = argument.replace("--slo=5ms", "--slo=60s");
-    }
-    let data = folder.0.join("data");
-    let output = Command::new(TAILWATER).args(&asked).arg("--data").arg(&data).output();
-    let output = output.expect("the program starts");
-    let said = String::from_utf8_lossy(&output.stderr);
-    let result: Value =
-        serde_json::from_slice(&output.stdout).unwrap_or_else(|why| panic!("{why}: {said}"));
-    let run = &result["runs"][0];
-    // Left out where there was none.
-    assert_eq!(run["wrong_answers"].as_u64().unwrap_or(0), 0, "{said}");
-    assert!(run["fates"]["ok"].as_u64() > Some(0), "{run}");
 }
 
 #[test]
@@ -255,37 +346,96 @@ demand.of_capacity = [0.5, 1.2]
 controller = [{ name = \"none\" }, { name = \"breakwater\" }]
 ";
 
+/// A task of the array, as Slurm starts it.
+fn task(number: u32, shards: &str, scenario: &Path, out: &Path) -> Output {
+    let mut command = Command::new("sh");
+    command.arg(root().join("deploy/slurm/sweep.sh")).arg(scenario).arg(out);
+    command.env("TAILWATER", TAILWATER).env("SLURM_ARRAY_TASK_ID", number.to_string());
+    // Of a task that is submitted again alone.
+    command.env("SLURM_ARRAY_TASK_COUNT", "1").env("SLURM_ARRAY_TASK_MIN", number.to_string());
+    command.env("TAILWATER_SHARDS", shards).output().expect("there is a shell")
+}
+
+#[test]
+fn a_task_of_slurm_refuses_what_is_not_its_own() {
+    let folder = Folder::new("deploy-slurm-refuses");
+    let scenario = folder.write("swept.toml", SWEPT);
+    let out = folder.0.join("sweep");
+    let refused = |output: &Output, needed: &str| {
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.code() == Some(2) && said.contains(needed), "{said}");
+    };
+    refused(&task(3, "", &scenario, &out), "no number of shards was found");
+    refused(&task(3, "3", &scenario, &out), "I from 0 to N");
+    let first = task(1, "3", &scenario, &out);
+    assert!(first.status.success(), "{}", String::from_utf8_lossy(&first.stderr));
+    let result = out.join("shard-1/result.json");
+    let written = fs::read(&result).expect("a result");
+    refused(&task(1, "2", &scenario, &out), "the result of shard 1/3; 1/2 is to be written");
+    assert_eq!(fs::read(&result).expect("a result"), written, "it was refused, and written over");
+    let none = Command::new("sh").arg(root().join("deploy/slurm/sweep.sh")).output();
+    let none = none.expect("there is a shell");
+    assert!(String::from_utf8_lossy(&none.stderr).contains("sbatch --array"), "{none:?}");
+}
+
 #[test]
 fn a_slurm_array_finds_what_one_machine_does() {
     let folder = Folder::new("deploy-slurm");
     let scenario = folder.write("swept.toml", SWEPT);
     let out = folder.0.join("sweep");
-    let task = |number: u32, more: &[(&str, &str)]| -> Output {
-        let mut command = Command::new("sh");
-        command.arg(root().join("deploy/slurm/sweep.sh")).arg(&scenario).arg(&out);
-        command.env("TAILWATER", TAILWATER).env("SLURM_ARRAY_TASK_ID", number.to_string());
-        command.env("SLURM_ARRAY_TASK_COUNT", "3").env("SLURM_ARRAY_TASK_MIN", "1");
-        command.envs(more.iter().copied()).output().expect("there is a shell")
-    };
-    for number in 1..=3 {
-        let output = task(number, &[]);
+    // One is submitted again: it writes its own shard, and no other.
+    for number in [0, 1, 2, 1] {
+        let output = task(number, "3", &scenario, &out);
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     }
-    let gaps = task(5, &[("SLURM_ARRAY_TASK_STEP", "2")]);
-    let said = String::from_utf8_lossy(&gaps.stderr);
-    assert!(gaps.status.code() == Some(2) && said.contains("an array with gaps"), "{said}");
-    let none = Command::new("sh").arg(root().join("deploy/slurm/sweep.sh")).output();
-    let none = none.expect("there is a shell");
-    assert!(String::from_utf8_lossy(&none.stderr).contains("sbatch --array"), "{none:?}");
 
-    let json = |arguments: &[&str], paths: &[PathBuf]| -> Vec<u8> {
-        let output = Command::new(TAILWATER).args(arguments).args(paths).arg("--json").output();
-        let output = output.expect("the program starts");
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        output.stdout
-    };
     let shards: Vec<PathBuf> = (0..3).map(|shard| out.join(format!("shard-{shard}"))).collect();
-    let whole = json(&["run", "--on", "sim"], &[scenario]);
-    let (merged, whole) = (json(&["merge"], &shards), String::from_utf8_lossy(&whole).into_owned());
-    assert_eq!(String::from_utf8_lossy(&merged), whole);
+    let (merged, whole) = (json(&["merge"], &shards), json(&["run", "--on", "sim"], &[scenario]));
+    assert_eq!(merged, whole);
+}
+
+/// What it prints with these words, in JSON.
+fn json(arguments: &[&str], paths: &[PathBuf]) -> String {
+    let output = Command::new(TAILWATER).args(arguments).args(paths).arg("--json").output();
+    let output = output.expect("the program starts");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+#[test]
+fn the_manifests_of_a_sweep_find_what_one_machine_does() {
+    let folder = Folder::new("deploy-sweep");
+    // Eight pairs of demand and controller, one for each pod.
+    let swept = SWEPT.replace("[0.5, 1.2]", "[0.5, 0.8, 1.0, 1.2]");
+    let scenario = folder.write("swept.toml", &swept);
+    let out = folder.0.join("out");
+    let run = |file: &str, shard: u64| {
+        let documents = documents(&format!("deploy/kubernetes/sweep/{file}.yaml"));
+        let here = |argument: String| {
+            let argument = argument.replace("$(SHARD)", &shard.to_string());
+            let argument =
+                argument.replace("/scenarios/controllers.toml", &scenario.display().to_string());
+            // Words have it at their start or after a flag's name.
+            match argument.split_once("/out/") {
+                Some((flag, rest)) => format!("{flag}{}/{rest}", out.display()),
+                None => argument,
+            }
+        };
+        let line: Vec<String> =
+            arguments(of_kind(&documents, "Job")).into_iter().map(here).collect();
+        let output = Command::new(TAILWATER).args(&line).output().expect("the program starts");
+        assert!(output.status.success(), "{line:?}: {}", String::from_utf8_lossy(&output.stderr));
+        of_kind(&documents, "Job")["spec"]["completions"].as_u64()
+    };
+    let pods = run("sweep", 0).expect("a number of pods");
+    for shard in 1..pods {
+        run("sweep", shard);
+    }
+    run("merge/merge", 0);
+    let read = |text: &str| serde_json::from_str::<Value>(text).expect("a result");
+    let merged = read(&fs::read_to_string(out.join("whole/result.json")).expect("a result"));
+    let whole = read(&json(&["run", "--on", "sim"], &[scenario]));
+    assert!(merged["runs"].as_array().is_some_and(|runs| runs.len() == 16), "{merged}");
+    assert_eq!(merged["runs"], whole["runs"]);
 }

@@ -178,7 +178,19 @@ fn what_cannot_be_asked_is_refused_and_says_why() {
     };
     assert_eq!(of_site("/ask?of=hdsearch&q=1", "cross-site"), of("403 Forbidden"));
     assert_eq!(of_site("/ask?of=hdsearch&q=1", "same-origin"), of("200 OK"));
+    assert_eq!(of_site("/ask?of=hdsearch&q=1", "same-site"), of("403 Forbidden"));
     assert_eq!(of_site("/", "cross-site"), of("200 OK"));
+    // A link on another site's page shows the question, and asks nothing.
+    let led = |site: &str| {
+        let target = "/?of=hdsearch&q=17";
+        let head =
+            format!("GET {target} HTTP/1.1\r\nHost: {host}\r\nSec-Fetch-Site: {site}\r\n\r\n");
+        demo.exchange(head.as_bytes())
+    };
+    let (page, own) = (led("cross-site"), led("none"));
+    assert!(page.contains("and was not asked"), "{page}");
+    assert!(page.contains("value=\"17\"") && !page.contains("distance 0.000"), "{page}");
+    assert!(own.contains("distance 0.000"), "{own}");
     let post = format!("POST / HTTP/1.1\r\nHost: {host}\r\nContent-Length: 9999999999\r\n\r\n");
     assert_eq!(status(&post), of("405 Method Not Allowed"));
     assert_eq!(status(&format!("GET /x HTTP/1.1\r\nHost: {host}\r\n\r\n")), of("404 Not Found"));

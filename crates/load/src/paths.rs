@@ -323,6 +323,7 @@ steps = [{ lock = "A", steps = [{ lock = "B", steps = [{ wait = "20ms" }] }] },
             answer(0, &[]),
             Err(CallError::Runtime(Fault::UnknownMethod)),
             Err(CallError::TooLong { most: 8 }),
+            Err(CallError::AnswersTooLong { most: 8 }),
         ] {
             assert_eq!(of(wrong), Some(Unanswered::Wrong));
         }

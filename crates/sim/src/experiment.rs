@@ -106,6 +106,20 @@ impl<'a> Simulator<'a> {
     }
 }
 
+impl Simulator<'_> {
+    /// Cores of a server that can have work, and queues that share none of them. Threads can use as many cores as there
+    /// are of them, and share them.
+    fn shape(&self) -> (u32, u32) {
+        let Scenario { sim, server, has_models, .. } = self.scenario;
+        match server.model.workers() as u32 {
+            _ if !has_models && sim.stealing => (sim.cores, 1),
+            _ if !has_models => (sim.cores, server.loops),
+            0 if server.loops <= sim.cores => (server.loops, server.loops),
+            workers => (sim.cores.min(server.loops + workers), 1),
+        }
+    }
+}
+
 impl Driver for Simulator<'_> {
     type Failure = Failure;
 
@@ -131,15 +145,17 @@ impl Driver for Simulator<'_> {
         let (sim, server) = (&self.scenario.sim, &self.scenario.server);
         let messages_ns = (sim.receive + sim.send).nanos() as f64;
         let by_turn = sim.coalescing || !sim.connection_cost.is_zero();
+        let (cores, queues) = self.shape();
         let measured_ns =
-            capacity::overhead_ns(capacity, sim.cores * server.replicas, server.service.mean);
+            capacity::overhead_ns(capacity, cores * server.replicas, server.service.mean);
         Cost {
-            cores: sim.cores,
-            queues: if sim.stealing { 1 } else { server.loops },
+            cores,
+            queues,
             replicas: server.replicas,
             overhead_ns: if by_turn { measured_ns } else { messages_ns },
             path_overhead_ns: if sim.coalescing { 0.0 } else { messages_ns },
-            tier_cores: None,
+            // With threads each node of a tier has one, whatever its cores.
+            tier_cores: self.scenario.has_models.then_some(1),
             base: sim.rtt + 2 * sim.jitter,
         }
     }
@@ -206,6 +222,7 @@ pub fn world_of(scenario: &Scenario, configuration: &Configuration, seed: u64) -
             .iter()
             .map(|fault| Fault { at: configuration.warm_up + fault.at, ..*fault })
             .collect(),
+        switches: Vec::new(),
         starved_max: Some(Duration::from_secs(1)),
         client_queue_max: u32::MAX,
         seed,
@@ -225,6 +242,9 @@ fn open_run(simulator: &Simulator<'_>, ask: &OpenRun<'_>) -> Result<Played, Fail
     world.drain = ask.drain;
     if let Some(policy) = controller.locks {
         world = tiers::with_locks(world, policy);
+    }
+    if let Some(model) = controller.model {
+        world = tiers::with_model(world, model);
     }
     let behind = || tiers::controllers(scenario, &ask.spec, configuration.slo, seed);
     let mut tiers: Vec<Option<Controller>> = behind()?.into_iter().map(Some).collect();

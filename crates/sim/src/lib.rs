@@ -9,6 +9,8 @@
 //! Faults strike when the world says so ([`Fault`]): clients, their links, and nodes. The links between
 //! nodes are spared.
 //!
+//! A node may have threads ([`Threads`]), loops' and workers', whose model changes while it serves ([`Switch`]).
+//!
 //! Checkers run in every simulation ([`Rule`]): credits are conserved, honest clients never exceed their
 //! windows, every request ends in exactly one fate; [`swarm`] draws worlds at random to find where they
 //! do not.
@@ -37,6 +39,7 @@ mod slab;
 mod space;
 pub mod swarm;
 mod task;
+mod threads;
 mod tiers;
 mod topology;
 mod trace;
@@ -48,5 +51,6 @@ pub use locks::LockReport;
 pub use paths::Paths;
 pub use simulate::{Answers, Broken, closed_loop, simulate, simulate_with};
 pub use tailwater_workload::scenario::{Chosen, Claim, Direction, Fault, FaultKind, Struck};
+pub use threads::{Switch, Threads};
 pub use trace::{Sample, Trace};
 pub use world::{Costs, Intended, Link, NodeSpec, TierSpec, World};

@@ -10,6 +10,7 @@ use crate::faults::{Front, Members};
 use crate::locks::LockReport;
 use crate::node::{Counts, Node};
 use crate::space::{Event, Packet, Space};
+use crate::threads::Switch;
 use crate::topology::{Plan, Topology};
 use crate::trace::Sample;
 use crate::world::{Intended, World};
@@ -38,6 +39,7 @@ pub(crate) struct Mechanics<'a> {
     boot: &'a mut dyn FnMut(usize) -> Arc<dyn Admission>,
     client: &'a dyn Fn(usize, u32) -> Client,
     pub(crate) faults: Vec<(Fault, Members)>,
+    switches: Vec<Switch>,
     sample: Option<Duration>,
     samples: Vec<Sample>,
     /// The totals of each node at both ends of the window.
@@ -81,6 +83,7 @@ impl<'a> Mechanics<'a> {
         let topology = Topology::new(world, plan, &mut parts, &mut space);
         Self {
             faults: schedule_faults(world, &rng, &mut space),
+            switches: schedule_switches(world, &mut space),
             space,
             topology,
             clients: Clients::new(world, parts.client, tally),
@@ -155,6 +158,7 @@ impl<'a> Mechanics<'a> {
             waiting: self.clients.waiting() + calls,
             at_nodes: nodes.iter().flat_map(|node| node.held_requests(space)).collect(),
             locks: nodes.iter().flat_map(Node::busy_locks).collect(),
+            threads: nodes.iter().flat_map(Node::waiting_threads).collect(),
             gauges: nodes.iter().map(|node| node.control().gauges()).collect(),
         }
     }
@@ -252,6 +256,15 @@ impl<'a> Mechanics<'a> {
                 };
                 if let Some(node) = topology.caller(number) {
                     node.on_call_lost(now, key, space);
+                }
+            }
+            Event::Woken { node, thread, life } => {
+                topology.nodes[usize::from(node)].on_woken(now, thread, life, space);
+            }
+            Event::Switch(index) => {
+                let Switch { nodes, model, .. } = self.switches[usize::from(index)];
+                for number in topology.struck(nodes) {
+                    topology.nodes[number].set_model(now, model, space);
                 }
             }
             Event::Sample => self.take_sample(now),
@@ -357,6 +370,16 @@ fn schedule_faults(world: &World, rng: &Rng, space: &mut Space) -> Vec<(Fault, M
         (*fault, Members::of(fault, index, (world.clients, world.replicas), rng))
     });
     faults.collect()
+}
+
+/// Puts the changes of models into the calendar.
+fn schedule_switches(world: &World, space: &mut Space) -> Vec<Switch> {
+    let switches = world.switches.iter().take(usize::from(u16::MAX));
+    let plan = |(index, switch): (usize, &Switch)| {
+        space.calendar.at(Instant::ZERO + switch.at, Event::Switch(index as u16));
+        *switch
+    };
+    switches.enumerate().map(plan).collect()
 }
 
 impl Counts {

@@ -5,12 +5,16 @@
 //! `node/run_loop.rs` decides what a core does next; this file does the book-keeping of each step. All that a step tells
 //! the controller or asks of it goes through [`Control`]. Requests with locks and calls walk on in
 //! `node/walk.rs`; stalls of single cores are in `node/cores.rs`, and what befalls the whole node and
-//! its connections in `node/outage.rs`.
+//! its connections in `node/outage.rs`. Where a node has threads, `node/staff.rs` knows what each has to do,
+//! `node/schedule.rs` which of them has a core, and `node/hand_over.rs` what they pass to each other.
 
 mod cores;
+mod hand_over;
 mod outage;
 mod packets;
 mod run_loop;
+mod schedule;
+pub(crate) mod staff;
 pub(crate) mod walk;
 
 use crate::control::Control;
@@ -22,6 +26,7 @@ use crate::world::NodeSpec;
 use cores::Core;
 use packets::Seen;
 use run_loop::RunLoop;
+use staff::Staff;
 use std::collections::BTreeMap;
 use std::time::Duration;
 use tailwater_control::{Completion, Offer, Outcome, Reached, Reason, Verdict};
@@ -34,6 +39,8 @@ pub(crate) struct Node {
     control: Control,
     /// Only where requests have paths.
     pub(crate) walk: Option<Walk>,
+    /// Only where it has threads; else any core of a loop does whatever the loop has to do.
+    pub(crate) staff: Option<Staff>,
     loops: Vec<RunLoop>,
     /// Equal parts of them belong to the loops, in order.
     cores: Vec<Core>,
@@ -61,6 +68,8 @@ enum Work {
     Parse(Instant, Packet),
     Reject(Key, Reason, Reached),
     Serve(Key),
+    /// To a worker, or back to the loop.
+    HandOver(Key),
     /// A part of a path.
     Run(Key, Duration),
     /// The answer at its end.
@@ -96,7 +105,9 @@ impl Node {
         let loops = spec.loops.max(1) as u16;
         let cores = spec.cores_in_all() as u16;
         let each = cores / loops;
+        let staff = staff_of(&spec, walk.is_some());
         Self {
+            staff,
             loops: (0..loops).map(|at| RunLoop::new(at * each..(at + 1) * each)).collect(),
             cores: (0..cores).map(|_| Core::new()).collect(),
             begun: 0,
@@ -137,7 +148,8 @@ impl Node {
             return outage::refuse(now, packet, space);
         }
         let at = if self.loops.len() == 1 { 0 } else { self.loop_of(packet.client(space)) };
-        self.loops[at].packets.push_back((now, packet));
+        let thread = self.receive(now, packet, at, space);
+        self.rouse(now, thread, space);
         self.assign(now, space);
     }
 
@@ -160,6 +172,10 @@ impl Node {
                 None
             }
             Work::Run(key, _) => self.walk_on(now, key, space),
+            Work::HandOver(key) => {
+                self.handed_over(now, key, space);
+                None
+            }
             Work::Serve(key) | Work::Answer(key) => {
                 self.answer(now, key, (Outcome::Served, Reached::Start), space);
                 None
@@ -172,10 +188,7 @@ impl Node {
         let todo = &mut self.cores[usize::from(core)].todo;
         match follow_up.or_else(|| todo.pop_front()) {
             Some(work) => self.give(now, (core, at), work, space),
-            None => {
-                let own = self.loop_of_core(core);
-                self.loops[own].idle.push(core);
-            }
+            None => self.let_go(now, core),
         }
         if self.loops.len() > 1 && self.loops[at].is_drained() {
             // As the runtime's loop before it sleeps: others would go by a delay that is long past.
@@ -198,18 +211,20 @@ impl Node {
             }
             Work::Answer(key) => spend(key, self.send_cost(at, client.unwrap_or(0)), space),
             Work::Credit(client, ..) => self.send_cost(at, client),
+            Work::HandOver(key) => spend(key, self.hand_over_cost(now, key, space), space),
             Work::Run(_, time) => {
-                self.loops[at].handled_ns += time.nanos();
+                self.handled((core, at), time);
                 time
             }
             Work::Serve(key) => {
                 let service =
                     space.requests.get_mut(key).map_or(Duration::ZERO, |request| request.service);
-                self.loops[at].handled_ns += service.nanos();
+                self.handled((core, at), service);
                 service + self.send_cost(at, client.unwrap_or(0))
             }
         };
-        let cost = cost + self.lag(work, at, cost, space);
+        let cost = cost + self.turn_to(core, work, space);
+        let cost = cost + self.lag(work, (core, at), cost, space);
         self.counts.busy_ns += cost.nanos();
         let ends = now + cost;
         self.begun += 1;
@@ -338,7 +353,7 @@ impl Node {
             return Some(Work::Reject(key, Reason::Deadline, Reached::Queue));
         }
         match self.control.start(now, request.client, in_server, budget) {
-            Verdict::Admit if self.walk.is_some() => self.begin(now, key, space),
+            Verdict::Admit if self.walk.is_some() => self.begin_or_hand_over(now, key, space),
             Verdict::Admit => Some(Work::Serve(key)),
             Verdict::Shed(reason) | Verdict::Close(reason) => {
                 Some(Work::Reject(key, reason, Reached::Start))
@@ -406,6 +421,12 @@ impl Node {
         let credit = space.credits.insert(Credit { client, connection, offer, stamp });
         space.send_down(now, client, Event::Credit(credit));
     }
+}
+
+/// Threads that nothing has come for yet.
+fn staff_of(spec: &NodeSpec, has_paths: bool) -> Option<Staff> {
+    let threads = spec.threads.filter(|_| has_paths);
+    threads.map(|threads| Staff::new(threads, spec.loops.max(1) as usize))
 }
 
 /// What a core does for a request with a path is part of its books, once that has begun.

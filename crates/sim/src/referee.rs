@@ -9,7 +9,7 @@ mod servers;
 #[cfg(test)]
 mod tests;
 
-use crate::checks::{Finding, Rule, budgets, calls, fates, locks, queues};
+use crate::checks::{Finding, Rule, budgets, calls, fates, locks, queues, threads};
 use crate::facts::{Fact, Standing, Thing};
 use crate::topology::Plan;
 use crate::world::World;
@@ -101,12 +101,14 @@ impl Referee {
 
     /// The end of the run: what must be true when nothing more happens.
     pub(crate) fn conclude(mut self, now: Instant, standing: &Standing<'_>) -> Ruling {
-        let Standing { space, waiting, at_nodes, locks, gauges } = standing;
+        let Standing { space, waiting, at_nodes, locks, threads: asleep, gauges } = standing;
         let ruling = &mut self.ruling;
         ruling.judge(Rule::Fates, fates::placed(*waiting, at_nodes, space));
         for (lock, holder, waiters) in locks {
             ruling.judge(Rule::Locks, locks::known(*lock, *holder, waiters, space));
         }
+        ruling.judge(Rule::Threads, threads::roused(asleep, space));
+        ruling.judge(Rule::Threads, threads::held(asleep, space));
         let mut left = 0;
         let mut calls_left = vec![0; self.calls.len()];
         for request in space.requests.iter() {

@@ -40,6 +40,10 @@ pub(crate) enum Event {
     Patience(Key),
     /// A node learns that its call of this number gets no answer: the other end is gone.
     CallLost(Key),
+    /// A thread of a node wakes, in that node's life of this number.
+    Woken { node: u16, thread: u16, life: u16 },
+    /// The change of model of this number is made.
+    Switch(u16),
     /// Time for a sample of the trace.
     Sample,
     /// A fault of the world begins (true) or ends.

@@ -6,6 +6,7 @@
 //! that a thousand of them take seconds.
 
 mod dice;
+mod threads;
 mod walks;
 
 use crate::simulate::{Broken, simulate_with};
@@ -74,7 +75,7 @@ impl Case {
             node.modes = Some(service.clone());
             spec.overrides.push(("classes".into(), "0.3".into()));
         }
-        let world = World {
+        let mut world = World {
             node,
             replicas,
             retry,
@@ -88,6 +89,7 @@ impl Case {
             bin: None,
             sample: None,
             faults,
+            switches: Vec::new(),
             starved_max,
             client_queue_max: queue_max as u32,
             seed,
@@ -95,7 +97,44 @@ impl Case {
                 "cargo run --release -p tailwater-sim --example seeds -- --seed {seed}"
             ),
         };
+        threads::staff(seed, &mut world);
         Self { world, spec, plan, service }
+    }
+
+    /// A case in which all goes well but that nodes change their threading models all the time: a front and two tiers,
+    /// which call each other. It lasts until every request has its fate, or nothing moves any more.
+    #[must_use]
+    pub fn switching(seed: u64) -> Self {
+        let mut dice = Dice(Rng::from_seed(seed).split("swarm of switches"));
+        let mut case = Self::drawn(seed);
+        let tier = |number: usize, dice: &mut Dice| TierSpec {
+            name: format!("tier {number}"),
+            node: draw_node(dice),
+            nodes: walks::NODES,
+            connections: dice.number(1, 3) as u32,
+        };
+        let world = &mut case.world;
+        world.tiers = (0..2).map(|number| tier(number, &mut dice)).collect();
+        (world.faults, world.drain) = (Vec::new(), Duration::from_secs(5));
+        // Nothing is promised to clients whose front has lent all credit to requests that wait for its tiers.
+        world.starved_max = None;
+        world.repeat =
+            format!("cargo run --release -p tailwater-sim --example seeds -- --switching {seed}");
+        let ratio = dice.spread(0.05, 1.5);
+        let cost = case.service.mean + world.node.costs.per_request();
+        let rate = Rate(ratio * f64::from(world.node.cores) / cost.as_secs_f64());
+        world.measure = Duration::from_secs_f64(dice.spread(100.0, 500.0) / rate.0);
+        case.plan = DemandPlan {
+            steps: vec![Step::steady(rate, world.measure)],
+            arrivals: Arrivals::Poisson,
+        };
+        threads::tree(seed, world, &case.service);
+        // Nor is anything to calls between nodes: under some laws they would wait for longer than the run.
+        if case.spec.name != DEFAULT {
+            case.spec.overrides.retain(|(key, _)| key != "expiry");
+            case.spec.overrides.push(("expiry".into(), "300us".into()));
+        }
+        case
     }
 
     /// A fresh controller for the node of a number; 0 is the front, its further replicas follow.
@@ -187,6 +226,7 @@ fn draw_node(dice: &mut Dice) -> NodeSpec {
         parse_every: dice.one_of([0, 0, 50]).us(),
         queue_max: dice.one_of([4, 64, 1 << 20]),
         enforce_deadlines: false,
+        threads: None,
         paths: None,
         stalls: Stalls::default(),
         modes: None,

@@ -35,6 +35,8 @@ pub(crate) struct Task {
     pub(crate) called: Duration,
     /// The request that waits for this one at another node.
     pub(crate) parent: Option<Key>,
+    /// The thread of its node that it began on, or was given back to; means nothing where nodes have none.
+    pub(crate) thread: u16,
 }
 
 /// What a task is about.
@@ -69,6 +71,7 @@ impl Task {
             computed: Duration::ZERO,
             called: Duration::ZERO,
             parent,
+            thread: 0,
         })
     }
 

@@ -2,7 +2,9 @@
 
 use crate::experiment::Failure;
 use crate::paths::Paths;
+use crate::threads::Threads;
 use crate::world::{Costs, NodeSpec, TierSpec, World};
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 use tailwater_control::asqm::Policy;
@@ -12,16 +14,35 @@ use tailwater_control::{RetryConfig, Site};
 use tailwater_experiment::label;
 use tailwater_workload::Scenario;
 use tailwater_workload::scenario::{
-    ControllerSpec, FirstReplica, LockPolicy, Locks, Path, Place, Retry, Tier,
+    ControllerSpec, FirstReplica, LockPolicy, Locks, Model, Path, Place, Retry, Tier,
 };
 
 /// The front of a scenario's server.
 pub(crate) fn front(scenario: &Scenario, slo: Duration) -> NodeSpec {
     let target = scenario.target(slo);
     let (loops, cores) = (scenario.server.loops, scenario.sim.cores);
-    let one_loop = node(scenario, cores, &scenario.server.paths, &scenario.server.locks, target);
+    let one_loop = node(scenario, cores, &paths(scenario), &scenario.server.locks, target);
     let modes = scenario.server.classes.then(|| scenario.server.service.clone());
-    NodeSpec { loops, stealing: scenario.sim.stealing, modes, ..one_loop }
+    let threads = one_loop.threads.map(|it| Threads { model: scenario.server.model, ..it });
+    NodeSpec { loops, stealing: scenario.sim.stealing, modes, threads, ..one_loop }
+}
+
+/// The same world, whose front serves by another model.
+pub(crate) fn with_model(mut world: World, model: Model) -> World {
+    if let Some(threads) = &mut world.node.threads {
+        threads.model = model;
+    }
+    world
+}
+
+/// What its requests do. Threads know requests by their paths, so that a service is one of a single step there.
+fn paths(scenario: &Scenario) -> Cow<'_, [Path]> {
+    let server = &scenario.server;
+    if server.paths.is_empty() && scenario.has_models {
+        Cow::Owned(vec![Path::of_service(server.service.clone())])
+    } else {
+        Cow::Borrowed(&server.paths)
+    }
 }
 
 /// What its clients do about replicas.
@@ -118,6 +139,13 @@ fn node(scenario: &Scenario, cores: u32, paths: &[Path], locks: &Locks, slo: Dur
         coalescing: sim.coalescing,
         parse_every: sim.parse_every,
         stalls: sim.stalls.clone(),
+        threads: scenario.has_models.then(|| Threads {
+            // Tiers have one loop for each node on sockets, which is the default.
+            model: Model::default(),
+            wake_up: sim.wake_up,
+            hand_over: sim.hand_over,
+            switch: sim.switch,
+        }),
         paths,
         ..NodeSpec::paper()
     }

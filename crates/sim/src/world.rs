@@ -1,6 +1,7 @@
 //! What is simulated: a node, a network, clients, and how long.
 
 use crate::paths::Paths;
+use crate::threads::{Switch, Threads};
 use std::sync::Arc;
 use std::time::Duration;
 use tailwater_control::{RetryConfig, Site};
@@ -40,6 +41,8 @@ pub struct World {
     /// What goes wrong, each from the run's beginning; 65,535 at most are played. The links
     /// between nodes are spared. See [`crate::simulate_with`] for a server that restarts.
     pub faults: Vec<Fault>,
+    /// Changes of threading models, 65,535 at most.
+    pub switches: Vec<Switch>,
     /// The bound of [`crate::Rule::Starvation`]; `None` where the controller promises nothing. Too
     /// short, and a pool that grows a credit at a time is blamed; too long, and nothing is noticed.
     pub starved_max: Option<Duration>,
@@ -75,6 +78,7 @@ impl World {
             bin: None,
             sample: None,
             faults: Vec::new(),
+            switches: Vec::new(),
             starved_max: Some(Duration::from_secs(1)),
             client_queue_max: u32::MAX,
             seed,
@@ -122,6 +126,9 @@ pub struct NodeSpec {
     pub queue_max: u32,
     /// Requests past their deadline are refused when they would start, whatever the controller says.
     pub enforce_deadlines: bool,
+    /// Its threads, which share the cores, and then mean more than `stealing` does. `None`: any core of a loop does what
+    /// the loop has to do, and nothing sleeps. They need `paths`, without which they mean nothing.
+    pub threads: Option<Threads>,
     /// What requests do; `None`: they compute for the time that they bring along.
     pub paths: Option<Arc<Paths>>,
     /// When the machine takes a core away, each core for itself; the seed decides when.
@@ -190,6 +197,7 @@ impl NodeSpec {
             parse_every: Duration::ZERO,
             queue_max: 1 << 20,
             enforce_deadlines: false,
+            threads: None,
             paths: None,
             stalls: Stalls::default(),
             modes: None,

@@ -12,12 +12,15 @@ const SEEDS: u64 = 1_000;
 fn a_thousand_random_worlds_break_no_rule() {
     let (mut kinds, mut controllers) = (BTreeSet::new(), BTreeSet::new());
     let (mut paths, mut tiers, mut replicas, mut behind) = (0, 0, 0, 0);
+    let (mut threads, mut switches) = (0, 0);
     for seed in 1..=SEEDS {
         let case = Case::drawn(seed);
         kinds.extend(case.world.faults.iter().map(|fault| fault.kind.name()));
         controllers.insert((case.spec.name.clone(), case.spec.profile.clone()));
         paths += u32::from(case.world.node.paths.is_some());
         tiers += u32::from(!case.world.tiers.is_empty());
+        threads += u32::from(case.world.node.threads.is_some());
+        switches += case.world.switches.len();
         replicas += u32::from(case.world.replicas > 1);
         let server = |kind| matches!(kind, FaultKind::ServerRestart | FaultKind::ServerPause);
         let of_tiers = |fault: &&Fault| server(fault.kind) && fault.nodes.tier.is_some();
@@ -30,6 +33,7 @@ fn a_thousand_random_worlds_break_no_rule() {
     let all = CONTROLLERS.iter().flat_map(|(name, _)| profiles_of(name));
     assert_eq!(controllers.len(), all.count(), "so was every controller: {controllers:?}");
     assert!(paths > 200 && tiers > 100, "{paths} with paths, {tiers} with tiers");
+    assert!(threads > 100 && switches > 500, "{threads} with threads, {switches} switches");
     assert!(replicas > 300, "{replicas} with replicas");
     assert!(behind > 30, "{behind} tiers or nodes of them restarted or paused");
 }

@@ -1,7 +1,7 @@
 //! Two results of the same scenario side by side: does the simulator say what the machine does, or one
 //! build what another did.
 
-use crate::pairing::pairs;
+use crate::pairing::{is_near, pairs};
 use crate::result::{Experiment, Summary};
 use serde::Serialize;
 
@@ -32,7 +32,8 @@ pub struct Point {
     pub slo_us: f64,
     /// As in [`crate::result::Run`]; the first's, where demands are stated in requests per second.
     pub demand_ratio: f64,
-    /// Median goodput ÷ capacity in the first and in the second.
+    /// Median goodput in the first and in the second ÷ capacity. Where demands are stated in requests per second,
+    /// capacity is the first's for both: the second may be asked the same of another one.
     pub goodput_of_capacity: (f64, f64),
     /// Median of the 99th percentile in the first and in the second.
     pub p99_us: (f64, f64),
@@ -80,13 +81,17 @@ pub fn agreement(first: &Experiment, second: &Experiment, tolerance: f64) -> Agr
 fn point(one: &Summary, two: &Summary) -> Point {
     let median = |of: &Summary, name: &str| of.of.get(name).map_or(0.0, |spread| spread.median);
     let both = |name| (median(one, name), median(two, name));
+    let (first, second) = both("goodput_of_capacity");
+    let shares = (one.demand_ratio, two.demand_ratio);
+    // Other shares are one rate of two capacities, whose quotient is that of the shares.
+    let capacities = if is_near(shares.0, shares.1) { 1.0 } else { shares.0 / shares.1 };
     Point {
         controller: one.controller.clone(),
         profile: one.profile.clone(),
         clients: one.clients,
         slo_us: one.slo_us,
         demand_ratio: one.demand_ratio,
-        goodput_of_capacity: both("goodput_of_capacity"),
+        goodput_of_capacity: (first, second * capacities),
         p99_us: both("p99_us"),
     }
 }
@@ -196,6 +201,19 @@ mod tests {
         assert_eq!((found.points.len(), found.unmatched), (1, 2));
         assert!((found.points[0].difference() + 5.0).abs() < 1e-9);
         assert_eq!(found.ranked_alike, (0, 0), "nothing to rank");
+    }
+
+    #[test]
+    fn the_same_rate_of_another_capacity_is_compared_as_a_rate() {
+        let at = |demand_ratio, goodput| {
+            let mut summary = summary("a", demand_ratio, goodput);
+            let asked = Spread { min: 1_000.0, median: 1_000.0, max: 1_000.0 };
+            summary.of.insert("asked_rps".to_owned(), asked);
+            experiment(vec![summary])
+        };
+        let found = agreement(&at(0.1, 0.1), &at(0.025, 0.025), 5.0);
+        assert!(found.points[0].difference().abs() < 1e-9, "{:?}", found.points);
+        assert_eq!(found.onsets[0].demand_ratio, (None, None), "both keep up");
     }
 
     #[test]

@@ -38,7 +38,7 @@ fn are_alike(one: &Summary, two: &Summary) -> bool {
 }
 
 /// Within a hundredth: what was asked is what a schedule makes of it.
-fn is_near(one: f64, two: f64) -> bool {
+pub(crate) fn is_near(one: f64, two: f64) -> bool {
     (one - two).abs() <= 0.01 * one.abs().max(two.abs())
 }
 

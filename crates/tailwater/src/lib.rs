@@ -56,7 +56,9 @@ pub use bytes::Bytes;
 pub use tailwater_control::asqm::{Asqm, Policy};
 pub use tailwater_control::catalog::{Controller, Spec, SpecError};
 pub use tailwater_control::guard::{Mode, Switch};
-pub use tailwater_control::retry::{First, HedgeAfter, HedgeConfig, REPLICAS_MAX, RetryConfig};
+pub use tailwater_control::retry::{
+    First, HedgeAfter, HedgeConfig, HedgeCounts, REPLICAS_MAX, RetryConfig,
+};
 pub use tailwater_control::{Admission, Gauges, Reason, Shard, Site};
 pub use tailwater_core::{Event, Instant, MethodId, Observer, Ratio, SessionId, Silent};
 pub use tailwater_rt::client::{

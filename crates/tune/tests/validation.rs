@@ -130,6 +130,10 @@ fn a_wrong_number_of_switches_is_noticed() {
         machine.with(cell) - if is_twice { machine.switch } else { 0.0 }
     });
     assert!(!once.holds, "{once:?}");
+    assert!(
+        once.within_without_gain < once.within,
+        "what is gained is worth a prediction: {once:?}"
+    );
     // The nine cells of Sync-OS, and no others.
     assert!((once.within - 42.0 / 51.0).abs() < 1e-9, "{once:?}");
     assert!(once.covered <= 42.0 / 51.0 + 1e-9, "{once:?}");

@@ -3,7 +3,7 @@
 use crate::check::Expected;
 use crate::oracle::{self, LookUp};
 use crate::prepared::Plan;
-use crate::vectors::Set;
+use crate::vectors::{Set, Source, explanations};
 use crate::wire::{self, Answer, Query};
 use std::collections::HashMap;
 use tailwater_kernels::{Kernels, Level, Rows};
@@ -15,6 +15,8 @@ pub(crate) struct Nearest {
     look_up: Box<dyn LookUp>,
     /// Names to vectors; empty where points have numbers alone.
     by_name: HashMap<String, Place>,
+    /// What words mean, where the set says so.
+    glosses: HashMap<String, String>,
     neighbours: u16,
     about: String,
 }
@@ -42,7 +44,11 @@ impl Nearest {
             by_name.entry(name.to_lowercase()).or_insert(place);
         }
         let about = format!("{}, {}", plan.wanted.about(&set), plan.wanted.from());
-        Ok(Self { set, look_up, by_name, neighbours: plan.neighbours, about })
+        let glosses = match &plan.wanted.source {
+            Source::WordNet(folder) => explanations(folder)?,
+            Source::Generated(_) | Source::Text(_) => HashMap::new(),
+        };
+        Ok(Self { set, look_up, by_name, glosses, neighbours: plan.neighbours, about })
     }
 
     fn place(&self, text: &str) -> Result<Place, String> {
@@ -97,10 +103,11 @@ impl Nearest {
             answer.candidates,
             100.0 * f64::from(answer.candidates) / count as f64
         );
-        let finding = |found: &crate::nearest::Found| Finding {
-            name: self.name(found.point),
-            text: String::new(),
-            measure: format!("distance {:.3}", found.distance.sqrt()),
+        let finding = |found: &crate::nearest::Found| {
+            let name = self.name(found.point);
+            let text = self.glosses.get(&name.to_lowercase()).cloned().unwrap_or_default();
+            let measure = format!("distance {:.3}", found.distance.sqrt());
+            Finding { name, text, measure, asks: true }
         };
         Findings { wrong, summary, rows: answer.found.iter().map(finding).collect() }
     }

@@ -8,6 +8,7 @@ use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 use std::time::Duration;
+use tailwater_control::retry::{HedgeAfter, HedgeConfig};
 use tailwater_keyvalue::memcached::TcpServer;
 use tailwater_router::nodes::NodesConfig;
 use tailwater_router::oracle::{Registers, Wrong};
@@ -157,6 +158,30 @@ fn a_node_that_hangs_is_given_up() {
     client.until_up(addresses[0]);
     for _ in 0..20 {
         assert_eq!(client.get("key"), Ok(Some(b"new".to_vec())));
+    }
+}
+
+/// It would be given up after twenty seconds.
+#[test]
+fn a_get_does_not_wait_for_a_node_that_hangs_where_another_may_be_asked_besides() {
+    let nodes: Vec<TcpServer> = (0..2).map(|_| node(anywhere())).collect();
+    let gates: Vec<Gate> = nodes.iter().map(|node| Gate::to(node.address())).collect();
+    let addresses: Vec<_> = gates.iter().map(|gate| gate.address).collect();
+    let after = HedgeAfter::Delay(Duration::from_millis(5));
+    let hedge = Some(HedgeConfig { after, ..HedgeConfig::default() });
+    let router = router_with(NodesConfig { replicas: 2, hedge, ..config(&addresses) });
+    let mut client = Wire::to(router.address());
+    assert_eq!(client.set("key", b"value"), Ok(()));
+    gates[0].hang(true);
+    for _ in 0..40 {
+        assert_eq!(client.get("key"), Ok(Some(b"value".to_vec())));
+    }
+    let [hedged, won] = ["hedged", "hedges_won"].map(|name| client.stat(name));
+    assert!(hedged != "0" && won != "0", "{hedged}, {won}");
+    assert_eq!(client.count(addresses[0], "breaks"), 0, "it was not given up meanwhile");
+    gates[0].hang(false);
+    for _ in 0..40 {
+        assert_eq!(client.get("key"), Ok(Some(b"value".to_vec())));
     }
 }
 

@@ -92,6 +92,7 @@ impl Documents {
             name: name.to_owned(),
             text: if text.is_empty() { words() } else { text.to_owned() },
             measure: format!("document {document}"),
+            asks: false,
         }
     }
 

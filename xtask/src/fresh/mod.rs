@@ -7,9 +7,10 @@
 
 mod root;
 
+use crate::process::built;
 use crate::{Result, process};
 use root::Fresh;
-use std::fs;
+use std::fs::{self, File, TryLockError};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::process::Command;
@@ -23,6 +24,8 @@ const NEEDS: [&str; 3] = ["mmdebstrap=mmdebstrap", "unshare=util-linux", "setpri
 /// `cargo xtask fresh [--or-here] COMMAND…`.
 pub(crate) fn main(root: &Path, args: &[String]) -> Result {
     let (or_here, command) = parse(args)?;
+    // To the end: the root is one folder, which the next run clears.
+    let _lock = lock(&built(root, "fresh"))?;
     let fresh = match prepare(root, command) {
         Ok(fresh) => fresh,
         Err(why) if or_here => return here(root, command, &why),
@@ -44,6 +47,22 @@ fn parse(args: &[String]) -> Result<(bool, &[String])> {
         _ => Err(format!(
             "found {args:?}, wanted [{OR_HERE}] and a command; type: cargo xtask fresh make test"
         )),
+    }
+}
+
+/// Held while the file is open; the kernel frees it when a run is killed.
+fn lock(folder: &Path) -> Result<File> {
+    let path = folder.join("lock");
+    let failed = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
+    fs::create_dir_all(folder).map_err(|error| failed(&error))?;
+    let file = File::create(&path).map_err(|error| failed(&error))?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => Err(format!(
+            "another fresh run is under way, which holds {}; wait for its end",
+            path.display()
+        )),
+        Err(TryLockError::Error(error)) => Err(failed(&error)),
     }
 }
 
@@ -100,6 +119,16 @@ mod tests {
         for wrong in ["", "--or-here", "--keep make"] {
             assert!(parse(&words(wrong)).unwrap_err().contains("cargo xtask fresh make test"));
         }
+    }
+
+    #[test]
+    fn two_fresh_runs_do_not_share_a_root() {
+        let folder = std::env::temp_dir().join(format!("tailwater-fresh-{}", std::process::id()));
+        let first = lock(&folder).unwrap();
+        assert!(lock(&folder).unwrap_err().contains("another fresh run is under way"));
+        drop(first);
+        assert!(lock(&folder).is_ok());
+        fs::remove_dir_all(&folder).unwrap();
     }
 
     #[test]

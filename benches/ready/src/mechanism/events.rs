@@ -1,5 +1,5 @@
 //! An event file for each queue, whatever tells of them. The producer writes where the queue was empty, so a busy queue
-//! costs no system call; the consumer takes the events that there are and empties each queue.
+//! costs no system call; the consumer takes the events that there are and empties each queue, or takes one item for each.
 
 use super::{Pop, Push};
 use crate::queue::Queues;
@@ -13,6 +13,22 @@ use std::sync::atomic::{Ordering, fence};
 pub(super) trait Events: Send {
     /// Adds the queues whose events came, if some do soon.
     fn wait(&mut self, ready: &mut Vec<usize>);
+
+    /// How much of a queue is taken for an event.
+    fn visit(&self) -> Visit {
+        Visit::All
+    }
+
+    /// Takes back what tells of a queue. Only for [`Visit::One`].
+    fn take_back(&mut self, _queue: usize) {}
+}
+
+/// What is taken of a queue for an event.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Visit {
+    All,
+    /// The event comes again until the queue was found empty.
+    One,
 }
 
 /// The files, in the order of their queues.
@@ -27,7 +43,10 @@ pub(super) fn ends<E: Events>(
     let files: Files = Arc::new((0..count).map(file).collect::<io::Result<Vec<OwnedFd>>>()?);
     let (queues, events) = (Queues::new(count), events(&files)?);
     let producer = Producer { queues: queues.clone(), files };
-    Ok((producer, Consumer { queues, popped: vec![0; count], events, ready: Vec::new() }))
+    Ok((
+        producer,
+        Consumer { queues, popped: vec![0; count], events, ready: Vec::new(), empties: false },
+    ))
 }
 
 pub(super) struct Producer {
@@ -52,6 +71,8 @@ pub(super) struct Consumer<E> {
     events: E,
     /// Queues whose events were taken.
     ready: Vec<usize>,
+    /// The event of the last of them was taken back, so that all of that queue is taken.
+    empties: bool,
 }
 
 impl<E: Events> Pop for Consumer<E> {
@@ -66,9 +87,18 @@ impl<E: Events> Pop for Consumer<E> {
                 self.queues.tell(queue, self.popped[queue]);
                 // Pairs with the fence in `push`; the next look is at the queue.
                 fence(Ordering::SeqCst);
+                if self.events.visit() == Visit::One && !self.empties {
+                    self.ready.pop();
+                }
                 return Some((queue, item));
             }
-            self.ready.pop();
+            // Taken back, the event does not come again for what was pushed meanwhile: that is looked for once more.
+            self.empties = self.events.visit() == Visit::One && !self.empties;
+            if self.empties {
+                self.events.take_back(queue);
+            } else {
+                self.ready.pop();
+            }
         }
     }
 }

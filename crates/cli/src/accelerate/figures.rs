@@ -44,7 +44,7 @@ pub(super) fn figures(options: &FiguresOptions) -> Result<(), Failure> {
         folder.write(&format!("{name}.svg"), svg)?;
     }
     let text = super::text::of_file("", &studies);
-    folder.write("index.html", &illustrated(&described.title, &text, &pictures))?;
+    folder.write("index.html", &illustrated(&described.title, None, &text, &pictures))?;
     say(&format!("Written: {}", folder.path().join("index.html").display()))
 }
 

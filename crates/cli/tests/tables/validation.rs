@@ -11,6 +11,7 @@ pub(super) fn table(result: &str) -> String {
         "design",
         "cells",
         "within 3.7 points",
+        "if nothing were gained",
         "covered",
         "median difference, points",
         "largest, points",
@@ -36,19 +37,23 @@ fn design(cell: &Value) -> String {
     if others > 0 { format!("{name}, others {others} %") } else { name.into() }
 }
 
-fn row(name: &str, cells: &[&Value]) -> [String; 6] {
+fn row(name: &str, cells: &[&Value]) -> [String; 7] {
     let measured: Vec<&Value> =
         cells.iter().map(|cell| &cell["measured"]).filter(|found| !found.is_null()).collect();
     let mut points: Vec<f64> =
         measured.iter().map(|found| found["points"].as_f64().expect("points").abs()).collect();
     points.sort_by(f64::total_cmp);
     let within = points.iter().filter(|points| **points <= 3.7).count();
+    let speedup = |found: &&&Value| found["speedup"].as_f64().expect("a factor");
+    let no_gain =
+        measured.iter().filter(|found| (speedup(found) - 1.0).abs() * 100.0 <= 3.7).count();
     let covered = measured.iter().filter(|found| found["covered"] == true).count();
     let shown = |points: Option<&f64>| points.map_or("–".into(), |points| format!("{points:.1}"));
     [
         name.into(),
         cells.len().to_string(),
         within.to_string(),
+        no_gain.to_string(),
         covered.to_string(),
         shown(points.get(points.len() / 2)),
         shown(points.last()),

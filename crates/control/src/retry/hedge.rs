@@ -74,12 +74,13 @@ pub struct HedgeCounts {
     pub over_budget: u64,
 }
 
-/// One client's second tries.
+/// One client's second tries: when they are due, and what they may cost. [`Replicas`](super::Replicas) has one. A driver
+/// that chooses replicas itself, as by the key of a call, uses it alone.
 #[derive(Clone, Debug)]
-pub(super) struct Hedges {
+pub struct Hedges {
     budget: Budget,
     after: After,
-    pub(super) counts: HedgeCounts,
+    counts: HedgeCounts,
 }
 
 #[derive(Clone, Debug)]
@@ -89,7 +90,9 @@ enum After {
 }
 
 impl Hedges {
-    pub(super) fn new(config: HedgeConfig) -> Self {
+    /// None so far.
+    #[must_use]
+    pub fn new(config: HedgeConfig) -> Self {
         let after = match config.after {
             HedgeAfter::Delay(delay) => After::Delay(delay),
             HedgeAfter::Quantile(share) => After::Seen(Quantile::new(share.0)),
@@ -99,7 +102,7 @@ impl Hedges {
     }
 
     /// A call that may be carried out twice: how long its first try is waited for, if that is known.
-    pub(super) fn on_call(&mut self) -> Option<Duration> {
+    pub fn on_call(&mut self) -> Option<Duration> {
         self.budget.on_call();
         match &self.after {
             After::Delay(delay) => Some(*delay),
@@ -107,8 +110,8 @@ impl Hedges {
         }
     }
 
-    /// Takes from the budget what a second try costs, if it is there.
-    pub(super) const fn take(&mut self) -> bool {
+    /// Takes from the budget what a second try costs, if it is there. To be asked where there is a replica for it.
+    pub const fn take(&mut self) -> bool {
         let has = self.budget.take();
         match has {
             true => self.counts.sent += 1,
@@ -117,8 +120,19 @@ impl Hedges {
         has
     }
 
+    /// A second try was answered while the first was still out.
+    pub const fn on_won(&mut self) {
+        self.counts.won += 1;
+    }
+
+    /// What was decided so far.
+    #[must_use]
+    pub const fn counts(&self) -> HedgeCounts {
+        self.counts
+    }
+
     /// A first try took so long, or longer.
-    pub(super) fn on_end(&mut self, took: Duration) {
+    pub fn on_end(&mut self, took: Duration) {
         if let After::Seen(quantile) = &mut self.after {
             quantile.record(took);
         }

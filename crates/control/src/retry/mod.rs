@@ -18,13 +18,12 @@ mod hedge;
 #[cfg(test)]
 mod tests;
 
-pub use hedge::{HedgeAfter, HedgeConfig, HedgeCounts};
+pub use hedge::{HedgeAfter, HedgeConfig, HedgeCounts, Hedges};
 
 use crate::client::Reply;
 use crate::server::Reason;
 use budget::Budget;
 use estimate::Estimate;
-use hedge::Hedges;
 use std::time::Duration;
 use tailwater_core::{Instant, Ratio};
 
@@ -279,14 +278,14 @@ impl Replicas {
     /// A second try was answered before the first.
     pub const fn on_hedge_won(&mut self) {
         if let Some(hedges) = &mut self.hedges {
-            hedges.counts.won += 1;
+            hedges.on_won();
         }
     }
 
     /// What was decided of second tries so far.
     #[must_use]
     pub fn hedge_counts(&self) -> HedgeCounts {
-        self.hedges.as_ref().map(|hedges| hedges.counts).unwrap_or_default()
+        self.hedges.as_ref().map(Hedges::counts).unwrap_or_default()
     }
 
     /// An answer or reject came from a replica: it tells how long answers take.

@@ -41,6 +41,8 @@ pub struct Finding {
     pub text: String,
     /// A number for its place in the list, with its unit.
     pub measure: String,
+    /// Whether its name finds something when it is asked in turn.
+    pub asks: bool,
 }
 
 impl Findings {

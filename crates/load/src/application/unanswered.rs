@@ -20,7 +20,9 @@ impl Unanswered {
         let reason = match error {
             // The other call that was refused says why.
             CallError::NotAwaited => return None,
-            CallError::TooLong { .. } => return Some(Self::Wrong),
+            CallError::TooLong { .. } | CallError::AnswersTooLong { .. } => {
+                return Some(Self::Wrong);
+            }
             // The tier's own limit is part of what it does under load.
             CallError::Runtime(Fault::HandlerTimeout) => Reason::Deadline,
             CallError::Runtime(_) => return Some(Self::Wrong),

@@ -45,6 +45,11 @@ pub enum CallError {
         /// The longest payload that fits.
         most: usize,
     },
+    /// It was answered, and the answers of its [`Fan`](crate::downstream::Fan) were longer together than a fan's may be.
+    AnswersTooLong {
+        /// Bytes that they may have.
+        most: usize,
+    },
     /// A [`Fan`](crate::downstream::Fan) had answers enough without it; whether it was carried out is unknown.
     NotAwaited,
 }
@@ -59,6 +64,10 @@ impl fmt::Display for CallError {
             Self::Disconnected => f.write_str("the connection was lost before the answer came"),
             Self::Runtime(fault) => fault.fmt(f),
             Self::NotAwaited => f.write_str("enough other calls were answered before it"),
+            Self::AnswersTooLong { most } => write!(
+                f,
+                "the answers of its fan are longer than the {most} bytes that one may have; raise answers_max of the tier"
+            ),
             Self::TooLong { most } => {
                 write!(f, "the payload is longer than the {most} bytes that the server accepts")
             }

@@ -24,6 +24,7 @@ pub struct TierConfig {
     hedge: Option<HedgeConfig>,
     calls_max: usize,
     bytes_max: usize,
+    answers_max: usize,
     /// Of the server that has this configuration.
     tallies: Arc<Tallies>,
 }
@@ -47,6 +48,7 @@ impl TierConfig {
             hedge: None,
             calls_max: 1 << 16,
             bytes_max: 64 << 20,
+            answers_max: 64 << 20,
             tallies: Arc::default(),
         }
     }
@@ -90,6 +92,15 @@ impl TierConfig {
         self
     }
 
+    /// The same with another bound on the bytes that the answers of one fan may have together. An answer beyond it is not
+    /// kept, and its call ends as [`CallError::AnswersTooLong`](crate::client::CallError::AnswersTooLong). Default 64 MiB. It
+    /// bounds what a handler has of its calls; on its way there is one answer more for each connection at most.
+    #[must_use]
+    pub const fn answers_max(mut self, bytes: usize) -> Self {
+        self.answers_max = bytes;
+        self
+    }
+
     /// What handlers call it.
     #[must_use]
     pub fn name(&self) -> &str {
@@ -106,6 +117,10 @@ impl TierConfig {
 
     pub(super) fn room(&self) -> Room {
         Room::new(self.calls_max, self.bytes_max)
+    }
+
+    pub(super) const fn most_of_answers(&self) -> usize {
+        self.answers_max
     }
 
     /// What decides where calls to one shard go, of so many servers. `number` says which is the thread's own.
@@ -140,9 +155,13 @@ impl TierConfig {
         if !(1..=SHARDS_MAX).contains(&shards) {
             return Err(format!("tier {name} has {shards} shards; 1 to {SHARDS_MAX} are needed"));
         }
-        for (field, found) in [("calls_max", self.calls_max), ("bytes_max", self.bytes_max)] {
+        for (field, found, what) in [
+            ("calls_max", self.calls_max, "no call could be made"),
+            ("bytes_max", self.bytes_max, "no call could be made"),
+            ("answers_max", self.answers_max, "no answer could be taken"),
+        ] {
             if found == 0 {
-                return Err(format!("tier {name}: {field} is 0: no call could be made; raise it"));
+                return Err(format!("tier {name}: {field} is 0: {what}; raise it"));
             }
         }
         if let Some(hedge) = self.hedge {
@@ -177,22 +196,26 @@ impl TierConfig {
 
 impl fmt::Debug for TierConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { name, shards, half: _, retry, hedge, calls_max, bytes_max, tallies: _ } = self;
+        let Self { name, shards, half: _, retry, hedge, .. } = self;
+        let Self { calls_max, bytes_max, answers_max, tallies: _, .. } = self;
         let mut it = f.debug_struct("TierConfig");
         it.field("name", name).field("shards", shards).field("retry", retry).field("hedge", hedge);
-        it.field("calls_max", calls_max).field("bytes_max", bytes_max).finish_non_exhaustive()
+        it.field("calls_max", calls_max).field("bytes_max", bytes_max);
+        it.field("answers_max", answers_max).finish_non_exhaustive()
     }
 }
 
 /// Two that name the same servers are equal if they share their controller.
 impl PartialEq for TierConfig {
     fn eq(&self, other: &Self) -> bool {
-        let Self { name, shards, half, retry, hedge, calls_max, bytes_max, tallies: _ } = self;
+        let Self { name, shards, half, retry, hedge, .. } = self;
+        let Self { calls_max, bytes_max, answers_max, tallies: _, .. } = self;
         *name == other.name
             && *shards == other.shards
             && Arc::ptr_eq(half, &other.half)
             && (*retry, *hedge) == (other.retry, other.hedge)
             && (*calls_max, *bytes_max) == (other.calls_max, other.bytes_max)
+            && *answers_max == other.answers_max
     }
 }
 
@@ -222,6 +245,7 @@ mod tests {
             ),
             (sound.clone().calls_max(0), "tier leaf: calls_max is 0"),
             (sound.clone().bytes_max(0), "tier leaf: bytes_max is 0"),
+            (sound.clone().answers_max(0), "tier leaf: answers_max is 0"),
             (sound.hedge(HedgeConfig::default()), "tier leaf hedges, and none of its shards"),
             (
                 TierConfig::replicated("leaf", vec![vec![server(), server()]])

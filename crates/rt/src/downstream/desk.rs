@@ -2,13 +2,16 @@
 
 use super::TierConfig;
 use super::away::{Away, FanKey, Post, Sent};
+use super::counts::Tallies;
 use super::part::Part;
 use super::room::Room;
+use super::state::{Outcome, Then};
 use super::turns::Turns;
 use crate::client::Order;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::ops::Range;
 use std::rc::{Rc, Weak};
+use std::sync::Arc;
 use std::task::Waker;
 use tailwater_core::caught;
 use tailwater_core::threads::Completion;
@@ -30,6 +33,8 @@ pub(crate) struct Desk {
     given_up: RefCell<Vec<(usize, u64)>>,
     /// Of handlers that have what they need.
     wakers: RefCell<Vec<Waker>>,
+    /// Outcomes that no handler awaits, and what hears of them.
+    told: RefCell<Vec<(Then, Vec<Outcome>)>>,
     /// Why servers are not reached, by shard.
     troubles: RefCell<Vec<Option<String>>>,
 }
@@ -41,6 +46,9 @@ pub(super) struct Named {
     pub(super) shards: usize,
     /// What bounds the calls to it.
     pub(super) room: Rc<Room>,
+    /// Bytes that the answers of one fan may have.
+    pub(super) answers_max: usize,
+    pub(super) tallies: Arc<Tallies>,
 }
 
 impl Desk {
@@ -49,8 +57,9 @@ impl Desk {
         let named = |tier: &TierConfig| {
             let shards = tier.shards().len();
             first += shards;
-            let room = Rc::new(tier.room());
-            Named { name: tier.name().to_owned(), first: first - shards, shards, room }
+            let (room, answers_max) = (Rc::new(tier.room()), tier.most_of_answers());
+            let (name, tallies) = (tier.name().to_owned(), tier.tallies().clone());
+            Named { name, first: first - shards, shards, room, answers_max, tallies }
         };
         let tiers = tiers.iter().map(named).collect();
         Self {
@@ -62,6 +71,7 @@ impl Desk {
             ordered: Cell::new(0),
             given_up: RefCell::default(),
             wakers: RefCell::default(),
+            told: RefCell::default(),
             troubles: RefCell::new(vec![None; first]),
         }
     }
@@ -139,9 +149,15 @@ impl Desk {
         self.wakers.borrow_mut().push(waker);
     }
 
+    pub(super) fn will_tell(&self, then: Then, outcomes: Vec<Outcome>) {
+        self.told.borrow_mut().push((then, outcomes));
+    }
+
     /// Nothing is left for the loop to take.
     pub(super) fn is_empty(&self) -> bool {
-        self.ordered.get() == 0 && self.given_up.borrow().is_empty()
+        self.ordered.get() == 0
+            && self.given_up.borrow().is_empty()
+            && self.told.borrow().is_empty()
     }
 
     /// How many calls are left for the thread.
@@ -176,7 +192,7 @@ impl Desk {
         self.orders.borrow_mut().iter_mut().flat_map(std::mem::take).collect()
     }
 
-    /// Wakes the handlers that have what they need.
+    /// Wakes the handlers that have what they need, and tells outcomes that none awaits.
     pub(super) fn wake(&self) {
         let mut wakers = self.wakers.take();
         for waker in wakers.drain(..) {
@@ -187,6 +203,11 @@ impl Desk {
         let mut next = self.wakers.borrow_mut();
         if next.is_empty() {
             *next = wakers;
+        }
+        drop(next);
+        // Foreign code, too; what it leaves here is told in the next turn.
+        for (then, outcomes) in self.told.take() {
+            let _ = caught(|| then(outcomes));
         }
     }
 }

@@ -10,7 +10,7 @@ use bytes::Bytes;
 use std::future::Future;
 use std::pin::Pin;
 use std::rc::Rc;
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll};
 use tailwater_core::{Instant, MethodId};
 
 /// Most calls of one fan; further ones end as [`CallError::QueueFull`].
@@ -18,6 +18,9 @@ pub const CALLS_MAX: usize = 1_024;
 
 /// Calls to the shards of a tier that a handler awaits together: their outcomes, in the order in which they
 /// were added. They are made when the fan is first polled.
+///
+/// Their answers have [`TierConfig::answers_max`](super::TierConfig::answers_max) bytes together. One that comes beyond that is
+/// dropped at once, and its call ends as [`CallError::AnswersTooLong`].
 ///
 /// Every call ends by the fan's deadline. Dropping the fan gives up what has not ended: what was not sent is
 /// taken back, and servers are told to end what was.
@@ -104,11 +107,28 @@ impl Fan {
         self
     }
 
+    /// Makes the calls, and lets the handler go on and end before them. They end by `deadline`, whatever the request's
+    /// own is. `then` has the outcomes, on this thread, in a turn between two handlers, or while one holds the thread. Where the
+    /// server ends before, it may be dropped without a call. No [`Completion`](tailwater_core::threads::Completion) holds the
+    /// thread for them.
+    ///
+    /// # Panics
+    /// After the fan was polled.
+    pub fn detach(mut self, deadline: Instant, then: impl FnOnce(Vec<Outcome>) + 'static) {
+        self.terms.deadline = deadline;
+        let Phase::Planned(planned) = &mut self.phase else {
+            panic!("a fan was detached that was polled already");
+        };
+        let planned = std::mem::take(planned);
+        self.make(planned).tell(Box::new(then));
+    }
+
     /// Leaves the calls to the thread, or to the crew.
-    fn make(&self, planned: Vec<Planned>, waker: Waker) -> Rc<State> {
+    fn make(&self, planned: Vec<Planned>) -> Rc<State> {
         let Self { tier, terms, enough, fails_fast, .. } = self;
         let desk = &tier.desk;
-        let state = Rc::new(State::new(desk.clone(), planned.len(), *enough, *fails_fast));
+        let calls = (planned.len(), *enough);
+        let state = Rc::new(State::new(desk.clone(), calls, *fails_fast, tier.answers_max));
         let completion = desk.completion();
         let planned = planned.into_iter().enumerate();
         if let Some(away) = desk.away().filter(|_| completion.crew() > 0) {
@@ -118,7 +138,6 @@ impl Fan {
         } else {
             planned.for_each(|(place, planned)| self.order(&state, place, planned));
         }
-        state.set_waker(Some(waker));
         state
     }
 }
@@ -163,7 +182,8 @@ impl Future for Fan {
             }
             Phase::Planned(planned) => {
                 let planned = std::mem::take(planned);
-                let state = self.make(planned, waker);
+                let state = self.make(planned);
+                drop(state.set_waker(Some(waker)));
                 self.phase = Phase::Made(state.clone());
                 // Only here: one that was made before the model changed goes on as it was begun.
                 if state.desk.completion().is_sync() {

@@ -36,11 +36,15 @@ pub(crate) use turns::{Downstream, Hold, Trunk};
 
 use crate::service::Request;
 use crate::time::now;
+use counts::Tallies;
+use desk::Named;
 use part::Terms;
 use room::Room;
 use std::cell::RefCell;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
+use tailwater_control::retry::HedgeCounts;
 
 /// What a call may take whose request has no deadline.
 const DEADLINE: Duration = Duration::from_secs(10);
@@ -70,13 +74,16 @@ pub struct Tier {
     first: usize,
     shards: usize,
     room: Rc<Room>,
+    answers_max: usize,
+    tallies: Arc<Tallies>,
 }
 
 impl Tier {
     fn find(desk: &Rc<Desk>, name: &str) -> Option<Self> {
         let tier = desk.tier(name)?;
-        let (first, shards, room) = (tier.first, tier.shards, tier.room.clone());
-        Some(Self { desk: desk.clone(), first, shards, room })
+        let Named { first, shards, answers_max, .. } = *tier;
+        let (room, tallies) = (tier.room.clone(), tier.tallies.clone());
+        Some(Self { desk: desk.clone(), first, shards, room, answers_max, tallies })
     }
 
     /// How many shards it has.
@@ -103,6 +110,12 @@ impl Tier {
     pub fn has_trouble(&self, shard: usize) -> bool {
         assert!(shard < self.shards, "shard {shard} was asked for, of {}", self.shards);
         self.desk.has_trouble(self.first + shard)
+    }
+
+    /// Counts second tries that a handler makes itself, at servers of its own choice, beside those of
+    /// [`TierConfig::hedge`]: [`Server::tiers`](crate::Server::tiers) tells both together.
+    pub fn count_hedges(&self, more: HedgeCounts) {
+        self.tallies.add(more, HedgeCounts::default());
     }
 
     /// Calls to be made on behalf of a request, whose deadline, priority and tenant they have. Without a

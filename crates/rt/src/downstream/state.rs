@@ -9,6 +9,9 @@ use std::task::Waker;
 
 pub(crate) type Outcome = Result<Answer, CallError>;
 
+/// What hears of the outcomes of calls that nobody awaits.
+pub(super) type Then = Box<dyn FnOnce(Vec<Outcome>)>;
+
 /// Nothing of it is borrowed while foreign code runs.
 pub(super) struct State {
     pub(super) desk: Rc<Desk>,
@@ -19,6 +22,11 @@ pub(super) struct State {
     wanted: Cell<usize>,
     fails_fast: bool,
     waker: Cell<Option<Waker>>,
+    /// Of a fan that nobody awaits.
+    then: Cell<Option<Then>>,
+    /// Bytes that its answers may have yet, of so many.
+    answers_left: Cell<usize>,
+    answers_max: usize,
     /// What the crew calls it, if that makes its calls.
     away: Cell<Option<FanKey>>,
 }
@@ -40,8 +48,13 @@ impl Place {
 }
 
 impl State {
-    /// Of so many calls, of which `enough` answers are enough.
-    pub(super) fn new(desk: Rc<Desk>, calls: usize, enough: usize, fails_fast: bool) -> Self {
+    /// Of so many calls, of which `enough` answers are enough, and whose answers have so many bytes together.
+    pub(super) fn new(
+        desk: Rc<Desk>,
+        (calls, enough): (usize, usize),
+        fails_fast: bool,
+        answers_max: usize,
+    ) -> Self {
         Self {
             desk,
             places: RefCell::new((0..calls).map(|_| Place::Open(None)).collect()),
@@ -49,6 +62,9 @@ impl State {
             wanted: Cell::new(enough),
             fails_fast,
             waker: Cell::new(None),
+            then: Cell::new(None),
+            answers_left: Cell::new(answers_max),
+            answers_max,
             away: Cell::new(None),
         }
     }
@@ -70,6 +86,14 @@ impl State {
     /// Sets what is woken when the fan is done; returns what was to be woken so far.
     pub(super) fn set_waker(&self, waker: Option<Waker>) -> Option<Waker> {
         self.waker.replace(waker)
+    }
+
+    /// Says what hears of the outcomes. From now on nobody awaits them.
+    pub(super) fn tell(&self, then: Then) {
+        self.then.set(Some(then));
+        if self.is_done() {
+            self.finish();
+        }
     }
 
     /// Holds the thread until the fan is done. If the thread may not be held for so long, the fan wakes the handler.
@@ -103,6 +127,7 @@ impl State {
             && place.is_open()
         {
             self.open.set(self.open.get() - 1);
+            let outcome = self.bounded(outcome);
             let wanted = match outcome {
                 Ok(_) => self.wanted.get().saturating_sub(1),
                 Err(_) if self.fails_fast => 0,
@@ -111,11 +136,29 @@ impl State {
             self.wanted.set(wanted);
             *place = Place::Ended(outcome);
         }
-        if self.is_done()
-            && let Some(waker) = self.waker.take()
-        {
+        if self.is_done() {
+            self.finish();
+        }
+    }
+
+    /// It is done: what awaits that is woken in this turn, or told.
+    fn finish(&self) {
+        if let Some(waker) = self.waker.take() {
             self.desk.will_wake(waker);
         }
+        if let Some(then) = self.then.take() {
+            self.desk.will_tell(then, self.take());
+        }
+    }
+
+    /// An answer for whose bytes there is no room any more is not kept.
+    fn bounded(&self, outcome: Outcome) -> Outcome {
+        let bytes = outcome.as_ref().map_or(0, |answer| answer.payload.len());
+        let Some(left) = self.answers_left.get().checked_sub(bytes) else {
+            return Err(CallError::AnswersTooLong { most: self.answers_max });
+        };
+        self.answers_left.set(left);
+        outcome
     }
 
     /// The deadline has passed: what no member of the crew has begun is taken back. What one has, it ends by itself, and

@@ -1,6 +1,8 @@
 //! Handlers that call the servers of another tier.
 
+mod answers;
 mod crew;
+mod detached;
 mod fates;
 mod hedges;
 mod models;

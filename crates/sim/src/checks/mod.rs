@@ -16,6 +16,7 @@ pub(crate) mod queues;
 pub(crate) mod retries;
 pub(crate) mod signal;
 pub(crate) mod starvation;
+pub(crate) mod threads;
 pub(crate) mod windows;
 
 /// A rule by its name.
@@ -53,6 +54,9 @@ pub enum Rule {
     /// A request that calls further nodes waits until all have answered or one has refused, and every
     /// call ends exactly once.
     Calls,
+    /// A thread that has something to do runs, wants a core or is about to wake. One that waits for the calls of a
+    /// request has one that waits for them.
+    Threads,
     /// A request is tried at no replica twice, at as many as it may be, and never anew after its
     /// deadline; retries after a shed keep to the client's budget.
     Retries,
@@ -60,7 +64,7 @@ pub enum Rule {
 
 impl Rule {
     /// Every rule.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Credits,
         Self::Windows,
         Self::Honest,
@@ -72,6 +76,7 @@ impl Rule {
         Self::Locks,
         Self::Budgets,
         Self::Calls,
+        Self::Threads,
         Self::Retries,
     ];
 
@@ -90,6 +95,7 @@ impl Rule {
             Self::Locks => "locks",
             Self::Budgets => "budgets",
             Self::Calls => "calls",
+            Self::Threads => "threads",
             Self::Retries => "retries",
         }
     }

@@ -25,6 +25,10 @@ pub(super) struct Core {
     stalled: bool,
     /// Decides when it stalls.
     chance: Rng,
+    /// The thread that ran on it last, since when, and what turning to that still costs.
+    pub(super) thread: Option<u16>,
+    pub(super) since: Instant,
+    pub(super) owed: Duration,
 }
 
 impl Core {
@@ -39,6 +43,9 @@ impl Core {
             stopped_until: Instant::ZERO,
             stalled: false,
             chance: Rng::from_seed(0),
+            thread: None,
+            since: Instant::ZERO,
+            owed: Duration::ZERO,
         }
     }
 
@@ -142,7 +149,7 @@ impl Node {
     pub(super) fn lag(
         &mut self,
         work: Work,
-        at: usize,
+        (core, at): (u16, usize),
         cost: Duration,
         space: &mut Space,
     ) -> Duration {
@@ -152,12 +159,20 @@ impl Node {
         let speed: f64 = self.slow.iter().map(|(_, speed)| speed).product();
         let lag = cost.div_f64(speed).saturating_sub(cost);
         if let Work::Run(..) | Work::Serve(_) = work {
-            self.loops[at].handled_ns += lag.nanos();
+            self.handled((core, at), lag);
         }
         if let Some(task) = work.key().and_then(|key| space.requests.get_mut(key)?.task.as_mut()) {
             task.worked(lag);
         }
         lag
+    }
+
+    /// A handler runs for so long. Those of workers do not keep their loop from its packets.
+    pub(super) fn handled(&mut self, (core, at): (u16, usize), time: Duration) {
+        let thread = self.staff.as_ref().zip(self.cores[usize::from(core)].thread);
+        if thread.is_none_or(|(staff, thread)| staff.is_loop(thread)) {
+            self.loops[at].handled_ns += time.nanos();
+        }
     }
 
     /// Whether a stall or pause keeps the core busy for longer than was thought, or an earlier message of the
@@ -180,9 +195,11 @@ impl Work {
     pub(super) fn key(&self) -> Option<Key> {
         match self {
             Self::Parse(_, packet) => packet.key(),
-            Self::Reject(key, ..) | Self::Serve(key) | Self::Run(key, _) | Self::Answer(key) => {
-                Some(*key)
-            }
+            Self::Reject(key, ..)
+            | Self::Serve(key)
+            | Self::HandOver(key)
+            | Self::Run(key, _)
+            | Self::Answer(key) => Some(*key),
             Self::Credit(..) => None,
         }
     }

@@ -2,11 +2,13 @@
 
 use super::cores::Core;
 use super::run_loop::RunLoop;
-use super::{Node, Work};
+use super::staff::Staff;
+use super::{Node, Work, staff_of};
 use crate::slab::Key;
 use crate::space::{Event, Packet, Request, Space};
 use crate::task::Stage;
 use std::sync::Arc;
+use std::time::Duration;
 use tailwater_control::{Admission, Client};
 use tailwater_core::Instant;
 
@@ -61,8 +63,12 @@ impl Node {
         for (_, packet) in self.loops.iter_mut().flat_map(|it| std::mem::take(&mut it.packets)) {
             refuse_other(now, packet, space);
         }
+        let heard =
+            self.staff.iter_mut().flat_map(|it| &mut it.threads).flat_map(|it| it.inbox.drain(..));
+        heard.for_each(|(_, packet)| refuse_other(now, packet, space));
         for core in &mut self.cores {
             core.todo.clear();
+            (core.thread, core.owed) = (None, Duration::ZERO);
             if let Some(Work::Parse(_, packet)) = core.work.take() {
                 refuse_other(now, packet, space);
             }
@@ -73,6 +79,7 @@ impl Node {
         if let Some(walk) = &mut self.walk {
             walk.restart(now, make, space);
         }
+        self.staff = staff_of(&self.spec, self.walk.is_some());
         let each = (self.cores.len() / self.loops.len()) as u16;
         for (run_loop, at) in self.loops.iter_mut().zip(0..) {
             *run_loop = RunLoop::new(at * each..(at + 1) * each);
@@ -107,7 +114,8 @@ impl Node {
         let queued = packets.filter_map(|(_, packet)| packet.key());
         let runnable =
             self.loops.iter().flat_map(|it| it.front.iter().chain(&it.runnable).copied());
-        let mut held: Vec<Key> = working.chain(queued).chain(runnable).collect();
+        let of_threads = self.staff.iter().flat_map(Staff::keys);
+        let mut held: Vec<Key> = working.chain(queued).chain(runnable).chain(of_threads).collect();
         if self.walk.is_some() {
             let clients = self.control.clients();
             let waits = |request: &Request| {

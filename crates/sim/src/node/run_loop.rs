@@ -99,6 +99,9 @@ impl Node {
             self.loops[at].tick_due = now + self.spec.tick;
             let delay = self.delay_of(at, now, space);
             self.control.tick(at, now, delay, &mut self.loops[at].outbox, space);
+            if !self.loops[at].outbox.is_empty() {
+                self.rouse(now, at as u16, space);
+            }
         }
         if let Some(deadline) = self.control.next_deadline(at, now) {
             // At least a tick ahead: a deadline that has come was served above or soon will be.
@@ -131,6 +134,9 @@ impl Node {
     pub(super) fn assign(&mut self, now: Instant, space: &mut Space) {
         if self.is_stopped(now) {
             return self.set_spare(false, space);
+        }
+        if self.staff.is_some() {
+            return self.schedule(now, space);
         }
         for at in 0..self.loops.len() {
             while let Some(&core) = self.loops[at].idle.last() {
@@ -184,7 +190,7 @@ impl Node {
     /// Credits first, since they are few and someone waits for each; then packets, unless requests
     /// may go on running ([`NodeSpec::parse_every`](crate::NodeSpec)). A turn of parsing ends with the
     /// packets that were there when it began, so that a flood cannot keep requests from running for ever.
-    fn next_work(&mut self, at: usize, now: Instant, space: &mut Space) -> Option<Work> {
+    pub(super) fn next_work(&mut self, at: usize, now: Instant, space: &mut Space) -> Option<Work> {
         if let Some((client, offer)) = self.loops[at].outbox.pop_front() {
             return Some(Work::Credit(client, self.control.connection(client), offer));
         }
@@ -193,9 +199,10 @@ impl Node {
                 return Some(work);
             }
         }
+        let can_run = self.may_start(at) && !self.loops[at].runnable.is_empty();
         let run_loop = &mut self.loops[at];
         let may_run_on = run_loop.handled_ns < self.spec.parse_every.nanos();
-        if run_loop.turn == 0 && (run_loop.runnable.is_empty() || !may_run_on) {
+        if run_loop.turn == 0 && (!can_run || !may_run_on) {
             run_loop.turn = run_loop.packets.len();
             run_loop.turns += 1;
             run_loop.handled_ns = 0;
@@ -208,12 +215,18 @@ impl Node {
                 return Some(Work::Parse(arrived, packet));
             }
         }
-        while let Some(key) = self.loops[at].runnable.pop_front() {
+        while self.may_start(at)
+            && let Some(key) = self.loops[at].runnable.pop_front()
+        {
             self.drop_dead(at, space);
             if let Some(work) = self.start(now, key, space) {
                 return Some(work);
             }
         }
         None
+    }
+    /// A thread that is held begins nothing, and neither does one whose workers have enough.
+    pub(super) fn may_start(&self, at: usize) -> bool {
+        self.staff.as_ref().is_none_or(|staff| staff.may_start(at))
     }
 }

@@ -4,6 +4,9 @@
 //! request that is woken goes to the end of the run queue. One that is woken with a lock goes before all others
 //! unless the scenario says otherwise. All waiting in this node is deducted from the request's budget: in the packet
 //! queue, in the run queue, and for locks.
+//!
+//! Where the node has threads, a request keeps the one on which it began. That one may have to wait for the request's
+//! calls with it.
 
 use super::{Node, Work};
 use crate::callers::{Asked, Callers};
@@ -92,13 +95,20 @@ impl Walk {
 }
 
 impl Node {
-    /// An admitted request runs for the first time.
-    pub(super) fn begin(&mut self, now: Instant, key: Key, space: &mut Space) -> Option<Work> {
+    /// An admitted request runs for the first time, on a thread where it will end.
+    pub(super) fn begin(
+        &mut self,
+        now: Instant,
+        key: Key,
+        thread: u16,
+        space: &mut Space,
+    ) -> Option<Work> {
         let walk = self.walk.as_ref()?;
         let request = space.request(key, "at the beginning of its path")?;
         let task = request.task.take();
         let mut task = task.unwrap_or_else(|| Task::new(walk.seed_of(request), None));
         task.begin(&walk.paths, walk.budget(), now.since(request.arrived));
+        task.thread = thread;
         request.task = Some(task);
         self.walk_on(now, key, space)
     }
@@ -120,7 +130,10 @@ impl Node {
         space.request(key, "on its path")?.task = Some(task);
         match next {
             Next::Work(work) => return Some(work),
-            Next::Call(asked) => self.call(now, asked, space),
+            Next::Call(asked) => {
+                self.hold(key, space);
+                self.call(now, asked, space);
+            }
             Next::Wait | Next::Step => {}
         }
         None
@@ -289,11 +302,13 @@ impl Node {
 
     fn step(&mut self, now: Instant, key: Key, task: &mut Task, space: &mut Space) -> Next {
         let send = self.spec.costs.send;
+        let is_home = self.is_home(task);
         let Some(walk) = &mut self.walk else {
             return Next::Wait;
         };
         let Some(op) = walk.paths.ways.all[task.way].ops.get(task.at) else {
-            return Next::Work(Work::Answer(key));
+            let end = if is_home { Work::Answer(key) } else { Work::HandOver(key) };
+            return Next::Work(end);
         };
         task.at += 1;
         match op {
@@ -341,7 +356,15 @@ impl Node {
             task.undoing = Some(service);
             return self.enter(now, key, task, lock, true, space);
         }
+        if !self.is_home(task) {
+            return Next::Work(Work::HandOver(key));
+        }
         Next::Work(Work::Reject(key, task.refused.unwrap_or(Reason::Lock), Reached::Start))
+    }
+
+    /// Whether it is where its answer leaves: loops have the sockets.
+    fn is_home(&self, task: &Task) -> bool {
+        self.staff.as_ref().is_none_or(|staff| staff.is_loop(task.thread))
     }
 
     fn acquire(
@@ -419,9 +442,14 @@ impl Node {
     }
 
     /// A request that waited goes to the end of the run queue, or before all others.
-    fn wake(&mut self, now: Instant, key: Key, to_front: bool, space: &mut Space) {
+    pub(super) fn wake(&mut self, now: Instant, key: Key, to_front: bool, space: &mut Space) {
         if let Some(request) = space.request(key, "at waking") {
             request.queued = now;
+            if let Some((staff, task)) = self.staff.as_mut().zip(request.task.as_ref()) {
+                let thread = task.thread;
+                staff.wake(thread, key, to_front);
+                return self.rouse(now, thread, space);
+            }
             let at = self.loop_of(request.client);
             let run_loop = &mut self.loops[at];
             let queue = if to_front { &mut run_loop.front } else { &mut run_loop.runnable };
@@ -435,6 +463,12 @@ impl Node {
         let request = space.request(key, "at going on")?;
         let at = self.loop_of(request.client);
         self.loops[at].woken -= 1;
+        self.carry_on(now, key, space)
+    }
+
+    /// It has waited for a core since it could go on.
+    pub(super) fn carry_on(&mut self, now: Instant, key: Key, space: &mut Space) -> Option<Work> {
+        let request = space.request(key, "at going on")?;
         let waited = now.since(request.queued);
         request.task.as_mut()?.budget.deduct(waited);
         self.walk_on(now, key, space)

@@ -51,7 +51,12 @@ fn finding(facts: &[Fact], gauges: Gauges) -> Option<(Rule, String)> {
     let space = Space::new(Fabric::new(link, 1, &Rng::from_seed(1)));
     let gauges = vec![gauges];
     let (at_nodes, locks) = (Vec::new(), Vec::new());
-    referee.conclude(NOW, &Standing { space: &space, waiting: 0, at_nodes, locks, gauges }).0
+    referee
+        .conclude(
+            NOW,
+            &Standing { space: &space, waiting: 0, at_nodes, locks, threads: Vec::new(), gauges },
+        )
+        .0
 }
 
 fn of_story(story: Story) -> Option<(Rule, String)> {

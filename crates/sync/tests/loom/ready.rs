@@ -97,23 +97,37 @@ fn two_producers_and_three_levels() {
 }
 
 /// Each consumer takes one item; the second ring must not be spent on the first consumer.
+fn two_consumers(room: usize, rings: [usize; 2], policy: fn() -> Policy) {
+    model(2, move || {
+        let builder = ReadySet::builder(room).spin(Duration::ZERO).policy(policy());
+        let (set, mut waiters) = builder.build_for(2).unwrap();
+        let queues = queues(room);
+        let consumers = [(); 2].map(|()| serve(waiters.pop().unwrap(), &queues, 1));
+        let producer = {
+            let bells = rings.map(|queue| set.doorbell(queue).unwrap());
+            let queues = queues.clone();
+            thread::spawn(move || bells.iter().for_each(|bell| push(&queues, bell, 0)))
+        };
+        consumers.into_iter().for_each(|consumer| consumer.join().unwrap());
+        producer.join().unwrap();
+    });
+}
+
 #[test]
 fn of_two_consumers_each_gets_its_item() {
-    for rings in [[0, 1], [0, 3]] {
-        model(2, move || {
-            let (set, mut waiters) =
-                ReadySet::builder(4).spin(Duration::ZERO).build_for(2).unwrap();
-            let queues = queues(4);
-            let consumers = [(); 2].map(|()| serve(waiters.pop().unwrap(), &queues, 1));
-            let producer = {
-                let bells = rings.map(|queue| set.doorbell(queue).unwrap());
-                let queues = queues.clone();
-                thread::spawn(move || bells.iter().for_each(|bell| push(&queues, bell, 0)))
-            };
-            consumers.into_iter().for_each(|consumer| consumer.join().unwrap());
-            producer.join().unwrap();
-        });
-    }
+    two_consumers(4, [0, 1], Policy::default);
+    two_consumers(4, [0, 3], Policy::default);
+}
+
+#[test]
+fn two_consumers_and_three_levels() {
+    two_consumers(8, [0, 7], Policy::default);
+}
+
+/// A consumer's turn of a queue goes on only while that is ready, and the other may have taken it.
+#[test]
+fn two_consumers_by_weights() {
+    two_consumers(4, [0, 3], || Policy::Weighted([2, 1, 1, 2].into()));
 }
 
 #[test]

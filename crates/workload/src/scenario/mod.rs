@@ -115,8 +115,10 @@ pub struct Scenario {
     pub files: Vec<(String, String)>,
     /// Where something begins that only the simulator can do, and what it is.
     simulator_only: Option<(Place, &'static str)>,
-    /// Where a model is named whose handlers hold their threads, or whose calls other threads make.
-    completes_at: Option<Place>,
+    /// A model is named, so that threads are played in virtual time, too.
+    pub has_models: bool,
+    /// What only sockets can do with the server's threads: where it stands, and what to type.
+    not_simulated: Option<(Place, &'static str)>,
 }
 
 impl Scenario {
@@ -263,10 +265,9 @@ impl Scenario {
     /// Why the simulator cannot run this scenario, or nothing where it can.
     #[must_use]
     pub fn needs_sockets(&self) -> Option<ScenarioError> {
-        let named = self.controllers.iter().find(|it| it.model.is_some()).map(|it| it.name_place);
-        if let Some(place) = self.completes_at.or(named) {
-            let message = "the simulator plays no threading models, as yet: its handlers never hold their \
-                           threads; type --on loopback, or leave model out";
+        let has_crew = |it: &&ControllerSpec| it.model.is_some_and(|it| it.completion.crew() > 0);
+        let named = self.controllers.iter().find(has_crew).map(|it| (it.name_place, CREW));
+        if let Some((place, message)) = self.not_simulated.or(named) {
             return Some(self.error_at(place, message.to_owned()));
         }
         let application = self.server.application.as_ref()?;
@@ -290,6 +291,8 @@ impl Scenario {
         let callees = tier::callees(top);
         let server = Server::read(&in_server, replicas, &clients, &callees);
         let controllers = controller::read(top);
+        let has_models =
+            in_server.item("model").is_some() || controllers.iter().any(|it| it.model.is_some());
         Self {
             name: name.into(),
             file: file.into(),
@@ -304,7 +307,8 @@ impl Scenario {
             tries: TRIES,
             tiers: tier::read(top, &callees, &server, &spinners(&server, &clients, &controllers)),
             simulator_only: simulator_only(top, &in_server),
-            completes_at: completes_at(&in_server, &server),
+            has_models,
+            not_simulated: not_simulated(&in_server, &server, has_models),
             sim: Sim::read(&section_of(top, "sim"), server.loops),
             server,
             faults: fault::read(top, &stage(duration, &clients, replicas, &callees)),
@@ -350,9 +354,21 @@ fn stage<'a>(
     fault::Stage { window, clients, replicas, tiers }
 }
 
-fn completes_at(in_server: &Section<'_>, server: &Server) -> Option<Place> {
-    let item = in_server.item("model").filter(|_| server.model.completion != Completion::Async);
-    item.map(|item| item.place())
+/// What simulated threads do not do.
+const CREW: &str = "the simulator's threads make their own calls; type --on loopback, or leave out the \"+\" in model \
+                    and the number behind it";
+const CLASSES: &str =
+    "the simulator's threads know no methods; type --on loopback, or leave out classes or model";
+
+fn not_simulated(
+    in_server: &Section<'_>,
+    server: &Server,
+    has_models: bool,
+) -> Option<(Place, &'static str)> {
+    let crew = in_server.item("model").filter(|_| server.model.completion.crew() > 0);
+    let classes = in_server.item("classes").filter(|_| server.classes && has_models);
+    let crew = crew.map(|item| (item.place(), CREW));
+    crew.or_else(|| classes.map(|item| (item.place(), CLASSES)))
 }
 
 fn simulator_only(top: &Section<'_>, in_server: &Section<'_>) -> Option<(Place, &'static str)> {

@@ -35,6 +35,12 @@ pub struct Sim {
     pub parse_every: Duration,
     /// Where a request goes that was handed a lock. Default to the front.
     pub wake: Wake,
+    /// From waking a sleeping thread until it runs on an idle core. Default 26 µs.
+    pub wake_up: Duration,
+    /// What it costs a thread to wake another one, on an idle core, for a request that it hands over. Default 10 µs.
+    pub hand_over: Duration,
+    /// What it costs a core to turn to another thread. Default 2.5 µs.
+    pub switch: Duration,
     /// When the machine takes a core away, and for how long: `tailwater probe` measures it. Default never.
     pub stalls: Stalls,
 }
@@ -69,6 +75,11 @@ impl Sim {
             coalescing: section.truth("coalescing").unwrap_or(false),
             parse_every: cost("parse_every", 50_000),
             wake: section.choice("wake", WAKES).unwrap_or(Wake::Front),
+            // Medians of a two-core virtual machine. A futex's wake-up after a sleep of 50 µs, and what it costs the
+            // waker. Half a ping-pong of two threads over pipes on one core.
+            wake_up: cost("wake_up", 26_000),
+            hand_over: cost("hand_over", 10_000),
+            switch: cost("switch", 2_500),
             stalls: section.item("stalls").map(|item| Stalls::read(&item)).unwrap_or_default(),
         }
     }

@@ -52,10 +52,30 @@ pub(super) fn read(
     glosses.vectors(dimensions, seed, tell)
 }
 
+/// What each word of WordNet in this folder means first, in lower case.
+pub(crate) fn explanations(folder: &Path) -> Result<HashMap<String, String>, String> {
+    let mut all = HashMap::new();
+    text::each(&Source::WordNet(folder.into()), None, &mut |text| {
+        let (words, gloss) = without_examples(text).split_once(": ").unwrap_or_default();
+        for word in words.split(", ").filter(|word| !word.is_empty()) {
+            let gloss = gloss.trim_end_matches([' ', ';']);
+            all.entry(word.to_lowercase()).or_insert_with(|| gloss.to_owned());
+        }
+        Ok(())
+    })
+    .map_err(|error| error.to_string())?;
+    Ok(all)
+}
+
+/// Examples stand in quotes at a text's end.
+fn without_examples(text: &str) -> &str {
+    text.split_once('"').map_or(text, |(before, _)| before)
+}
+
 impl Glosses {
-    /// A text is "word, word: gloss". Examples, which stand in quotes at its end, explain nothing.
+    /// A text is "word, word: gloss". Examples explain nothing.
     fn push(&mut self, text: &str, words_max: usize) {
-        let explanation = text.split_once('"').map_or(text, |(before, _)| before);
+        let explanation = without_examples(text);
         let mut terms: Vec<u32> = tokens(explanation).map(|term| self.term(&term)).collect();
         terms.sort_unstable();
         terms.dedup();

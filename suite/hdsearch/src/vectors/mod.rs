@@ -9,6 +9,7 @@ mod wanted;
 
 pub use dimension::{Shape, shape};
 pub use generate::{Generator, Kind, Recipe};
+pub(crate) use glosses::explanations;
 pub use glove::{GloveError, Words, read};
 pub use names::Names;
 pub use wanted::{Source, Tell, Wanted};

@@ -84,6 +84,10 @@ impl Chain {
         Some(item)
     }
 
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Item> {
+        std::iter::successors(self.0.as_deref(), |item| item.next.as_deref())
+    }
+
     pub(super) fn find(&mut self, is: impl Fn(&Item) -> bool) -> Option<&mut Item> {
         let mut link = &mut self.0;
         while let Some(item) = link {

@@ -269,6 +269,28 @@ impl<L: Locks> Store<L> {
         Ok(hit)
     }
 
+    /// Parts that [`Store::visit`] goes through: each key is in the same one for ever.
+    pub const fn parts(&self) -> usize {
+        self.stripes.len()
+    }
+
+    /// Shows `see` every key of a part, from 0, in no order. Takes an item lock for so long.
+    ///
+    /// # Errors
+    /// [`Refused`] by that lock.
+    pub async fn visit(
+        &self,
+        part: usize,
+        now: u32,
+        mut see: impl FnMut(&[u8]),
+    ) -> Result<(), Refused> {
+        let Some(stripe) = self.stripes.get(part) else { return Ok(()) };
+        let stripe = stripe.lock_within_budget().await?;
+        let living = stripe.items().filter(|item| !self.is_dead(item, now));
+        living.for_each(|item| see(item.key()));
+        Ok(())
+    }
+
     /// Everything that is stored now is dead from now on.
     pub fn flush(&self) {
         self.flushed_cas.fetch_max(self.last_cas.load(Relaxed), Relaxed);

@@ -75,6 +75,10 @@ impl Stripe {
         Some(item)
     }
 
+    pub(super) fn items(&self) -> impl Iterator<Item = &Item> {
+        self.buckets.iter().flat_map(Chain::iter)
+    }
+
     /// The stripe was chosen by the hash's low bits, so the bucket is by its high ones.
     fn bucket(&mut self, hash: u64) -> &mut Chain {
         let index = (hash >> 32) as usize & (self.buckets.len() - 1);

@@ -88,7 +88,7 @@ impl Way<'_> {
         }
         let mut exchange = Exchange::of_values(count as u32);
         for key in keys {
-            if let Err(Refusal(why)) = self.nodes.get(self.ticket, key, with_cas) {
+            if let Err(Refusal(why)) = self.nodes.get(self.now, self.ticket, key, with_cas) {
                 exchange.end(Outcome::Unreachable(&why), self.share);
             }
         }

@@ -9,7 +9,7 @@ const END: &[u8] = b"END\r\n";
 
 /// What is expected.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Expected<'a> {
+pub(crate) enum Expected<'a> {
     /// The value of this key, or that there is none.
     Value(&'a [u8]),
     /// One line.
@@ -29,7 +29,7 @@ pub enum Answer<'a> {
 
 /// What stands at the start of the input.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Read<'a> {
+pub(crate) enum Read<'a> {
     /// The beginning of an answer, of which so many bytes are needed at least.
     Incomplete(usize),
     /// An answer of so many bytes.
@@ -39,7 +39,7 @@ pub(super) enum Read<'a> {
 }
 
 /// Reads the first answer.
-pub(super) fn read<'a>(input: &'a [u8], expected: Expected<'_>) -> Read<'a> {
+pub(crate) fn read<'a>(input: &'a [u8], expected: Expected<'_>) -> Read<'a> {
     let window = &input[..input.len().min(LINE_MAX)];
     let Some(end) = window.iter().position(|byte| *byte == b'\n') else {
         let is_long = input.len() >= LINE_MAX;

@@ -3,6 +3,7 @@
 use super::answer::{Answer, Expected, Read, read};
 use crate::standing::Forget;
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::time::Duration;
 use tailwater_core::Instant;
 
@@ -28,18 +29,18 @@ pub(super) enum Owed {
     /// To the router's own `delete` or `flush_all`.
     Forget(Forget),
     /// To a get that was given up, and may be asked of another replica.
-    LateGet(Box<[u8]>),
+    LateGet(Arc<[u8]>),
     /// To a write, likewise.
     LateWrite,
 }
 
 /// A get that is under way.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Asked {
     /// Which command.
     pub(super) ticket: Ticket,
     /// Of which key.
-    pub(super) key: Box<[u8]>,
+    pub(super) key: Arc<[u8]>,
     /// `gets`.
     pub(super) with_cas: bool,
     /// The replica that is asked, as a bit by its place among the key's.
@@ -48,6 +49,8 @@ pub(super) struct Asked {
     pub(super) tried: u8,
     /// Those of them that have said that they have nothing.
     pub(super) missed: u8,
+    /// Its number among those that may have a second try.
+    pub(super) flight: Option<u32>,
 }
 
 impl Owed {
@@ -91,7 +94,7 @@ pub(super) struct Ledger {
 pub(super) struct Broken {
     pub(super) why: &'static str,
     /// The get to which there was no right answer. Another node would be brought down by it, too.
-    pub(super) by: Option<Ticket>,
+    pub(super) by: Option<Asked>,
 }
 
 impl From<&'static str> for Broken {
@@ -136,6 +139,11 @@ impl Ledger {
         is_first
     }
 
+    /// Whether it owes something, and has been silent for so long.
+    pub(super) fn is_silent(&self, now: Instant, time: Duration) -> bool {
+        self.silent_since.is_some_and(|since| now.since(since) >= time)
+    }
+
     /// When it will have been silent for so long, though it owes something.
     pub(super) fn overdue(&self, timeout: Duration) -> Option<Instant> {
         self.silent_since.map(|since| since + timeout)
@@ -167,7 +175,7 @@ impl Ledger {
                 }
                 Read::Broken(why) => {
                     if let Owed::Get(asked) = owed {
-                        return Err(Broken { why, by: Some(asked.ticket) });
+                        return Err(Broken { why, by: Some(asked) });
                     }
                     self.owed.push_front(owed);
                     return Err(why.into());

@@ -10,6 +10,7 @@
 mod answer;
 mod ledger;
 mod forget;
+mod tries;
 mod writes;
 mod connection;
 mod node;
@@ -17,7 +18,7 @@ mod node;
 mod tests;
 
 pub use answer::Answer;
-pub(crate) use answer::is_error;
+pub(crate) use answer::{Expected, Read, is_error, read};
 pub(crate) use forget::DELETE;
 pub use ledger::Ticket;
 
@@ -30,10 +31,12 @@ use node::{Ended, Node, Reach};
 use std::fmt::Display;
 use std::sync::Arc;
 use std::time::Duration;
+use tailwater_control::retry::HedgeConfig;
 use tailwater_core::Instant;
 use tailwater_keyvalue::memcached::buffers::Pool;
 use tailwater_rt::net::{Address, Dialing};
 use tailwater_rt::poll::{Poller, Readiness};
+use tries::{End, Follows, Tries};
 use writes::Writes;
 
 /// What is answered to a get that a node has answered by something else.
@@ -60,6 +63,9 @@ pub struct NodesConfig {
     /// Whether the nodes forget everything when they are reached first. Otherwise they are taken to agree: what one
     /// has missed of an earlier router is not known. Default false.
     pub empty_at_start: bool,
+    /// When a get is asked of a second replica, too, since the first is late; `None`, the default, for never. Needs a second
+    /// replica.
+    pub hedge: Option<HedgeConfig>,
     /// Decides what is chance.
     pub seed: u64,
 }
@@ -76,6 +82,7 @@ impl NodesConfig {
             timeout: Duration::from_secs(1),
             settle: Duration::from_secs(1),
             empty_at_start: false,
+            hedge: None,
             seed: 1,
         }
     }
@@ -106,6 +113,8 @@ pub(crate) struct Nodes {
     all: Vec<Node>,
     names: Vec<String>,
     writes: Writes,
+    /// Of gets that may have two, if there are some.
+    tries: Option<Tries>,
     /// Parts of writes that have ended, and what follows from that is not done.
     parts: Vec<(u32, u16, Part)>,
     /// Gets that another replica is to answer.
@@ -139,6 +148,7 @@ impl Nodes {
             chooser: Chooser::new(config.choice, names.len(), config.seed),
             all: (first_key..).zip(&config.nodes).map(node).collect(),
             writes: Writes::new(names.len()),
+            tries: config.hedge.filter(|_| placement.replicas() > 1).map(Tries::new),
             placement,
             names,
             parts: vec![],
@@ -162,34 +172,75 @@ impl Nodes {
     /// Asks a replica of this key for its value.
     pub(crate) fn get(
         &mut self,
+        now: Instant,
         ticket: Ticket,
         key: &[u8],
         with_cas: bool,
     ) -> Result<(), Refusal> {
-        self.ask(Asked { ticket, key: key.into(), with_cas, asks: 0, tried: 0, missed: 0 })
+        let (key, flight) = (key.into(), None);
+        let asked = Asked { ticket, key, with_cas, asks: 0, tried: 0, missed: 0, flight };
+        // One that is silent would be late most likely.
+        let patience = self.tries.as_ref().and_then(Tries::patience);
+        let answers =
+            |node: &Node| node.is_up() && !patience.is_some_and(|time| node.is_silent(now, time));
+        let Some((node, mut asked)) = self.find(&asked, answers) else { return self.ask(asked) };
+        self.make_room_for(node, &asked)?;
+        if let Some(tries) = &mut self.tries {
+            asked.flight = Some(tries.begin(now, &asked));
+        }
+        self.send(node, asked);
+        Ok(())
     }
 
+    /// Asks a replica that was not asked before.
     fn ask(&mut self, asked: Asked) -> Result<(), Refusal> {
+        let Some((node, asked)) = self.find(&asked, Node::is_up) else {
+            let replicas = self.placement.of(&asked.key);
+            return Err(self.unreachable(replicas, asked.missed));
+        };
+        self.make_room_for(node, &asked)?;
+        self.send(node, asked);
+        Ok(())
+    }
+
+    /// A replica for a get, of those that were not asked: which, and the get as it is noted then.
+    fn find(&mut self, asked: &Asked, is: impl Fn(&Node) -> bool) -> Option<(u16, Asked)> {
         let replicas = self.placement.of(&asked.key);
         let nodes = &self.all;
         let bit_of = |node| {
             let place = replicas.nodes().iter().position(|held| *held == node);
             1_u8 << place.expect("it is one of these")
         };
-        let may = |node: u16| asked.tried & bit_of(node) == 0 && nodes[usize::from(node)].is_up();
-        let Some(node) = self.chooser.choose(replicas.nodes(), may) else {
-            return Err(self.unreachable(replicas, asked.missed));
-        };
+        let may = |node: u16| asked.tried & bit_of(node) == 0 && is(&nodes[usize::from(node)]);
+        let node = self.chooser.choose(replicas.nodes(), may)?;
         let asks = bit_of(node);
-        let node = &mut self.all[usize::from(node)];
-        let verb: &[u8] = if asked.with_cas { b"gets " } else { b"get " };
-        if !node.make_room(verb.len() + asked.key.len() + 2) {
-            return Err(busy());
+        Some((node, Asked { asks, tried: asked.tried | asks, ..asked.clone() }))
+    }
+
+    fn make_room_for(&mut self, node: u16, asked: &Asked) -> Result<(), Refusal> {
+        let bytes = verb(asked).len() + asked.key.len() + 2;
+        let has_room = self.all[usize::from(node)].make_room(bytes);
+        if has_room { Ok(()) } else { Err(busy()) }
+    }
+
+    /// There is room for it.
+    fn send(&mut self, node: u16, asked: Asked) {
+        let (verb, key) = (verb(&asked), asked.key.clone());
+        self.all[usize::from(node)].queue(&[verb, &key, b"\r\n"], Owed::Get(asked));
+    }
+
+    /// Asks late gets of a second replica, too: of one that has taken all it was sent, so that nothing is before it.
+    fn hedge_late(&mut self, now: Instant) {
+        while let Some(late) = self.tries.as_mut().and_then(|tries| tries.next_late(now)) {
+            let patience = self.tries.as_ref().and_then(Tries::patience).unwrap_or(Duration::MAX);
+            let answers = |node: &Node| node.is_open() && !node.is_silent(now, patience);
+            let Some((node, asked)) = self.find(&late, answers) else { continue };
+            let has_room = self.make_room_for(node, &asked).is_ok();
+            if has_room && self.tries.as_mut().is_some_and(Tries::take) {
+                self.tries.iter_mut().for_each(|tries| tries.hedge(&asked));
+                self.send(node, asked);
+            }
         }
-        let asked = Asked { asks, tried: asked.tried | asks, ..asked };
-        let key = asked.key.clone();
-        node.queue(&[verb, &key, b"\r\n"], Owed::Get(asked));
-        Ok(())
     }
 
     /// Has all replicas of this key that are up carry a command out. How many these are.
@@ -314,17 +365,21 @@ impl Nodes {
         let all_replicas = u8::MAX >> (8 - self.replicas());
         let node = &mut self.all[usize::from(at)];
         let (again, parts, writes) = (&mut self.again, &mut self.parts, &self.writes);
+        let tries = &mut self.tries;
         let is_cold = node.standing.is_cold();
         act(node, &mut |owed, answer| match owed {
-            Owed::Get(asked) if answer == Answer::Miss && is_cold => {
-                let missed = asked.missed | asked.asks;
-                if missed == all_replicas {
-                    deliver(asked.ticket, Outcome::Answered(answer));
-                } else {
-                    again.push(Asked { missed, ..asked });
+            Owed::Get(asked) => {
+                let is_unsure = answer == Answer::Miss && is_cold;
+                let end = if is_unsure { End::Missed } else { End::Answered };
+                match follows(tries, now, asked, end) {
+                    Follows::Ends(ticket) => deliver(ticket, Outcome::Answered(answer)),
+                    Follows::Again(asked) if asked.missed == all_replicas => {
+                        deliver(asked.ticket, Outcome::Answered(answer));
+                    }
+                    Follows::Again(asked) => again.push(asked),
+                    Follows::Nothing => {}
                 }
             }
-            Owed::Get(Asked { ticket, .. }) => deliver(ticket, Outcome::Answered(answer)),
             Owed::Write(write) => {
                 let ticket = writes.ticket(write).expect("a part of it was open");
                 let outcome = match answer {
@@ -370,6 +425,7 @@ impl Nodes {
             self.all[usize::from(at)].turn(now, poller, may_begin);
             self.take_ended(now, at);
         }
+        self.hedge_late(now);
     }
 
     /// Sends what was left.
@@ -382,10 +438,12 @@ impl Nodes {
 
     fn take_ended(&mut self, now: Instant, at: u16) {
         let Ended { lost, spoilt } = self.all[usize::from(at)].take_ended();
-        self.spoilt.extend(spoilt);
+        for asked in spoilt {
+            self.end_try(now, asked, End::Spoilt);
+        }
         for owed in lost {
             match owed {
-                Owed::Get(asked) => self.again.push(asked),
+                Owed::Get(asked) => self.end_try(now, asked, End::Lost),
                 Owed::Write(write) => {
                     self.lost.extend(self.writes.ticket(write));
                     self.parts.push((write, at, Part::Lost));
@@ -396,6 +454,15 @@ impl Nodes {
         // In the order of the writes: what an earlier one has a node forget decides which node keeps a later one.
         for (write, node, part) in std::mem::take(&mut self.parts) {
             self.end_part(now, write, node, part);
+        }
+    }
+
+    /// A try of a get has ended without an answer.
+    fn end_try(&mut self, now: Instant, asked: Asked, end: End) {
+        match follows(&mut self.tries, now, asked, end) {
+            Follows::Ends(ticket) => self.spoilt.push(ticket),
+            Follows::Again(asked) => self.again.push(asked),
+            Follows::Nothing => {}
         }
     }
 
@@ -440,11 +507,16 @@ impl Nodes {
     /// When a turn is due at the latest.
     pub(crate) fn next_due(&self) -> Option<Instant> {
         let due = |(at, node): (u16, &Node)| node.next_due(!self.writes.is_unsure(at));
-        (0..).zip(&self.all).filter_map(due).chain(self.empties_at).min()
+        let late = self.tries.as_ref().and_then(Tries::next_due);
+        (0..).zip(&self.all).filter_map(due).chain(self.empties_at).chain(late).min()
     }
 
     /// For `stats`: name and value of each line.
     pub(crate) fn report(&self, mut line: impl FnMut(&str, &dyn Display)) {
+        let counts = self.tries.as_ref().map(Tries::counts).unwrap_or_default();
+        line("hedged", &counts.sent);
+        line("hedges_won", &counts.won);
+        line("hedges_over_budget", &counts.over_budget);
         for (name, node) in self.names.iter().zip(&self.all) {
             let counts = node.counts;
             let mut line = |what: &str, value: &dyn Display| line(&format!("{name}:{what}"), value);
@@ -457,6 +529,20 @@ impl Nodes {
             line("cleanings", &counts.cleanings);
         }
     }
+}
+
+/// What follows for a get of which a try has ended.
+fn follows(tries: &mut Option<Tries>, now: Instant, asked: Asked, end: End) -> Follows {
+    match (asked.flight, tries, end) {
+        (Some(flight), Some(tries), end) => tries.end(now, flight, asked.asks, end),
+        (_, _, End::Answered | End::Spoilt) => Follows::Ends(asked.ticket),
+        (_, _, End::Missed) => Follows::Again(Asked { missed: asked.missed | asked.asks, ..asked }),
+        (_, _, End::Lost) => Follows::Again(asked),
+    }
+}
+
+const fn verb(asked: &Asked) -> &'static [u8] {
+    if asked.with_cas { b"gets " } else { b"get " }
 }
 
 fn busy() -> Refusal {

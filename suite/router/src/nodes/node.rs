@@ -3,7 +3,7 @@
 use super::answer::Answer;
 use super::connection::Connection;
 use super::forget;
-use super::ledger::{Broken, Ledger, Owed, Ticket};
+use super::ledger::{Asked, Broken, Ledger, Owed};
 use crate::standing::{Forget, Standing};
 use std::sync::Arc;
 use std::time::Duration;
@@ -65,7 +65,7 @@ pub(super) struct Ended {
     /// Another replica may answer it.
     pub(super) lost: Vec<Owed>,
     /// Gets to which there was no right answer.
-    pub(super) spoilt: Vec<Ticket>,
+    pub(super) spoilt: Vec<Asked>,
 }
 
 /// What became of what one node was asked.
@@ -113,6 +113,16 @@ impl Node {
             State::Hung(_) => "it has not answered in time",
             State::Up(_) => "up",
         }
+    }
+
+    /// Whether a get that goes there now is likely to be late: it has been silent for so long.
+    pub(super) fn is_silent(&self, now: Instant, time: Duration) -> bool {
+        self.ledger.is_silent(now, time)
+    }
+
+    /// Whether a get that goes there now is sent at once.
+    pub(super) fn is_open(&self) -> bool {
+        matches!(&self.state, State::Up(connection) if !connection.has_output())
     }
 
     /// Makes room for one more command, of so many bytes. False if it is busy, or not up.

@@ -3,6 +3,8 @@
 use super::*;
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
+use tailwater_control::retry::HedgeAfter;
+use tailwater_core::Ratio;
 
 struct Play {
     nodes: Nodes,
@@ -23,6 +25,16 @@ const LONG: Duration = Duration::from_secs(60);
 impl Play {
     /// So many nodes, all of which hold each key.
     fn of(count: usize) -> Self {
+        Self::with(count, None)
+    }
+
+    /// The same, and a get is late after so long.
+    fn hedged(count: usize, after: Duration) -> Self {
+        let after = HedgeAfter::Delay(after);
+        Self::with(count, Some(HedgeConfig { after, ..HedgeConfig::default() }))
+    }
+
+    fn with(count: usize, hedge: Option<HedgeConfig>) -> Self {
         let bind = |_| TcpListener::bind("127.0.0.1:0").expect("a port");
         let listeners: Vec<_> = (0..count).map(bind).collect();
         let address = |it: &TcpListener| Address::Tcp(it.local_addr().expect("an address"));
@@ -31,6 +43,7 @@ impl Play {
             choice: Choice::FirstAlive,
             timeout: TIMEOUT,
             settle: TIMEOUT,
+            hedge,
             ..NodesConfig::new(listeners.iter().map(address).collect())
         };
         let mut play = Self {
@@ -69,7 +82,7 @@ impl Play {
 
     fn get(&mut self) {
         let ticket = self.ticket();
-        self.nodes.get(ticket, b"key", false).expect("sent");
+        self.nodes.get(self.now, ticket, b"key", false).expect("sent");
     }
 
     fn set(&mut self, value: &[u8]) {
@@ -347,4 +360,108 @@ fn a_node_that_does_not_forget_is_not_asked() {
     assert_eq!(play.nodes.all[1].state(), "it did not forget what it was told to");
     play.cut_off(&[0]);
     play.receives(1, "delete key\r\n");
+}
+
+const LATE: Duration = Duration::from_millis(10);
+
+#[test]
+fn a_late_get_is_asked_of_a_second_node_and_has_one_answer() {
+    let mut play = Play::hedged(2, LATE);
+    let first = usize::from(play.nodes.placement.of(b"key").nodes()[0]);
+    play.get();
+    play.turn();
+    play.pass(LATE / 2);
+    play.turn();
+    assert_eq!(play.nodes.all[1 - first].counts.gets, 0, "it is not late yet");
+    assert_eq!(play.nodes.next_due(), Some(Instant::ZERO + LATE));
+    play.pass(LATE / 2);
+    play.turn();
+    play.receives(1 - first, "get key\r\n");
+    play.answer(1 - first, b"VALUE key 0 1\r\nx\r\nEND\r\n");
+    play.hear();
+    assert_eq!(play.outcomes.len(), 1, "{:?}", play.outcomes);
+    assert!(play.outcomes[0].1.starts_with("Answered(Value"), "{:?}", play.outcomes);
+    // The answer of the first is read, and nobody hears it.
+    play.answer(first, b"VALUE key 0 1\r\nx\r\nEND\r\n");
+    play.hear();
+    play.turn();
+    assert_eq!(play.outcomes.len(), 1, "{:?}", play.outcomes);
+    assert_eq!(play.nodes.all[first].state(), "up");
+    let mut told = Vec::new();
+    play.nodes.report(|name, value| told.push(format!("{name} {value}")));
+    assert_eq!(told[..3], ["hedged 1", "hedges_won 1", "hedges_over_budget 0"]);
+}
+
+/// Otherwise each get that goes there would need a second try, and the budget would be spent.
+#[test]
+fn a_node_that_is_late_is_passed_over_until_it_says_something() {
+    let mut play = Play::hedged(2, LATE);
+    let first = usize::from(play.nodes.placement.of(b"key").nodes()[0]);
+    play.get();
+    play.turn();
+    play.pass(LATE);
+    play.turn();
+    play.get();
+    play.turn();
+    play.receives(1 - first, "get key\r\nget key\r\n");
+    play.answer(first, b"END\r\n");
+    play.hear();
+    play.get();
+    play.turn();
+    play.receives(first, "get key\r\nget key\r\n");
+}
+
+#[test]
+fn without_a_budget_a_late_get_is_counted_and_waits() {
+    let after = HedgeAfter::Delay(LATE);
+    let mut play = Play::with(2, Some(HedgeConfig { after, share: Ratio(0.0), burst: 0 }));
+    let first = usize::from(play.nodes.placement.of(b"key").nodes()[0]);
+    play.get();
+    play.turn();
+    play.pass(LATE);
+    play.turn();
+    assert_eq!(play.nodes.all[1 - first].counts.gets, 0);
+    let mut told = Vec::new();
+    play.nodes.report(|name, value| told.push(format!("{name} {value}")));
+    assert_eq!(told[..3], ["hedged 0", "hedges_won 0", "hedges_over_budget 1"]);
+    play.answer(first, b"END\r\n");
+    play.hear();
+    assert_eq!(play.outcomes, [(1, "Answered(Miss)".into())]);
+}
+
+/// What was sent twice and is lost twice has one end, too.
+#[test]
+fn a_get_whose_nodes_are_both_lost_ends_once() {
+    let mut play = Play::hedged(2, LATE);
+    play.get();
+    play.turn();
+    play.pass(LATE);
+    play.turn();
+    for node in 0..2 {
+        assert_eq!(play.nodes.all[node].counts.gets, 1);
+        play.played[node].shutdown(std::net::Shutdown::Both).expect("a socket");
+        while play.nodes.all[node].counts.breaks == 0 {
+            play.hear();
+        }
+    }
+    play.turn();
+    assert_eq!(play.outcomes.len(), 1, "{:?}", play.outcomes);
+    assert!(play.outcomes[0].1.starts_with("Unreachable"), "{:?}", play.outcomes);
+}
+
+/// A second try that comes alone is no second try of a write.
+#[test]
+fn writes_and_keys_with_one_replica_are_sent_once() {
+    let mut play = Play::hedged(2, LATE);
+    play.set(b"1");
+    play.turn();
+    play.pass(LATE * 3);
+    play.turn();
+    assert!(play.nodes.all.iter().all(|node| node.counts.writes == 1));
+    let mut alone = Play::hedged(1, LATE);
+    alone.get();
+    alone.turn();
+    alone.pass(LATE * 3);
+    alone.turn();
+    assert_eq!(alone.nodes.all[0].counts.gets, 1);
 }

@@ -5,6 +5,7 @@ use super::leaf;
 use super::midtier::{LEAVES, MidTier};
 use super::wire::{self, GET, SET};
 use crate::choice::{Choice, Chooser};
+use crate::hedging;
 use crate::oracle::Registers;
 use crate::placement::{NODES_MAX, Placement, Rule};
 use rand_distr::{Distribution as _, Zipf};
@@ -13,6 +14,7 @@ use std::hash::{BuildHasher as _, RandomState};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+use tailwater_control::retry::HedgeConfig;
 use tailwater_load::Application;
 use tailwater_load::application::{
     Ask, BadSetting, Given, Kind, Node, Order, Place, ReplicaCounts, Setting,
@@ -59,6 +61,21 @@ const SETTINGS: &[Setting] = &[
         help: "a leaf that answers nothing for so long is not asked until it was met again, 1ms to 60s",
         default: "1s",
     },
+    Setting {
+        name: "hedge",
+        help: "a get that is late is asked of a second replica, too: off, after as long as p95 of the gets took, or after 500us",
+        default: "off",
+    },
+    Setting {
+        name: "hedge_share",
+        help: "second tries for each hundred gets, 0 to 100",
+        default: "5",
+    },
+    Setting {
+        name: "hedge_burst",
+        help: "second tries that may come at once, and all that is saved up, 0 to 1,000,000",
+        default: "10",
+    },
     Setting { name: "memory", help: "of each leaf's store, in MiB, 4 to 65,536", default: "64" },
 ];
 
@@ -100,6 +117,7 @@ struct Replicated {
     popularity: Zipf<f64>,
     memory: usize,
     silence_max: Duration,
+    hedge: Option<HedgeConfig>,
     registers: Registers,
     sets: Mutex<Sets>,
     // Of the mid-tier, as it told last; each counts up alone: Relaxed.
@@ -121,8 +139,13 @@ fn build(given: &Given<'_>) -> Result<Arc<dyn Application>, BadSetting> {
     let skew = settings.number("skew", 0.0..=2.0)?;
     let popularity = Zipf::new(f64::from(keys), skew)
         .map_err(|_| BadSetting::new("skew", settings.text("skew"), "an exponent from 0 to 2"))?;
+    let after = hedging::after(settings.text("hedge"))
+        .map_err(|needed| BadSetting::new("hedge", settings.text("hedge"), needed))?;
+    let share = settings.number("hedge_share", 0..=100)?;
+    let hedge = hedging::config(after, share, settings.number("hedge_burst", 0..=1_000_000)?);
     Ok(Arc::new(Replicated {
         placement,
+        hedge,
         choice: settings.choice("choice", &Choice::ALL)?,
         leaves,
         keys,
@@ -164,7 +187,8 @@ impl Application for Replicated {
         let nodes = self.leaves as usize;
         let chooser = Chooser::new(self.choice, nodes, 1);
         let known = (nodes, self.silence_max);
-        Ok(MidTier::new(self.placement.clone(), chooser, known).router())
+        let midtier = MidTier::new(self.placement.clone(), chooser, known);
+        Ok(self.hedge.into_iter().fold(midtier, MidTier::hedged).router())
     }
 
     fn node(&self, at: Node<'_>, place: &Place) -> Result<Router, String> {

@@ -1,7 +1,7 @@
 //! A leaf: a key-value store that holds the keys which are placed on it, and says whose memory answers.
 
 use super::keys::{key_of, preloaded};
-use super::life::{self, MEET, Meeting, NEEDED, OTHER};
+use super::life::{self, LIST, MEET, Meeting, NEEDED, OTHER};
 use super::wire::BAD_REQUEST;
 use crate::placement::Placement;
 use crate::standing::Forget;
@@ -50,6 +50,10 @@ pub fn router(
     }
     Ok(Leaf::new(store, Overhead { spinner: place.spinner, time: Duration::ZERO }).router())
 }
+
+/// Of a list: parts of the table that are looked at, and bytes of keys after which it ends. A part's keys come together.
+const PARTS_AT_ONCE: usize = 512;
+const LIST_BYTES: usize = 2_048;
 
 /// Meetings in a row whose answers were not heard, after which a number in between is forgotten.
 const OWN_MAX: usize = 16;
@@ -105,13 +109,18 @@ impl Leaf {
 
     fn router(self) -> Router {
         let leaf = Arc::new(self);
-        let of_meet = leaf.clone();
+        let (of_meet, of_list) = (leaf.clone(), leaf.clone());
         let methods = [rpc::GET, rpc::SET, rpc::ADD];
         methods.iter().fold(
-            Router::new().route(MEET.0, move |request: Request| {
-                let leaf = of_meet.clone();
-                async move { leaf.meet(&request.payload).await }
-            }),
+            Router::new()
+                .route(MEET.0, move |request: Request| {
+                    let leaf = of_meet.clone();
+                    async move { leaf.meet(&request.payload).await }
+                })
+                .route(LIST.0, move |request: Request| {
+                    let leaf = of_list.clone();
+                    async move { leaf.list(&request.payload).await }
+                }),
             |router, method| {
                 let leaf = leaf.clone();
                 router.route(method.0, move |request| {
@@ -139,6 +148,26 @@ impl Leaf {
             }
             other => Ok(other),
         }
+    }
+
+    /// Tells keys, from a part of the table on.
+    async fn list(&self, request: &[u8]) -> Result<Reply, Reply> {
+        let (asked, rest) = life::read(request).ok_or_else(bad)?;
+        let incarnation = self.incarnation.load(Relaxed);
+        if asked != incarnation {
+            return Ok(Reply::Response { status: OTHER, payload: life::of(incarnation, &[]) });
+        }
+        self.is_named();
+        let part: [u8; 4] = rest.try_into().map_err(|_| bad())?;
+        let (mut part, parts) = (u32::from_le_bytes(part) as usize, self.store.parts());
+        let last = (part + PARTS_AT_ONCE).min(parts);
+        let mut keys = Vec::new();
+        while part < last && keys.len() < LIST_BYTES {
+            self.store.visit(part, 1, |key| life::add_key(&mut keys, key)).await?;
+            part += 1;
+        }
+        let next = if part < parts { part as u32 } else { 0 };
+        Ok(Reply::ok(life::of(incarnation, &[&next.to_le_bytes()[..], &keys].concat())))
     }
 
     /// Forgets what the caller says that it missed, or all if the caller has known another. From then on it has another
@@ -257,6 +286,39 @@ mod tests {
         assert_eq!(value(&leaf, last), Some(b"one".to_vec()));
         // That request has named the last number: the first is another's from now on.
         assert!(!meet(&leaf, first, vec![]).1);
+    }
+
+    #[test]
+    fn a_leaf_lists_each_key_once_and_only_to_those_who_know_it() {
+        let leaf = leaf();
+        let (known, _) = meet(&leaf, 0, vec![]);
+        let mut wanted: Vec<Vec<u8>> = (0..500).map(key_of).collect();
+        for key in &wanted {
+            let put = Put { key, value: b"x", flags: 0, expires: 0, when: When::Always };
+            at_once(leaf.store.put(put, 1)).expect("stored");
+        }
+        let list = |incarnation: u64, part: u32| match at_once(
+            leaf.list(&life::of(incarnation, &part.to_le_bytes())),
+        ) {
+            Ok(Reply::Response { status, payload }) => (status, payload[8..].to_vec()),
+            other => panic!("{other:?}"),
+        };
+        let (mut found, mut part) = (Vec::new(), 0);
+        loop {
+            let (status, bytes) = list(known, part);
+            let (next, keys) = life::read_list(&bytes).expect("a list");
+            assert_eq!(status, 0);
+            found.extend(keys);
+            part = next;
+            if part == 0 {
+                break;
+            }
+        }
+        found.sort_unstable();
+        wanted.sort_unstable();
+        assert_eq!(found, wanted);
+        assert_eq!(list(known + 1, 0), (OTHER, vec![]));
+        assert_eq!(list(known, u32::MAX), (0, vec![0; 4]), "beyond the end there is nothing");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! | | request | answer |
 //! |---|---|---|
 //! | [`rpc::GET`], [`rpc::SET`], [`rpc::ADD`] | incarnation 8, as the store's | incarnation 8, as the store's |
+//! | [`LIST`] | incarnation 8, part 4 | incarnation 8, next part 4, for each key its bytes 1 and it |
 //! | [`MEET`] | [`Meeting`]: incarnation 8, whether all 1, for each key its bytes 1 and it | incarnation 8, whether kept 1 |
 //!
 //! An *incarnation* is a number that a leaf draws at its start, and again when it is met: it says whose memory answers. A
@@ -18,12 +19,14 @@ use tailwater_keyvalue::store::KEY_MAX;
 /// Asks a leaf who it is, and tells it what to forget.
 pub(super) const MEET: MethodId = MethodId(16);
 
+/// Asks a leaf for the keys that it holds, from a part of its table on. A next part of zero means that these were the last.
+pub(super) const LIST: MethodId = MethodId(17);
+
 /// Status: the request is for another incarnation. The answer says which one this is.
 pub(super) const OTHER: u16 = 16;
 
 /// What is needed instead of a request that is none.
-pub(super) const NEEDED: &str =
-    "an incarnation is needed, and a request of the store; for MEET, what is to be forgotten";
+pub(super) const NEEDED: &str = "an incarnation is needed, and a request of the store; for MEET what is to be forgotten, for LIST a part";
 
 /// A request to be met.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -41,9 +44,7 @@ impl Meeting {
         bytes.push(u8::from(self.forget.contains(&Forget::Everything)));
         for forget in &self.forget {
             if let Forget::Key(key) = forget {
-                // A key has 250 bytes at most.
-                bytes.push(key.len() as u8);
-                bytes.extend_from_slice(key);
+                add_key(&mut bytes, key);
             }
         }
         bytes
@@ -52,18 +53,38 @@ impl Meeting {
     /// Reads it.
     pub(super) fn read(bytes: &[u8]) -> Option<Self> {
         let (known, rest) = read(bytes)?;
-        let (all, mut rest) = rest.split_first()?;
+        let (all, rest) = rest.split_first()?;
         let mut forget = vec![Forget::Everything; usize::from(*all == 1)];
-        while let Some((&length, more)) = rest.split_first() {
-            let (key, more) = more.split_at_checked(length.into())?;
-            if !(1..=KEY_MAX).contains(&key.len()) {
-                return None;
-            }
-            forget.push(Forget::of(Some(key)));
-            rest = more;
-        }
+        forget.extend(read_keys(rest)?.into_iter().map(|key| Forget::of(Some(key))));
         (*all <= 1).then_some(Self { known, forget })
     }
+}
+
+/// Appends a key. One has 250 bytes at most.
+pub(super) fn add_key(bytes: &mut Vec<u8>, key: &[u8]) {
+    bytes.push(key.len() as u8);
+    bytes.extend_from_slice(key);
+}
+
+/// Reads keys until the end.
+fn read_keys(mut bytes: &[u8]) -> Option<Vec<&[u8]>> {
+    let mut keys = Vec::new();
+    while let Some((&length, more)) = bytes.split_first() {
+        let (key, more) = more.split_at_checked(length.into())?;
+        if !(1..=KEY_MAX).contains(&key.len()) {
+            return None;
+        }
+        keys.push(key);
+        bytes = more;
+    }
+    Some(keys)
+}
+
+/// Reads a list: the next part, and the keys.
+pub(super) fn read_list(bytes: &[u8]) -> Option<(u32, Vec<Vec<u8>>)> {
+    let (next, keys) = bytes.split_first_chunk()?;
+    let keys = read_keys(keys)?.into_iter().map(<[u8]>::to_vec).collect();
+    Some((u32::from_le_bytes(*next), keys))
 }
 
 /// Writes what an incarnation is asked, or answers.
@@ -107,6 +128,10 @@ mod tests {
         let mut odd = whole;
         odd[8] = 2;
         assert_eq!(Meeting::read(&odd), None);
+        let mut list = 9_u32.to_le_bytes().to_vec();
+        [&b"a"[..], b"key"].iter().for_each(|key| add_key(&mut list, key));
+        assert_eq!(read_list(&list), Some((9, vec![b"a".to_vec(), b"key".to_vec()])));
+        assert_eq!((read_list(&list[..3]), read_list(&list[..5])), (None, None));
         assert_eq!(read_met(&met(7, true)), Some((7, true)));
         assert_eq!((read_met(&met(0, true)), read_met(&[1; 8])), (None, None));
     }

@@ -2,7 +2,8 @@
 //! tailwater's own key-value stores over its protocol.
 //!
 //! It has the placement and the choice of the proxy for memcached, and its rule for replicas that may differ. Its back end is
-//! another one: [`midtier`] writes to all replicas of a key and reads from one; `replicas` says which of them may be asked.
+//! another one: [`midtier`] writes to all replicas of a key and reads from one; `replicas` says which of them may be asked, and `refill` gives
+//! one that was emptied what others hold.
 //! [`leaf`] is a store. [`wire`] is the bytes of the mid-tier's methods, and `life` those of a leaf's. [`keys`] is what is
 //! asked for, and [`application`] all of it for scenario files.
 
@@ -11,6 +12,7 @@ mod life;
 pub mod keys;
 pub mod leaf;
 mod replicas;
+mod refill;
 pub mod midtier;
 pub mod application;
 

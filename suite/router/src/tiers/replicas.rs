@@ -21,6 +21,9 @@ pub(super) struct Replicas {
     upheavals: Upheavals,
 }
 
+/// A node, and the incarnation of it that is known.
+pub(super) type Known = (u16, u64);
+
 /// How often leaves were lost, and how often one came back.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Upheavals {
@@ -33,8 +36,12 @@ pub struct Upheavals {
 #[derive(Debug)]
 struct Replica {
     life: Life,
+    /// A meeting is under way: there is one at a time.
+    is_being_met: bool,
     standing: Standing,
     silence: Silence,
+    /// When it was found late last, or was asked for a value since; `None` once it has answered.
+    late: Option<Instant>,
     /// After a meeting that does not come about, the next one is due so much later.
     pause: Duration,
 }
@@ -76,6 +83,8 @@ pub(super) enum Heard {
     Gone,
     /// Nothing came since the call was made.
     Silence(Instant),
+    /// The call was given up before its time: another replica has answered, or the request has ended.
+    Late,
     /// Nothing: the call was not sent.
     Nothing,
 }
@@ -94,8 +103,10 @@ impl Replicas {
     pub(super) fn new(count: usize, silence_max: Duration) -> Self {
         let replica = |_| Replica {
             life: Life::Strange,
+            is_being_met: false,
             standing: Standing::new(false),
             silence: Silence::default(),
+            late: None,
             pause: silence_max / 10,
         };
         let all = (0..count).map(replica).collect();
@@ -125,9 +136,38 @@ impl Replicas {
         self.all[usize::from(node)].standing.is_cold()
     }
 
-    /// Whether it answers, as far as is known.
-    pub(super) fn answers(&self, node: u16) -> bool {
-        self.all[usize::from(node)].silence.until.is_none()
+    /// It has what the others hold.
+    pub(super) fn is_refilled(&mut self, node: u16) {
+        self.at(node).standing.grows_warm();
+    }
+
+    /// How many leaves there are.
+    pub(super) const fn count(&self) -> u16 {
+        // At most 256.
+        self.all.len() as u16
+    }
+
+    /// Whether others are not to be asked before it: it answers as far as is known, or has not been asked for a tenth of the
+    /// longest silence. Without another try it would never be heard where only gets are asked.
+    pub(super) fn answers(&self, node: u16, now: Instant) -> bool {
+        let late = self.all[usize::from(node)].late;
+        late.is_none_or(|late| now.since(late) >= self.silence_max / 10)
+    }
+
+    /// It is asked for a value now. While it is late, the next are asked of others.
+    pub(super) fn on_get(&mut self, node: u16, now: Instant) {
+        let late = &mut self.at(node).late;
+        *late = late.map(|late| late.max(now));
+    }
+
+    /// Whether a request may find it met that waits for a meeting.
+    pub(super) fn is_being_met(&self, node: u16) -> bool {
+        self.all[usize::from(node)].is_being_met
+    }
+
+    /// Whether this is its first meeting.
+    pub(super) fn is_strange(&self, node: u16) -> bool {
+        self.all[usize::from(node)].life == Life::Strange
     }
 
     /// How often leaves were lost, and came back.
@@ -144,80 +184,87 @@ impl Replicas {
             Life::Lost { .. } => return,
         };
         replica.life = Life::Lost { was, due: now };
-        replica.silence = Silence::default();
+        (replica.silence, replica.late) = (Silence::default(), None);
         self.upheavals.lost += 1;
     }
 
-    /// A call to it has ended, which was made to the incarnation `asked`; zero before it was known. What is heard late of an
-    /// earlier one says nothing.
+    /// A call to it has ended, which was made to the incarnation `asked`. What is heard late of an earlier one says nothing.
     pub(super) fn hear(&mut self, node: u16, asked: u64, heard: Heard, now: Instant) {
         let silence_max = self.silence_max;
-        if asked != self.known(node).unwrap_or(0) {
+        if self.known(node) != Some(asked) {
             return;
         }
         match heard {
-            Heard::Answer => self.at(node).silence = Silence::default(),
+            Heard::Answer => {
+                let replica = self.at(node);
+                (replica.silence, replica.late) = (Silence::default(), None);
+            }
             Heard::Gone => self.lose(node, now),
             Heard::Silence(since) => {
-                let silence = &mut self.at(node).silence;
-                silence.add(since, now);
-                if silence.lasted >= silence_max {
+                let replica = self.at(node);
+                replica.late = Some(now);
+                replica.silence.add(since, now);
+                if replica.silence.lasted >= silence_max {
                     self.lose(node, now);
                 }
             }
+            // It may be slower than others, and answers: that is no silence.
+            Heard::Late => self.at(node).late = Some(now),
             Heard::Nothing => {}
         }
     }
 
-    /// What it is to be told at a meeting, if one is due, and for how long its answer is awaited. All that meet it first
-    /// may do so at once, of those that meet it again one at a time.
-    pub(super) fn meeting(&mut self, node: u16, now: Instant) -> Option<(Meeting, Duration)> {
-        let silence_max = self.silence_max;
+    /// What it is to be told at a meeting, if one is due. It is under way then until [`Replicas::met`] or
+    /// [`Replicas::not_met`].
+    pub(super) fn meeting(&mut self, node: u16, now: Instant) -> Option<Meeting> {
         let replica = self.at(node);
-        let (known, patience) = match replica.life {
+        let known = match replica.life {
             Life::Known(_) => return None,
-            Life::Strange => (0, silence_max),
+            Life::Strange => 0,
             Life::Lost { due, .. } if due > now => return None,
-            Life::Lost { was, .. } => {
-                let patience = silence_max / 10;
-                replica.life = Life::Lost { was, due: now + replica.pause.max(patience) };
-                replica.pause = (replica.pause * 2).min(silence_max);
-                (was, patience)
-            }
+            Life::Lost { was, .. } => was,
         };
+        if std::mem::replace(&mut replica.is_being_met, true) {
+            return None;
+        }
         let forget: Vec<_> =
             replica.standing.take().into_iter().map(|(forget, _)| forget).collect();
         if !forget.is_empty() {
             replica.standing.grows_cold();
         }
-        Some((Meeting { known, forget }, patience))
+        Some(Meeting { known, forget })
     }
 
     /// It was met: who it is, and whether it kept what the known one held.
     pub(super) fn met(&mut self, node: u16, incarnation: u64, is_kept: bool, now: Instant) {
-        let silence_max = self.silence_max;
+        let pause = self.silence_max / 10;
         let replica = self.at(node);
         if !is_kept {
             replica.standing.grows_cold();
         }
-        match replica.life {
-            Life::Known(known) if known == incarnation => {}
-            // Two have met it, and only one of them the last.
-            Life::Known(_) => self.lose(node, now),
-            Life::Strange => replica.life = Life::Known(incarnation),
-            Life::Lost { .. } => {
-                replica.life = Life::Known(incarnation);
-                replica.pause = silence_max / 10;
-                self.upheavals.returned += 1;
-            }
+        let is_back = matches!(replica.life, Life::Lost { .. });
+        replica.life = Life::Known(incarnation);
+        (replica.is_being_met, replica.pause) = (false, pause);
+        let is_useless = replica.standing.is_to_forget_everything();
+        self.upheavals.returned += u32::from(is_back);
+        // It has missed too much meanwhile.
+        if is_useless {
+            self.lose(node, now);
         }
     }
 
-    /// The meeting has not come about, or nobody knows: what it was told is to be told again.
-    pub(super) fn not_met(&mut self, node: u16, meeting: Meeting) {
-        let write = self.writes;
-        let standing = &mut self.at(node).standing;
-        meeting.forget.into_iter().for_each(|forget| standing.add(forget, write));
+    /// The meeting has not come about, or nobody knows: what it was told is to be told again, after a pause.
+    pub(super) fn not_met(&mut self, node: u16, meeting: Meeting, now: Instant) {
+        let (write, silence_max) = (self.writes, self.silence_max);
+        self.lose(node, now);
+        let replica = self.at(node);
+        for forget in meeting.forget {
+            replica.standing.add(forget, write);
+        }
+        let due = now + replica.pause;
+        replica.life = Life::Lost { was: meeting.known, due };
+        replica.is_being_met = false;
+        replica.pause = (replica.pause * 2).min(silence_max);
     }
 
     /// The number of a write whose calls are made now.
@@ -297,8 +344,9 @@ mod tests {
         let mut replicas = Replicas::new(3, SILENCE);
         for node in ALL {
             assert_eq!(replicas.known(node), None);
-            let (meeting, patience) = replicas.meeting(node, at(0)).expect("due");
-            assert_eq!((meeting, patience), (Meeting { known: 0, forget: vec![] }, SILENCE));
+            let meeting = replicas.meeting(node, at(0)).expect("due");
+            assert_eq!(meeting, Meeting { known: 0, forget: vec![] });
+            assert!(replicas.is_strange(node) && replicas.meeting(node, at(0)).is_none());
             replicas.met(node, 10 + u64::from(node), true, at(0));
             assert!(replicas.has_last(node, b"a") && replicas.meeting(node, at(0)).is_none());
         }
@@ -325,11 +373,12 @@ mod tests {
         for call in 0..1_000 {
             replicas.hear(0, 10, Heard::Nothing, at(call));
         }
-        assert!(replicas.answers(0));
+        assert!(replicas.answers(0, at(1_000)));
         // Of an hour without a call, a call of 60 ms each: and an answer between the second and the third.
         replicas.hear(0, 10, Heard::Silence(at(1_000)), at(1_060));
-        assert!(!replicas.answers(0) && replicas.known(0).is_some());
+        assert!(!replicas.answers(0, at(1_061)) && replicas.known(0).is_some());
         replicas.hear(0, 10, Heard::Answer, at(1_061));
+        assert!(replicas.answers(0, at(1_061)));
         replicas.hear(0, 10, Heard::Silence(at(3_600_000)), at(3_600_060));
         replicas.hear(0, 10, Heard::Silence(at(3_600_020)), at(3_600_080));
         assert!(replicas.known(0).is_some(), "80 ms of silence, as the two calls overlap");
@@ -344,16 +393,22 @@ mod tests {
         replicas.hear(1, 11, Heard::Gone, at(5));
         assert!(write(&mut replicas, [Done, Done, Done]), "the second is lost, and so is its word");
         assert_eq!(which_answer(&replicas), [0, 2]);
-        let (meeting, _) = replicas.meeting(1, at(5)).expect("due at once");
+        let meeting = replicas.meeting(1, at(5)).expect("due at once");
         let missed = Meeting { known: 11, forget: vec![Forget::of(Some(b"a"))] };
         assert_eq!(meeting, missed);
-        assert!(replicas.meeting(1, at(5)).is_none(), "one at a time");
+        assert!(
+            replicas.meeting(1, at(3_600_000)).is_none(),
+            "one at a time, however long it takes"
+        );
         // It does not come about, and is due again.
-        replicas.not_met(1, meeting);
-        let (meeting, _) = replicas.meeting(1, at(15)).expect("due again");
+        replicas.not_met(1, meeting, at(5));
+        assert!(replicas.meeting(1, at(14)).is_none(), "after a pause");
+        let meeting = replicas.meeting(1, at(15)).expect("due again");
         assert_eq!(meeting, missed);
-        assert!(replicas.meeting(1, at(30)).is_none(), "pauses grow");
-        replicas.met(1, 21, true, at(16));
+        replicas.not_met(1, meeting, at(15));
+        assert!(replicas.meeting(1, at(34)).is_none(), "pauses grow");
+        assert_eq!(replicas.meeting(1, at(35)), Some(missed));
+        replicas.met(1, 21, true, at(0));
         assert_eq!((which_answer(&replicas), replicas.known(1)), (vec![0, 1, 2], Some(21)));
         replicas.hear(1, 11, Heard::Gone, at(17));
         assert_eq!(replicas.known(1), Some(21), "a call to the earlier one has ended late");
@@ -406,7 +461,7 @@ mod tests {
             let ends = [end(0, 10, Refused), end(1, 11, Lost)];
             assert!(!replicas.end_write((number, b"a"), &[0, 1], &ends, at(0)));
             if breaks {
-                let (meeting, _) = replicas.meeting(1, at(0)).expect("due");
+                let meeting = replicas.meeting(1, at(0)).expect("due");
                 assert_eq!(meeting.forget, [], "it comes back with it");
                 replicas.met(1, 21, true, at(0));
             }
@@ -425,16 +480,66 @@ mod tests {
             key += 1;
         }
         assert!(key > 10_000, "{key}");
-        let (meeting, _) = replicas.meeting(2, at(0)).expect("due");
+        let meeting = replicas.meeting(2, at(0)).expect("due");
         assert_eq!(meeting.forget, [Forget::Everything]);
     }
 
+    /// It would be asked for nothing, as it may hold what is old of everything.
     #[test]
-    fn of_two_meetings_the_last_one_counts() {
+    fn a_leaf_that_misses_too_much_while_it_is_met_is_met_again() {
         let mut replicas = met();
-        replicas.met(0, 10, true, at(0));
-        assert_eq!(replicas.known(0), Some(10));
-        replicas.met(0, 30, true, at(0));
-        assert_eq!(replicas.known(0), None, "it must be asked once more");
+        replicas.lose(2, at(0));
+        let meeting = replicas.meeting(2, at(0)).expect("due");
+        assert_eq!(meeting.forget, []);
+        for key in 0..100_000_u32 {
+            let number = replicas.begin_write();
+            let ends = [End { node: 0, asked: 10, part: Done }];
+            replicas.end_write((number, &key.to_le_bytes()), &[0, 2], &ends, at(0));
+        }
+        replicas.met(2, 22, true, at(0));
+        assert_eq!(replicas.known(2), None);
+        let meeting = replicas.meeting(2, at(0)).expect("due at once");
+        assert_eq!(meeting, Meeting { known: 22, forget: vec![Forget::Everything] });
+    }
+
+    /// It has accepted the connection, and answers nothing.
+    #[test]
+    fn a_strange_leaf_that_is_not_met_is_lost_and_met_later_with_what_it_has_missed() {
+        let mut replicas = Replicas::new(2, SILENCE);
+        replicas.meeting(1, at(0)).expect("due");
+        replicas.met(1, 11, true, at(0));
+        let meeting = replicas.meeting(0, at(0)).expect("due");
+        let number = replicas.begin_write();
+        let ends = [End { node: 1, asked: 11, part: Done }];
+        assert!(replicas.end_write((number, b"a"), &[0, 1], &ends, at(0)));
+        replicas.not_met(0, meeting, at(100));
+        assert!(!replicas.is_strange(0) && replicas.known(0).is_none());
+        assert_eq!(replicas.upheavals(), Upheavals { lost: 1, returned: 0 });
+        let meeting = replicas.meeting(0, at(110)).expect("due again");
+        let missed = Meeting { known: 0, forget: vec![Forget::of(Some(b"a"))] };
+        assert_eq!(meeting, missed, "its memory at its start is known, but for that");
+        replicas.met(0, 7, true, at(0));
+        assert_eq!(replicas.upheavals(), Upheavals { lost: 1, returned: 1 });
+    }
+
+    /// Where only gets are asked nothing else would tell that it answers again.
+    #[test]
+    fn a_silent_leaf_is_asked_once_in_a_tenth_of_the_longest_silence() {
+        let mut replicas = met();
+        replicas.hear(0, 10, Heard::Silence(at(0)), at(5));
+        assert!(!replicas.answers(0, at(14)) && replicas.answers(0, at(15)));
+        replicas.on_get(0, at(15));
+        assert!(!replicas.answers(0, at(24)), "the next are asked of others");
+        // The pause in which it was asked nothing is no silence.
+        replicas.hear(0, 10, Heard::Silence(at(15)), at(105));
+        assert!(replicas.known(0).is_some(), "95 ms of silence");
+        replicas.hear(0, 10, Heard::Answer, at(106));
+        assert!(replicas.answers(0, at(106)));
+        replicas.on_get(0, at(107));
+        assert!(replicas.answers(0, at(107)), "of one that answers nothing is changed");
+        for call in 0..1_000 {
+            replicas.hear(0, 10, Heard::Late, at(200 + call));
+        }
+        assert!(replicas.known(0).is_some() && !replicas.answers(0, at(1_200)), "it is slow");
     }
 }

@@ -32,7 +32,7 @@ enum Part {
     Setup,
     /// One switch from thread to thread, by itself.
     Switch,
-    /// A request with an empty offload, in a design that switches no threads.
+    /// A request with an empty offload: what is left of a design is its way there and back.
     Empty { threading: Threading, others_percent: u32 },
 }
 
@@ -110,7 +110,11 @@ impl Calibration {
             setup: if is_remote { needed(Part::Setup) } else { 0.0 },
             handed: empty(waits, 0),
             queued: (cell.others_percent > 0).then(|| empty(waits, cell.others_percent)).flatten(),
-            switch: switches(cell.threading).then(|| needed(Part::Switch)),
+            switch: switch(cell.threading).map(|(more, less)| {
+                let less = less.map_or(0.0, needed);
+                // Two blocks: noise may put the smaller one first.
+                (needed(more) - less).max(0.0)
+            }),
         }
     }
 
@@ -120,7 +124,12 @@ impl Calibration {
             let empty = |threading, others_percent| Part::Empty { threading, others_percent };
             let waits = waits_as(cell.threading);
             parts.extend([Part::Setup, empty(waits, 0), empty(waits, cell.others_percent)]);
-            parts.extend(switches(cell.threading).then_some(Part::Switch));
+            parts.extend(
+                switch(cell.threading)
+                    .into_iter()
+                    .flat_map(|(more, less)| [Some(more), less])
+                    .flatten(),
+            );
         }
         parts
     }
@@ -238,8 +247,15 @@ const fn waits_as(threading: Threading) -> Threading {
     }
 }
 
-const fn switches(threading: Threading) -> bool {
-    matches!(threading, Threading::SyncOs | Threading::AsyncDistinct)
+/// What tells the o₁ of a design, and what is subtracted from it. A thread that waits hands its core on. A thread that
+/// takes answers is woken by the other core, which interrupts the one that works: to it and back is one o₁.
+fn switch(threading: Threading) -> Option<(Part, Option<Part>)> {
+    let empty = |threading| Part::Empty { threading, others_percent: 0 };
+    match threading {
+        Threading::SyncOs => Some((Part::Switch, None)),
+        Threading::AsyncDistinct => Some((empty(threading), Some(empty(waits_as(threading))))),
+        _ => None,
+    }
 }
 
 const fn threads(threading: Threading) -> usize {

@@ -79,17 +79,19 @@ fn sentences(found: &Validation) -> [String; 3] {
 }
 
 fn of_verdict(verdict: &Verdict) -> String {
-    let Verdict { cells, unmeasured, within, covered, points_median, points_max, holds } = *verdict;
+    let Verdict { cells, unmeasured, within, covered, points_median, points_max, holds, .. } =
+        *verdict;
     let lacking = match unmeasured {
         0 => String::new(),
         some => format!(" {some} more were too noisy."),
     };
     format!(
-        "{}: of {cells} cells, {:.0} % differ by {POINTS_MAX} points or less ({:.0} % wanted), and the intervals of {:.0} % \
-         cover ({:.0} % wanted). The median difference is {points_median:.1} points, the largest {points_max:.1}.{lacking}",
+        "{}: of {cells} cells, {:.0} % differ by {POINTS_MAX} points or less ({:.0} % wanted; {:.0} % would if nothing were \
+         ever gained), and the intervals of {:.0} % cover ({:.0} % wanted). The median difference is {points_median:.1} points, the largest {points_max:.1}.{lacking}",
         if holds { "The model holds" } else { "The model does not hold" },
         within * 100.0,
         WITHIN_MIN * 100.0,
+        verdict.within_without_gain * 100.0,
         covered * 100.0,
         COVERED_MIN * 100.0,
     )
@@ -129,7 +131,8 @@ pub(super) fn page(found: &Validation, text: &str) -> String {
         mark: String::new(),
         rows: found.cells.iter().map(row).collect(),
     };
-    illustrated(found.case.title(), text, &[("gains".into(), picture.svg())])
+    let [verdict, ..] = sentences(found);
+    illustrated(found.case.title(), Some(&verdict), text, &[("gains".into(), picture.svg())])
 }
 
 fn percent(factor: f64) -> String {

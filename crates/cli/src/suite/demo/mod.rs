@@ -31,7 +31,7 @@ the words that are nearest to a word, Set Algebra the documents that hold all wo
 mid-tier to four leaves, in processes of their own, and its answer is compared with what plain code finds; the page says \
 so, and how long each tier took. http://127.0.0.1:7017/ask?of=hdsearch&q=violin answers in JSON. Without WordNet (Debian: \
 apt-get install wordnet-base) both have generated data. Ctrl-C ends all. The page is for one machine: it has no encryption \
-and knows no users.";
+and knows no users. A link on another site's page shows its question and asks nothing.";
 
 #[derive(Args, Debug)]
 pub(crate) struct DemoOptions {

@@ -94,14 +94,13 @@ fn tiers_part(told: &Told) -> String {
 }
 
 fn row_part(service: &str, row: &Finding) -> String {
-    let name = match (row.name.is_empty(), row.text.is_empty()) {
-        (true, _) => String::new(),
-        // What has no text is what can be asked again.
-        (false, true) => link(service, &row.name),
-        (false, false) => format!("<b>{}</b>: ", escape(&row.name)),
+    let name = match row.asks {
+        true => link(service, &row.name),
+        false => format!("<b>{}</b>", escape(&row.name)),
     };
+    let colon = if row.name.is_empty() || row.text.is_empty() { "" } else { ": " };
     let (text, measure) = (escape(&row.text), escape(&row.measure));
-    format!("<li>{name}{text} <span class=\"muted\">{measure}</span></li>\n")
+    format!("<li>{name}{colon}{text} <span class=\"muted\">{measure}</span></li>\n")
 }
 
 fn link(service: &str, text: &str) -> String {
@@ -133,6 +132,17 @@ mod tests {
         for word in ["point of view", "point man", "violin"] {
             assert_eq!(asked_by(word), word);
         }
+    }
+
+    #[test]
+    fn what_can_be_asked_in_turn_is_a_link_with_or_without_a_text() {
+        let row = |asks, text: &str| {
+            let (name, measure) = ("boat".to_owned(), "distance 1".to_owned());
+            row_part("hdsearch", &Finding { name, text: text.into(), measure, asks })
+        };
+        assert!(row(true, "a vessel").contains("q=boat#hdsearch\">boat</a>: a vessel <span"));
+        assert!(row(true, "").contains(">boat</a> <span"));
+        assert!(row(false, "a vessel").starts_with("<li><b>boat</b>: a vessel <span"));
     }
 
     #[test]

@@ -5,8 +5,8 @@ use super::page;
 use crate::failure::Failure;
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
-use hyper::header::{CACHE_CONTROL, HOST, X_CONTENT_TYPE_OPTIONS};
-use hyper::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderValue, REFERRER_POLICY};
+use hyper::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HOST, ORIGIN, REFERER};
+use hyper::header::{HeaderMap, HeaderValue, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
@@ -141,11 +141,13 @@ async fn answer(request: &Request<Incoming>, shared: &Shared) -> Response<Full<B
         );
     }
     let question = question(request.uri().query().unwrap_or_default());
+    let is_of_another = is_of_another(request.headers());
     match request.uri().path() {
-        "/ask" if is_of_another(request.headers().get("sec-fetch-site")) => {
+        "/ask" if is_of_another => {
             plain(StatusCode::FORBIDDEN, "found another site's request; this page's own is needed")
         }
-        "/" => shown(shared, &question).await,
+        "/" if is_of_another => page_with(shared, &question, not_asked(&question)),
+        "/" => page_with(shared, &question, told(shared, &question).await),
         "/ask" => json(shared, &question).await,
         _ => plain(StatusCode::NOT_FOUND, "found no such page; / and /ask are there"),
     }
@@ -159,9 +161,24 @@ fn is_for(host: Option<&HeaderValue>, own: SocketAddr) -> bool {
     names.iter().any(|name| name == host || name.strip_suffix(":80") == Some(host))
 }
 
-/// Whether a browser says that another site's page asks. Other programs say nothing.
-fn is_of_another(site: Option<&HeaderValue>) -> bool {
-    site.is_some_and(|site| site == "cross-site")
+/// Whether a browser says that another site's page asks, or one of another port of this machine. Other programs say nothing.
+/// A person who types or has kept the address asks as well as the page itself.
+fn is_of_another(headers: &HeaderMap) -> bool {
+    let text = |name: &str| headers.get(name).map(|value| value.to_str().unwrap_or_default());
+    let is_own = |url: &str| {
+        let rest = url.strip_prefix("http://").unwrap_or_default();
+        let authority = rest.split('/').next().unwrap_or_default();
+        text(HOST.as_str()) == Some(authority)
+    };
+    text("sec-fetch-site").is_some_and(|site| !matches!(site, "same-origin" | "none"))
+        // Of browsers that do not say so: this page has none of the two sent.
+        || [ORIGIN, REFERER].iter().any(|name| text(name.as_str()).is_some_and(|it| !is_own(it)))
+}
+
+/// What stands in place of an answer to another site's question.
+fn not_asked(question: &Question) -> Option<Result<Told, String>> {
+    const WHY: &str = "This question is another site's, and was not asked; press Search to ask it.";
+    (!question.text.trim().is_empty()).then(|| Err(WHY.to_owned()))
 }
 
 fn question(query: &str) -> Question {
@@ -185,8 +202,11 @@ async fn told(shared: &Shared, question: &Question) -> Option<Result<Told, Strin
     Some(service.ask(&question.text).await)
 }
 
-async fn shown(shared: &Shared, question: &Question) -> Response<Full<Bytes>> {
-    let told = told(shared, question).await;
+fn page_with(
+    shared: &Shared,
+    question: &Question,
+    told: Option<Result<Told, String>>,
+) -> Response<Full<Bytes>> {
     let part = |service: &Asked| {
         let own = told.as_ref().filter(|_| service.name == question.of);
         page::part(service, question, own)
@@ -242,6 +262,37 @@ mod tests {
         assert!(is("127.0.0.1:7017") && is("localhost:7017"));
         assert!(!is("evil.example:7017") && !is("127.0.0.1:80") && !is("localhost:7017.example"));
         assert!(!is_for(None, own) && !is("127.0.0.1") && !is("localhost"));
+    }
+
+    #[test]
+    fn a_question_is_the_pages_own_a_persons_or_another_sites() {
+        let is = |said: &[(&'static str, &str)]| {
+            let mut headers = HeaderMap::new();
+            headers.insert(HOST, HeaderValue::from_static("127.0.0.1:7017"));
+            for (name, value) in said {
+                headers.insert(*name, HeaderValue::from_str(value).expect("a value"));
+            }
+            is_of_another(&headers)
+        };
+        for own in [
+            &[][..],
+            &[("sec-fetch-site", "same-origin")],
+            &[("sec-fetch-site", "none")],
+            &[("origin", "http://127.0.0.1:7017")],
+            &[("referer", "http://127.0.0.1:7017/?of=hdsearch&q=violin")],
+        ] {
+            assert!(!is(own), "{own:?}");
+        }
+        for foreign in [
+            ("sec-fetch-site", "cross-site"),
+            ("sec-fetch-site", "same-site"),
+            ("origin", "http://127.0.0.1:70"),
+            ("origin", "null"),
+            ("referer", "https://evil.example/"),
+            ("referer", "http://127.0.0.1:7017.evil.example/"),
+        ] {
+            assert!(is(&[foreign]), "{foreign:?}");
+        }
     }
 
     #[test]

@@ -28,7 +28,7 @@ fn file_of(service: &str) -> String {
 }
 
 pub(super) fn page(found: &Found, pictures: &[(String, String)]) -> String {
-    illustrated("Services and the operating system", &text(found), pictures)
+    illustrated("Services and the operating system", None, &text(found), pictures)
 }
 
 /// Thesis Fig. 2.10.

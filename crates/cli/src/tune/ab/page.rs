@@ -19,7 +19,9 @@ pub(super) fn write(folder: &Folder<'_>, outcome: &Outcome<'_>, json: &str) -> R
         folder.write(&format!("{name}.svg"), svg)?;
     }
     let title = format!("{}: {}", title(outcome), outcome.metric);
-    folder.write("index.html", &illustrated(&title, &text::of(outcome), &pictures))
+    let page =
+        illustrated(&title, text::verdict(outcome).as_deref(), &text::of(outcome), &pictures);
+    folder.write("index.html", &page)
 }
 
 fn title(outcome: &Outcome<'_>) -> String {

@@ -119,7 +119,7 @@ fn arms(outcome: &Outcome<'_>) -> String {
     )
 }
 
-fn verdict(outcome: &Outcome<'_>) -> Option<String> {
+pub(super) fn verdict(outcome: &Outcome<'_>) -> Option<String> {
     let found = outcome.looks.last().map(|look| size(outcome, look));
     // Guards and noise may end it before a quad counts.
     let found = match (&outcome.verdict, found) {

@@ -140,7 +140,7 @@ fn deliver(
         let pictures: Vec<(String, String)> = pictures.collect();
         write(folder, found)?;
         let title = if found.title.is_empty() { &found.target } else { &found.title };
-        folder.write("index.html", &illustrated(title, &text, &pictures))?;
+        folder.write("index.html", &illustrated(title, None, &text, &pictures))?;
     }
     if let (true, false, Some(folder)) = (told?, options.json, folder) {
         is_heard(&format!("\nWritten: {}", folder.path().join("index.html").display()))?;

@@ -3,13 +3,14 @@
 //! All of them lie outside of what is tested. `shards` wraps servers, `gates` clients; the others spoil the world
 //! that is played, which is then not the one that the referee knows. Some meddle between two steps with the events
 //! (`drivers`). Others meddle with requests: on their paths (`walks`), called by other nodes (`calls`), tried again
-//! (`retries`).
+//! (`retries`), handed from thread to thread (`threads`).
 
 mod calls;
 mod drivers;
 mod gates;
 mod retries;
 mod shards;
+mod threads;
 mod walks;
 
 use super::{Broken, Next, Simulation};
@@ -24,6 +25,7 @@ use shards::ShardBug;
 use std::sync::Arc;
 use tailwater_control::Admission;
 use tailwater_control::catalog::Controller;
+use threads::ThreadBug;
 use walks::WalkBug;
 
 /// What is wrong.
@@ -35,6 +37,7 @@ enum Bug {
     Walk(WalkBug),
     Call(CallBug),
     Retry(RetryBug),
+    Thread(ThreadBug),
 }
 
 /// Each planted bug and the rule that must find it.
@@ -85,6 +88,12 @@ const BUGS: &[(Rule, Bug)] = &[
     (Rule::Retries, Bug::Retry(RetryBug::ForgetsTheBudget)),
     (Rule::Retries, Bug::Retry(RetryBug::TriesTooLate)),
     (Rule::Fates, Bug::Retry(RetryBug::LosesTheRetried)),
+    (Rule::Fates, Bug::Thread(ThreadBug::ForgetsTheHanded)),
+    (Rule::Fates, Bug::Thread(ThreadBug::HandsOverAgain)),
+    (Rule::Threads, Bug::Thread(ThreadBug::LosesWakeUps)),
+    (Rule::Threads, Bug::Thread(ThreadBug::SleepsOn)),
+    (Rule::Threads, Bug::Thread(ThreadBug::MovesTheBegun)),
+    (Rule::Fates, Bug::Thread(ThreadBug::HoldsForEver)),
 ];
 
 /// Within so many random worlds each bug must be found.
@@ -116,7 +125,10 @@ fn without_a_bug_the_same_worlds_break_no_rule() {
 
 /// A random world with a bug in it.
 fn play(seed: u64, bug: Option<Bug>) -> Result<(), Broken> {
-    let case = Case::drawn(seed);
+    let case = match bug {
+        Some(Bug::Thread(_)) => Case::switching(seed),
+        _ => Case::drawn(seed),
+    };
     let mut boot = |node| -> Arc<dyn Admission> {
         let sound = case.controller(node).admission;
         match bug {
@@ -149,6 +161,7 @@ fn play(seed: u64, bug: Option<Bug>) -> Result<(), Broken> {
         Some(Bug::Walk(bug)) => bug.meddle(mechanics, now, event),
         Some(Bug::Call(bug)) => bug.meddle(mechanics, now, event),
         Some(Bug::Retry(bug)) => bug.meddle(mechanics, event),
+        Some(Bug::Thread(bug)) => bug.meddle(mechanics, event),
         _ => Some(event),
     };
     let mut coming = case.intended().peekable();

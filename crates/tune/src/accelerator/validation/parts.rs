@@ -29,7 +29,7 @@ pub struct Parts {
     pub handed: Option<f64>,
     /// The same while other hosts use the accelerator.
     pub queued: Option<f64>,
-    /// One switch from thread to thread, by two that hand the core to each other: in no design, and without an accelerator.
+    /// o₁: what the switches of an offload cost, each where the equation has two, all where it has one.
     pub switch: Option<f64>,
 }
 

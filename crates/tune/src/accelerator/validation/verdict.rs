@@ -91,6 +91,8 @@ pub struct Verdict {
     pub unmeasured: u32,
     /// The share of the measured ones that differ by [`POINTS_MAX`] or less.
     pub within: f64,
+    /// The share that would be as close if the model said that nothing is gained anywhere: what the one above is worth.
+    pub within_without_gain: f64,
     /// The share whose interval covers what was measured.
     pub covered: f64,
     /// The median difference without its sign, in points.
@@ -113,12 +115,14 @@ impl Verdict {
             measured.iter().filter(|found| holds(found)).count() as f64 / measured.len() as f64
         };
         let within = share(&|found| found.points.abs() <= POINTS_MAX);
+        let within_without_gain = share(&|found| (found.speedup - 1.0).abs() * 100.0 <= POINTS_MAX);
         let covered = share(&|found| found.covered);
         let unmeasured = (cells.len() - measured.len()) as u32;
         Some(Self {
             cells: measured.len() as u32,
             unmeasured,
             within,
+            within_without_gain,
             covered,
             points_median: points[points.len() / 2],
             points_max,

@@ -51,7 +51,7 @@ pub(super) static CONTROLLER: Table = table(
             Word(words::<Model>),
             Means("server.model"),
             "\"sdb:4\"",
-            "The server's threading model in these runs, so that one file can compare. Sockets only.",
+            "The server's threading model in these runs, so that one file can compare.",
         ),
     ],
 );

@@ -91,6 +91,27 @@ pub(super) static SIM: Table = table(
             "Where a request goes in the run queue that was handed a lock.",
         ),
         key(
+            "wake_up",
+            Time(COSTS),
+            Is("\"26us\""),
+            "\"5us\"",
+            "From waking a sleeping thread until it runs on an idle core; where a model is given.",
+        ),
+        key(
+            "hand_over",
+            Time(COSTS),
+            Is("\"10us\""),
+            "\"2us\"",
+            "What it costs a thread to wake another on an idle core to hand it a request; where a model is given.",
+        ),
+        key(
+            "switch",
+            Time(COSTS),
+            Is("\"2.5us\""),
+            "\"1us\"",
+            "What it costs a core to turn to another thread; where a model is given.",
+        ),
+        key(
             "stalls",
             Tables(&STALLS),
             Means("none"),

@@ -148,5 +148,5 @@ fn nowhere(mut scenario: Scenario) -> Scenario {
         controller.preset.iter_mut().for_each(|preset| preset.place = Place::START);
         controller.overrides.iter_mut().for_each(|change| change.place = Place::START);
     }
-    Scenario { text: String::new(), simulator_only: None, ..scenario }
+    Scenario { text: String::new(), simulator_only: None, not_simulated: None, ..scenario }
 }

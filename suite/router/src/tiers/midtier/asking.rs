@@ -1,19 +1,19 @@
-//! A request on its way: meets the replicas of its key, chooses among them, and makes its calls.
+//! A request on its way: chooses among the replicas of its key, and makes its calls.
 
-use super::super::life::{self, MEET, Meeting, OTHER};
-use super::super::replicas::Heard;
+use super::super::life::{self, OTHER};
+use super::super::replicas::{Heard, Known, Replicas};
 use super::{LEAVES, MidTier, Outcome, State};
 use crate::placement;
 use crate::spooky::hash64;
 use std::ops::Range;
-use std::time::Duration;
+use std::sync::Arc;
 use tailwater_control::Reason;
 use tailwater_core::{Instant, MethodId};
 use tailwater_keyvalue::rpc;
 use tailwater_load::application::Unanswered;
 use tailwater_rt::Request;
 use tailwater_rt::client::{Answer, CallError};
-use tailwater_rt::downstream::{self, Tier};
+use tailwater_rt::downstream::{self, Fan, Tier};
 use tailwater_rt::time::now;
 
 /// A call to an incarnation of a node.
@@ -24,15 +24,22 @@ pub(super) struct Call {
 }
 
 impl Call {
-    pub(super) fn of(node: u16, asked: u64, request: &[u8]) -> Self {
+    pub(super) fn of((node, asked): Known, request: &[u8]) -> Self {
         Self { node, asked, payload: life::of(asked, request) }
     }
 }
 
+/// Calls under way. One that is dropped before it was heard was late.
+pub(super) struct Listening {
+    midtier: Arc<MidTier>,
+    asked: Vec<Known>,
+    made: Instant,
+}
+
 /// A request on its way: whose calls they are, and for which key.
 pub(super) struct Asking<'a> {
-    pub(super) midtier: &'a MidTier,
-    tier: Tier,
+    pub(super) midtier: &'a Arc<MidTier>,
+    pub(super) tier: Tier,
     request: &'a Request,
     pub(super) key: &'a [u8],
     pub(super) nodes: placement::Replicas,
@@ -42,13 +49,12 @@ pub(super) struct Asking<'a> {
 
 impl<'a> Asking<'a> {
     pub(super) fn new(
-        midtier: &'a MidTier,
+        midtier: &'a Arc<MidTier>,
         request: &'a Request,
         key: &'a [u8],
     ) -> Result<Self, Unanswered> {
         let tier = downstream::tier(LEAVES).ok_or(Unanswered::Wrong)?;
-        let connections = (tier.shards() / midtier.nodes).max(1);
-        let connection = (hash64(key, 1) % connections as u64) as usize;
+        let connection = connection_of(&tier, midtier.nodes, key);
         let nodes = midtier.placement.of(key);
         Ok(Self { midtier, tier, request, key, nodes, connection })
     }
@@ -60,34 +66,52 @@ impl<'a> Asking<'a> {
         first..first + connections
     }
 
-    /// That of them which a key's calls take.
-    fn shard(&self, node: u16) -> usize {
+    /// That of them which the key's calls take.
+    pub(super) fn shard(&self, node: u16) -> usize {
         self.shards(node).start + self.connection
     }
 
+    /// That of them which another key's calls take.
+    pub(super) fn shard_of(&self, node: u16, key: &[u8]) -> usize {
+        self.shards(node).start + connection_of(&self.tier, self.midtier.nodes, key)
+    }
+
+    /// When its answer is worthless.
+    pub(super) const fn deadline(&self) -> Option<Instant> {
+        self.request.deadline
+    }
+
     /// Whether a call to a node would not wait for a connection, as far as is known.
-    fn is_reached(&self, node: u16) -> bool {
+    pub(super) fn is_reached(&self, node: u16) -> bool {
         !self.shards(node).any(|shard| self.tier.has_trouble(shard))
     }
 
-    /// Makes calls of one method, and hears how each ends.
-    pub(super) async fn call(
-        &self,
-        method: MethodId,
-        calls: Vec<Call>,
-        patience: Duration,
-    ) -> Vec<Outcome> {
-        let made = now();
-        let fan = self.tier.fan(self.request).by(made + patience).reached_only();
-        let asked: Vec<_> = calls.iter().map(|call| (call.node, call.asked)).collect();
+    /// Calls that wait for no connection which was lost.
+    pub(super) fn fan(&self) -> Fan {
+        self.tier.fan(self.request).reached_only()
+    }
+
+    /// Calls of one method, by the connections that are said, and what is to hear of them.
+    pub(super) fn prepare(&self, method: MethodId, calls: Vec<(usize, Call)>) -> (Fan, Listening) {
+        let asked = calls.iter().map(|(_, call)| (call.node, call.asked)).collect();
+        let listening = Listening { midtier: self.midtier.clone(), asked, made: now() };
         let fan = calls
             .into_iter()
-            .fold(fan, |fan, call| fan.call(self.shard(call.node), method.0, call.payload));
-        let outcomes = fan.await;
-        let mut state = self.midtier.state();
-        for ((node, asked), outcome) in asked.into_iter().zip(&outcomes) {
-            state.replicas.hear(node, asked, heard(outcome, made), now());
-        }
+            .fold(self.fan(), |fan, (shard, call)| fan.call(shard, method.0, call.payload));
+        (fan, listening)
+    }
+
+    /// The same of the key itself.
+    fn prepare_own(&self, method: MethodId, calls: Vec<Call>) -> (Fan, Listening) {
+        let calls = calls.into_iter().map(|call| (self.shard(call.node), call));
+        self.prepare(method, calls.collect())
+    }
+
+    /// Makes calls of one method, and hears how each ends.
+    pub(super) async fn call(&self, method: MethodId, calls: Vec<Call>) -> Vec<Outcome> {
+        let (fan, listening) = self.prepare_own(method, calls);
+        let outcomes = fan.by(listening.made + self.midtier.silence_max).await;
+        listening.hear(&outcomes);
         outcomes
     }
 
@@ -101,79 +125,65 @@ impl<'a> Asking<'a> {
         }
     }
 
-    /// Meets the replicas of which that is due.
-    pub(super) async fn meet(&self) {
-        self.look();
-        let due: Vec<_> = {
-            let replicas = &mut self.midtier.state().replicas;
-            let reached = self.nodes.nodes().iter().filter(|node| self.is_reached(**node));
-            let meeting = |&node: &u16| Some((node, replicas.meeting(node, now())?));
-            reached.filter_map(meeting).collect()
-        };
-        if due.is_empty() {
-            return;
-        }
-        let patience = due.iter().map(|(_, (_, patience))| *patience).max().unwrap_or_default();
-        let calls = due.iter().map(|(node, (it, _))| {
-            // A lost one is not asked by any number: how this ends says nothing beside whether it was met.
-            Call { node: *node, asked: 0, payload: it.bytes() }
-        });
-        let calls = calls.collect();
-        let under_way = due.into_iter().map(|(node, (it, _))| (node, Some(it))).collect();
-        let mut meetings = Meetings { midtier: self.midtier, under_way };
-        let outcomes = self.call(MEET, calls, patience).await;
-        meetings.end(&outcomes);
-    }
-
     /// One of the replicas that have what was last written to the key: of those that answer, if there is one.
-    pub(super) fn choose(&self, tried: &[u16]) -> Option<(u16, u64)> {
+    pub(super) fn choose(&self, tried: &[u16]) -> Option<Known> {
         self.look();
-        let (nodes, mut state) = (self.nodes.nodes(), self.midtier.state());
-        let State { replicas, chooser } = &mut *state;
-        let may = |node: u16| !tried.contains(&node) && replicas.has_last(node, self.key);
-        let answers = |node: u16| may(node) && replicas.answers(node);
-        let chosen = chooser.choose(nodes, answers);
-        let node = chosen.or_else(|| chooser.choose(nodes, may))?;
-        Some((node, replicas.known(node)?))
+        self.choose_answering(tried).or_else(|| self.choose_where(tried, |_, _| true))
     }
 
-    /// Gives the value to those that have none of it, as they were emptied. They keep what was written meanwhile.
-    pub(super) async fn copy(&self, lack: &[(u16, u64)], value: &[u8]) {
+    /// One of those that answer.
+    pub(super) fn choose_answering(&self, tried: &[u16]) -> Option<Known> {
+        let time = now();
+        self.choose_where(tried, |replicas, node| replicas.answers(node, time))
+    }
+
+    fn choose_where(&self, tried: &[u16], is: impl Fn(&Replicas, u16) -> bool) -> Option<Known> {
+        let mut state = self.midtier.state();
+        let State { replicas, chooser, .. } = &mut *state;
+        let may = |node: u16| {
+            !tried.contains(&node) && replicas.has_last(node, self.key) && is(replicas, node)
+        };
+        let node = chooser.choose(self.nodes.nodes(), may)?;
+        let asked = replicas.known(node)?;
+        replicas.on_get(node, now());
+        Some((node, asked))
+    }
+
+    /// Gives the value to those that have none of it, as they were emptied. They keep what was written meanwhile. Whether they
+    /// have it then need not be known, so nothing waits for it: what they lack is asked of others.
+    pub(super) fn copy(&self, lack: &[Known], value: &[u8]) {
         if !lack.is_empty() {
             let request = store_request(rpc::ADD, self.key, value);
-            let calls = lack.iter().map(|&(node, asked)| Call::of(node, asked, &request));
-            // Whether they have it then need not be known: what they lack is asked of others.
-            self.call(rpc::ADD, calls.collect(), self.midtier.silence_max).await;
+            let calls = lack.iter().map(|known| Call::of(*known, &request)).collect();
+            let (fan, listening) = self.prepare_own(rpc::ADD, calls);
+            let until = listening.made + self.midtier.silence_max;
+            fan.detach(until, move |outcomes| listening.hear(&outcomes));
         }
     }
 }
 
-/// Meetings under way: what a node is to forget is kept when the request ends before the node has answered.
-struct Meetings<'a> {
-    midtier: &'a MidTier,
-    under_way: Vec<(u16, Option<Meeting>)>,
+/// The connections of a node are numbered alike; which of them a key's calls take.
+fn connection_of(tier: &Tier, nodes: usize, key: &[u8]) -> usize {
+    let connections = (tier.shards() / nodes).max(1);
+    (hash64(key, 1) % connections as u64) as usize
 }
 
-impl Meetings<'_> {
-    fn end(&mut self, outcomes: &[Outcome]) {
-        let replicas = &mut self.midtier.state().replicas;
-        for ((node, meeting), outcome) in self.under_way.iter_mut().zip(outcomes) {
-            if let Ok(Answer { status: 0, payload, .. }) = outcome
-                && let Some((incarnation, is_kept)) = life::read_met(payload)
-            {
-                *meeting = None;
-                replicas.met(*node, incarnation, is_kept, now());
-            }
+impl Listening {
+    pub(super) fn hear(mut self, outcomes: &[Outcome]) {
+        let mut state = self.midtier.state();
+        for ((node, asked), outcome) in std::mem::take(&mut self.asked).into_iter().zip(outcomes) {
+            state.replicas.hear(node, asked, heard(outcome, self.made), now());
         }
     }
 }
 
-impl Drop for Meetings<'_> {
+/// Given up, since another has answered or the request has ended: so far nothing came.
+impl Drop for Listening {
     fn drop(&mut self) {
-        let replicas = &mut self.midtier.state().replicas;
-        for (node, meeting) in &mut self.under_way {
-            if let Some(meeting) = meeting.take() {
-                replicas.not_met(*node, meeting);
+        if !self.asked.is_empty() {
+            let mut state = self.midtier.state();
+            for (node, asked) in std::mem::take(&mut self.asked) {
+                state.replicas.hear(node, asked, Heard::Late, now());
             }
         }
     }
@@ -205,6 +215,7 @@ mod tests {
     use super::super::part;
     use super::*;
     use crate::parts::Part;
+    use std::time::Duration;
 
     #[test]
     fn a_call_that_was_not_sent_says_nothing_of_the_leaf_and_changes_nothing_there() {

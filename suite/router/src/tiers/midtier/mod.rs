@@ -7,17 +7,24 @@
 //! one connection to each replica.
 
 mod asking;
+mod meeting;
+mod refilling;
+mod second;
 
 use super::life::{self, OTHER};
+use super::refill::Refills;
 use super::replicas::{End, Replicas};
 use super::wire::{self, BAD_REQUEST, GET, MISS, NEEDED, SET};
 use crate::choice::Chooser;
 use crate::parts::Part;
 use crate::placement::Placement;
 use asking::{Asking, Call, store_request};
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::Waker;
 use std::time::Duration;
 use tailwater_control::Reason;
+use tailwater_control::retry::{HedgeConfig, Hedges};
 use tailwater_keyvalue::rpc::{self, Message};
 use tailwater_load::application::Unanswered;
 use tailwater_rt::client::{Answer, CallError};
@@ -42,6 +49,19 @@ pub struct MidTier {
 struct State {
     replicas: Replicas,
     chooser: Chooser,
+    meetings: Meetings,
+    refills: Refills,
+    /// Second tries of gets, if there are some.
+    hedges: Option<Hedges>,
+}
+
+/// Meetings of leaves, and the requests that wait for the end of one: each of these is in the server anyway.
+#[derive(Debug, Default)]
+struct Meetings {
+    ended: u64,
+    /// Numbers the waits.
+    waits: u64,
+    waiting: BTreeMap<u64, Waker>,
 }
 
 type Outcome = Result<Answer, CallError>;
@@ -54,8 +74,19 @@ impl MidTier {
         chooser: Chooser,
         (nodes, silence_max): (usize, Duration),
     ) -> Self {
-        let state = Mutex::new(State { replicas: Replicas::new(nodes, silence_max), chooser });
-        Self { placement, nodes, silence_max, state }
+        let replicas = Replicas::new(nodes, silence_max);
+        let (meetings, refills) = Default::default();
+        let state = State { replicas, chooser, meetings, refills, hedges: None };
+        Self { placement, nodes, silence_max, state: Mutex::new(state) }
+    }
+
+    /// The same with a second try for gets that are late, where a key has a second replica.
+    #[must_use]
+    pub fn hedged(self, hedge: HedgeConfig) -> Self {
+        if self.placement.replicas() > 1 {
+            self.state().hedges = Some(Hedges::new(hedge));
+        }
+        self
     }
 
     /// Its methods.
@@ -118,30 +149,35 @@ async fn get(midtier: Arc<MidTier>, request: Request) -> Result<Reply, Reply> {
     let (tag, key) =
         wire::read_get(&request.payload).ok_or_else(|| Reply::failure(BAD_REQUEST, NEEDED))?;
     let asking = Asking::new(&midtier, &request, key)?;
-    asking.meet().await;
+    asking.until_one_is_met().await;
+    asking.refill();
     let payload = rpc::request(0, rpc::GET, |out| out.extend_from_slice(key));
     let (mut tried, mut lack) = (Vec::new(), Vec::new());
-    while let Some((node, asked)) = asking.choose(&tried) {
-        tried.push(node);
-        let call = Call::of(node, asked, &payload);
-        let outcomes = asking.call(rpc::GET, vec![call], midtier.silence_max).await;
-        match outcomes.into_iter().next().ok_or(Unanswered::Wrong)? {
-            Ok(Answer { status: 0, payload, .. }) => {
-                let hit = life::read(&payload).and_then(|(_, hit)| Message::read(hit));
-                let content = hit.filter(|hit| hit.key == key).and_then(|hit| hit.content);
-                let (_, value) = content.ok_or(Unanswered::Wrong)?;
-                asking.copy(&lack, value).await;
-                return Ok(Reply::ok(midtier.answer(tag, value)));
+    while let Some(first) = asking.choose(&tried) {
+        tried.push(first.0);
+        let (mut found, mut ends) = (None, None);
+        for (known, outcome) in asking.get(first, &payload, &mut tried).await {
+            match outcome {
+                Ok(Answer { status: 0, payload, .. }) => found = Some(payload),
+                // Another may have it still.
+                Ok(Answer { status: rpc::MISS, .. }) => lack.push(known),
+                Ok(Answer { status: OTHER, .. }) => {}
+                Ok(_) => ends = Some(Unanswered::Wrong),
+                Err(error) if is_over(&error, &request) => {
+                    ends = Some(Unanswered::because_of(&error).unwrap_or(Unanswered::Wrong));
+                }
+                Err(_) => {}
             }
-            // Another may have it still.
-            Ok(Answer { status: rpc::MISS, .. }) => lack.push((node, asked)),
-            Ok(Answer { status: OTHER, .. }) => {}
-            Ok(_) => return Err(Unanswered::Wrong.into()),
-            Err(error) if is_over(&error, &request) => {
-                let why = Unanswered::because_of(&error);
-                return Err(why.unwrap_or(Unanswered::Wrong).into());
-            }
-            Err(_) => {}
+        }
+        if let Some(payload) = found {
+            let hit = life::read(&payload).and_then(|(_, hit)| Message::read(hit));
+            let content = hit.filter(|hit| hit.key == key).and_then(|hit| hit.content);
+            let (_, value) = content.ok_or(Unanswered::Wrong)?;
+            asking.copy(&lack, value);
+            return Ok(Reply::ok(midtier.answer(tag, value)));
+        }
+        if let Some(why) = ends {
+            return Err(why.into());
         }
     }
     // One that was not heard of may have it, and so may one that is not asked since it has missed a write. Where all were
@@ -157,13 +193,14 @@ async fn set(midtier: Arc<MidTier>, request: Request) -> Result<Reply, Reply> {
     let wire::Set { tag, key, value } =
         wire::read_set(&request.payload).ok_or_else(|| Reply::failure(BAD_REQUEST, NEEDED))?;
     let asking = Asking::new(&midtier, &request, key)?;
-    asking.meet().await;
+    asking.until_none_is_strange().await;
+    asking.refill();
     asking.look();
     let payload = store_request(rpc::SET, key, value);
     // Nothing is awaited between the number and the calls, so writes are numbered as they are made.
     let mut writing = Writing::begin(&asking);
-    let calls = writing.ends.iter().map(|end| Call::of(end.node, end.asked, &payload)).collect();
-    let outcomes = asking.call(rpc::SET, calls, midtier.silence_max).await;
+    let calls = writing.ends.iter().map(|end| Call::of((end.node, end.asked), &payload)).collect();
+    let outcomes = asking.call(rpc::SET, calls).await;
     let mut reasons = Vec::new();
     for (end, outcome) in writing.ends.iter_mut().zip(&outcomes) {
         end.part = part(outcome);

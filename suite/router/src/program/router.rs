@@ -9,7 +9,9 @@ use std::error::Error;
 use std::io::Write as _;
 use std::process::ExitCode;
 use std::time::Duration;
+use tailwater_control::retry::HedgeAfter;
 use tailwater_router::choice::Choice;
+use tailwater_router::hedging;
 use tailwater_router::nodes::NodesConfig;
 use tailwater_router::placement::Rule;
 use tailwater_router::{FrontConfig, Router, StartError};
@@ -56,6 +58,21 @@ struct Arguments {
     #[arg(long, default_value_t = 1_000, value_name = "MS", value_parser = at_least_one())]
     timeout: u64,
 
+    /// When a get is asked of a second replica, too, since the first is late: off, a quantile of what gets took (p95), or a
+    /// delay (500us)
+    #[arg(long, default_value = "off", value_name = "WHEN", value_parser = hedge)]
+    hedge: Hedge,
+
+    /// Second tries for each hundred gets
+    #[arg(long, default_value_t = 5, value_name = "PERCENT",
+          value_parser = clap::value_parser!(u8).range(0..=100))]
+    hedge_share: u8,
+
+    /// Second tries that may come at once, and all that is saved up
+    #[arg(long, default_value_t = 10, value_name = "COUNT",
+          value_parser = clap::value_parser!(u32).range(0..=1_000_000))]
+    hedge_burst: u32,
+
     /// A memcached whose connection broke amid writes may yet carry them out; it is asked again after so many
     /// milliseconds
     #[arg(long, default_value_t = 1_000, value_name = "MS")]
@@ -97,6 +114,13 @@ const EXAMPLES: &str = "Examples:
 
 Exit codes: 0 ended by a signal, 1 it cannot serve.";
 
+/// A name for it, since the parser takes an option for a flag that may be left out.
+type Hedge = Option<HedgeAfter>;
+
+fn hedge(word: &str) -> Result<Hedge, String> {
+    hedging::after(word).map_err(|needed| format!("{needed} is needed"))
+}
+
 fn at_least_one() -> clap::builder::RangedU64ValueParser {
     clap::value_parser!(u64).range(1..=u64::from(u32::MAX))
 }
@@ -120,6 +144,7 @@ fn serve(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         timeout: Duration::from_millis(arguments.timeout),
         settle: Duration::from_millis(arguments.settle),
         empty_at_start: arguments.empty_at_start,
+        hedge: hedging::config(arguments.hedge, arguments.hedge_share, arguments.hedge_burst),
         seed: arguments.seed,
         ..NodesConfig::new(arguments.nodes.clone())
     };

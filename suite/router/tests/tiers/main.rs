@@ -1,22 +1,27 @@
 //! Router in three tiers: over sockets, with leaves that die, and with planted faults.
 
-use std::collections::BTreeMap;
+#[path = "../common/mod.rs"]
+mod common;
+mod planted;
+mod silent;
+
+use std::future::Future;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use tailwater_control::Site;
 use tailwater_control::catalog::{Controller, Spec};
+use tailwater_core::MethodId;
 use tailwater_load::Application;
 use tailwater_load::Spinner;
 use tailwater_load::application::{Ask, BadSetting, Node, Order, Place, ReplicaCounts};
-use tailwater_router::placement::{Placement, Rule};
 use tailwater_router::tiers::Upheavals;
 use tailwater_router::tiers::application::KIND;
 use tailwater_router::tiers::keys::{key_of, preloaded};
 use tailwater_router::tiers::wire::{self, BAD_REQUEST, GET, SET};
 use tailwater_rt::client::{CallError, ChannelConfig, Client};
 use tailwater_rt::downstream::TierConfig;
-use tailwater_rt::{Address, Server, ServerConfig};
+use tailwater_rt::{Address, Request, Server, ServerConfig, Service};
 use tailwater_workload::Scenario;
 
 const LEAVES: u32 = 4;
@@ -62,41 +67,79 @@ fn order(number: u32) -> Order {
 /// Mid-tier and leaves, with two connections to each leaf.
 struct Tiers {
     leaves: Vec<Option<Server>>,
-    _front: Server,
+    front: Server,
     client: Client,
 }
 
 /// A leaf with what it holds at its start, at an address of its own or a given one.
 fn leaf(application: &dyn Application, number: u32, at: Option<Address>) -> Server {
+    leaf_that(application, (number, at), MethodId(0), || async {})
+}
+
+/// One that does this first where it is asked by this method.
+fn leaf_that<F: Future<Output = ()> + 'static>(
+    application: &dyn Application,
+    (number, at): (u32, Option<Address>),
+    method: MethodId,
+    first: fn() -> F,
+) -> Server {
     let router = application.node(Node { tier: "leaf", number }, &place()).expect("a leaf");
+    let router = Arc::new(router);
+    let service = move |request: Request| {
+        let router = router.clone();
+        async move {
+            if request.method == method {
+                first().await;
+            }
+            router.call(request).await
+        }
+    };
     let config = ServerConfig::default();
     let config = ServerConfig { listen: at.unwrap_or(config.listen.clone()), ..config };
-    Server::start(config, controller().admission, router).expect("it starts")
+    Server::start(config, controller().admission, service).expect("it starts")
 }
 
 impl Tiers {
     fn start(application: &dyn Application) -> Self {
+        let leaves = (0..LEAVES).map(|number| leaf(application, number, None)).collect();
+        Self::of(application, leaves)
+    }
+
+    fn of(application: &dyn Application, leaves: Vec<Server>) -> Self {
+        let addresses = leaves.iter().map(|leaf| leaf.address().clone()).collect();
+        Self::at(application, leaves.into_iter().map(Some).collect(), addresses)
+    }
+
+    /// The leaves are reached at these addresses.
+    fn at(
+        application: &dyn Application,
+        leaves: Vec<Option<Server>>,
+        addresses: Vec<Address>,
+    ) -> Self {
         let controller = controller();
         let admission = || controller.admission.clone();
-        let leaves: Vec<Server> =
-            (0..LEAVES).map(|number| leaf(application, number, None)).collect();
-        let twice = leaves.iter().flat_map(|leaf| [leaf, leaf]);
-        let channels = twice.map(|leaf| ChannelConfig::new(leaf.address().clone())).collect();
+        let twice = addresses.iter().flat_map(|address| [address, address]);
+        let channels = twice.map(|address| ChannelConfig::new(address.clone())).collect();
         let tier = TierConfig::new("leaf", channels).controller(&controller);
         let config = ServerConfig { tiers: vec![tier], ..ServerConfig::default() };
         let router = application.router(&place()).expect("a mid-tier");
         let front = Server::start(config, admission(), router).expect("it starts");
         let client = ChannelConfig::new(front.address().clone());
         let client = Client::connect_with(client, &controller).expect("a client");
-        Self { leaves: leaves.into_iter().map(Some).collect(), _front: front, client }
+        Self { leaves, front, client }
     }
 
     /// A leaf ends, and another one begins at its address, with which both connections stand when this returns.
     fn restart(&mut self, application: &dyn Application, number: u32) {
+        self.restart_as(number, |address| leaf(application, number, Some(address)));
+    }
+
+    /// The same with another kind of leaf.
+    fn restart_as(&mut self, number: u32, start: impl FnOnce(Address) -> Server) {
         let place = &mut self.leaves[number as usize];
         let address = place.as_ref().expect("it lives").address().clone();
         drop(place.take());
-        let leaf = place.insert(leaf(application, number, Some(address)));
+        let leaf = place.insert(start(address));
         eventually("it has greeted twice", || leaf.totals().frames_out >= 2);
     }
 
@@ -118,6 +161,17 @@ impl Tiers {
         asked.into_iter().filter_map(|call| call.wait().ok()).inspect(right).count()
     }
 
+    /// How many leaves were lost, as far as an answer tells.
+    fn lost(&self) -> u32 {
+        self.told().map_or(0, |it| it.lost)
+    }
+
+    /// How often leaves were lost and came back, unless that is refused.
+    fn told(&self) -> Option<Upheavals> {
+        let answer = self.client.call(GET.0, wire::get(1, &key_of(0))).wait().ok()?;
+        Some(wire::Answer::read(&answer.payload).expect("an answer").upheavals)
+    }
+
     /// Gets what was set in this round, until so many leaves came back.
     fn until_returned(&self, leaves: u32, round: u8) {
         eventually("it comes back", || {
@@ -128,8 +182,7 @@ impl Tiers {
 
     /// How often leaves were lost and came back.
     fn upheavals(&self) -> Upheavals {
-        let answer = self.client.call(GET.0, wire::get(1, &key_of(0))).wait().expect("an answer");
-        wire::Answer::read(&answer.payload).expect("an answer").upheavals
+        self.told().expect("an answer")
     }
 
     /// Asks so many at a time, and checks each answer; how many were answered.
@@ -306,6 +359,10 @@ fn settings_that_cannot_be_used_are_named() {
         "replicas is \"5\"; at most the number of leaves, 4, is needed"
     );
     assert!(error(&[("placement", "hash")]).contains("one of modulo, jump, rendezvous, ring"));
+    assert_eq!(
+        error(&[("hedge", "soon")]),
+        "hedge is \"soon\"; off, a quantile as p95, or a delay as 500us is needed"
+    );
     assert!(error(&[("skew", "nan")]).contains("a number from 0 to 2"));
     let small = made(&[("keys", "100_000"), ("memory", "4")]).expect("made");
     let error = small.node(Node { tier: "leaf", number: 0 }, &place()).err().expect("too small");
@@ -317,97 +374,5 @@ fn settings_that_cannot_be_used_are_named() {
     ] {
         let error = few(&[]).router(&more).err().expect("refused");
         assert!(error.contains(found), "{error}");
-    }
-}
-
-/// What is planted.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Bug {
-    None,
-    /// A set goes to the first replica alone, and gets to any.
-    SetsOne,
-    /// Gets find a leaf that is none of the key's, and answer what that has.
-    WrongPlace,
-    /// A set is acknowledged and thrown away, one of five.
-    LosesSets,
-    /// The value of another key.
-    OtherKey,
-    /// A replica that came back has what it had at its start.
-    ComesBackOld,
-    /// A value is cut.
-    Cut,
-    /// A set is refused that the first replica has carried out and the others have not, one of five.
-    Diverges,
-    /// The same where it is not carried out at all, or by all: that is no fault.
-    Refuses,
-}
-
-/// How many answers of a service with this fault are found wrong.
-fn wrong(bug: Bug) -> usize {
-    let application = few(&[]);
-    let names: Vec<String> = (0..LEAVES).map(|leaf| format!("leaf-{leaf}")).collect();
-    let placement = Placement::new(Rule::Jump, &names, 3).expect("sound");
-    let fresh = || -> BTreeMap<Vec<u8>, Vec<u8>> {
-        (0..40).map(|key| (key_of(key), preloaded(key))).collect()
-    };
-    let mut leaves: Vec<_> = (0..LEAVES).map(|_| fresh()).collect();
-    let mut found = 0;
-    for number in 0..2_000_u32 {
-        if bug == Bug::ComesBackOld && number % 500 == 499 {
-            leaves[1] = fresh();
-        }
-        let Ask { method, payload } = application.ask(&order(number));
-        let (tag, answer) = if method == SET {
-            let wire::Set { tag, key, value } = wire::read_set(&payload).expect("a request");
-            let replicas = placement.of(key);
-            let count = match bug {
-                Bug::SetsOne => 1,
-                Bug::LosesSets if number % 5 == 0 => 0,
-                Bug::Diverges if number % 5 == 0 => 1,
-                Bug::Refuses if number % 10 == 0 => 0,
-                _ => 3,
-            };
-            for &node in &replicas.nodes()[..count] {
-                leaves[usize::from(node)].insert(key.to_owned(), value.to_owned());
-            }
-            if number % 5 == 0 && matches!(bug, Bug::Diverges | Bug::Refuses) {
-                application.was_refused(&order(number));
-                continue;
-            }
-            (tag, Vec::new())
-        } else {
-            let (tag, key) = wire::read_get(&payload).expect("a request");
-            let replicas = placement.of(key);
-            let chosen = replicas.nodes()[number as usize % 3];
-            let other = (0..LEAVES as u16).find(|node| !replicas.nodes().contains(node));
-            let node = if bug == Bug::WrongPlace { other.unwrap_or(chosen) } else { chosen };
-            let key =
-                if bug == Bug::OtherKey && number % 7 == 0 { key_of(3) } else { key.to_owned() };
-            let mut value = leaves[usize::from(node)].get(&key).cloned().unwrap_or_default();
-            if bug == Bug::Cut && number % 7 == 0 {
-                value.pop();
-            }
-            (tag, value)
-        };
-        let answer = wire::Answer { tag, upheavals: Upheavals::default(), value: &answer };
-        found += usize::from(!application.is_answer(0, &answer.bytes(), number));
-    }
-    found
-}
-
-#[test]
-fn planted_faults_are_noticed_and_nothing_else_is() {
-    assert_eq!((wrong(Bug::None), wrong(Bug::Refuses)), (0, 0));
-    for bug in [
-        Bug::SetsOne,
-        Bug::WrongPlace,
-        Bug::LosesSets,
-        Bug::OtherKey,
-        Bug::ComesBackOld,
-        Bug::Cut,
-        Bug::Diverges,
-    ] {
-        let found = wrong(bug);
-        assert!(found > 20, "{bug:?}: {found}");
     }
 }

@@ -1,0 +1,34 @@
+//! Nodes in a tree of tiers that change their threading models while they serve: every request has one fate.
+
+use tailwater_sim::swarm::Case;
+
+const SEEDS: u64 = 1_000;
+
+/// The rules say that nothing is served twice, or lost on its way. What is blocked for ever is found by having no
+/// answer long after all others.
+#[test]
+fn whatever_changes_each_request_has_one_fate_and_none_is_blocked() {
+    let (mut requests, mut changes) = (0, 0);
+    for seed in 1..=SEEDS {
+        let case = Case::switching(seed);
+        let intended = case.intended().count() as u64;
+        let (run, _) = case.run().unwrap_or_else(|broken| panic!("{broken}"));
+        let fates = run.fates;
+        assert_eq!((fates.total(), fates.lost), (intended, 0), "seed {seed}: {fates:?}");
+        requests += intended;
+        changes += case.world.switches.len();
+    }
+    assert!(requests > 100_000 && changes > 20_000, "{requests} requests, {changes} changes");
+}
+
+#[test]
+fn a_seed_decides_every_byte_of_switching_nodes() {
+    let json = |seed| {
+        let (run, trace) = Case::switching(seed).run().unwrap_or_else(|broken| panic!("{broken}"));
+        serde_json::to_string(&run).unwrap() + &format!("{trace:?}")
+    };
+    for seed in 1..=30 {
+        assert_eq!(json(seed), json(seed), "seed {seed}");
+    }
+    assert_ne!(json(1), json(2));
+}

@@ -1,0 +1,172 @@
+//! Nodes with threads: what a wake-up, a hand-over and a held thread cost, as computed by hand.
+
+use tailwater_sim::run;
+use tailwater_stats::result::{Experiment, Run};
+use tailwater_workload::Scenario;
+
+/// One request in a millisecond: each finds everything asleep.
+const UNLOADED: &str = r#"
+slo = "10ms"
+warm_up = "10ms"
+duration = "50ms"
+repetitions = 1
+clients.count = 1
+demand = { requests_per_second = 1_000, arrivals = "periodic" }
+capacity.fixed_rps = 10_000
+server.service = { distribution = "constant", mean = "10us" }
+"#;
+
+const LEAVES: &str = r#"
+slo = "10ms"
+warm_up = "10ms"
+duration = "100ms"
+repetitions = 1
+clients.count = 64
+demand.of_capacity = 0.5
+capacity = { in_flight = 64, duration = "100ms" }
+[[server.path]]
+probability = 1.0
+steps = [{ compute = "2us" }, { call = "leaf" }]
+[[tier]]
+name = "leaf"
+nodes = 4
+service = { distribution = "constant", mean = "200us" }
+"#;
+
+fn parsed(text: &str) -> Scenario {
+    Scenario::parse("scenarios/test.toml", text).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn played(text: &str) -> Experiment {
+    run(&parsed(text)).unwrap_or_else(|failure| panic!("{failure}"))
+}
+
+/// The median of a node with so many cores, in µs.
+fn unloaded_us(cores: u32, model: &str) -> f64 {
+    let text = format!(
+        "sim.cores = {cores}\ncontroller = {{ name = \"none\", model = \"{model}\" }}\n{UNLOADED}"
+    );
+    only(&played(&text)).p50_us
+}
+
+fn only(found: &Experiment) -> &Run {
+    let [run] = &found.runs[..] else { panic!("{} runs", found.runs.len()) };
+    run
+}
+
+fn capacity_rps(model: &str) -> f64 {
+    let lines = format!("controller.name = \"none\"\nserver.model = \"{model}\"\nsim.cores = 8\n");
+    played(&format!("{lines}{LEAVES}")).capacity_rps
+}
+
+/// Histograms keep three digits.
+fn is_near(found_us: f64, wanted_us: f64) -> bool {
+    (found_us - wanted_us).abs() < 0.5
+}
+
+#[test]
+fn unloaded_models_differ_by_their_wake_ups_and_hand_overs() {
+    let aib_us = unloaded_us(2, "aib");
+    // The network, the loop's wake-up, receiving, computing, sending.
+    assert!(is_near(aib_us, 25.0 + 26.0 + 1.7 + 10.0 + 2.7), "{aib_us}");
+    for (cores, model, more_us) in [
+        (1, "aib", 0.0),
+        (2, "sib", 0.0),
+        (2, "aip", -26.0),
+        (2, "sip", -26.0),
+        // Every gap is longer than that, and then shorter.
+        (2, "aib@spin:100us", 0.0),
+        (2, "aib@spin:5ms", -26.0),
+        // To the worker, which is woken, and back to the loop, which is woken again.
+        (2, "adb:4", 2.0 * (10.0 + 26.0)),
+        (2, "sdb:4", 2.0 * (10.0 + 26.0)),
+        // The poller has a core and finds what comes back; the worker sleeps all the same.
+        (2, "adp:4", -26.0 + 10.0 + 26.0),
+        // Of one core each takes its turn.
+        (1, "adb:4", 2.0 * 2.5),
+        (1, "adp:4", -26.0 + 2.0 * 2.5),
+    ] {
+        let found_us = unloaded_us(cores, model) - aib_us;
+        assert!(is_near(found_us, more_us), "{cores} cores, {model}: {found_us}, not {more_us}");
+    }
+}
+
+#[test]
+fn a_scenario_says_what_threads_cost() {
+    let model = "controller = { name = \"none\", model = \"adb:1\" }\n";
+    let costs = "sim = { cores = 2, wake_up = \"3us\", hand_over = \"2us\" }\n";
+    let found_us = only(&played(&format!("{costs}{model}{UNLOADED}"))).p50_us;
+    assert!(is_near(found_us, 25.0 + 1.7 + 10.0 + 2.7 + 3.0 * 3.0 + 2.0 * 2.0), "{found_us}");
+}
+
+/// A held thread has one request at a time, so that there are as many as threads: one under `sib`.
+#[test]
+fn threads_that_are_held_bound_what_is_under_way() {
+    let [inline, four, asynchronous] = ["sib", "sdb:4", "aib"].map(capacity_rps);
+    let alone = four / inline;
+    assert!((2.5..4.5).contains(&alone), "four workers do {alone} times as much");
+    assert!(asynchronous > 1.2 * four, "{asynchronous} and {four} requests/s");
+}
+
+/// One thread computes on one core, however many there are.
+#[test]
+fn cores_without_threads_stay_idle() {
+    let text = |model: &str| {
+        format!(
+            "controller.name = \"none\"\nserver.model = \"{model}\"\nsim.cores = 5\n{}",
+            UNLOADED
+                .replace("capacity.fixed_rps = 10_000", "capacity.in_flight = 64")
+                .replace("10us", "100us")
+        )
+    };
+    let [one, four] = ["aib", "adb:4"].map(|model| played(&text(model)).capacity_rps);
+    assert!((0.97..1.03).contains(&(one * 104.4e-6)), "{one} requests/s on one of five cores");
+    assert!(four > 3.5 * one && four < 4.1 * one, "{four} requests/s, and {one} on the loop alone");
+}
+
+#[test]
+fn without_a_model_nothing_sleeps() {
+    let text = format!("controller.name = \"none\"\n{UNLOADED}");
+    let found_us = only(&played(&text)).p50_us;
+    assert!(is_near(found_us, 25.0 + 1.7 + 10.0 + 2.7), "{found_us}");
+}
+
+#[test]
+fn the_committed_models_are_played_in_their_order() {
+    let mut scenario = parsed(include_str!("../../../scenarios/threads.toml"));
+    scenario.repetitions = 1;
+    let found = run(&scenario).unwrap_or_else(|failure| panic!("{failure}"));
+    let at = |model: &str, ratio: f64| {
+        let profile = format!("model={model}]");
+        let is_it =
+            |run: &&Run| run.profile.ends_with(&profile) && (run.demand_ratio - ratio).abs() < 0.01;
+        found.runs.iter().find(is_it).unwrap_or_else(|| panic!("no run of {model}"))
+    };
+    for polling in ["aip", "sip"] {
+        let blocking = polling.replace('p', "b");
+        assert!(at(polling, 0.1).p50_us + 20.0 < at(&blocking, 0.1).p50_us, "{polling}");
+    }
+    let in_time = |run: &Run| run.goodput_rps / run.offered_rps;
+    assert!(in_time(at("sib", 0.4)) < 0.5 && in_time(at("aib", 0.4)) > 0.99);
+}
+
+#[test]
+fn what_threads_do_on_sockets_alone_is_refused() {
+    let refused = |text: &str| {
+        let error = parsed(text).needs_sockets();
+        error.map(|error| error.to_string()).unwrap_or_default()
+    };
+    let said =
+        refused(&format!("controller.name = \"none\"\nserver.model = \"aib+2\"\n{UNLOADED}"));
+    assert!(said.contains("2:16: the simulator's threads make their own calls"), "{said}");
+    let named = "controller = { name = \"none\", model = \"sdb:2+2\" }\n";
+    let said = refused(&format!("{named}{UNLOADED}"));
+    assert!(said.contains("1:23: the simulator's threads make their own calls"), "{said}");
+    let classes = "controller.name = \"none\"\nserver.model = \"aib\"\nserver.classes = true\n";
+    let said = refused(&format!("{classes}{UNLOADED}"));
+    assert!(said.contains("3:18: the simulator's threads know no methods"), "{said}");
+    assert_eq!(
+        refused(&format!("controller.name = \"none\"\nserver.model = \"sdp:2\"\n{UNLOADED}")),
+        ""
+    );
+}

@@ -1,0 +1,144 @@
+//! What a node's death costs: memcacheds behind a router, of which one is killed amid load, again and again.
+//!
+//! Each answer is checked by the [oracle](crate::oracle). Answers are dated from when their requests were due, since the
+//! death of the moment, and those of all deaths are looked at together. What counts as back is said before anything is
+//! measured: see [`curve::Curve::back_after_ms`].
+
+pub mod curve;
+mod load;
+mod node;
+
+pub use load::Asks;
+
+use curve::{Curve, Sample};
+use load::Load;
+use node::{Memcached, RouterProcess};
+use serde::Serialize;
+use std::path::PathBuf;
+use std::time::Duration;
+use tailwater_core::{Instant, Nanos as _};
+use tailwater_rt::time::now;
+
+/// What is done.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The program of a node.
+    pub memcached: PathBuf,
+    /// The router's program, and what it is told beside its nodes.
+    pub router: PathBuf,
+    /// As it would be typed.
+    pub arguments: Vec<String>,
+    /// How many nodes there are.
+    pub nodes: usize,
+    /// What is asked for.
+    pub asks: Asks,
+    /// How often a node dies, each in its turn.
+    pub deaths: usize,
+    /// Whether it stands still instead of being killed.
+    pub hangs: bool,
+    /// What is looked at before a death. So long is asked before that, too, which is not looked at.
+    pub before: Duration,
+    /// What is looked at after it.
+    pub after: Duration,
+    /// Milliseconds of a bin of the curve.
+    pub bin_ms: i64,
+}
+
+/// What was found.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Found {
+    /// Deaths.
+    pub deaths: usize,
+    /// Requests, in and beside what was looked at.
+    pub requests: usize,
+    /// Of these, those with an error for an answer; what became of a set is not known then.
+    pub failed: usize,
+    /// The first of the errors.
+    pub error: Option<String>,
+    /// Answers that the oracle has found wrong, with their keys.
+    pub wrong: Vec<String>,
+    /// How late requests were sent: the 99th percentile, in microseconds.
+    pub lateness_p99_us: f64,
+    /// Second tries of gets: sent, answered first, and not sent for want of budget.
+    pub hedges: [String; 3],
+    /// How long answers took around the deaths.
+    pub curve: Curve,
+}
+
+/// Kills nodes and looks what becomes of requests. `tell` hears of each death.
+///
+/// # Errors
+/// When a program does not start or ends, and when the router gives what is no answer.
+pub fn measure(plan: &Plan, mut tell: impl FnMut(usize)) -> Result<Found, String> {
+    let start = |_| Memcached::start(&plan.memcached);
+    let mut nodes = (0..plan.nodes).map(start).collect::<Result<Vec<_>, _>>()?;
+    let mut router = RouterProcess::start(&plan.router, &nodes, &plan.arguments)?;
+    let mut load = Load::open(router.address, plan.asks.clone())?;
+    let mut all = Vec::new();
+    let mut found = Tally::default();
+    for death in 0..plan.deaths {
+        load.fill()?;
+        let node = death % nodes.len();
+        all.extend(around_death(plan, &mut load, &mut nodes[node])?);
+        found.add(&mut load);
+        nodes[node].start_again(&plan.memcached)?;
+        router.until_up(nodes[node].address)?;
+        tell(death + 1);
+    }
+    let hedge = |name: &str| router.stat(name).unwrap_or_default();
+    let hedges = ["hedged", "hedges_won", "hedges_over_budget"].map(hedge);
+    let ms = |time: Duration| i64::try_from(time.as_millis()).unwrap_or(i64::MAX);
+    let curve = Curve::of(&all, plan.bin_ms, (ms(plan.before), ms(plan.after)));
+    Ok(found.found(plan.deaths, hedges, curve))
+}
+
+/// What was due around the death of a node, by when that was.
+fn around_death(plan: &Plan, load: &mut Load, node: &mut Memcached) -> Result<Vec<Sample>, String> {
+    load.begin();
+    load.go_on(now() + plan.before * 2)?;
+    let died = kill(plan, node)?;
+    load.go_on(died + plan.after)?;
+    load.drain()?;
+    Ok(load.ended.since(died))
+}
+
+fn kill(plan: &Plan, node: &mut Memcached) -> Result<Instant, String> {
+    let died = now();
+    if plan.hangs {
+        node.stop()?;
+    } else {
+        node.kill();
+    }
+    Ok(died)
+}
+
+/// What has ended so far.
+#[derive(Debug, Default)]
+struct Tally {
+    requests: usize,
+    failed: usize,
+    error: Option<String>,
+    wrong: Vec<String>,
+    lateness_ns: Vec<u64>,
+}
+
+impl Tally {
+    fn add(&mut self, load: &mut Load) {
+        let ended = std::mem::take(&mut load.ended);
+        let (requests, failed) = ended.counts();
+        self.requests += requests;
+        self.failed += failed;
+        self.error = self.error.take().or(ended.error);
+        self.wrong.extend(ended.wrong.iter().map(|(key, wrong)| format!("k{key}: {wrong:?}")));
+        self.lateness_ns.extend(ended.lateness.iter().map(|late| late.nanos()));
+    }
+
+    fn found(mut self, deaths: usize, hedges: [String; 3], curve: Curve) -> Found {
+        self.lateness_ns.sort_unstable();
+        let rank = (self.lateness_ns.len() * 99).div_ceil(100).max(1) - 1;
+        let lateness = self.lateness_ns.get(rank).copied().unwrap_or(0);
+        let Self { requests, failed, error, wrong, .. } = self;
+        let lateness_p99_us = lateness as f64 / 1_000.0;
+        Found { deaths, requests, failed, error, wrong, lateness_p99_us, hedges, curve }
+    }
+}

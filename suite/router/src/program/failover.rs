@@ -1,0 +1,182 @@
+//! `tailwater-router-failover`: what a memcached's death costs the clients of a router.
+
+#![forbid(unsafe_code)]
+
+use clap::Parser;
+use indicatif::ProgressBar;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+use tailwater_program::{concluded, print};
+use tailwater_router::failover::curve::Bin;
+use tailwater_router::failover::{Asks, Found, Plan, measure};
+
+/// Kills memcacheds behind a router amid load, and draws how long answers take around the deaths.
+///
+/// It starts memcacheds and a router on this machine, asks at a rate, kills one node after the other, and starts each again.
+/// Every answer is checked: a get must have the value that was acknowledged last, or one that was written since. Answers of
+/// all deaths are looked at together, dated from when their requests were due.
+///
+/// The 99th percentile counts as back after the last bin in which it is higher than in each bin before the death. An error
+/// counts as slower than every answer.
+#[derive(Parser, Debug)]
+#[command(name = "tailwater-router-failover", version, max_term_width = 100, after_help = EXAMPLES)]
+struct Arguments {
+    /// How often a node dies
+    #[arg(long, default_value_t = 20, value_name = "COUNT", value_parser = at_least_one(10_000))]
+    deaths: u64,
+
+    /// How many memcacheds there are
+    #[arg(long, default_value_t = 3, value_name = "COUNT", value_parser = at_least_one(64))]
+    nodes: u64,
+
+    /// How many of them hold each key
+    #[arg(long, default_value_t = 3, value_name = "COUNT", value_parser = at_least_one(8))]
+    replicas: u64,
+
+    /// Requests per second, with exponential gaps
+    #[arg(long, default_value_t = 5_000, value_name = "RATE", value_parser = at_least_one(1_000_000))]
+    rate: u64,
+
+    /// Of a hundred requests, so many are sets
+    #[arg(long, default_value_t = 10, value_name = "PERCENT",
+          value_parser = clap::value_parser!(u32).range(0..=100))]
+    sets: u32,
+
+    /// Keys, asked for alike
+    #[arg(long, default_value_t = 2_000, value_name = "COUNT",
+          value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    keys: u32,
+
+    /// Connections of the load
+    #[arg(long, default_value_t = 16, value_name = "COUNT", value_parser = at_least_one(1_000))]
+    connections: u64,
+
+    /// What is looked at before each death, in milliseconds
+    #[arg(long, default_value_t = 500, value_name = "MS", value_parser = at_least_one(60_000))]
+    before: u64,
+
+    /// What is looked at after it, in milliseconds
+    #[arg(long, default_value_t = 500, value_name = "MS", value_parser = at_least_one(60_000))]
+    after: u64,
+
+    /// Milliseconds of a bin
+    #[arg(long, default_value_t = 10, value_name = "MS", value_parser = at_least_one(1_000))]
+    bin: u64,
+
+    /// Stop nodes (SIGSTOP) instead of killing them: their sockets stay, and they answer nothing
+    #[arg(long)]
+    hang: bool,
+
+    /// Print all of it as JSON
+    #[arg(long)]
+    json: bool,
+
+    /// The memcached that is started
+    #[arg(long, default_value = "memcached", value_name = "PROGRAM")]
+    memcached: PathBuf,
+
+    /// Decides when, by which connection and for which keys is asked
+    #[arg(long, default_value_t = 1, value_name = "NUMBER")]
+    seed: u64,
+
+    /// Further arguments of tailwater-router, which lies beside this program
+    #[arg(last = true, value_name = "ARGUMENT")]
+    router: Vec<String>,
+}
+
+const EXAMPLES: &str = "Examples:
+  cargo build --release -p tailwater-router
+  target/release/tailwater-router-failover
+  target/release/tailwater-router-failover --deaths 100 --json > deaths.json
+  target/release/tailwater-router-failover --hang -- --timeout 40 --hedge p95
+
+Exit codes: 0 all answers were right, 2 one was wrong, or it could not be measured.";
+
+fn at_least_one(most: u64) -> clap::builder::RangedU64ValueParser {
+    clap::value_parser!(u64).range(1..=most)
+}
+
+fn main() -> ExitCode {
+    concluded("tailwater-router-failover", run(&Arguments::parse()))
+}
+
+fn run(arguments: &Arguments) -> Result<(), String> {
+    let bar = ProgressBar::new(arguments.deaths);
+    let found = measure(&plan(arguments)?, |deaths| bar.set_position(deaths as u64))?;
+    bar.finish_and_clear();
+    if arguments.json {
+        print(&serde_json::to_string_pretty(&found).map_err(|error| error.to_string())?)?;
+    } else {
+        table(&found)?;
+    }
+    match found.wrong.first() {
+        None => Ok(()),
+        Some(first) => Err(format!("{} answers were wrong; the first: {first}", found.wrong.len())),
+    }
+}
+
+fn plan(arguments: &Arguments) -> Result<Plan, String> {
+    let own = std::env::current_exe().map_err(|error| format!("this program's path: {error}"))?;
+    let mut told = vec!["--replicas".to_owned(), arguments.replicas.to_string()];
+    told.extend_from_slice(&arguments.router);
+    Ok(Plan {
+        memcached: arguments.memcached.clone(),
+        router: own.with_file_name("tailwater-router"),
+        arguments: told,
+        nodes: arguments.nodes as usize,
+        asks: Asks {
+            connections: arguments.connections as usize,
+            keys: arguments.keys,
+            sets_percent: arguments.sets,
+            per_second: arguments.rate as f64,
+            seed: arguments.seed,
+        },
+        deaths: arguments.deaths as usize,
+        hangs: arguments.hang,
+        before: Duration::from_millis(arguments.before),
+        after: Duration::from_millis(arguments.after),
+        bin_ms: arguments.bin as i64,
+    })
+}
+
+fn table(found: &Found) -> Result<(), String> {
+    let us = |us: Option<f64>| us.map_or("failed".into(), |us| format!("{us:.0} us"));
+    let highest = found.curve.bins.iter().filter_map(|bin| bin.p99_us).fold(0.0, f64::max);
+    print("      ms  requests  failed         p50         p99")?;
+    for bin in &found.curve.bins {
+        let Bin { from_ms, requests, failed, p50_us, p99_us } = bin;
+        let (p50, p99) = match requests {
+            0 => ("-".into(), "-".into()),
+            _ => (us(*p50_us), us(*p99_us)),
+        };
+        let length = p99_us.map_or(BAR, |p99| (p99 / highest * BAR as f64).ceil() as usize);
+        let bar = "#".repeat(if *requests == 0 { 0 } else { length.min(BAR) });
+        print(&format!("{from_ms:>8}{requests:>10}{failed:>8}{p50:>12}{p99:>12}  {bar}"))?;
+    }
+    let [sent, won, over_budget] = &found.hedges;
+    print(&format!(
+        "{} deaths, {} requests, {} errors, {} wrong answers; requests left {:.0} us late (p99)",
+        found.deaths,
+        found.requests,
+        found.failed,
+        found.wrong.len(),
+        found.lateness_p99_us
+    ))?;
+    found.error.iter().try_for_each(|error| print(&format!("the first error: {error}")))?;
+    print(&format!(
+        "second tries: {sent} sent, {won} answered first, {over_budget} without budget"
+    ))?;
+    let worst = us(found.curve.worst_before_us);
+    print(&match found.curve.back_after_ms {
+        Some(ms) => format!(
+            "p99 is back within {ms} ms: no bin after that is above {worst}, the worst before"
+        ),
+        None => {
+            format!("p99 is not back within what was looked at: the worst bin before had {worst}")
+        }
+    })
+}
+
+/// Characters of the longest bar.
+const BAR: usize = 40;

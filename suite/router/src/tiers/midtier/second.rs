@@ -1,0 +1,123 @@
+//! A get's second try at another replica, where the first is late.
+//!
+//! When that is, and what it may cost, [`Hedges`](tailwater_control::retry::Hedges) says, as for the tiers of the runtime.
+//! Which replica has the key is known here alone.
+
+use super::super::replicas::Known;
+use super::Outcome;
+use super::asking::{Asking, Call};
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
+use std::task::Poll;
+use std::time::Duration;
+use tailwater_control::retry::HedgeCounts;
+use tailwater_keyvalue::rpc;
+use tailwater_rt::client::{Answer, CallError};
+use tailwater_rt::time::{now, sleep};
+
+const NONE: HedgeCounts = HedgeCounts { sent: 0, won: 0, over_budget: 0 };
+
+impl Asking<'_> {
+    /// What a replica says of the key, and a second one where that is late: those that have ended. With a value one is
+    /// enough. A second one is noted as tried.
+    pub(super) async fn get(
+        &self,
+        first: Known,
+        payload: &[u8],
+        tried: &mut Vec<u16>,
+    ) -> Vec<(Known, Outcome)> {
+        let Some(after) = self.hedge_after() else {
+            return vec![(first, self.ask(first, payload).await)];
+        };
+        let made = now();
+        let mut call = pin!(self.ask(first, payload));
+        let outcomes = if let Some(outcome) = within(call.as_mut(), after).await {
+            vec![(first, outcome)]
+        } else if let Some(second) = self.second(tried) {
+            let besides = pin!(self.ask(second, payload));
+            self.first_of((first, call), (second, besides)).await
+        } else {
+            vec![(first, call.await)]
+        };
+        if let Some(hedges) = &mut self.midtier.state().hedges {
+            hedges.on_end(now().since(made));
+        }
+        outcomes
+    }
+
+    async fn ask(&self, known: Known, payload: &[u8]) -> Outcome {
+        let outcomes = self.call(rpc::GET, vec![Call::of(known, payload)]).await;
+        outcomes.into_iter().next().unwrap_or(Err(CallError::Expired))
+    }
+
+    /// How long the first try is waited for, if there may be a second.
+    fn hedge_after(&self) -> Option<Duration> {
+        self.midtier.state().hedges.as_mut()?.on_call()
+    }
+
+    /// Where the second try goes; `None` where no other replica answers, or the budget is spent.
+    fn second(&self, tried: &mut Vec<u16>) -> Option<Known> {
+        if self.deadline().is_some_and(|deadline| deadline <= now()) {
+            return None;
+        }
+        let second = self.choose_answering(tried)?;
+        let has_budget = self.midtier.state().hedges.as_mut()?.take();
+        self.tier.count_hedges(match has_budget {
+            true => HedgeCounts { sent: 1, ..NONE },
+            false => HedgeCounts { over_budget: 1, ..NONE },
+        });
+        has_budget.then(|| {
+            tried.push(second.0);
+            second
+        })
+    }
+
+    /// Until one of two calls has a value, or both have ended.
+    async fn first_of<F: Future<Output = Outcome>, G: Future<Output = Outcome>>(
+        &self,
+        (first, mut call): (Known, Pin<&mut F>),
+        (second, mut besides): (Known, Pin<&mut G>),
+    ) -> Vec<(Known, Outcome)> {
+        let (mut one, mut other) = (None, None);
+        poll_fn(|context| {
+            poll_once(&mut one, || call.as_mut().poll(context));
+            poll_once(&mut other, || besides.as_mut().poll(context));
+            let is_over = one.is_some() && other.is_some();
+            let found = [&one, &other].into_iter().flatten().any(has_value);
+            if is_over || found { Poll::Ready(()) } else { Poll::Pending }
+        })
+        .await;
+        if one.is_none() {
+            if let Some(hedges) = &mut self.midtier.state().hedges {
+                hedges.on_won();
+            }
+            self.tier.count_hedges(HedgeCounts { won: 1, ..NONE });
+        }
+        let ended = [(first, one), (second, other)].into_iter();
+        ended.filter_map(|(known, outcome)| Some((known, outcome?))).collect()
+    }
+}
+
+fn poll_once(ended: &mut Option<Outcome>, poll: impl FnOnce() -> Poll<Outcome>) {
+    if ended.is_none()
+        && let Poll::Ready(outcome) = poll()
+    {
+        *ended = Some(outcome);
+    }
+}
+
+const fn has_value(outcome: &Outcome) -> bool {
+    matches!(outcome, Ok(Answer { status: 0, .. }))
+}
+
+/// The future's output, if it has one within this time.
+async fn within<F: Future>(mut future: Pin<&mut F>, time: Duration) -> Option<F::Output> {
+    let mut late = sleep(time);
+    poll_fn(|context| {
+        if let Poll::Ready(output) = future.as_mut().poll(context) {
+            return Poll::Ready(Some(output));
+        }
+        Pin::new(&mut late).poll(context).map(|()| None)
+    })
+    .await
+}

@@ -1,0 +1,279 @@
+//! A leaf that was emptied gets what others hold: a state machine without a socket.
+//!
+//! It goes through all that the warm leaves hold, part by part, and gives the leaf what belongs there and is not there. When it
+//! has been through, and none of these leaves was lost meanwhile, the leaf lacks nothing: it is warm again. For that each of
+//! its keys must have a warm replica. So fewer leaves than a key has replicas may be cold or lost.
+//!
+//! What is written meanwhile goes to the leaf as well, and is kept there: values are added only where nothing is.
+
+use super::replicas::{Known, Replicas};
+use crate::placement::Placement;
+use std::time::Duration;
+use tailwater_core::Instant;
+
+/// Keys of one step: requests go on beside it.
+const KEYS_AT_ONCE: usize = 16;
+
+/// What is asked next.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Step {
+    /// Which keys a leaf holds, from this part on.
+    List { from: Known, part: u32 },
+    /// What a leaf holds of these keys.
+    Read { from: Known, keys: Vec<Vec<u8>> },
+    /// That a leaf takes these values where it has none.
+    Give { to: Known, values: Vec<(Vec<u8>, Vec<u8>)> },
+}
+
+/// The refill of one leaf after the other.
+#[derive(Debug, Default)]
+pub(super) struct Refills {
+    present: Option<Refill>,
+    /// A step is under way.
+    is_asking: bool,
+    /// Before that none is begun.
+    not_before: Instant,
+}
+
+#[derive(Debug)]
+struct Refill {
+    to: Known,
+    /// The warm leaves, of which the first so many have been gone through.
+    sources: Vec<Known>,
+    through: usize,
+    /// Where the next one is gone on with.
+    part: u32,
+    /// Keys that are to be read of a leaf, and values that are to be given.
+    keys: Vec<(Known, Vec<u8>)>,
+    values: Vec<(Vec<u8>, Vec<u8>)>,
+}
+
+impl Refills {
+    /// The next step, if one is due. It is under way until one of the functions below is called.
+    pub(super) fn next(
+        &mut self,
+        replicas: &mut Replicas,
+        of_key: usize,
+        now: Instant,
+    ) -> Option<Step> {
+        if self.is_asking || now < self.not_before {
+            return None;
+        }
+        if self.present.as_ref().is_some_and(|it| !it.is_sound(replicas)) {
+            self.present = None;
+        }
+        if self.present.is_none() {
+            self.present = Refill::of(replicas, of_key);
+        }
+        let step = self.present.as_mut()?.step();
+        if step.is_none() {
+            let done = self.present.take()?;
+            replicas.is_refilled(done.to.0);
+        }
+        self.is_asking = step.is_some();
+        step
+    }
+
+    /// A leaf has listed keys; a next part of zero means that these were the last.
+    pub(super) fn listed(&mut self, placement: &Placement, next: u32, keys: Vec<Vec<u8>>) {
+        self.is_asking = false;
+        if let Some(refill) = &mut self.present {
+            refill.listed(placement, next, keys);
+        }
+    }
+
+    /// A leaf has said what it holds of some keys. It may have missed a write of one meanwhile.
+    pub(super) fn read(
+        &mut self,
+        replicas: &Replicas,
+        from: Known,
+        values: Vec<(Vec<u8>, Vec<u8>)>,
+    ) {
+        self.is_asking = false;
+        if let Some(refill) = &mut self.present {
+            let is_last = |(key, _): &(Vec<u8>, Vec<u8>)| replicas.has_last(from.0, key);
+            refill.values.extend(values.into_iter().filter(is_last));
+        }
+    }
+
+    /// The leaf has what it was given, or had something.
+    pub(super) const fn given(&mut self) {
+        self.is_asking = false;
+    }
+
+    /// A step was not carried out: all of it is tried again later.
+    pub(super) fn failed(&mut self, now: Instant, pause: Duration) {
+        (self.is_asking, self.present, self.not_before) = (false, None, now + pause);
+    }
+}
+
+impl Refill {
+    /// Of a cold leaf, where each of its keys has a warm replica.
+    fn of(replicas: &Replicas, of_key: usize) -> Option<Self> {
+        let known =
+            || (0..replicas.count()).filter_map(move |node| Some((node, replicas.known(node)?)));
+        let to = known().find(|(node, _)| replicas.is_cold(*node))?;
+        let sources: Vec<Known> = known().filter(|(node, _)| !replicas.is_cold(*node)).collect();
+        let without = usize::from(replicas.count()) - sources.len();
+        let (keys, values) = Default::default();
+        (without < of_key).then_some(Self { to, sources, through: 0, part: 0, keys, values })
+    }
+
+    /// Whether all are as they were when it began.
+    fn is_sound(&self, replicas: &Replicas) -> bool {
+        let is_there = |(node, incarnation): &Known| replicas.known(*node) == Some(*incarnation);
+        let is_warm = |source: &Known| is_there(source) && !replicas.is_cold(source.0);
+        is_there(&self.to) && self.sources.iter().all(is_warm)
+    }
+
+    fn step(&mut self) -> Option<Step> {
+        if !self.values.is_empty() {
+            return Some(Step::Give { to: self.to, values: std::mem::take(&mut self.values) });
+        }
+        if let Some(&(from, _)) = self.keys.first() {
+            let count = self.keys.len().min(KEYS_AT_ONCE);
+            let keys = self.keys.drain(..count).map(|(_, key)| key).collect();
+            return Some(Step::Read { from, keys });
+        }
+        let from = *self.sources.get(self.through)?;
+        Some(Step::List { from, part: self.part })
+    }
+
+    fn listed(&mut self, placement: &Placement, next: u32, keys: Vec<Vec<u8>>) {
+        let Some(&from) = self.sources.get(self.through) else { return };
+        let is_wanted = |key: &Vec<u8>| {
+            let nodes = placement.of(key);
+            let holds = |known: &&Known| nodes.nodes().contains(&known.0);
+            // Of several that hold it, one gives it.
+            nodes.nodes().contains(&self.to.0) && self.sources.iter().find(holds) == Some(&from)
+        };
+        let wanted: Vec<_> = keys.into_iter().filter(is_wanted).map(|key| (from, key)).collect();
+        self.keys.extend(wanted);
+        self.part = next;
+        self.through += usize::from(next == 0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::placement::Rule;
+
+    const PAUSE: Duration = Duration::from_millis(100);
+
+    fn at(ms: u64) -> Instant {
+        Instant::ZERO + Duration::from_millis(ms)
+    }
+
+    /// Three leaves of the incarnations 10, 11 and 12, of which these are cold; a key is on two of them.
+    fn leaves(cold: &[u16]) -> (Replicas, Placement) {
+        let names = ["a", "b", "c"].map(String::from);
+        let placement = Placement::new(Rule::Jump, &names, 2).expect("sound");
+        let mut replicas = Replicas::new(3, PAUSE * 10);
+        for node in 0..3 {
+            replicas.meeting(node, at(0)).expect("due");
+            replicas.met(node, 10 + u64::from(node), !cold.contains(&node), at(0));
+        }
+        (replicas, placement)
+    }
+
+    fn keys(range: std::ops::Range<u32>) -> Vec<Vec<u8>> {
+        range.map(|key| format!("key-{key}").into_bytes()).collect()
+    }
+
+    #[test]
+    fn an_emptied_leaf_is_given_all_that_belongs_there_once_and_is_warm_then() {
+        let (mut replicas, placement) = leaves(&[1]);
+        let mut refills = Refills::default();
+        let mut given = Vec::new();
+        while let Some(step) = refills.next(&mut replicas, 2, at(0)) {
+            assert_eq!(refills.next(&mut replicas, 2, at(0)), None, "one at a time");
+            match step {
+                Step::List { from, part } => {
+                    let held = |key: &Vec<u8>| placement.of(key).nodes().contains(&from.0);
+                    let range = if part == 0 { 0..50 } else { 50..100 };
+                    let listed = keys(range).into_iter().filter(held).collect();
+                    refills.listed(&placement, u32::from(part == 0) * 7, listed);
+                }
+                Step::Read { from, keys } => {
+                    assert!(keys.len() <= KEYS_AT_ONCE);
+                    let values = keys.into_iter().map(|key| (key, b"value".to_vec())).collect();
+                    refills.read(&replicas, from, values);
+                }
+                Step::Give { to, values } => {
+                    assert_eq!(to, (1, 11));
+                    given.extend(values.into_iter().map(|(key, _)| key));
+                    assert!(replicas.is_cold(1));
+                    refills.given();
+                }
+            }
+        }
+        given.sort_unstable();
+        let mut wanted = keys(0..100);
+        wanted.retain(|key| placement.of(key).nodes().contains(&1));
+        wanted.sort_unstable();
+        assert_eq!(given, wanted);
+        assert!(!replicas.is_cold(1));
+    }
+
+    #[test]
+    fn where_a_key_may_have_no_warm_replica_nothing_is_begun() {
+        for cold in [&[0, 1][..], &[0, 1, 2]] {
+            let (mut replicas, _) = leaves(cold);
+            assert_eq!(Refills::default().next(&mut replicas, 2, at(0)), None, "{cold:?}");
+        }
+        let (mut replicas, _) = leaves(&[0]);
+        replicas.lose(2, at(0));
+        assert_eq!(Refills::default().next(&mut replicas, 2, at(0)), None, "one is lost");
+        assert!(Refills::default().next(&mut replicas, 3, at(0)).is_some());
+        assert_eq!(Refills::default().next(&mut leaves(&[]).0, 2, at(0)), None, "all are warm");
+    }
+
+    /// What it held may be lost with it.
+    #[test]
+    fn a_leaf_that_is_lost_meanwhile_ends_it_and_nothing_is_warm() {
+        let (mut replicas, placement) = leaves(&[1]);
+        let mut refills = Refills::default();
+        let first = Step::List { from: (0, 10), part: 0 };
+        assert_eq!(refills.next(&mut replicas, 2, at(0)), Some(first.clone()));
+        refills.listed(&placement, 0, keys(0..1));
+        replicas.lose(0, at(0));
+        assert_eq!(refills.next(&mut replicas, 2, at(0)), None);
+        replicas.meeting(0, at(0)).expect("due");
+        replicas.met(0, 10, true, at(0));
+        assert_eq!(
+            refills.next(&mut replicas, 2, at(0)),
+            Some(first.clone()),
+            "from the beginning"
+        );
+        refills.failed(at(0), PAUSE);
+        assert_eq!(refills.next(&mut replicas, 2, at(99)), None, "after a pause");
+        assert_eq!(refills.next(&mut replicas, 2, at(100)), Some(first));
+        assert!(replicas.is_cold(1));
+    }
+
+    /// It has missed a write while it was read.
+    #[test]
+    fn what_is_old_is_not_given() {
+        use super::super::replicas::End;
+        use crate::parts::Part;
+        let (mut replicas, placement) = leaves(&[1]);
+        let mut refills = Refills::default();
+        refills.next(&mut replicas, 2, at(0)).expect("a list");
+        let key = keys(0..100).into_iter().find(|key| {
+            let nodes = placement.of(key);
+            nodes.nodes().contains(&0) && nodes.nodes().contains(&1)
+        });
+        let key = key.expect("there is one");
+        refills.listed(&placement, 0, vec![key.clone()]);
+        let read = Step::Read { from: (0, 10), keys: vec![key.clone()] };
+        assert_eq!(refills.next(&mut replicas, 2, at(0)), Some(read));
+        let write = replicas.begin_write();
+        let end = |node, asked, part| End { node, asked, part };
+        let ends = [end(0, 10, Part::Lost), end(1, 11, Part::Done)];
+        assert!(replicas.end_write((write, &key), &[0, 1], &ends, at(0)));
+        refills.read(&replicas, (0, 10), vec![(key, b"old".to_vec())]);
+        let next = Step::List { from: (2, 12), part: 0 };
+        assert_eq!(refills.next(&mut replicas, 2, at(0)), Some(next));
+    }
+}

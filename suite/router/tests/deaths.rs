@@ -1,0 +1,66 @@
+//! The program that measures deaths, with memcached where that is installed; no time is judged.
+
+use std::process::{Command, Output};
+
+fn failover(arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tailwater-router-failover"));
+    // It lies beside this program.
+    assert!(std::path::Path::new(env!("CARGO_BIN_EXE_tailwater-router")).exists());
+    let few = ["--rate", "500", "--keys", "100", "--before", "100", "--after", "200"];
+    command.args(["--deaths", "3"]).args(few).args(arguments).output().expect("it starts")
+}
+
+#[expect(clippy::print_stderr, reason = "a test that tests nothing must say so")]
+fn has_memcached() -> bool {
+    let found = Command::new("memcached").arg("-V").output().is_ok();
+    if !found {
+        eprintln!("skipped: memcached is not installed");
+    }
+    found
+}
+
+fn json(output: &Output) -> serde_json::Value {
+    let text = String::from_utf8_lossy(&output.stdout);
+    serde_json::from_str(&text).unwrap_or_else(|error| {
+        panic!("{error}: {text}{}", String::from_utf8_lossy(&output.stderr))
+    })
+}
+
+#[test]
+fn nodes_that_die_make_no_answer_wrong_and_the_curve_is_told() {
+    if !has_memcached() {
+        return;
+    }
+    let output = failover(&["--json"]);
+    let found = json(&output);
+    assert!(output.status.success(), "{found}");
+    assert_eq!(found["wrong"], serde_json::json!([]));
+    assert_eq!(found["deaths"], 3);
+    let bins = found["curve"]["bins"].as_array().expect("bins");
+    assert_eq!(
+        (bins.len(), &bins[0]["from_ms"], &bins[29]["from_ms"]),
+        (30, &(-100).into(), &190.into())
+    );
+    let of = |bin: &serde_json::Value| bin["requests"].as_u64().expect("a number");
+    let looked_at: u64 = bins.iter().map(of).sum();
+    assert!(looked_at > 0 && looked_at <= found["requests"].as_u64().expect("a number"));
+}
+
+#[test]
+fn a_router_that_is_told_something_wrong_is_named() {
+    if !has_memcached() {
+        return;
+    }
+    let output = failover(&["--replicas", "5"]);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("the router did not say where it listens"), "{said}");
+}
+
+#[test]
+fn without_memcached_it_says_what_to_type() {
+    let output = failover(&["--memcached", "/no/such/program"]);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("apt-get install memcached, or say --memcached PROGRAM"), "{said}");
+}

@@ -6,11 +6,12 @@
 //! All that were chosen are built at once: several stand on the same crates, and a core that one leaves idle builds
 //! another. Peers that take minutes to build are workspaces of their own, which CI leaves out.
 
-use crate::Result;
 use crate::process::{self, SHORT};
 use crate::slow::Slow;
 use crate::tally::Tally;
 use crate::tree::Tree;
+use crate::{Result, lanes};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -37,6 +38,13 @@ pub(crate) fn check(root: &Path) -> Result<Tally> {
     let light: Vec<&Bench> = all.iter().filter(|bench| bench.kind != Kind::Peer).collect();
     Ok(run(root, &light, true))
 }
+
+/// Short benches at a time. They show that everything works: each is tried once, its windows have a fixed length, and
+/// nothing is judged by the numbers, so that it may be disturbed.
+const SHORT_AT_A_TIME: usize = 3;
+/// Those that take more than ten seconds in short, longest first.
+const SHORT_LONG: [&str; 5] =
+    ["hostile", "search-wordnet", "profile", "controllers", "service-1us"];
 
 /// One thing to measure.
 #[derive(PartialEq, Eq, Debug)]
@@ -79,6 +87,29 @@ impl Kind {
 }
 
 impl Bench {
+    /// In full, its output going where ours goes.
+    fn run(&self, root: &Path) -> Result {
+        self.commands(root, false).iter_mut().try_for_each(process::run)
+    }
+
+    /// In short, beside others; and what it said.
+    fn aside(&self, root: &Path) -> (Result, String) {
+        let folder = root.join("out/bench");
+        let path = folder.join(format!("{}.said", self.name));
+        let made = fs::create_dir_all(&folder).and_then(|()| fs::File::create(&path));
+        let ran = made.map_err(|error| format!("{}: {error}", path.display())).and_then(|said| {
+            let mut commands = self.commands(root, true);
+            commands.iter_mut().try_for_each(|command| process::run_into(command, &said))
+        });
+        let said = fs::read(&path).unwrap_or_default();
+        (ran, String::from_utf8_lossy(&said).into_owned())
+    }
+
+    /// Its place among short ones: the long ones come first, so that none is left to run alone.
+    fn turn(&self) -> usize {
+        SHORT_LONG.iter().position(|long| *long == self.name).unwrap_or(SHORT_LONG.len())
+    }
+
     fn commands(&self, root: &Path, short: bool) -> Vec<Command> {
         let mut commands = match self.kind {
             Kind::Program => vec![self.program(root, short)],
@@ -166,6 +197,8 @@ fn list(tree: &Tree) -> Vec<Bench> {
     });
     let programs = tree.matching("benches/", "/Cargo.toml").filter_map(|(path, text)| {
         let name = path.strip_prefix("benches/")?.strip_suffix("/Cargo.toml")?;
+        // What several of them share is no program.
+        tree.text(&format!("benches/{name}/src/main.rs"))?;
         let is_apart = text.lines().any(|line| line == "[workspace]");
         Some(named(path, name, if is_apart { Kind::Peer } else { Kind::Program }))
     });
@@ -189,16 +222,23 @@ fn run(root: &Path, benches: &[&Bench], short: bool) -> Tally {
     let mut tally = Tally::default();
     let mut slow = Slow::default();
     let built = slow.time("(building the programs)", || build(root, benches));
-    for bench in benches {
-        let ran = match (bench.kind, &built) {
-            // What an earlier build left may be another program.
-            (Kind::Program, Err(why)) => Err(format!("was not built: {why}")),
-            _ => slow.time(&bench.name, || {
-                bench.commands(root, short).iter_mut().try_for_each(process::run)
-            }),
-        };
-        tally.count(&bench.name, ran);
+    let mut benches = benches.to_vec();
+    // One by one where times count.
+    let at_a_time = if short { SHORT_AT_A_TIME } else { 1 };
+    if short {
+        benches.sort_by_key(|bench| bench.turn());
     }
+    let perform = |bench: &&Bench| match (bench.kind, &built) {
+        // What an earlier build left may be another program.
+        (Kind::Program, Err(why)) => (Err(format!("was not built: {why}")), String::new()),
+        _ if short => bench.aside(root),
+        _ => (bench.run(root), String::new()),
+    };
+    lanes::each(at_a_time, benches, perform, |bench, (ran, said), took| {
+        print!("{said}");
+        slow.add(&bench.name, took);
+        tally.count(&bench.name, ran);
+    });
     slow.print();
     tally
 }
@@ -215,9 +255,13 @@ mod tests {
             ("scenarios/model.toml", "[[server.path]]\n[sim]\n"),
             ("scenarios/models.toml", "[[tier]]\nmodel = \"aib\"\n"),
             ("scenarios/store.toml", "[server]\napplication = \"store\"\n"),
+            ("benches/shared/Cargo.toml", ""),
+            ("benches/shared/src/lib.rs", ""),
             ("benches/transport/Cargo.toml", ""),
+            ("benches/transport/src/main.rs", ""),
             ("benches/transport/inner/Cargo.toml", ""),
             ("benches/vectors/Cargo.toml", "[workspace]\n"),
+            ("benches/vectors/src/main.rs", ""),
             ("presets/x.toml", ""),
         ])
     }
@@ -244,6 +288,14 @@ mod tests {
         assert_eq!(choose(&all, &[]).unwrap().len(), 8);
         assert_eq!(choose(&all, &["transport"]).unwrap(), [&all[6]]);
         assert!(choose(&all, &["none"]).unwrap_err().contains("store, transport, vectors"));
+    }
+
+    #[test]
+    fn the_longest_of_the_short_come_first_and_there_is_one_of_each_name() {
+        let all = list(&Tree::read(&crate::root().unwrap()).unwrap());
+        let mut turns: Vec<usize> = all.iter().map(Bench::turn).collect();
+        turns.sort_unstable();
+        assert_eq!(turns[..=SHORT_LONG.len()], [0, 1, 2, 3, 4, 5], "see SHORT_LONG");
     }
 
     #[test]

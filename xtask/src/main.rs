@@ -11,6 +11,7 @@ mod ci;
 mod examples;
 mod fresh;
 mod fuzz;
+mod lanes;
 mod markdown;
 mod miri;
 mod nightly;

@@ -1,6 +1,8 @@
 //! Starting other programs: cargo as it is, foreign commands under a time limit.
 
 use crate::Result;
+use std::fs;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -24,6 +26,18 @@ pub(crate) fn cargo_program() -> PathBuf {
 pub(crate) fn run(command: &mut Command) -> Result {
     let shown = show(command);
     println!("$ {shown}");
+    let status = command.status().map_err(|error| format!("could not start `{shown}`: {error}"))?;
+    if status.success() { Ok(()) } else { Err(format!("`{shown}` ended with {status}")) }
+}
+
+/// Runs a command to its end, its output and its name going to the end of a file: for those that run beside others.
+pub(crate) fn run_into(command: &mut Command, said: &fs::File) -> Result {
+    let shown = show(command);
+    let stream =
+        || said.try_clone().map_err(|error| format!("could not share its output: {error}"));
+    writeln!(stream()?, "$ {shown}")
+        .map_err(|error| format!("could not keep its output: {error}"))?;
+    command.stdin(Stdio::null()).stdout(stream()?).stderr(stream()?);
     let status = command.status().map_err(|error| format!("could not start `{shown}`: {error}"))?;
     if status.success() { Ok(()) } else { Err(format!("`{shown}` ended with {status}")) }
 }
@@ -97,6 +111,17 @@ mod tests {
         assert!(shell("exit 3", Duration::from_secs(60)).unwrap_err().contains('3'));
         let endless = shell("while :; do :; done", Duration::from_secs(1)).unwrap_err();
         assert!(endless.contains("limit of 1s"), "{endless}");
+    }
+
+    #[test]
+    fn both_streams_are_kept_in_order_below_the_command() {
+        let path = std::env::temp_dir().join(format!("xtask-said-{}", std::process::id()));
+        let said = fs::File::create(&path).unwrap();
+        let ran = run_into(Command::new("sh").args(["-c", "echo a; echo b >&2; exit 4"]), &said);
+        let text = fs::read_to_string(&path).unwrap();
+        fs::remove_file(&path).unwrap();
+        assert!(ran.unwrap_err().contains('4'));
+        assert_eq!(text, "$ sh -c echo a; echo b >&2; exit 4\na\nb\n");
     }
 
     #[test]

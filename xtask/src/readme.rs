@@ -2,13 +2,15 @@
 //!
 //! Every block that is fenced as `sh` in README.md and docs/*.md runs in bash from the root, with
 //! the release binary's folder on the path. `sh ignore` is left out; `sh long` may take longer and
-//! is asked to be short. What a block leaves in the background ends with it.
+//! is asked to be short. What a block leaves in the background ends with it. Documents run beside one another, unless
+//! they make the same files; what a block says is shown when its document is done.
 
-use crate::Result;
 use crate::markdown::{Block, blocks};
 use crate::process::{self, SHORT};
 use crate::tally::Tally;
 use crate::tree::Tree;
+use crate::{Result, lanes};
+use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
@@ -23,15 +25,27 @@ pub(crate) fn main(root: &Path, _args: &[String]) -> Result {
     check(root)?.verdict("document commands")
 }
 
+/// Documents at a time. Most of what they start waits, or has a window of fixed length.
+const AT_A_TIME: usize = 2;
+
 /// Runs every block, each counted as one. Needs the release binary.
 pub(crate) fn check(root: &Path) -> Result<Tally> {
     refuse_inside()?;
+    let folder = root.join("out/documents");
+    fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     let mut tally = Tally::default();
-    for command in commands(&Tree::read(root)?) {
-        let place = format!("{}:{}", command.file, command.block.line);
-        println!("$ {place}\n{}", command.block.body.trim_end());
-        tally.count(&place, command.run(root));
-    }
+    let perform = |group: &Vec<DocCommand>| -> Vec<_> {
+        group.iter().map(|command| command.aside(root, &folder)).collect()
+    };
+    let mut groups = groups(commands(&Tree::read(root)?));
+    // The most blocks first, so that they are not left to run alone.
+    groups.sort_by_key(|group| std::cmp::Reverse(group.len()));
+    lanes::each(AT_A_TIME, groups, perform, |group, done, _| {
+        for (command, (ran, said)) in group.iter().zip(done) {
+            println!("$ {}\n{}\n{said}", command.place(), command.block.body.trim_end());
+            tally.count(&command.place(), ran);
+        }
+    });
     Ok(tally)
 }
 
@@ -50,6 +64,18 @@ struct DocCommand {
     long: bool,
 }
 
+/// Blocks that have to follow one another: those of a document, and of documents that name the same file of `out/`.
+fn groups(commands: Vec<DocCommand>) -> Vec<Vec<DocCommand>> {
+    let mut groups: Vec<Vec<DocCommand>> = Vec::new();
+    for command in commands {
+        let meets = |group: &mut Vec<DocCommand>| group.iter().any(|other| other.meets(&command));
+        let mut together: Vec<DocCommand> = groups.extract_if(.., meets).flatten().collect();
+        together.push(command);
+        groups.push(together);
+    }
+    groups
+}
+
 fn commands(tree: &Tree) -> Vec<DocCommand> {
     let files = tree.matching("README.md", "").chain(tree.matching("docs/", ".md"));
     let all = files.flat_map(|(file, text)| {
@@ -66,10 +92,39 @@ fn commands(tree: &Tree) -> Vec<DocCommand> {
 }
 
 impl DocCommand {
-    fn run(&self, root: &Path) -> Result {
+    fn place(&self) -> String {
+        format!("{}:{}", self.file, self.block.line)
+    }
+
+    /// Whether one of both has to wait for the other.
+    fn meets(&self, other: &Self) -> bool {
+        let theirs: Vec<&str> = other.made().collect();
+        self.file == other.file || self.made().any(|file| theirs.contains(&file))
+    }
+
+    /// Files and folders of `out/`, without what follows the last full stop of their names.
+    fn made(&self) -> impl Iterator<Item = &str> {
+        let words = self.block.body.split_whitespace().filter(|word| word.starts_with("out/"));
+        words.map(|word| word.rsplit_once('.').map_or(word, |(stem, _)| stem))
+    }
+
+    /// Beside others; and what it said.
+    fn aside(&self, root: &Path, folder: &Path) -> (Result, String) {
+        let path = folder.join(format!("{}.said", self.place().replace('/', "-")));
+        let made = fs::File::create(&path);
+        let ran = made
+            .map_err(|error| format!("{}: {error}", path.display()))
+            .and_then(|said| self.run(root, &said));
+        (ran, String::from_utf8_lossy(&fs::read(&path).unwrap_or_default()).into_owned())
+    }
+
+    fn run(&self, root: &Path, said: &fs::File) -> Result {
+        let stream =
+            || said.try_clone().map_err(|error| format!("could not keep its output: {error}"));
         let limit = if self.long { LONG_LIMIT } else { LIMIT };
         let mut command = process::limited(root, limit, Path::new("bash"));
         command.args(["-c", &self.script()]).env(INSIDE, "1").env("PATH", path(root)?);
+        command.stdout(stream()?).stderr(stream()?);
         if self.long {
             command.env(SHORT.0, SHORT.1);
         }
@@ -115,6 +170,24 @@ mod tests {
     }
 
     #[test]
+    fn documents_that_make_the_same_files_follow_one_another() {
+        let tree = Tree::from([
+            ("README.md", "```sh\na > out/x.txt\n```\n```sh\nb\n```\n"),
+            ("docs/other.md", "```sh\nc --out out/y\n```\n"),
+            ("docs/same.md", "```sh\nd\n```\n```sh\ne out/x.trace\n```\n"),
+        ]);
+        let groups = groups(commands(&tree));
+        let bodies = |group: &Vec<DocCommand>| -> Vec<String> {
+            group.iter().map(|command| command.block.body.trim_end().to_owned()).collect()
+        };
+        let found: Vec<_> = groups.iter().map(bodies).collect();
+        assert_eq!(
+            found,
+            [vec!["c --out out/y"], vec!["a > out/x.txt", "b", "d", "e out/x.trace"]]
+        );
+    }
+
+    #[test]
     fn a_failing_command_is_named_by_file_and_line() {
         let script = only("Title\n\n```sh\ntrue\nfalse\ntrue\n```\n").script();
         let output = std::process::Command::new("bash").args(["-c", &script]).output().unwrap();
@@ -125,7 +198,8 @@ mod tests {
 
     /// Runs a block of one command, and keeps what it says out of the tests' output.
     fn outcome(tag: &str, command: &str, root: &Path) -> Result {
-        only(&format!("```{tag}\nexec 2>/dev/null\n{command}\n```\n")).run(root)
+        let nowhere = fs::File::options().write(true).open("/dev/null").unwrap();
+        only(&format!("```{tag}\nexec 2>/dev/null\n{command}\n```\n")).run(root, &nowhere)
     }
 
     #[test]

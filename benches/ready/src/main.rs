@@ -8,7 +8,7 @@
 #[path = "../../../crates/rt/src/bell.rs"]
 mod bell;
 mod handler;
-mod machine;
+mod cores;
 mod measure;
 mod mechanism;
 mod plan;
@@ -18,8 +18,8 @@ mod report;
 mod shape;
 
 use clap::Parser;
+use cores::Cores;
 use handler::{Kind, Maker};
-use machine::Cores;
 use measure::{Latency, Poisson, Setting, Throughput};
 use mechanism::Mechanism;
 use plan::Chosen;
@@ -81,7 +81,7 @@ fn main() -> ExitCode {
 
 /// Whether every goal was met.
 fn run(args: &Args) -> Result<bool, String> {
-    let descriptors = machine::raise_descriptor_limit();
+    let descriptors = cores::raise_descriptor_limit();
     let refused = mechanism::uring::refused();
     let chosen = Chosen {
         mechanisms: args.mechanisms.clone(),

@@ -1,8 +1,8 @@
 //! What is measured: items per second in a closed loop, latency at light load and under load, and the hand-over of a
 //! cache line to compare with. Each checks what came out against what went in.
 
+use crate::cores::{Cores, pin};
 use crate::handler::Maker;
-use crate::machine::{Cores, pin};
 use crate::mechanism::{Pop, Push, Task};
 use crate::report::median;
 use std::hint::{black_box, spin_loop};

@@ -1,9 +1,9 @@
 //! Medians over the rounds, the goals, and how both are printed.
 
 use crate::handler::Kind;
-use crate::machine::Machine;
 use crate::mechanism::Mechanism;
 use crate::shape::Shape;
+use machine::Machine;
 use serde::Serialize;
 
 /// What is measured in a closed loop.

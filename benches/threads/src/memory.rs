@@ -2,7 +2,8 @@
 
 use crate::Verdict;
 use crate::front::{Failure, controller};
-use crate::report::{Machine, Memory, Report};
+use crate::report::{Memory, Report};
+use machine::Machine;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::collections::BTreeSet;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};

@@ -4,8 +4,9 @@
 //! a loop that does nothing but sleep until times of the same kind: what the machine does to any sleeper.
 
 use crate::programs::{Programs, Server};
-use crate::report::{Machine, Pace, Paced, Report};
+use crate::report::{Pace, Paced, Report};
 use crate::{Verdict, quantile};
+use machine::Machine;
 use rustix::thread::{ClockId, CpuSet, Timespec, clock_nanosleep_absolute};
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;

@@ -1,5 +1,6 @@
 //! What was found, part by part, and what of it was promised beforehand.
 
+use machine::Machine;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
@@ -12,14 +13,6 @@ pub(crate) struct Report {
     pub(crate) memory: Option<Memory>,
     pub(crate) pace: Option<Pace>,
     goals: Vec<Goal>,
-}
-
-/// Where a part was measured.
-#[derive(Serialize, Deserialize)]
-pub(crate) struct Machine {
-    cpu: String,
-    cores: usize,
-    kernel: String,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -39,6 +32,7 @@ pub(crate) struct Answered {
 
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Unloaded {
+    /// Where it was measured.
     pub(crate) machine: Machine,
     pub(crate) rounds: usize,
     pub(crate) requests: usize,
@@ -112,18 +106,6 @@ struct Goal {
     goal: String,
     found: String,
     met: bool,
-}
-
-impl Machine {
-    pub(crate) fn here() -> Self {
-        let cpus = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-        let model = cpus.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
-        let kernel = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
-        // The number of the release alone: what a builder appends names a machine's owner.
-        let kernel = kernel.trim().split('-').next().unwrap_or_default().to_owned();
-        let cores = std::thread::available_parallelism().map_or(0, usize::from);
-        Self { cpu: model.map_or_else(String::new, |(_, model)| model.to_owned()), cores, kernel }
-    }
 }
 
 impl Report {

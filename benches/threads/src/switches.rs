@@ -3,8 +3,9 @@
 use crate::answers::ask as ask_closed;
 use crate::catalogue::{KINDS, all, draw, model};
 use crate::front::{Failure, Front};
-use crate::report::{Latency, Machine, Report, Switches};
+use crate::report::{Latency, Report, Switches};
 use crate::{Verdict, open_loop, quantile};
+use machine::Machine;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};

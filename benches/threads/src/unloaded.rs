@@ -2,8 +2,9 @@
 
 use crate::catalogue::{KINDS, model};
 use crate::front::{Failure, Front, check, payload};
-use crate::report::{Latency, Machine, Pair, Report, Unloaded};
+use crate::report::{Latency, Pair, Report, Unloaded};
 use crate::{Verdict, quantile};
+use machine::Machine;
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;

@@ -19,7 +19,7 @@ use std::time::Duration;
 use tailwater_control::Site;
 use tailwater_control::asqm::Policy;
 use tailwater_load::application::{Place, Whose};
-use tailwater_load::work::{self, Spinner};
+use tailwater_load::{Spinner, work};
 use tailwater_rt::{Drained, LockRules, Placement, Reply, Request, Router, Server, ServerConfig};
 use tailwater_workload::Scenario;
 use tailwater_workload::scenario::Locks;

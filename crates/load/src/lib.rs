@@ -20,6 +20,7 @@ pub mod connections;
 pub mod fleet;
 pub mod foreign;
 pub mod meter;
+mod spinner;
 pub mod work;
 pub mod paths;
 
@@ -27,3 +28,4 @@ pub use application::Application;
 pub use connections::Connections;
 pub use fleet::{Fleet, FleetError};
 pub use open::{Findings, OpenPlan};
+pub use spinner::Spinner;

@@ -1,6 +1,5 @@
 //! What the machine and the processes of a run did while a window was measured.
 
-use crate::open::OpenPlan;
 use std::time::Duration;
 use tailwater_core::Instant;
 use tailwater_rt::cpu::Usage;
@@ -93,9 +92,21 @@ pub(crate) fn per_second(count: u64, length: Duration) -> f64 {
     count as f64 / length.as_secs_f64().max(1e-9)
 }
 
+/// Which processes are read, and when.
+#[derive(Clone, Copy)]
+pub(crate) struct Subject<'a> {
+    /// Time before the measured window.
+    pub(crate) warm_up: Duration,
+    /// Length of the measured window.
+    pub(crate) measure: Duration,
+    pub(crate) server_pid: u32,
+    /// The tiers' processes.
+    pub(crate) tiers: &'a [u32],
+}
+
 /// Readings at both ends of the window, and looks in between where there are tiers.
 pub(crate) struct Meters<'a> {
-    plan: &'a OpenPlan,
+    subject: Subject<'a>,
     start: Instant,
     next: u32,
     before: Option<Reading>,
@@ -114,17 +125,17 @@ pub(crate) enum Look {
 const PARTS: u32 = 10;
 
 impl<'a> Meters<'a> {
-    pub(crate) const fn new(plan: &'a OpenPlan, start: Instant) -> Self {
-        Self { plan, start, next: 0, before: None, after: None }
+    pub(crate) const fn new(subject: Subject<'a>, start: Instant) -> Self {
+        Self { subject, start, next: 0, before: None, after: None }
     }
 
     fn parts(&self) -> u32 {
-        if self.plan.tiers.is_empty() { 1 } else { PARTS }
+        if self.subject.tiers.is_empty() { 1 } else { PARTS }
     }
 
     /// When the next look is due; nothing after the last.
     pub(crate) fn next_due(&self) -> Option<Instant> {
-        let OpenPlan { warm_up, measure, .. } = *self.plan;
+        let Subject { warm_up, measure, .. } = self.subject;
         let at = warm_up + measure * self.next / self.parts();
         (self.next <= self.parts()).then(|| self.start + at)
     }
@@ -134,7 +145,7 @@ impl<'a> Meters<'a> {
         let time = now();
         self.next_due().filter(|due| time >= *due)?;
         self.next += 1;
-        let reading = || Reading::take(time, self.plan.server_pid, &self.plan.tiers);
+        let reading = || Reading::take(time, self.subject.server_pid, self.subject.tiers);
         if self.before.is_none() {
             self.before = Some(reading());
             return Some((time, Look::First));

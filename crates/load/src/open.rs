@@ -3,7 +3,7 @@
 use crate::application::{Application, Order};
 use crate::census::{Census, Counted};
 use crate::fleet::{self, Fleet};
-use crate::meter::{Meters, Window};
+use crate::meter::{Meters, Subject, Window};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -43,6 +43,14 @@ pub struct OpenPlan {
     pub server_pid: u32,
     /// The tiers' processes, for theirs.
     pub tiers: Vec<u32>,
+}
+
+impl OpenPlan {
+    /// What of it is metered.
+    fn subject(&self) -> Subject<'_> {
+        let Self { warm_up, measure, server_pid, .. } = *self;
+        Subject { warm_up, measure, server_pid, tiers: &self.tiers }
+    }
 }
 
 impl fmt::Debug for OpenPlan {
@@ -98,7 +106,7 @@ const BURST: usize = 16;
 #[must_use]
 pub fn run(fleet: &mut Fleet, plan: &OpenPlan, start: Instant) -> Findings {
     let mut record = Record::new(plan, start, fleet);
-    let mut meters = Meters::new(plan, start);
+    let mut meters = Meters::new(plan.subject(), start);
     loop {
         if let Some((time, look)) = meters.look() {
             fleet.ask_for_counts(time, look.token());

@@ -4,7 +4,7 @@
 //! simulator.
 
 use crate::application::{Application, Ask, Kind, Order, Place, Unanswered};
-use crate::work::Spinner;
+use crate::spinner::Spinner;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;

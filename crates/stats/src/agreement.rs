@@ -177,7 +177,7 @@ fn falls_at(curve: &[(f64, f64)]) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::result::Spread;
+    use crate::spread::Spread;
 
     fn summary(controller: &str, demand_ratio: f64, goodput: f64) -> Summary {
         let spread = Spread { min: goodput, median: goodput, max: goodput };

@@ -25,7 +25,7 @@ pub struct AuditSpec {
     /// of a gap up to this. Larger than the mean gap, it forgives everything.
     pub granularity: Duration,
     /// Smallest share of the load that must have been sent, as in
-    /// [`Rules`](crate::validity::Rules); 0.98.
+    /// [`Rules`](crate::Rules); 0.98.
     pub offered_min: f64,
 }
 

@@ -1,6 +1,6 @@
 //! Two treatments compared in pairs that ran side by side, as ABBA sequences give them.
 
-use crate::result::Spread;
+use crate::spread::Spread;
 use crate::student::t_975;
 use serde::{Deserialize, Serialize};
 use std::fmt;

@@ -45,7 +45,7 @@ pub(crate) fn is_near(one: f64, two: f64) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::result::Spread;
+    use crate::spread::Spread;
 
     fn summary(demand_ratio: f64, asked_rps: f64) -> Summary {
         let asked = Spread { min: asked_rps, median: asked_rps, max: asked_rps };

@@ -4,7 +4,7 @@
 //! repetitions of the same step are laid over one another and each bin is judged on all of them.
 
 use crate::bins::Bins;
-use crate::result::Spread;
+use crate::spread::Spread;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 use tailwater_core::Nanos;

@@ -2,8 +2,12 @@
 //!
 //! Field names carry their unit. Both drivers fill it; tables, plots and pages only read it.
 
+use crate::rules::Rules;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+
+// Part of the model; a module of its own, since recoveries and comparisons, which are parts too, are made with it.
+pub use crate::spread::Spread;
 
 /// A whole experiment.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -42,7 +46,7 @@ pub struct Experiment {
     pub capacities: Vec<CapacityReading>,
     /// The rules that runs were judged by, where the scenario departs from the usual ones.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rules: Option<crate::validity::Rules>,
+    pub rules: Option<Rules>,
     /// Why it ended before all its runs took place, where it did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cut_short: Option<String>,
@@ -445,17 +449,6 @@ pub struct Summary {
     pub repetitions: u32,
     /// Each quantity of [`Run`] that varies, by its field name.
     pub of: BTreeMap<String, Spread>,
-}
-
-/// Median with the range around it.
-#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
-pub struct Spread {
-    /// Smallest.
-    pub min: f64,
-    /// Median.
-    pub median: f64,
-    /// Largest.
-    pub max: f64,
 }
 
 /// A run set aside by a rule on noise, never by its result.

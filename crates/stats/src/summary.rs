@@ -1,25 +1,7 @@
 //! Repetitions folded into medians with their range.
 
-use crate::result::{Run, Spread, Summary};
-
-impl Spread {
-    /// Smallest, median and largest; of an even number the mean of the middle two. Zeros for none.
-    #[must_use]
-    pub fn of(values: &[f64]) -> Self {
-        let mut sorted = values.to_vec();
-        sorted.sort_by(f64::total_cmp);
-        let (Some(&min), Some(&max)) = (sorted.first(), sorted.last()) else {
-            return Self::default();
-        };
-        let half = sorted.len() / 2;
-        let median = if sorted.len() % 2 == 1 {
-            sorted[half]
-        } else {
-            (sorted[half - 1] + sorted[half]) / 2.0
-        };
-        Self { min, median, max }
-    }
-}
+use crate::result::{Run, Summary};
+use crate::spread::Spread;
 
 /// The valid runs, grouped by controller, profile, clients, SLO and demand ratio, in order of first
 /// appearance. A configuration without a valid run has no summary.
@@ -124,13 +106,6 @@ mod tests {
             fates: Fates { ok: 3, shed: 1, ..Fates::default() },
             ..Run::default()
         }
-    }
-
-    #[test]
-    fn spreads_of_odd_even_and_no_values() {
-        assert_eq!(Spread::of(&[3.0, 1.0, 2.0]), Spread { min: 1.0, median: 2.0, max: 3.0 });
-        assert_eq!(Spread::of(&[4.0, 1.0]), Spread { min: 1.0, median: 2.5, max: 4.0 });
-        assert_eq!(Spread::of(&[]), Spread::default());
     }
 
     #[test]

@@ -335,7 +335,7 @@ tier = [{ name = "leaf", nodes = 3, application = true }]
             workers: 0,
             crew: 0,
             locks: None,
-            spinner: tailwater_load::work::Spinner::of_speed(1.0),
+            spinner: tailwater_load::Spinner::of_speed(1.0),
         };
         assert!(application.node(Node { tier: "leaf", number: 2 }, &place).is_ok());
         assert!(application.router(&place).is_err(), "the index is the mid-tier's");

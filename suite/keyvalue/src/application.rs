@@ -148,7 +148,7 @@ mod tests {
     use tailwater_rt::{Reply, Request, Service as _};
 
     fn place() -> Place {
-        let spinner = tailwater_load::work::Spinner::of_speed(1.0);
+        let spinner = tailwater_load::Spinner::of_speed(1.0);
         Place { loops: 1, workers: 0, crew: 0, locks: None, spinner }
     }
 

@@ -9,7 +9,7 @@ use crate::store::{Failure, KEY_MAX, Put, Store, Stored, When};
 use std::sync::Arc;
 use std::time::Duration;
 use tailwater_core::MethodId;
-use tailwater_load::work::Spinner;
+use tailwater_load::Spinner;
 use tailwater_rt::time::now;
 use tailwater_rt::{Reply, Request, Router};
 

@@ -275,7 +275,7 @@ tier = [{ name = "leaf", nodes = 3, application = true }]
             workers: 0,
             crew: 0,
             locks: None,
-            spinner: tailwater_load::work::Spinner::of_speed(1.0),
+            spinner: tailwater_load::Spinner::of_speed(1.0),
         };
         assert_eq!(application.prepare(Whose::Front, &quiet), Ok(Vec::new()));
         assert!(!scratch.0.exists() && application.router(&place).is_ok());

@@ -1,22 +1,22 @@
 //! `test`: every test of the workspace, and at the end which failed and how each is repeated.
 //!
-//! cargo builds; the test programs are started here, two at a time, since many of them wait more than they
-//! compute. What a program says is shown when it ends and failed. All programs run, whatever fails.
+//! cargo builds; the test programs are started here, some at a time, since many of them wait more than they
+//! compute. The longest come first, so that none is left to run alone. What a program says is shown when it ends and
+//! failed. All programs run, whatever fails.
 
 mod output;
 mod program;
 
-use crate::Result;
 use crate::slow::Slow;
 use crate::tally::Tally;
+use crate::{Result, lanes};
 use output::Outcome;
 use program::Program;
 use std::path::Path;
-use std::sync::{Mutex, PoisonError, mpsc};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-/// Programs at a time. More would share the cores of a small machine with the loads that tests offer.
-const AT_A_TIME: usize = 2;
+/// Programs at a time: on two cores, as many as tests have to pass beside. The loads that they offer share the cores.
+const AT_A_TIME: usize = 3;
 
 /// `cargo xtask test [CARGO'S FLAGS…]`: of the whole workspace, or of what flags such as `-p` choose.
 pub(crate) fn main(root: &Path, args: &[String]) -> Result {
@@ -53,26 +53,14 @@ struct Done {
 }
 
 /// Runs each program once; how it ended is told as soon as it is known.
-fn perform(programs: Vec<Program>) -> Vec<Done> {
-    let left = Mutex::new(programs.into_iter());
-    let next = || left.lock().unwrap_or_else(PoisonError::into_inner).next();
-    let (tell, told) = mpsc::channel();
-    std::thread::scope(|scope| {
-        for _ in 0..AT_A_TIME {
-            let tell = tell.clone();
-            scope.spawn(|| {
-                let tell = tell;
-                while let Some(program) = next() {
-                    let start = Instant::now();
-                    let outcome = Outcome::of(&program.run());
-                    // The listener lives until this thread ends.
-                    let _ = tell.send((program, outcome, start.elapsed()));
-                }
-            });
-        }
-        drop(tell);
-        told.into_iter().map(|(program, outcome, took)| conclude(&program, outcome, took)).collect()
-    })
+fn perform(mut programs: Vec<Program>) -> Vec<Done> {
+    programs.sort_by_key(Program::turn);
+    let mut done = Vec::new();
+    let run = |program: &Program| Outcome::of(&program.run());
+    lanes::each(AT_A_TIME, programs, run, |program, outcome, took| {
+        done.push(conclude(&program, outcome, took));
+    });
+    done
 }
 
 fn conclude(program: &Program, outcome: Outcome, took: Duration) -> Done {

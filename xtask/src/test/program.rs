@@ -18,6 +18,19 @@ const ALL: [&str; 2] = ["--workspace", "--all-features"];
 /// Names the program `tailwater` to tests that start it from another package.
 const BINARY: &str = "TAILWATER_BINARY";
 
+/// Test programs that take more than twenty seconds, longest first, and `--doc`, for which cargo compiles.
+const LONG: [&str; 9] = [
+    "--test profile_builds",
+    "--test tune",
+    "--test profile_measure",
+    "--doc",
+    "--test profile_places",
+    "--test golden",
+    "--test churn",
+    "--test locks",
+    "--test accelerate",
+];
+
 /// Something that runs tests.
 #[derive(PartialEq, Eq, Debug)]
 pub(super) enum Program {
@@ -57,8 +70,7 @@ pub(super) fn build(root: &Path, flags: &[String]) -> Result<Vec<Program>> {
         }
     }
     if flags.is_empty() {
-        // First, since cargo compiles for most of its time.
-        programs.insert(0, Program::Docs(root.to_owned()));
+        programs.push(Program::Docs(root.to_owned()));
     }
     Ok(programs)
 }
@@ -120,6 +132,15 @@ impl Program {
         output.map_err(|error| format!("could not start {self}: {error}\n"))
     }
 
+    /// Its place among others: the long ones come first, and those of which nothing is known keep their order.
+    pub(super) fn turn(&self) -> usize {
+        let target = match self {
+            Self::Built { target, .. } => target,
+            Self::Docs(_) => "--doc",
+        };
+        LONG.iter().position(|long| *long == target).unwrap_or(LONG.len())
+    }
+
     /// What to type for one test of it.
     pub(super) fn repeats(&self, test: &str) -> String {
         match self {
@@ -165,6 +186,37 @@ mod tests {
         let named = ordinary.replace(r#""name":"calls""#, r#""name":"tailwater""#);
         assert_eq!(the_command(&named), Some("/x/target/debug/deps/calls-1".into()));
         assert_eq!(built(r#"{"reason":"build-finished","success":true}"#), None);
+    }
+
+    #[test]
+    fn the_longest_come_first_and_the_rest_as_they_were_built() {
+        let program = |target: &str| Program::Built {
+            package: "x".into(),
+            target: target.into(),
+            file: "x".into(),
+            folder: "x".into(),
+            binary: None,
+        };
+        let mut all = vec![program("--lib"), program("--test churn"), program("--bin x")];
+        all.extend([Program::Docs("x".into()), program("--test profile_builds")]);
+        all.sort_by_key(Program::turn);
+        let order: Vec<String> = all.iter().map(Program::to_string).collect();
+        let expected =
+            ["-p x --test profile_builds", "documentation", "-p x --test churn", "-p x --lib"];
+        assert_eq!(order[..4], expected);
+        assert_eq!(order[4], "-p x --bin x");
+    }
+
+    #[test]
+    fn long_programs_are_files_of_this_name() {
+        let root = crate::root().unwrap();
+        for name in LONG.iter().filter_map(|target| target.strip_prefix("--test ")) {
+            let places = ["tests/tests", "crates/cli/tests"].map(|place| root.join(place));
+            let there = |place: &PathBuf| {
+                place.join(format!("{name}.rs")).exists() || place.join(name).exists()
+            };
+            assert!(places.iter().any(there), "no test program is called {name}: see LONG");
+        }
     }
 
     #[test]

@@ -14,7 +14,7 @@ use tailwater_workload::scenario::keys::{Key, Table, tables};
 const INTRODUCTION: &str = "A scenario file is one experiment: what serves, who asks, how much, and which \
     controllers are compared, for the simulator and for sockets alike. It is TOML; a [table] may as well be \
     written in line, as table.key = value. Durations are texts of a number and ns, us (or µs), ms, s or min, such as \
-    \"250ms\". Lists have 1 to 64 entries.";
+    \"250ms\" or \"250 ms\". Lists have 1 to 64 entries.";
 
 /// What to type next.
 const SEE: &str = "tailwater new writes a file to begin with, tailwater check reads one without running it, \

@@ -13,7 +13,7 @@ use std::time::Duration;
 use tailwater_control::catalog::Spec;
 use tailwater_core::{Nanos, Rate};
 use tailwater_experiment::{ClosedLoop, Cost, Driver, OpenRun, Played, capacity};
-use tailwater_load::work::Spinner;
+use tailwater_load::Spinner;
 use tailwater_stats::result::{DataUsed, Manifest};
 use tailwater_workload::Scenario;
 use tailwater_workload::scenario::{Model, Placement, Reception};

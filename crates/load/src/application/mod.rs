@@ -13,7 +13,7 @@ pub use inquiry::{Finding, Findings, Inquiry};
 pub use settings::{BadSetting, Setting, Settings};
 pub use unanswered::Unanswered;
 
-use crate::work::Spinner;
+use crate::spinner::Spinner;
 use std::path::Path as File;
 use std::sync::Arc;
 use std::time::Duration;

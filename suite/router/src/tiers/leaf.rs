@@ -202,7 +202,7 @@ mod tests {
     use super::*;
     use tailwater_core::MethodId;
     use tailwater_keyvalue::rpc::Message;
-    use tailwater_load::work::Spinner;
+    use tailwater_load::Spinner;
     use tailwater_rt::PeerRef;
 
     fn leaf() -> Leaf {

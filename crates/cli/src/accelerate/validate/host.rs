@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::ScopedJoinHandle;
 use std::time::{Duration, Instant};
 use tailwater_core::caught;
-use tailwater_load::work::Spinner;
+use tailwater_load::Spinner;
 use tailwater_tune::accelerator::Threading;
 use tailwater_tune::accelerator::validation::{Block, Noise};
 

@@ -29,7 +29,7 @@ use serde::Serialize;
 use std::path::PathBuf;
 use std::time::Duration;
 use tailwater_core::duration::parse_duration;
-use tailwater_load::work::Spinner;
+use tailwater_load::Spinner;
 use tailwater_stats::result::Manifest;
 use tailwater_tune::accelerator::validation::{Compared, Rules, Verdict, predict};
 

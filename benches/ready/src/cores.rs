@@ -1,28 +1,7 @@
-//! Cores, descriptors, and what machine this is.
+//! Cores, and how many files may be open.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
-use serde::Serialize;
-
-/// What the numbers were taken on.
-#[derive(Default, Serialize)]
-pub(crate) struct Machine {
-    cpu: String,
-    cores: usize,
-    kernel: String,
-}
-
-impl Machine {
-    pub(crate) fn here() -> Self {
-        let cpus = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-        let model = cpus.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
-        let kernel = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
-        // The number of the release alone: what a builder appends names a machine's owner.
-        let kernel = kernel.trim().split('-').next().unwrap_or_default().to_owned();
-        let cores = std::thread::available_parallelism().map_or(0, usize::from);
-        Self { cpu: model.map_or_else(String::new, |(_, model)| model.to_owned()), cores, kernel }
-    }
-}
 
 /// The cores of both ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

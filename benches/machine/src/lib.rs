@@ -1,0 +1,62 @@
+//! What numbers of a bench were taken on.
+
+#![forbid(unsafe_code)]
+
+use serde::{Deserialize, Serialize};
+use std::fs;
+
+/// A machine, as results name it. What cannot be read is empty, or zero.
+#[derive(Clone, PartialEq, Eq, Default, Serialize, Deserialize, Debug)]
+pub struct Machine {
+    /// The processor's name, as it calls itself.
+    pub cpu: String,
+    /// Cores on which this process may run.
+    pub cores: usize,
+    /// The number of the kernel's release alone: what a builder appends names a machine's owner.
+    pub kernel: String,
+}
+
+impl Machine {
+    /// This one, now.
+    #[must_use]
+    pub fn here() -> Self {
+        let read = |path| fs::read_to_string(path).unwrap_or_default();
+        let cores = std::thread::available_parallelism().map_or(0, usize::from);
+        Self {
+            cpu: cpu(&read("/proc/cpuinfo")),
+            cores,
+            kernel: number(&read("/proc/sys/kernel/osrelease")),
+        }
+    }
+}
+
+/// The name of the first processor in the text of `/proc/cpuinfo`.
+fn cpu(text: &str) -> String {
+    let model = text.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
+    model.map_or_else(String::new, |(_, model)| model.to_owned())
+}
+
+/// `6.1.0` of `6.1.0-18-cloud-amd64`.
+fn number(release: &str) -> String {
+    release.trim().split('-').next().unwrap_or_default().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_processor_is_named_and_nobody_who_built_the_kernel() {
+        let text = "processor\t: 0\nmodel name\t: A CPU @ 2.00GHz\nprocessor\t: 1\n";
+        assert_eq!(cpu(text), "A CPU @ 2.00GHz");
+        assert_eq!(cpu(""), "");
+        assert_eq!(number("6.1.0-18-acme-amd64\n"), "6.1.0");
+        assert_eq!(number("6.1.0\n"), "6.1.0");
+    }
+
+    #[test]
+    fn this_machine_has_a_core_and_a_kernel() {
+        let here = Machine::here();
+        assert!(here.cores > 0 && !here.kernel.is_empty(), "{here:?}");
+    }
+}

@@ -43,7 +43,7 @@ pub(super) fn page(
         (format!("request-{}", nth + 1), timeline(row, &history).svg())
     };
     let pictures: Vec<(String, String)> = report.slowest.iter().enumerate().map(picture).collect();
-    Ok(illustrated(&format!("Slowest requests of {program}"), text, &pictures))
+    Ok(illustrated(&format!("Slowest requests of {program}"), None, text, &pictures))
 }
 
 /// A request's time from left to right: its own state above, and below what each thread did meanwhile.

@@ -126,8 +126,8 @@ impl Retention {
     pub fn finish(&mut self, quantile: f64, mut keep: impl FnMut(&Record)) -> Found {
         self.step(Ticks::MAX, &mut keep);
         let requests = self.lengths.len();
-        // At least those above it: of the nearest rank, rounded up.
-        let wanted = ((1.0 - quantile) * requests as f64).ceil() as usize;
+        // At least those above it: rounded up, but for what 1 - 0.99 is too large by.
+        let wanted = ((1.0 - quantile) * requests as f64 - 1e-6).ceil() as usize;
         let above = self.longest.nth(wanted.max(1)).unwrap_or(0);
         let is_short = self.longest.are_fewer(wanted);
         let rate = self.clocks.rate();

@@ -47,6 +47,11 @@ impl Standing {
         self.is_cold
     }
 
+    /// Whether it holds all that was written to it, as far as is known.
+    pub(crate) fn is_whole(&self) -> bool {
+        !self.is_cold && !self.everything && self.keys.is_empty()
+    }
+
     /// It has been away, and may have lost what it had; or it has forgotten what it was told to.
     pub(crate) const fn grows_cold(&mut self) {
         self.is_cold = true;

@@ -1,8 +1,9 @@
 //! A leaf that was emptied gets what others hold: a state machine without a socket.
 //!
-//! It goes through all that the warm leaves hold, part by part, and gives the leaf what belongs there and is not there. When it
-//! has been through, and none of these leaves was lost meanwhile, the leaf lacks nothing: it is warm again. For that each of
-//! its keys must have a warm replica. So fewer leaves than a key has replicas may be cold or lost.
+//! It goes through all that the whole leaves hold, part by part, and gives the leaf what belongs there and is not there. When it
+//! has been through, and none of these leaves was lost or has missed a write meanwhile, the leaf lacks nothing: it is warm
+//! again. For that each of its keys must have a whole replica. So fewer leaves than a key has replicas may be cold or lost, or
+//! have missed a write.
 //!
 //! What is written meanwhile goes to the leaf as well, and is kept there: values are added only where nothing is.
 
@@ -38,7 +39,7 @@ pub(super) struct Refills {
 #[derive(Debug)]
 struct Refill {
     to: Known,
-    /// The warm leaves, of which the first so many have been gone through.
+    /// The whole leaves, of which the first so many have been gone through.
     sources: Vec<Known>,
     through: usize,
     /// Where the next one is gone on with.
@@ -108,12 +109,12 @@ impl Refills {
 }
 
 impl Refill {
-    /// Of a cold leaf, where each of its keys has a warm replica.
+    /// Of a cold leaf, where each of its keys has a whole replica.
     fn of(replicas: &Replicas, of_key: usize) -> Option<Self> {
         let known =
             || (0..replicas.count()).filter_map(move |node| Some((node, replicas.known(node)?)));
         let to = known().find(|(node, _)| replicas.is_cold(*node))?;
-        let sources: Vec<Known> = known().filter(|(node, _)| !replicas.is_cold(*node)).collect();
+        let sources: Vec<Known> = known().filter(|(node, _)| replicas.is_whole(*node)).collect();
         let without = usize::from(replicas.count()) - sources.len();
         let (keys, values) = Default::default();
         (without < of_key).then_some(Self { to, sources, through: 0, part: 0, keys, values })
@@ -122,8 +123,8 @@ impl Refill {
     /// Whether all are as they were when it began.
     fn is_sound(&self, replicas: &Replicas) -> bool {
         let is_there = |(node, incarnation): &Known| replicas.known(*node) == Some(*incarnation);
-        let is_warm = |source: &Known| is_there(source) && !replicas.is_cold(source.0);
-        is_there(&self.to) && self.sources.iter().all(is_warm)
+        let is_whole = |source: &Known| is_there(source) && replicas.is_whole(source.0);
+        is_there(&self.to) && self.sources.iter().all(is_whole)
     }
 
     fn step(&mut self) -> Option<Step> {
@@ -272,8 +273,13 @@ mod tests {
         let end = |node, asked, part| End { node, asked, part };
         let ends = [end(0, 10, Part::Lost), end(1, 11, Part::Done)];
         assert!(replicas.end_write((write, &key), &[0, 1], &ends, at(0)));
-        refills.read(&replicas, (0, 10), vec![(key, b"old".to_vec())]);
-        let next = Step::List { from: (2, 12), part: 0 };
-        assert_eq!(refills.next(&mut replicas, 2, at(0)), Some(next));
+        refills.read(&replicas, (0, 10), vec![(key.clone(), b"old".to_vec())]);
+        // No other leaf would give this key, so the leaf must not count as warm.
+        assert_eq!(refills.next(&mut replicas, 2, at(0)), None);
+        assert!(replicas.is_cold(1));
+        let write = replicas.begin_write();
+        assert!(replicas.end_write((write, &key), &[0, 1], &[end(0, 10, Part::Done)], at(0)));
+        let first = Step::List { from: (0, 10), part: 0 };
+        assert_eq!(refills.next(&mut replicas, 2, at(0)), Some(first), "it is whole again");
     }
 }

@@ -136,6 +136,11 @@ impl Replicas {
         self.all[usize::from(node)].standing.is_cold()
     }
 
+    /// Whether it can be asked, lacks nothing and has missed no write.
+    pub(super) fn is_whole(&self, node: u16) -> bool {
+        self.known(node).is_some() && self.all[usize::from(node)].standing.is_whole()
+    }
+
     /// It has what the others hold.
     pub(super) fn is_refilled(&mut self, node: u16) {
         self.at(node).standing.grows_warm();

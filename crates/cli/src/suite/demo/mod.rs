@@ -31,7 +31,8 @@ the words that are nearest to a word, Set Algebra the documents that hold all wo
 mid-tier to four leaves, in processes of their own, and its answer is compared with what plain code finds; the page says \
 so, and how long each tier took. http://127.0.0.1:7017/ask?of=hdsearch&q=violin answers in JSON. Without WordNet (Debian: \
 apt-get install wordnet-base) both have generated data. Ctrl-C ends all. The page is for one machine: it has no encryption \
-and knows no users. A link on another site's page shows its question and asks nothing.";
+and knows no users. A link on another site's page shows its question and asks nothing, \
+where the browser says whence it comes: on a loopback address those of today do.";
 
 #[derive(Args, Debug)]
 pub(crate) struct DemoOptions {

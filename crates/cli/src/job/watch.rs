@@ -76,9 +76,8 @@ fn watch(place: &Place) -> Traits {
     let mut threads = Threads::open(place)
         .map_err(|why| missing.push(sentence("waits for a core and softirqs of each tier", &why)))
         .ok();
-    if now() > place.from {
-        // What was opened late saw a part of the window only.
-        threads = None;
+    // What was opened late saw a part of the window only; what was not opened has been named.
+    if now() > place.from && threads.take().is_some() {
         let why = "No waits for a core and softirqs of each tier: the watch was late; end what else runs here.";
         missing.push(why.to_owned());
     }
@@ -322,8 +321,9 @@ mod tests {
         let traits = Watch::begin(Place { pids, from, to, core: None }).finish().expect("it ends");
         assert_eq!(traits.tiers.len(), 1);
         let tier = &traits.tiers[0];
-        assert_eq!(tier.time.is_none(), !traits.missing.is_empty(), "{:?}", traits.missing);
-        assert_eq!(tier.syscalls_per_s.is_empty(), !traits.missing.is_empty());
+        // On a busy machine the watch may come late to one part, which is named, and tell the other.
+        let all_told = tier.time.is_some() && !tier.syscalls_per_s.is_empty();
+        assert!(all_told || !traits.missing.is_empty(), "{tier:?}");
         assert!(traits.missing.iter().all(|why| why.starts_with("No ") && why.ends_with('.')));
     }
 }

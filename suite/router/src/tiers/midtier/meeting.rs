@@ -1,7 +1,7 @@
 //! Meetings of leaves: no request makes one, and few wait for one.
 
 use super::super::life::{self, MEET, Meeting};
-use super::super::replicas::Replicas;
+use super::super::replicas::{Known, Replicas};
 use super::asking::Asking;
 use super::{MidTier, Outcome};
 use std::future::Future;
@@ -57,6 +57,17 @@ impl Asking<'_> {
             self.nodes.nodes().iter().any(is_met_first)
         })
         .await;
+    }
+
+    /// The replica that is asked next. Before there is none, those that are met for the first time are waited for: without their
+    /// word nothing is a miss.
+    pub(super) async fn next(&self, tried: &[u16]) -> Option<Known> {
+        let next = self.choose(tried);
+        if next.is_some() {
+            return next;
+        }
+        self.until_none_is_strange().await;
+        self.choose(tried)
     }
 
     async fn wait_while(&self, waits: impl Fn(&Replicas) -> bool) {

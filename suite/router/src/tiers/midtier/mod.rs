@@ -153,7 +153,7 @@ async fn get(midtier: Arc<MidTier>, request: Request) -> Result<Reply, Reply> {
     asking.refill();
     let payload = rpc::request(0, rpc::GET, |out| out.extend_from_slice(key));
     let (mut tried, mut lack) = (Vec::new(), Vec::new());
-    while let Some(first) = asking.choose(&tried) {
+    while let Some(first) = asking.next(&tried).await {
         tried.push(first.0);
         let (mut found, mut ends) = (None, None);
         for (known, outcome) in asking.get(first, &payload, &mut tried).await {

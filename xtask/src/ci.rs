@@ -119,6 +119,8 @@ fn sanitized(root: &Path) -> Result<Tally> {
     };
     command
         .env("RUSTFLAGS", "--cfg tsan -Zsanitizer=thread -Cunsafe-allow-abi-mismatch=sanitizer")
+        // The suppressions name functions that are inlined: without lines they are not told.
+        .env("CARGO_PROFILE_DEV_DEBUG", "line-tables-only")
         .env("TSAN_OPTIONS", format!("suppressions={}", suppressions.display()));
     process::run(&mut command).map(|()| Tally::passed(1))
 }

@@ -132,7 +132,7 @@ impl<'a> Asking<'a> {
     }
 
     /// One of those that answer.
-    pub(super) fn choose_answering(&self, tried: &[u16]) -> Option<Known> {
+    fn choose_answering(&self, tried: &[u16]) -> Option<Known> {
         let time = now();
         self.choose_where(tried, |replicas, node| replicas.answers(node, time))
     }

@@ -55,12 +55,13 @@ impl Asking<'_> {
         self.midtier.state().hedges.as_mut()?.on_call()
     }
 
-    /// Where the second try goes; `None` where no other replica answers, or the budget is spent.
+    /// Where the second try goes, best to a replica that answers; `None` where there is no other, or the budget is spent.
     fn second(&self, tried: &mut Vec<u16>) -> Option<Known> {
         if self.deadline().is_some_and(|deadline| deadline <= now()) {
             return None;
         }
-        let second = self.choose_answering(tried)?;
+        // All others may have been late for a moment: one of them is asked rather than the first waited for.
+        let second = self.choose(tried)?;
         let has_budget = self.midtier.state().hedges.as_mut()?.take();
         self.tier.count_hedges(match has_budget {
             true => HedgeCounts { sent: 1, ..NONE },

@@ -95,6 +95,9 @@ impl Load {
         }
         self.drain()?;
         let ended = std::mem::take(&mut self.ended);
+        if let Some((key, wrong)) = ended.wrong.first() {
+            return Err(format!("k{key}: {wrong:?} before any node died"));
+        }
         ended.error.map_or(Ok(()), |why| Err(format!("a key could not be set: {why}")))
     }
 

@@ -4,13 +4,13 @@
 //! Which replica has the key is known here alone.
 
 use super::super::replicas::Known;
-use super::Outcome;
 use super::asking::{Asking, Call};
+use super::{Outcome, State};
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
 use std::task::Poll;
 use std::time::Duration;
-use tailwater_control::retry::HedgeCounts;
+use tailwater_control::retry::{HedgeCounts, Hedges};
 use tailwater_keyvalue::rpc;
 use tailwater_rt::client::{Answer, CallError};
 use tailwater_rt::time::{now, sleep};
@@ -60,17 +60,21 @@ impl Asking<'_> {
         if self.deadline().is_some_and(|deadline| deadline <= now()) {
             return None;
         }
-        // All others may have been late for a moment: one of them is asked rather than the first waited for.
-        let second = self.choose(tried)?;
-        let has_budget = self.midtier.state().hedges.as_mut()?.take();
+        self.look();
+        let has_budget = {
+            let State { replicas, hedges, .. } = &mut *self.midtier.state();
+            let may = |node: &u16| !tried.contains(node) && replicas.has_last(*node, self.key);
+            // The budget first: to be chosen counts as to be asked.
+            self.nodes.nodes().iter().any(may).then(|| hedges.as_mut().map(Hedges::take))??
+        };
         self.tier.count_hedges(match has_budget {
             true => HedgeCounts { sent: 1, ..NONE },
             false => HedgeCounts { over_budget: 1, ..NONE },
         });
-        has_budget.then(|| {
-            tried.push(second.0);
-            second
-        })
+        // All others may have been late for a moment: one of them is asked rather than the first waited for.
+        let second = has_budget.then(|| self.choose(tried))??;
+        tried.push(second.0);
+        Some(second)
     }
 
     /// Until one of two calls has a value, or both have ended.

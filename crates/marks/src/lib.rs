@@ -4,7 +4,7 @@
 //! request. With the feature `tower`, `MarkLayer` makes one of every call of a service.
 //!
 //! A program that `tailwater profile build` has built holds the profiler's runtime, to which marks go by weak
-//! references. In any other program a mark is a test and a branch: nothing is numbered, stored or sent.
+//! references. In any other program a mark is a call and a few tests: nothing is numbered, stored or sent.
 //!
 //! ```
 //! use tailwater_marks::Marked;

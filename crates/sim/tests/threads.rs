@@ -132,7 +132,7 @@ fn without_a_model_nothing_sleeps() {
 }
 
 #[test]
-fn the_committed_models_are_played_in_their_order() {
+fn polling_is_first_at_low_load_and_in_line_blocking_saturates_first() {
     let mut scenario = parsed(include_str!("../../../scenarios/threads.toml"));
     scenario.repetitions = 1;
     let found = run(&scenario).unwrap_or_else(|failure| panic!("{failure}"));

@@ -61,7 +61,7 @@ pub(crate) fn footer(records: u64, rate: Rate, quality: &Quality) -> String {
         if kept.incomplete > 0 {
             let incomplete = count(kept.incomplete);
             lines.push(format!(
-                "{incomplete} of these lack what was told of more than a second late."
+                "{incomplete} of these lack something, told of more than a second late or lost."
             ));
         }
     }

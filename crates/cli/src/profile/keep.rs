@@ -7,7 +7,7 @@ use crate::failure::{Failure, say};
 use clap::Args;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use tailwater_profile::record::Record;
+use tailwater_profile::record::{Measured, Record};
 use tailwater_profile::retention::{Found, Retention, SLOWEST_KEPT};
 use tailwater_profile::trace::{Ending, Header, Writer};
 use tailwater_report::{count, time};
@@ -50,11 +50,20 @@ impl Kept {
         let reading = Trace::open(trace)?;
         let header = reading.header().clone();
         let mut retention = Retention::of_slowest(&header, SLOWEST_KEPT);
-        let mut damages = 0;
+        let (mut damages, mut is_part) = (0, false);
         reading.read(|item| match item {
-            Ok(record) => retention.add(record.clone(), |_| {}),
+            Ok(record) => {
+                is_part |= matches!(record, Record::Figure(it) if it.what == Measured::Requests);
+                retention.add(record.clone(), |_| {});
+            }
             Err(_) => damages += 1,
         });
+        if is_part {
+            return Err(Failure::usage(format!(
+                "{} is a kept part already, in which percentiles of all requests cannot be found; name the whole trace",
+                trace.display()
+            )));
+        }
         let found = retention.finish(above, |_| {});
         if found.requests == 0 {
             return Err(Failure::usage(format!(
@@ -89,7 +98,9 @@ impl Kept {
         }
         if *incomplete > 0 {
             let incomplete = count(*incomplete);
-            text.push_str(&format!("; {incomplete} lack what was told of more than a second late"));
+            text.push_str(&format!(
+                "; {incomplete} lack something, told of more than a second late or lost"
+            ));
         }
         if self.damages > 0 {
             text.push_str(&format!("; {} damaged parts were passed over", count(self.damages)));

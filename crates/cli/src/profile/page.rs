@@ -14,7 +14,7 @@ use tailwater_report::{RangeBar, RangeRow, Ranges, illustrated};
 const THREADS_MAX: usize = 12;
 /// Levels of calls drawn of a thread, the outermost.
 const LEVELS_MAX: usize = 16;
-/// Calls and waits drawn of a thread, the longest.
+/// Calls drawn of a thread, and waits, the longest of each.
 const BARS_MAX: usize = 1_000;
 /// What bars are of; each has a colour.
 const SERIES: [&str; 6] =
@@ -152,7 +152,9 @@ fn lane(mut calls: Vec<&history::CallSpan>, waits: &[&history::WaitSpan], window
     let level: BTreeMap<u32, usize> = depths.into_iter().take(LEVELS_MAX).zip(1..).collect();
     calls.sort_by_key(|call| std::cmp::Reverse(call.ns));
     let mut lane = Lane::default();
-    for wait in waits.iter().take(BARS_MAX) {
+    let mut waits: Vec<_> = waits.iter().collect();
+    waits.sort_by_key(|wait| std::cmp::Reverse(wait.ns));
+    for wait in waits.into_iter().take(BARS_MAX) {
         let Some(ends) = window.cut(wait.start_ns, wait.ns) else { continue };
         let held =
             wait.holder.as_ref().map_or(String::new(), |holder| format!(", held by {holder}"));

@@ -40,6 +40,13 @@ fn what_is_kept_tells_of_the_slowest_what_the_whole_tells() {
     assert!(kept["records"].as_u64() < whole["records"].as_u64());
     let text = told(&profile("requests", &part, &[]));
     assert!(text.contains("Kept: of 1,000 requests those of 10.0 ms and longer"), "{text}");
+    // Percentiles of a part are not those of all.
+    let less = part.with_file_name("less.trace");
+    let again = profile("keep", &part, &["--above", "p99.9", "-o", less.to_str().expect("a path")]);
+    assert_eq!(again.status.code(), Some(2));
+    let said = String::from_utf8_lossy(&again.stderr);
+    assert!(said.contains("is a kept part already"), "{said}");
+    assert!(!less.exists());
 }
 
 #[test]

@@ -5,8 +5,9 @@
 //! two readings. The first keeps the so many longest of every moment, which are more than the percentile's as long as
 //! [`SLOWEST_KEPT`] suffice; the second, of what the first kept, takes those at least as long as the first has found out.
 //!
-//! Nothing above the percentile is missing. Where a bound is reached, more is kept than need be, never less; what can be
-//! wanting is what came later than [`LATEST`], and that is counted.
+//! Nothing above the percentile is missing, as long as no mark is lost. Where a bound is reached, more is kept than need be,
+//! never less. What can be wanting is counted. It is what came later than [`LATEST`], as a longer time in a queue does, and
+//! requests that were silent for so long when marks were lost.
 
 mod longest;
 mod windows;
@@ -24,7 +25,8 @@ pub(crate) use windows::Windows;
 
 /// Requests of the first reading at a time: 0.1 % of a hundred million.
 pub const SLOWEST_KEPT: usize = 100_000;
-/// Records of threads come in turns. None is later than this behind another, unless the recorder stood still.
+/// Records of threads come in turns. None is later than this behind another, unless the recorder stood still, or a request
+/// was queued for longer: that is told when its work begins.
 pub const LATEST: Duration = Duration::from_secs(1);
 /// Steps in which time goes on, as a part of [`LATEST`].
 const STEPS: u64 = 64;
@@ -47,8 +49,10 @@ pub struct Retention {
     /// [`LATEST`] in ticks.
     lateness: Ticks,
     incomplete: u64,
-    /// When marks were lost last: the end of a request that was open then may be among them.
+    /// When marks were lost: the end of a request that was open then may be among them. One loss is waited out, and then
+    /// the latest since; a loss in every second must not put that off.
     lost: Option<Ticks>,
+    lost_since: Option<Ticks>,
 }
 
 /// What the first reading found out.
@@ -95,6 +99,7 @@ impl Retention {
             stepped: 0,
             incomplete: 0,
             lost: None,
+            lost_since: None,
         }
     }
 
@@ -106,7 +111,10 @@ impl Retention {
             self.lateness = self.clocks.rate().ticks(LATEST);
         }
         if matches!(&record, Record::Loss(loss) if loss.kind == LossKind::Marks) {
-            self.lost = Some(self.latest);
+            match self.lost {
+                None => self.lost = Some(self.latest),
+                Some(_) => self.lost_since = Some(self.latest),
+            }
         }
         let Some((_, end)) = held::span(&record) else { return keep(&record) };
         if let Record::Mark(mark) = &record
@@ -148,7 +156,7 @@ impl Retention {
         {
             // Or all would be kept for ever, in wait for an end that was lost.
             self.incomplete += self.assembly.give_up(lost);
-            self.lost = None;
+            self.lost = self.lost_since.take();
         }
         let bar = self.longest.bar();
         let is_full = self.held.is_full();

@@ -23,7 +23,8 @@ pub use index::{Index, Run};
 pub use reader::{Ending, Reader};
 pub use writer::Writer;
 
-/// The version that is written. Versions 1, which had no sites, and 2, which had nothing of the kernel, are read as well.
+/// The version that is written. Older ones are read as well: 1 had no sites, 2 and 1 nothing of the kernel, 3 no sizes, and 4
+/// nothing of kept parts.
 pub const VERSION: u32 = 5;
 /// A block is written when its payload has reached this size, in bytes.
 pub const BLOCK_BYTES: usize = 64 * 1024;

@@ -27,7 +27,7 @@ impl Output {
         self.outgoing.buffer()
     }
 
-    /// The answer to this request was appended. It lasts until the kernel is given that.
+    /// The answer to this request was appended. It lasts until that is first offered to the kernel.
     pub(super) fn answered(&mut self, mark: Mark) {
         if mark.is_read() {
             self.marks.push(mark);

@@ -30,7 +30,7 @@ pub(crate) struct Thread {
     pub(crate) rest: Rest,
     /// It was woken from its sleep for the core that it gets.
     pub(super) woken_for_core: bool,
-    /// Answers to the calls of its requests; one for each call at most.
+    /// Answers to the calls of its requests, one for each call at most, and credit.
     pub(super) inbox: VecDeque<(Instant, Packet)>,
     /// Requests of its own that go on; each is there once.
     pub(super) woken: VecDeque<Key>,

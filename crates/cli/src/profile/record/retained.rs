@@ -2,7 +2,7 @@
 //!
 //! The runtime writes all of it to `TRACE.all`. This side follows it, and writes what may be among the slowest to
 //! `TRACE.candidates`. The room of what it has read goes back to the file system. When the program has ended, the
-//! candidates are cut down to `TRACE`. Until then the room taken is that of the candidates.
+//! candidates are cut down to `TRACE`. Until then the room taken is that of the candidates, and of what is not read as yet.
 
 use super::place::{is_written, traces_beside};
 use crate::failure::Failure;
@@ -25,6 +25,8 @@ use tailwater_report::count;
 const NAP: Duration = Duration::from_millis(20);
 /// Read bytes before their room is given back.
 const GIVEN_BACK: u64 = 4 << 20;
+/// Bytes that stay: without the header nothing that is left could be read.
+const HEAD: u64 = 4 << 10;
 
 /// A recording that is being cut down.
 pub(super) struct Retained {
@@ -65,12 +67,14 @@ impl Retained {
         let failed = || Failure::work("what reads the trace has failed");
         let all = all_of(&trace);
         let first = following.join().map_err(|_| failed())?;
-        let keeps_all = format!("{} has all of it", all.display());
+        let keeps_all = format!("{} has what was not read of it", all.display());
         let Some(first) = first.map_err(|failure| failure.and(&keeps_all))? else {
             return Ok(String::new());
         };
         let candidates = candidates_of(&trace);
-        keep::write(&candidates, &first.header, &trace, &first.found)?;
+        let has_them = format!("{} has what may be among the slowest", candidates.display());
+        keep::write(&candidates, &first.header, &trace, &first.found)
+            .map_err(|failure| failure.and(&has_them))?;
         let _ = std::fs::remove_file(&candidates);
         let _ = std::fs::remove_file(&all);
         let mut text = format!("\nKept: {}", Kept::new(first.found, first.damages).text(above));
@@ -167,7 +171,7 @@ impl Growing {
             match File::options().read(true).write(true).open(path) {
                 Ok(file) => {
                     let path = path.to_owned();
-                    let (read, given_back, gives_back) = (0, 0, true);
+                    let (read, given_back, gives_back) = (0, HEAD, true);
                     return Ok(Some(Self { file, path, over, read, given_back, gives_back }));
                 }
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
@@ -179,7 +183,7 @@ impl Growing {
 
     /// What was read is needed no more.
     fn give_back(&mut self) {
-        if self.gives_back && self.read - self.given_back >= GIVEN_BACK {
+        if self.gives_back && self.read >= self.given_back + GIVEN_BACK {
             let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
             let (from, length) = (self.given_back, self.read - self.given_back);
             self.gives_back = fallocate(&self.file, flags, from, length).is_ok();

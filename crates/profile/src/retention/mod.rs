@@ -6,7 +6,7 @@
 //! [`SLOWEST_KEPT`] suffice; the second, of what the first kept, takes those at least as long as the first has found out.
 //!
 //! Nothing above the percentile is missing, as long as no mark is lost. Where a bound is reached, more is kept than need be,
-//! never less. What can be wanting is counted. It is what came later than [`LATEST`], as a longer time in a queue does, and
+//! never less. What can be wanting is counted. What came later than [`LATEST`] is so, as a longer time in a queue does. So are
 //! requests that were silent for so long when marks were lost.
 
 mod longest;

@@ -28,6 +28,23 @@ fn stepped() -> String {
     SMALL.replace("duration = \"20ms\"\nrep", "rep").replace("of_capacity = [0.5, 2.0]", steps)
 }
 
+/// The same before two leaves.
+fn tiered() -> String {
+    let tiers = r#"
+[[server.path]]
+probability = 1.0
+steps = [{ compute = "5us" }, { call = "leaf", fan_out = 2 }]
+
+[[tier]]
+name = "leaf"
+nodes = 2
+slo = "1ms"
+service = { distribution = "exponential", mean = "5us" }
+"#;
+    SMALL.replace("server.service = { distribution = \"exponential\", mean = \"10us\" }\n", "")
+        + tiers
+}
+
 fn tailwater(arguments: &[&str], paths: &[&Path]) -> Command {
     let mut command = Command::new(TAILWATER);
     command.args(arguments).args(paths).env_remove("TAILWATER_SHORT").env_remove("COLUMNS");
@@ -116,9 +133,16 @@ fn values_lie_beside_the_json_and_those_of_an_earlier_result_end() {
     let bins: usize = runs.iter().map(bins).sum();
     assert!(bins > 0);
     assert_eq!(read("series.csv").lines().count(), 1 + bins);
-    folder.write("small.toml", SMALL);
+    folder.write("small.toml", &tiered());
     assert!(simulate(&file, &["--out", &flag]).status.success());
     assert!(!out.join("series.csv").exists(), "it would be of another result");
+    let result: Value = serde_json::from_str(&read("result.json")).expect("JSON");
+    let runs = result["runs"].as_array().map_or(0, Vec::len);
+    assert_eq!(read("tiers.csv").lines().count(), 1 + 2 * runs, "front and leaves of each");
+    assert!(read("index.html").contains("class=\"sortable tiers\""));
+    folder.write("small.toml", SMALL);
+    assert!(simulate(&file, &["--out", &flag]).status.success());
+    assert!(!out.join("tiers.csv").exists(), "it would be of another result");
 }
 
 #[test]

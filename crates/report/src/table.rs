@@ -2,7 +2,7 @@
 
 use crate::classes;
 use crate::columns::{COLUMNS, Cell, Column, Tone};
-use crate::format::{self, wrap};
+use crate::format::{self, printable, wrap};
 use crate::grid::grid_within;
 use crate::model::{self, Group};
 use crate::notes::{self, NO_VALID};
@@ -179,9 +179,4 @@ fn remarks(experiment: &Experiment, style: TableStyle) -> String {
         out.push('\n');
     }
     if out.is_empty() { out } else { format!("\n{out}") }
-}
-
-/// Text from files must not move the cursor or change colours.
-pub(crate) fn printable(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }

@@ -1,6 +1,5 @@
 //! The folder of `--out`: tried before the work begins, and never a mix of two results.
 
-use super::output::SERIES;
 use crate::failure::Failure;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -8,10 +7,16 @@ use std::{fs, io};
 use tailwater_report::{Look, plots};
 use tailwater_stats::result::Experiment;
 
+/// What changed within runs, bin by bin; only of scenarios whose demand does.
+pub(super) const SERIES: &str = "series.csv";
+
+/// A line for each tier of each run; only of scenarios that have tiers.
+pub(super) const TIERS: &str = "tiers.csv";
+
 /// A folder that can be written to.
 pub(crate) struct Folder<'a> {
     path: &'a Path,
-    /// Files of an earlier result that a new one may lack, which end when it is written: pictures and series.
+    /// Files of an earlier result that a new one may lack, which end when it is written: pictures, series, tiers.
     stale: Vec<PathBuf>,
 }
 
@@ -53,10 +58,10 @@ impl<'a> Folder<'a> {
             let name = file.file_stem().and_then(|name| name.to_str());
             name.is_some_and(|name| earlier.iter().any(|known| known == name))
         };
-        // A result with series has pictures too.
-        let series = path.join(SERIES);
-        let of_no_result = earlier.is_empty() && series.exists();
-        let foreign = stale.iter().find(|file| !is_known(file)).or(of_no_result.then_some(&series));
+        // A result with series or tiers has pictures too.
+        let tables = [SERIES, TIERS].map(|name| path.join(name));
+        let lonely = tables.iter().find(|table| earlier.is_empty() && table.exists());
+        let foreign = stale.iter().find(|file| !is_known(file)).or(lonely);
         if let Some(foreign) = foreign {
             return Err(Failure::usage(format!(
                 "{} is of no result in its folder, and would lie among the new files; remove it, or give another \
@@ -64,7 +69,7 @@ impl<'a> Folder<'a> {
                 foreign.display()
             )));
         }
-        stale.push(series);
+        stale.extend(tables);
         Ok(Self { stale, ..folder })
     }
 

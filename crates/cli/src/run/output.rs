@@ -1,14 +1,13 @@
 //! What a person gets: a table, or JSON; and files, written whole or not at all.
 
-use super::folder::Folder;
+use super::folder::{Folder, SERIES, TIERS};
 use crate::failure::{Failure, is_heard};
 use crate::terminal;
 use std::path::Path;
-use tailwater_report::{Look, html, line_summary, plots, runs_csv, series_csv, table, wrap};
+use tailwater_report::{
+    Look, html, line_summary, plots, runs_csv, series_csv, table, tiers_csv, wrap,
+};
 use tailwater_stats::result::Experiment;
-
-/// What changed within runs, bin by bin; only of scenarios whose demand does.
-pub(super) const SERIES: &str = "series.csv";
 
 /// An experiment and its text as JSON. The table or the JSON first: what cannot be written afterwards has been seen by then. Files are written
 /// whether or not anything reads what is printed.
@@ -46,9 +45,12 @@ fn write_all(
     folder.write("result.json", json)?;
     folder.write("result.csv", &runs_csv(experiment))?;
     let mut written = Vec::new();
-    if let Some(series) = series_csv(experiment) {
-        folder.write(SERIES, &series)?;
-        written.push(SERIES.to_owned());
+    let tables = [(SERIES, series_csv(experiment)), (TIERS, tiers_csv(experiment))];
+    for (name, table) in tables {
+        if let Some(table) = table {
+            folder.write(name, &table)?;
+            written.push(name.to_owned());
+        }
     }
     for plot in plots(experiment, look) {
         let name = format!("{}.svg", plot.name);

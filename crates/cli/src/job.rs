@@ -23,10 +23,10 @@ use tailwater_load::open::Seeds;
 use tailwater_load::scheduling::schedule;
 use tailwater_load::tiers::{self, TierProcess};
 use tailwater_load::work::ServiceTime;
-use tailwater_load::{Application, Connections, Fleet, OpenPlan, closed, open};
+use tailwater_load::{Application, Fleet, OpenPlan, closed, open};
 use tailwater_rt::Address;
 use tailwater_rt::time::now;
-use tailwater_stats::result::Run;
+use tailwater_stats::result::{ConnectionReading, Run};
 use tailwater_stats::traits::Traits;
 use tailwater_stats::{AuditSpec, audit};
 use tailwater_workload::{Arrivals, DemandPlan, Distribution, Schedule, Service, Step, Work};
@@ -112,7 +112,6 @@ pub(crate) struct OpenOutcome {
     pub(crate) run: Run,
     /// Offset and latency in µs (negative: none) of each request of a stepped run.
     pub(crate) points: Vec<(f32, f32)>,
-    connections: Connections,
 }
 
 impl OpenOutcome {
@@ -120,7 +119,8 @@ impl OpenOutcome {
     pub(crate) fn trouble(&self) -> Option<String> {
         let wrong = self.run.wrong_answers;
         let wrong = (wrong > 0).then(|| format!("{wrong} answers of the server were wrong"));
-        let all: Vec<String> = wrong.into_iter().chain(self.connections.trouble()).collect();
+        let lost = self.run.connections.and_then(|connections| connections.trouble());
+        let all: Vec<String> = wrong.into_iter().chain(lost).collect();
         (!all.is_empty()).then(|| all.join("; "))
     }
 }
@@ -214,7 +214,12 @@ impl Job {
         let (application, service) = self.asks.application()?;
         let (pace, seed) = (self.pace, self.seed);
         let plan = ClosedPlan { application, service, in_flight, settle, measure, pace, seed };
-        let points = closed::run(&mut fleet, &plan).map_err(Failure::work)?;
+        let start = now();
+        let points = closed::run(&mut fleet, &plan).map_err(|error| {
+            // Missing answers of a server that has gone are its end, not its answers.
+            let trouble = fleet.connections(start).trouble();
+            Failure::work(trouble.map_or(error.to_string(), |why| format!("{error}; {why}")))
+        })?;
         Ok(Outcome::Closed { points })
     }
 
@@ -254,12 +259,15 @@ impl Job {
             }
         });
         let findings: Vec<open::Findings> = findings.into_iter().collect::<Result<_, _>>()?;
-        let connections =
-            fleets.iter().map(Fleet::connections).fold(Connections::default(), Connections::plus);
+        let connections = findings
+            .iter()
+            .map(|part| part.connections)
+            .fold(ConnectionReading::default(), ConnectionReading::plus);
         let wrong_answers = findings.iter().map(|part| part.wrong_answers).sum();
         let seen = watch.is_some().then(|| distribution(&findings));
         let (mut run, points) = self.conclude(job, findings)?;
         run.wrong_answers = wrong_answers;
+        run.connections = connections.trouble().map(|_| connections);
         let ReplicaCounts { lost, returned } = application.replicas();
         (run.replicas_lost, run.replicas_returned) = (lost, returned);
         run.traits = match (watch, seen) {
@@ -269,7 +277,7 @@ impl Job {
             }
             _ => None,
         };
-        Ok(Outcome::Open(Box::new(OpenOutcome { run, points, connections })))
+        Ok(Outcome::Open(Box::new(OpenOutcome { run, points })))
     }
 
     /// The servers in the measured window.

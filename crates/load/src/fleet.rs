@@ -2,7 +2,7 @@
 
 use crate::alarm::Alarm;
 use crate::application::Ask;
-use crate::connections::Connections;
+use crate::connections::Roll;
 use bytes::Bytes;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -16,6 +16,7 @@ use tailwater_rt::Address;
 use tailwater_rt::client::{Channel, ChannelConfig, Event, Losses, NewCall};
 use tailwater_rt::poll::{Interest, Poller, Readiness};
 use tailwater_rt::time::now;
+use tailwater_stats::result::ConnectionReading;
 
 /// Logical clients of one thread. Client `i` is the channel with key `i`. One more channel, beside
 /// admission, asks the server for its counts, and one each the nodes behind it that are watched.
@@ -32,8 +33,8 @@ pub struct Fleet {
     scratch: Vec<u8>,
     /// Calls that have ended, with the number of their client: one for each that was submitted at most.
     events: VecDeque<(usize, Event)>,
-    /// Attempts that had failed when all were connected.
-    before: Losses,
+    /// What became of connections since all stood.
+    roll: Roll,
 }
 
 /// Why a fleet cannot set sail.
@@ -137,10 +138,10 @@ impl Fleet {
             ready: Vec::new(),
             scratch: vec![0; 64 << 10],
             events: VecDeque::new(),
-            before: Losses::default(),
+            roll: Roll::default(),
         };
         fleet.bring_up(address, watched)?;
-        fleet.before = fleet.losses();
+        fleet.roll = Roll::call(fleet.channels.iter().map(Channel::losses));
         Ok(fleet)
     }
 
@@ -258,26 +259,20 @@ impl Fleet {
         self.fire(now());
     }
 
-    /// What became of the connections since all stood.
+    /// What became of the connections since all stood, by a clock that began at `start`. Requests are not counted.
     #[must_use]
-    pub fn connections(&self) -> Connections {
-        let (before, now) = (self.before, self.losses());
-        let lost = |of: &Losses| of.closed + of.silent + of.broken;
-        Connections {
-            all: self.channels.len() as u64,
-            up: self.channels.iter().filter(|channel| channel.is_up()).count() as u64,
-            lost: lost(&now) - lost(&before),
-            goodbyes: now.goodbyes - before.goodbyes,
-        }
+    pub fn connections(&self, start: Instant) -> ConnectionReading {
+        self.roll.reading(self.losses(), start)
+    }
+
+    /// Whether a client's connection stands.
+    #[must_use]
+    pub fn stands(&self, client: usize) -> bool {
+        self.channels[client].is_up()
     }
 
     fn losses(&self) -> Losses {
-        self.channels.iter().map(Channel::losses).fold(Losses::default(), |sum, of| Losses {
-            closed: sum.closed + of.closed,
-            goodbyes: sum.goodbyes + of.goodbyes,
-            silent: sum.silent + of.silent,
-            broken: sum.broken + of.broken,
-        })
+        self.channels.iter().map(Channel::losses).fold(Losses::default(), Losses::plus)
     }
 
     /// Calls that have not ended.
@@ -300,6 +295,7 @@ impl Fleet {
     fn drive(&mut self, index: usize, time: Instant) {
         let channel = &mut self.channels[index];
         channel.drive(time, &self.poller);
+        self.roll.note(index, time, channel.is_up(), channel.losses());
         while let Some(event) = channel.poll_event() {
             self.events.push_back((index, event));
         }

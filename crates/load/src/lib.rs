@@ -16,7 +16,7 @@ pub mod census;
 pub mod tiers;
 pub mod counts;
 pub mod closed;
-pub mod connections;
+mod connections;
 pub mod fleet;
 pub mod foreign;
 pub mod meter;
@@ -25,7 +25,6 @@ pub mod work;
 pub mod paths;
 
 pub use application::Application;
-pub use connections::Connections;
 pub use fleet::{Fleet, FleetError};
 pub use open::{Findings, OpenPlan};
 pub use spinner::Spinner;

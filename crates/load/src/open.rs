@@ -12,6 +12,7 @@ use tailwater_core::pace::Pace;
 use tailwater_core::{Instant, Nanos};
 use tailwater_rt::client::{End, Event, Fault};
 use tailwater_rt::time::now;
+use tailwater_stats::result::ConnectionReading;
 use tailwater_stats::{Tally, TallySpec};
 use tailwater_workload::{Entry, Schedule};
 
@@ -93,6 +94,8 @@ pub struct Findings {
     pub wrong_answers: u64,
     /// How far the schedule had moved at the end, where it slips.
     pub slipped: Duration,
+    /// What the fleet's connections and their requests suffered.
+    pub connections: ConnectionReading,
 }
 
 /// A request later than this is not sent any more: the generator has lost its footing, and to
@@ -123,7 +126,7 @@ pub fn run(fleet: &mut Fleet, plan: &OpenPlan, start: Instant) -> Findings {
         fleet.wait(plan.pace, limit);
         record.take_events(fleet);
     }
-    record.finish(meters.window())
+    record.finish(meters.window(), fleet.connections(start))
 }
 
 /// Everything that is noted while running. Tokens are indices of the schedule.
@@ -145,6 +148,9 @@ struct Record<'a> {
     slipped: Duration,
     moved: Vec<Duration>,
     census: Census,
+    /// Requests that were lost with a connection, and that were given up without one.
+    cut_off: u64,
+    given_up: u64,
 }
 
 impl<'a> Record<'a> {
@@ -167,6 +173,8 @@ impl<'a> Record<'a> {
             slipped: Duration::ZERO,
             moved: Vec::new(),
             census: Census::new(fleet.servers()),
+            cut_off: 0,
+            given_up: 0,
         }
     }
 
@@ -240,8 +248,18 @@ impl<'a> Record<'a> {
         while let Some((channel, event)) = fleet.poll_event() {
             let server = channel.checked_sub(fleet.clients());
             if !self.census.note(server, event.token, &event.end) {
+                self.note_connection(&event.end, fleet.stands(channel));
                 self.on_event(&event);
             }
+        }
+    }
+
+    /// Whether it was a lost connection that ended a request.
+    fn note_connection(&mut self, end: &End, stands: bool) {
+        match end {
+            End::Lost | End::NotTaken | End::Unsent(DropReason::Disconnected) => self.cut_off += 1,
+            End::Unsent(_) => self.given_up += u64::from(!stands),
+            _ => {}
         }
     }
 
@@ -287,7 +305,7 @@ impl<'a> Record<'a> {
     }
 
     /// What was begun and has not ended by now is lost.
-    fn finish(mut self, window: Window) -> Findings {
+    fn finish(mut self, window: Window, connections: ConnectionReading) -> Findings {
         for index in 0..self.next {
             if !self.ended[index] {
                 self.tally.lost(self.intended(index));
@@ -301,6 +319,11 @@ impl<'a> Record<'a> {
             intended: self.intended,
             wrong_answers: self.wrong_answers,
             slipped: self.slipped,
+            connections: ConnectionReading {
+                requests_lost: self.cut_off,
+                requests_given_up: self.given_up,
+                ..connections
+            },
         }
     }
 }

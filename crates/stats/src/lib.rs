@@ -14,6 +14,7 @@ pub mod audit;
 mod bins;
 pub mod bound;
 pub mod compare;
+mod connections;
 pub mod hist;
 mod holm;
 mod pairing;

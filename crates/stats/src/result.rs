@@ -6,7 +6,8 @@ use crate::rules::Rules;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-// Part of the model; a module of its own, since recoveries and comparisons, which are parts too, are made with it.
+// Parts of the model; modules of their own, since recoveries and comparisons, which are parts too, are made with spreads.
+pub use crate::connections::ConnectionReading;
 pub use crate::spread::Spread;
 
 /// A whole experiment.
@@ -245,6 +246,9 @@ pub struct Run {
     /// How often one of these came back.
     #[serde(default, skip_serializing_if = "is_none_counted")]
     pub replicas_returned: u64,
+    /// The generator's connections, where one was lost. Such a run does not count.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub connections: Option<ConnectionReading>,
     /// The generator's audit of itself: whether the gaps that it really sent are exponential. Told, and
     /// not judged by: its turns of a few µs show in it before they matter. `None` for steps.
     #[serde(default)]

@@ -36,6 +36,25 @@ pub struct Losses {
     pub broken: u64,
 }
 
+impl Losses {
+    /// Of several channels together.
+    #[must_use]
+    pub const fn plus(self, other: Self) -> Self {
+        Self {
+            closed: self.closed + other.closed,
+            goodbyes: self.goodbyes + other.goodbyes,
+            silent: self.silent + other.silent,
+            broken: self.broken + other.broken,
+        }
+    }
+
+    /// Whatever the cause.
+    #[must_use]
+    pub const fn total(self) -> u64 {
+        self.closed + self.goodbyes + self.silent + self.broken
+    }
+}
+
 impl Channel {
     /// A channel that will register with pollers under `key`. It connects at the first
     /// [`Channel::drive`]. The configuration is trusted: see [`ChannelConfig::check`].

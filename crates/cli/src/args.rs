@@ -115,7 +115,7 @@ pub(crate) struct DemoOptions {
 pub(crate) struct CompareOptions {
     /// A result: a folder of `run --out`, or what `run --json` printed; "-" reads standard input.
     pub(crate) first: PathBuf,
-    /// The other.
+    /// The other, a file or a folder where the first is "-".
     pub(crate) second: PathBuf,
     /// Print the comparison as one JSON object.
     #[arg(long)]
@@ -164,7 +164,7 @@ pub(crate) struct ProbeOptions {
 
 #[derive(Args, Debug)]
 pub(crate) struct RunOptions {
-    /// The scenario file, such as scenarios/overload.toml.
+    /// The scenario file, such as scenarios/overload.toml; "-" reads standard input.
     pub(crate) file: PathBuf,
     /// Where it runs.
     #[arg(long, value_enum, default_value_t = Driver::Loopback)]
@@ -245,7 +245,7 @@ pub(crate) struct DrawOptions {
 #[derive(Args, Debug)]
 pub(crate) struct MergeOptions {
     /// The shards, all of them and in any order: folders of `run --shard I/N --out`, or what `run --shard I/N --json`
-    /// printed.
+    /// printed; "-" reads standard input.
     #[arg(required = true, value_name = "SHARD")]
     pub(crate) shards: Vec<PathBuf>,
     /// Print the result as one JSON object.
@@ -483,7 +483,7 @@ pub(crate) struct LoadOptions {
     /// and of the time between. Metronome is a published generator that understates the tail (docs/workloads.md).
     #[arg(long, default_value_t = Arrivals::Poisson)]
     pub(crate) arrivals: Arrivals,
-    /// Ask for what the clients of this scenario ask for, instead of service times.
+    /// Ask for what the clients of this scenario ask for, instead of service times; "-" reads standard input.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["mean", "distribution", "sleep"])]
     pub(crate) scenario: Option<PathBuf>,
     #[command(flatten)]

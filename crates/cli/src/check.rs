@@ -2,6 +2,7 @@
 
 use crate::args::{CheckOptions, Driver};
 use crate::failure::{Failure, say};
+use crate::input::text_of;
 use crate::{applications, scenarios};
 use serde::Serialize;
 use std::path::Path;
@@ -100,8 +101,8 @@ pub(crate) fn check(options: &CheckOptions) -> Result<(), Failure> {
 /// As `run` reads it, the driver's refusals included where one is asked for.
 fn one(file: &Path, on: Option<Driver>) -> Result<Plan, ScenarioError> {
     let name = file.display().to_string();
-    let text = scenarios::text_of(file)
-        .map_err(|error| ScenarioError::at(&name, Place::START, error.to_string()))?;
+    let text =
+        text_of(file).map_err(|error| ScenarioError::at(&name, Place::START, error.to_string()))?;
     let scenario = scenarios::parsed(file, &text)?;
     known(&scenario)?;
     let elsewhere = (scenario.needs_simulator(), scenario.needs_sockets());

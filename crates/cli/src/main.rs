@@ -7,6 +7,7 @@
 
 mod args;
 mod failure;
+mod input;
 mod terminal;
 mod reader;
 mod scenarios;

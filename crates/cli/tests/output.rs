@@ -290,6 +290,43 @@ fn two_folders_are_compared_on_a_page_and_differences_can_fail() {
 }
 
 #[test]
+fn results_come_through_pipes_and_standard_input_is_read_once() {
+    let folder = Folder::new("pipes");
+    let file = folder.write("small.toml", SMALL);
+    let made = simulate(&file, &["--json"]);
+    let result = folder.write("result.json", text(&made.stdout));
+    let piped = |arguments: &[&str], paths: &[&Path]| {
+        let input = std::fs::File::open(&result).expect("it was written");
+        tailwater(arguments, paths).stdin(input).output().expect("it starts")
+    };
+    let dash = Path::new("-");
+    for paths in [[dash, &result], [&result, dash]] {
+        let alike = piped(&["compare", "--within", "0"], &paths);
+        assert_eq!(alike.status.code(), Some(0), "{}", text(&alike.stderr));
+        assert!(text(&alike.stdout).contains("in 4 of 4 configurations"), "{alike:?}");
+    }
+    let out = folder.0.join("drawn").display().to_string();
+    assert_eq!(piped(&["draw", "--out", &out], &[dash]).status.code(), Some(0));
+    let twice = piped(&["compare"], &[dash, dash]);
+    assert_eq!(twice.status.code(), Some(2), "{twice:?}");
+    assert!(text(&twice.stderr).contains("standard input was read already"), "{twice:?}");
+}
+
+#[test]
+fn a_scenario_comes_through_a_pipe_as_well() {
+    let folder = Folder::new("piped-scenario");
+    let file = folder.write("small.toml", SMALL);
+    let from_file = simulate(&file, &["--json"]);
+    let input = std::fs::File::open(&file).expect("it was written");
+    let piped = tailwater(&["run", "--on", "sim", "--json", "-"], &[]).stdin(input).output();
+    let (piped, named): (Value, Value) = (
+        serde_json::from_slice(&piped.expect("it starts").stdout).expect("JSON"),
+        serde_json::from_slice(&from_file.stdout).expect("JSON"),
+    );
+    assert_eq!(piped["runs"], named["runs"]);
+}
+
+#[test]
 fn repetitions_keep_the_files_limits() {
     let folder = Folder::new("repetitions");
     let file = folder.write("small.toml", SMALL);

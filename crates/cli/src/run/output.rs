@@ -2,6 +2,7 @@
 
 use super::folder::{Folder, SERIES, TIERS};
 use crate::failure::{Failure, is_heard};
+use crate::input::text_of;
 use crate::terminal;
 use std::path::Path;
 use tailwater_report::{
@@ -61,7 +62,7 @@ fn write_all(
     folder.clear_but(&written)
 }
 
-/// A result: what `run --json` printed, or a folder of `run --out`.
+/// A result: what `run --json` printed, here or on standard input, or a folder of `run --out`.
 pub(crate) fn read(path: &Path) -> Result<Experiment, Failure> {
     read_with_text(path).map(|(experiment, _)| experiment)
 }
@@ -70,7 +71,7 @@ pub(crate) fn read(path: &Path) -> Result<Experiment, Failure> {
 pub(crate) fn read_with_text(path: &Path) -> Result<(Experiment, String), Failure> {
     let file = if path.is_dir() { path.join("result.json") } else { path.to_owned() };
     let trouble = |why: String| Failure::usage(format!("{}: {why}", file.display()));
-    let text = crate::scenarios::text_of(&file).map_err(|error| trouble(error.to_string()))?;
+    let text = text_of(&file).map_err(|error| trouble(error.to_string()))?;
     let experiment = serde_json::from_str(&text).map_err(|error| {
         trouble(format!("this is no result of tailwater run --json or --out: {error}"))
     })?;

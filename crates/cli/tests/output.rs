@@ -186,6 +186,19 @@ fn a_folder_that_cannot_be_written_is_refused_before_anything_runs() {
     }
 }
 
+/// A result was lost, its table too, where a file could not be written at the end.
+#[test]
+fn the_table_is_told_before_a_file_that_cannot_be_written_fails_the_work() {
+    let folder = Folder::new("late");
+    let file = folder.write("small.toml", SMALL);
+    let out = folder.0.join("out");
+    std::fs::create_dir_all(out.join("index.html/in-the-way")).expect("a folder");
+    let output = simulate(&file, &["--out", &out.display().to_string()]);
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    assert!(text(&output.stdout).contains("goodput"), "{output:?}");
+    assert!(text(&output.stderr).contains("index.html"), "{output:?}");
+}
+
 /// As with `tailwater run … | head`: what nothing reads is written all the same.
 #[test]
 fn files_are_written_where_nothing_reads_what_is_printed() {
@@ -335,6 +348,15 @@ fn repetitions_keep_the_files_limits() {
         assert_eq!(refused.status.code(), Some(2), "{refused:?}");
         assert!(text(&refused.stderr).contains("1..=1000"), "{}", text(&refused.stderr));
     }
+}
+
+/// The tip was to type `-- -1`, which names a file.
+#[test]
+fn a_seed_below_zero_is_refused_as_the_number_that_it_is() {
+    let refused = simulate(Path::new("any.toml"), &["--seed", "-1"]);
+    let said = text(&refused.stderr);
+    assert_eq!(refused.status.code(), Some(2), "{said}");
+    assert!(said.contains("'-1'") && said.contains("--seed") && !said.contains("-- -1"), "{said}");
 }
 
 #[test]

@@ -124,3 +124,20 @@ fn load_tells_of_a_server_that_was_killed_at_half_time_and_came_back() {
     assert!(read("first_lost_us") < read("last_remade_us"), "{run}");
     assert!(read("requests_lost") + read("requests_given_up") > 0.0, "{run}");
 }
+
+/// A generator that was late by many objectives gave a valid run, and a load by hand showed a capacity of 0 k/s.
+#[test]
+fn load_is_held_to_the_rules_of_run_and_shows_no_capacity_that_it_does_not_know() {
+    let serving = Serving::start(&["--controller", "none"]);
+    // A thread that sleeps is always later than a microsecond.
+    let flags = ["--slo", "2us", "--pace", "sleep", "--clients", "2", "--rate", "500"];
+    let output = Command::new(TAILWATER)
+        .args(["load", "--connect", &serving.address, "--duration", "300ms"])
+        .args(flags)
+        .env_remove("COLUMNS")
+        .output()
+        .expect("the program starts");
+    let table = text(output.stdout);
+    assert!(table.contains("invalid: ") && table.contains("generator lateness p99"), "{table}");
+    assert!(!table.contains("capacity") && !table.contains("0.0×"), "{table}");
+}

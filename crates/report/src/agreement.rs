@@ -117,3 +117,30 @@ pub(crate) fn sentence(found: &Agreement) -> String {
         found.unmatched,
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// It was shown as a 99th percentile of 0 µs, and 0.85 × as 0.8 ×.
+    #[test]
+    fn what_answered_nothing_has_no_percentile_and_demands_keep_their_digits() {
+        let point = Point {
+            controller: "none".into(),
+            profile: "default".into(),
+            clients: 100,
+            slo_us: 400.0,
+            demand_ratio: 0.85,
+            goodput_of_capacity: (0.0, 0.84),
+            p99_us: (0.0, 213.0),
+        };
+        let found = Agreement { points: vec![point], ..Agreement::default() };
+        let nothing = Experiment::default();
+        let text = comparison_table((&nothing, &nothing), &found, None);
+        let row = text.lines().find(|line| line.contains("none (default)")).expect("a row");
+        let cells: Vec<&str> = row.split_whitespace().collect();
+        let expected = ["0.85×", "0", "84", "+84.0", "!", "–", "213", "µs"];
+        assert_eq!(cells[cells.len() - expected.len()..], expected, "{text}");
+        assert!(text.contains("Goodput is in % of capacity"), "{text}");
+    }
+}

@@ -10,7 +10,7 @@ use std::time::Duration;
 use tailwater_core::Nanos;
 use tailwater_core::duration::format_duration;
 use tailwater_experiment::{Shard, capacity, check as known, pieces};
-use tailwater_workload::scenario::{ControllerSpec, Place, Problem};
+use tailwater_workload::scenario::{ControllerSpec, Problem, TextPlace};
 use tailwater_workload::{Scenario, ScenarioError};
 
 /// What one file says.
@@ -101,8 +101,8 @@ pub(crate) fn check(options: &CheckOptions) -> Result<(), Failure> {
 /// As `run` reads it, the driver's refusals included where one is asked for.
 fn one(file: &Path, on: Option<Driver>) -> Result<Plan, ScenarioError> {
     let name = file.display().to_string();
-    let text =
-        text_of(file).map_err(|error| ScenarioError::at(&name, Place::START, error.to_string()))?;
+    let text = text_of(file)
+        .map_err(|error| ScenarioError::at(&name, TextPlace::START, error.to_string()))?;
     let scenario = scenarios::parsed(file, &text)?;
     known(&scenario)?;
     let elsewhere = (scenario.needs_simulator(), scenario.needs_sockets());

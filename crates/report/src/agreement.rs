@@ -2,7 +2,7 @@
 
 use crate::format::{NOTHING, demand, percent, time, wrap};
 use crate::grid::grid_within;
-use tailwater_stats::agreement::{Agreement, KEEPS_UP, Onset, Point};
+use tailwater_stats::agreement::{Agreement, KEEPS_UP, Onset, PairedPoint};
 use tailwater_stats::result::Experiment;
 
 /// Differences beyond this many points of capacity are marked, and rankings that hang on less are equal.
@@ -57,7 +57,7 @@ pub(crate) fn points(found: &Agreement) -> Rows {
         "p99\nfirst",
         "\nsecond",
     ];
-    let row = |point: &Point| {
+    let row = |point: &PairedPoint| {
         let (one, two) = point.goodput_of_capacity;
         let difference = point.difference();
         let mark = if difference.abs() > TOLERANCE_POINTS { " !" } else { "" };
@@ -98,7 +98,7 @@ pub(crate) fn onsets(found: &Agreement) -> Rows {
 }
 
 pub(crate) fn sentence(found: &Agreement) -> String {
-    let is_near = |point: &&Point| point.difference().abs() <= TOLERANCE_POINTS;
+    let is_near = |point: &&PairedPoint| point.difference().abs() <= TOLERANCE_POINTS;
     let near = found.points.iter().filter(is_near).count();
     let (alike, all) = found.ranked_alike;
     let same_onset = |onset: &&Onset| match onset.demand_ratio {
@@ -125,7 +125,7 @@ mod tests {
     /// It was shown as a 99th percentile of 0 µs, and 0.85 × as 0.8 ×.
     #[test]
     fn what_answered_nothing_has_no_percentile_and_demands_keep_their_digits() {
-        let point = Point {
+        let point = PairedPoint {
             controller: "none".into(),
             profile: "default".into(),
             clients: 100,

@@ -86,7 +86,7 @@ pub fn comparison_csv(found: &Agreement) -> String {
         "p99_us_first",
         "p99_us_second",
     ];
-    let row = |point: &tailwater_stats::agreement::Point| {
+    let row = |point: &tailwater_stats::agreement::PairedPoint| {
         vec![
             point.controller.clone(),
             point.profile.clone(),

@@ -14,7 +14,7 @@ use tailwater_control::{RetryConfig, Site};
 use tailwater_experiment::label;
 use tailwater_workload::Scenario;
 use tailwater_workload::scenario::{
-    ControllerSpec, FirstReplica, LockPolicy, Locks, Model, Path, Place, Retry, Tier,
+    ControllerSpec, FirstReplica, LockPolicy, Locks, Model, Path, Retry, TextPlace, Tier,
 };
 
 /// The front of a scenario's server.
@@ -120,7 +120,7 @@ pub(crate) fn controllers(
             let site = Site { cores, ..Site::one_loop(slo, seed.wrapping_add(1 + number)) };
             let built = spec.build(&site);
             controllers.push(built.map_err(|error: SpecError| {
-                let place = own.map_or(Place::START, |said| said.place_of(&error.culprit));
+                let place = own.map_or(TextPlace::START, |said| said.place_of(&error.culprit));
                 Failure::Scenario(scenario.error_at(place, error.message))
             })?);
         }

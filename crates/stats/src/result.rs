@@ -111,7 +111,7 @@ pub struct CostOfControl {
     /// As in [`Run`].
     pub demand_ratio: f64,
     /// Controller ÷ none.
-    pub ratio: crate::compare::Comparison,
+    pub ratio: crate::compare::PairedRatio,
 }
 
 /// One measurement of capacity.

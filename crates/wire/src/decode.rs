@@ -5,7 +5,7 @@
 //! compiler, the values are copied from one `Result` into the next, which doubles the time.
 
 use crate::bytes::{put_u16, put_u32, u16_at, u32_at};
-use crate::{ClientFrame, DecodeError, Kind, Limits, PREFIX_LEN, Peer, ServerFrame};
+use crate::{ClientFrame, DecodeError, FrameKind, Limits, PREFIX_LEN, ServerFrame, Side};
 
 /// The frame at the head of what a client sent, and how many bytes it took; `None` while more bytes
 /// are needed. [`needed`] says how many.
@@ -18,7 +18,7 @@ pub fn decode_from_client<'a>(
     buf: &'a [u8],
     limits: &Limits,
 ) -> Result<Option<(ClientFrame<'a>, usize)>, DecodeError> {
-    let Some((prefix, frame)) = next_frame(buf, Peer::Client, limits)? else {
+    let Some((prefix, frame)) = next_frame(buf, Side::Client, limits)? else {
         return Ok(None);
     };
     Ok(Some((ClientFrame::decode(&prefix, frame)?, frame.len())))
@@ -35,7 +35,7 @@ pub fn decode_from_server<'a>(
     buf: &'a [u8],
     limits: &Limits,
 ) -> Result<Option<(ServerFrame<'a>, usize)>, DecodeError> {
-    let Some((prefix, frame)) = next_frame(buf, Peer::Server, limits)? else {
+    let Some((prefix, frame)) = next_frame(buf, Side::Server, limits)? else {
         return Ok(None);
     };
     Ok(Some((ServerFrame::decode(&prefix, frame)?, frame.len())))
@@ -48,7 +48,7 @@ pub fn decode_from_server<'a>(
 /// # Errors
 /// As the decoder would, as soon as the prefix is visible.
 #[inline]
-pub fn needed(buf: &[u8], from: Peer, limits: &Limits) -> Result<usize, DecodeError> {
+pub fn needed(buf: &[u8], from: Side, limits: &Limits) -> Result<usize, DecodeError> {
     Ok(Prefix::read(buf, from, limits)?.map_or(PREFIX_LEN, |prefix| prefix.len))
 }
 
@@ -57,7 +57,7 @@ pub(crate) struct Prefix {
     /// Bytes of the whole frame; within the bounds of its kind.
     pub(crate) len: usize,
     /// What it is; the peer may send it.
-    pub(crate) kind: Kind,
+    pub(crate) kind: FrameKind,
     /// Unknown bits are still in it.
     pub(crate) flags: u8,
     /// Its meaning depends on the kind.
@@ -66,11 +66,11 @@ pub(crate) struct Prefix {
 
 impl Prefix {
     #[inline(always)]
-    fn read(buf: &[u8], from: Peer, limits: &Limits) -> Result<Option<Self>, DecodeError> {
+    fn read(buf: &[u8], from: Side, limits: &Limits) -> Result<Option<Self>, DecodeError> {
         let Some(head) = buf.first_chunk::<PREFIX_LEN>() else {
             return Ok(None);
         };
-        let Some(kind) = Kind::from_byte(head[4]) else {
+        let Some(kind) = FrameKind::from_byte(head[4]) else {
             return Err(DecodeError::UnknownKind { found: head[4] });
         };
         if !kind.comes_from(from) {
@@ -87,7 +87,7 @@ impl Prefix {
 /// Splits a frame into its fixed part and the rest.
 #[inline(always)]
 pub(crate) fn split<const N: usize>(
-    kind: Kind,
+    kind: FrameKind,
     frame: &[u8],
 ) -> Result<(&[u8; N], &[u8]), DecodeError> {
     // The prefix check has made sure of it; the compiler cannot know, and a panic is never due.
@@ -96,7 +96,7 @@ pub(crate) fn split<const N: usize>(
 
 /// A prefix to be sent.
 #[inline(always)]
-pub(crate) fn prefix_bytes(len: u32, kind: Kind, flags: u8, code: u16) -> [u8; PREFIX_LEN] {
+pub(crate) fn prefix_bytes(len: u32, kind: FrameKind, flags: u8, code: u16) -> [u8; PREFIX_LEN] {
     let mut head = [0; PREFIX_LEN];
     put_prefix(&mut head, len, kind, flags, code);
     head
@@ -107,7 +107,7 @@ pub(crate) fn prefix_bytes(len: u32, kind: Kind, flags: u8, code: u16) -> [u8; P
 pub(crate) fn put_prefix<const N: usize>(
     head: &mut [u8; N],
     len: u32,
-    kind: Kind,
+    kind: FrameKind,
     flags: u8,
     code: u16,
 ) {
@@ -120,7 +120,7 @@ pub(crate) fn put_prefix<const N: usize>(
 #[inline(always)]
 fn next_frame<'a>(
     buf: &'a [u8],
-    from: Peer,
+    from: Side,
     limits: &Limits,
 ) -> Result<Option<(Prefix, &'a [u8])>, DecodeError> {
     let Some(prefix) = Prefix::read(buf, from, limits)? else {
@@ -130,7 +130,7 @@ fn next_frame<'a>(
 }
 
 #[cold]
-fn bad_len(kind: Kind, found: u32, limits: &Limits) -> DecodeError {
+fn bad_len(kind: FrameKind, found: u32, limits: &Limits) -> DecodeError {
     if (found as usize) < kind.header_len() {
         return too_short(kind, found);
     }
@@ -138,7 +138,7 @@ fn bad_len(kind: Kind, found: u32, limits: &Limits) -> DecodeError {
 }
 
 #[cold]
-fn too_short(kind: Kind, found: u32) -> DecodeError {
+fn too_short(kind: FrameKind, found: u32) -> DecodeError {
     DecodeError::TooShort { kind, found, needed: saturated(kind.header_len()) }
 }
 

@@ -1,7 +1,7 @@
 //! The last frame of either side: why it closes the connection.
 
 use crate::decode::{Prefix, prefix_bytes};
-use crate::kind::{Kind, PREFIX_LEN};
+use crate::kind::{FrameKind, PREFIX_LEN};
 use std::fmt;
 
 /// Most bytes of text in a GOODBYE.
@@ -119,7 +119,7 @@ impl<'a> Goodbye<'a> {
         let taken = taken.as_ref().map_or(&[][..], |bytes| &bytes[..]);
         let flags = if taken.is_empty() { 0 } else { COUNTED };
         let len = (PREFIX_LEN + taken.len() + text.len()) as u32;
-        out.extend_from_slice(&prefix_bytes(len, Kind::Goodbye, flags, self.code));
+        out.extend_from_slice(&prefix_bytes(len, FrameKind::Goodbye, flags, self.code));
         out.extend_from_slice(taken);
         out.extend_from_slice(text.as_bytes());
     }

@@ -8,14 +8,14 @@ pub const PREFIX_LEN: usize = 8;
 
 /// The side that sent a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Peer {
+pub enum Side {
     /// The side that connected.
     Client,
     /// The side that listened.
     Server,
 }
 
-impl Peer {
+impl Side {
     /// A word for messages.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -29,7 +29,7 @@ impl Peer {
 /// What a frame is. The discriminants are the wire's kind bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
-pub enum Kind {
+pub enum FrameKind {
     /// First frame of a client.
     Hello = 1,
     /// The server's answer to it.
@@ -56,7 +56,7 @@ pub enum Kind {
     Pong = 12,
 }
 
-impl Kind {
+impl FrameKind {
     /// Every kind, in order of its byte.
     pub const ALL: [Self; 12] = [
         Self::Hello,
@@ -132,14 +132,14 @@ impl Kind {
     /// Whether `peer` may send it.
     #[must_use]
     #[inline]
-    pub const fn comes_from(self, peer: Peer) -> bool {
+    pub const fn comes_from(self, peer: Side) -> bool {
         match self {
             Self::Goodbye | Self::Ping | Self::Pong => true,
             Self::Hello | Self::Request | Self::Demand | Self::Deregister | Self::Cancel => {
-                matches!(peer, Peer::Client)
+                matches!(peer, Side::Client)
             }
             Self::Welcome | Self::Response | Self::Reject | Self::Credit => {
-                matches!(peer, Peer::Server)
+                matches!(peer, Side::Server)
             }
         }
     }
@@ -152,9 +152,9 @@ mod tests {
     #[test]
     fn bytes_and_kinds_are_one_to_one() {
         for byte in 0..=u8::MAX {
-            match Kind::from_byte(byte) {
+            match FrameKind::from_byte(byte) {
                 Some(kind) => assert_eq!(kind as u8, byte),
-                None => assert!(byte == 0 || usize::from(byte) > Kind::ALL.len()),
+                None => assert!(byte == 0 || usize::from(byte) > FrameKind::ALL.len()),
             }
         }
     }
@@ -162,9 +162,9 @@ mod tests {
     #[test]
     fn every_kind_fits_between_its_bounds_even_under_the_floor() {
         let limits = Limits::new(0);
-        for kind in Kind::ALL {
+        for kind in FrameKind::ALL {
             assert!(kind.header_len() <= kind.max_len(&limits), "{kind:?}");
-            assert!(kind.comes_from(Peer::Client) || kind.comes_from(Peer::Server), "{kind:?}");
+            assert!(kind.comes_from(Side::Client) || kind.comes_from(Side::Server), "{kind:?}");
         }
     }
 }

@@ -28,7 +28,7 @@ pub use decode::{decode_from_client, decode_from_server, needed};
 pub use error::{DecodeError, PayloadTooLong};
 pub use fault::{Fault, STATUS_RESERVED};
 pub use goodbye::{GOODBYE_TEXT_MAX, Goodbye, GoodbyeCode};
-pub use kind::{Kind, PREFIX_LEN, Peer};
+pub use kind::{FrameKind, PREFIX_LEN, Side};
 pub use limits::Limits;
 pub use ping::{Ping, Pong};
 pub use server::{Credit, Grant, Reject, ReplyHead, Response, ServerFrame, Welcome, saturating_ns};

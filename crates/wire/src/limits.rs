@@ -1,6 +1,6 @@
 //! How long a frame may be, and so how much memory a peer can make us hold.
 
-use crate::{Kind, PayloadTooLong};
+use crate::{FrameKind, PayloadTooLong};
 
 /// The longest frame that a connection carries; checked once, here, and trusted afterwards.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -47,20 +47,20 @@ impl Limits {
     /// The longest payload of a REQUEST, in bytes.
     #[must_use]
     pub const fn request_payload_max(&self) -> usize {
-        self.max_frame as usize - Kind::Request.header_len()
+        self.max_frame as usize - FrameKind::Request.header_len()
     }
 
     /// The longest payload of a RESPONSE, in bytes.
     #[must_use]
     pub const fn response_payload_max(&self) -> usize {
-        self.max_frame as usize - Kind::Response.header_len()
+        self.max_frame as usize - FrameKind::Response.header_len()
     }
 
     /// The length of a frame of `kind` with this much payload, for its `len` field.
     #[inline]
     pub(crate) const fn frame_len(
         &self,
-        kind: Kind,
+        kind: FrameKind,
         payload: usize,
     ) -> Result<u32, PayloadTooLong> {
         let max = self.max_frame as usize - kind.header_len();

@@ -15,6 +15,7 @@ mod shipped;
 mod rooms;
 mod safety;
 mod sentences;
+mod types;
 
 use crate::Result;
 use crate::tally::Tally;
@@ -49,6 +50,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("scenarios say what they show", documents::scenarios_say_why),
     ("scenarios are mentioned to users", documents::scenarios_are_mentioned),
     ("rooms use those before them", rooms::depend_upwards),
+    ("names of public types have one meaning", types::have_one_meaning),
     ("sentences of documents are short", prose::sentences_are_short),
     ("things in documents are no persons", prose::things_are_no_persons),
     ("sentences of comments are short", comments::sentences_are_short),

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::thread::JoinHandle;
 use std::time::Duration;
 use tailwater_core::Instant;
-use tailwater_kernel::schedule::{Account, Fact, Interruption, Interval, Machine, Spread};
+use tailwater_kernel::schedule::{Account, Fact, Interruption, Interval, Machine, WaitQuantiles};
 use tailwater_kernel::{Missing, Probe, Recorder, Source, Syscalls, System, now_ns, softirq_name};
 use tailwater_rt::time::now;
 use tailwater_stats::traits::{ALL_CALLS, SoftirqTraits, ThreadTime, TierTraits, Traits};
@@ -255,7 +255,7 @@ fn tell(account: &Account, length: Duration, tier: &mut TierTraits) {
         wait_p999_us: micros(waits.p999_ns),
     });
     for one in account.softirqs() {
-        let Spread { count, p50_ns, p99_ns, .. } = one.spread;
+        let WaitQuantiles { count, p50_ns, p99_ns, .. } = one.spread;
         let told = SoftirqTraits {
             per_s: window.rate(count),
             p50_us: micros(p50_ns),

@@ -9,7 +9,7 @@ use serde_json::json;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
-use tailwater_load::foreign::{Findings, Plan, Protocol, run};
+use tailwater_load::foreign::{ForeignFindings, ForeignPlan, Protocol, run};
 
 /// How long a server may take until it listens.
 const STARTS_WITHIN: Duration = Duration::from_secs(20);
@@ -66,7 +66,7 @@ pub(super) fn drive(options: &DriveOptions) -> Result<(), Failure> {
     if let Some(cores) = &cores {
         cores.take_ours()?;
     }
-    let plan = Plan {
+    let plan = ForeignPlan {
         protocol: options.protocol,
         address,
         server_pid: server.child.id(),
@@ -85,7 +85,7 @@ pub(super) fn drive(options: &DriveOptions) -> Result<(), Failure> {
 }
 
 /// What was found, by the names that --metric and --guard take.
-fn told(found: &Findings) -> serde_json::Value {
+fn told(found: &ForeignFindings) -> serde_json::Value {
     let us = |time: Duration| time.as_secs_f64() * 1e6;
     let served = found.served.max(1) as f64;
     let unanswered = found.intended.saturating_sub(found.answered);

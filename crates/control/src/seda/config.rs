@@ -53,7 +53,7 @@ pub struct Config {
     /// Tokens in a new bucket, at most `burst`. Zero delays a client's first call by a whole gap.
     pub tokens_initial: f64,
     /// How the tail of few responses is told.
-    pub estimator: Estimator,
+    pub estimator: TailEstimator,
     /// When the rate may rise.
     pub growth: Growth,
     /// Ignore responses to requests that were sent before the last decrease: they tell of the old
@@ -63,7 +63,7 @@ pub struct Config {
 
 /// See [`Config::estimator`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Estimator {
+pub enum TailEstimator {
     /// The nearest rank; the average begins with the first tail.
     NearestRank,
     /// As in the published code: after a timeout the index is rounded down, so that the tail of two
@@ -108,7 +108,7 @@ impl Config {
             rate_initial_max: 8.0,
             burst: 4.0,
             tokens_initial: 0.0,
-            estimator: Estimator::NearestRank,
+            estimator: TailEstimator::NearestRank,
             growth: Growth::Always,
             fresh_only: false,
         }
@@ -118,7 +118,7 @@ impl Config {
     /// (adj_i 4, adj_d 1.1, initial 4) are not what the paper ran.
     #[must_use]
     pub fn artifact(slo: Duration) -> Self {
-        Self { estimator: Estimator::Artifact, ..Self::paper(slo) }
+        Self { estimator: TailEstimator::Artifact, ..Self::paper(slo) }
     }
 
     /// Ours: steps that fit any number of clients, decreases that grow with the error, and a rate

@@ -1,7 +1,7 @@
 //! How a client's rate follows the tail of its response times (USITS '03, §3.3 with OSDI '20's
 //! quantile).
 
-use super::config::{Config, Estimator, Growth};
+use super::config::{Config, Growth, TailEstimator};
 use tailwater_core::Nanos;
 
 /// One client's rate and the average that moves it.
@@ -29,7 +29,7 @@ pub(super) enum Decision {
 impl Law {
     /// Starts at `rate` requests per second.
     pub(super) fn new(config: Config, rate: f64) -> Self {
-        let tail_ns = (config.estimator == Estimator::Artifact).then_some(0.0);
+        let tail_ns = (config.estimator == TailEstimator::Artifact).then_some(0.0);
         Self { config, tail_ns, rate: rate.clamp(config.rate_min, config.rate_max) }
     }
 
@@ -77,12 +77,12 @@ impl Law {
         responses_ns.sort_unstable();
         let (count, quantile) = (responses_ns.len(), self.config.quantile);
         let index = match self.config.estimator {
-            Estimator::NearestRank => ((count as f64 * quantile).ceil() as usize).max(1) - 1,
+            TailEstimator::NearestRank => ((count as f64 * quantile).ceil() as usize).max(1) - 1,
             // The code's two places disagree on what to multiply; a full count takes the maximum.
-            Estimator::Artifact if count == self.config.responses as usize => {
+            TailEstimator::Artifact if count == self.config.responses as usize => {
                 (count as f64 * quantile) as usize
             }
-            Estimator::Artifact => ((count - 1) as f64 * quantile) as usize,
+            TailEstimator::Artifact => ((count - 1) as f64 * quantile) as usize,
         };
         responses_ns[index.min(count - 1)]
     }

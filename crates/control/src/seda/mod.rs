@@ -11,7 +11,7 @@ mod family;
 mod gate;
 mod law;
 
-pub use config::{Config, Estimator, Growth};
+pub use config::{Config, Growth, TailEstimator};
 pub(crate) use family::FAMILY;
 pub use gate::SedaGate;
 

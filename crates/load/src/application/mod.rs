@@ -9,7 +9,7 @@ mod inquiry;
 mod settings;
 mod unanswered;
 
-pub use inquiry::{Finding, Findings, Inquiry};
+pub use inquiry::{Inquiry, ShownAnswer, ShownRow};
 pub use settings::{BadSetting, Setting, Settings};
 pub use unanswered::Unanswered;
 

@@ -23,7 +23,7 @@ const BURST: usize = 16;
 
 /// What is asked for.
 #[derive(Clone, Debug)]
-pub struct Plan {
+pub struct ForeignPlan {
     /// The server's protocol.
     pub protocol: Protocol,
     /// Where it listens.
@@ -50,7 +50,7 @@ pub struct Plan {
 
 /// What was found in the measured window.
 #[derive(Clone, Debug)]
-pub struct Findings {
+pub struct ForeignFindings {
     /// Requests that were due in it.
     pub intended: u64,
     /// Of these, with an answer until the end of the drain.
@@ -72,7 +72,7 @@ pub struct Findings {
 ///
 /// # Errors
 /// When the server cannot be reached, ends a connection, or gives an answer that is not the right one.
-pub fn run(plan: &Plan) -> Result<Findings, String> {
+pub fn run(plan: &ForeignPlan) -> Result<ForeignFindings, String> {
     let open = |_| Connection::open(plan.protocol, plan.address);
     let connections = (0..plan.connections).map(open).collect::<Result<Vec<_>, _>>();
     let mut connections = connections.map_err(|error| format!("{}: {error}", plan.address))?;
@@ -81,7 +81,7 @@ pub fn run(plan: &Plan) -> Result<Findings, String> {
 }
 
 /// Sets every key, so that each GET finds what it expects.
-fn fill(plan: &Plan, connection: &mut Connection) -> Result<(), String> {
+fn fill(plan: &ForeignPlan, connection: &mut Connection) -> Result<(), String> {
     for first in (0..plan.keys).step_by(FILLED_AT_ONCE as usize) {
         for key in first..plan.keys.min(first + FILLED_AT_ONCE) {
             connection.send(Ask::Set(key), now())?;
@@ -101,7 +101,7 @@ fn fill(plan: &Plan, connection: &mut Connection) -> Result<(), String> {
 
 /// The plan under way.
 struct Loop<'a> {
-    plan: &'a Plan,
+    plan: &'a ForeignPlan,
     connections: Vec<Connection>,
     rng: Rng,
     start: Instant,
@@ -111,14 +111,14 @@ struct Loop<'a> {
     in_window: bool,
     /// Of requests that too many open ones kept from being sent, the intended times.
     unsent: Vec<Instant>,
-    findings: Findings,
+    findings: ForeignFindings,
 }
 
 impl<'a> Loop<'a> {
-    fn new(plan: &'a Plan, connections: Vec<Connection>) -> Self {
+    fn new(plan: &'a ForeignPlan, connections: Vec<Connection>) -> Self {
         let start = now();
         let (latency, lateness) = (Histogram::new(), Histogram::new());
-        let findings = Findings {
+        let findings = ForeignFindings {
             intended: 0,
             answered: 0,
             latency,
@@ -139,7 +139,7 @@ impl<'a> Loop<'a> {
         }
     }
 
-    fn run(mut self) -> Result<Findings, String> {
+    fn run(mut self) -> Result<ForeignFindings, String> {
         let (from, to) = self.window();
         let usage = || Usage::of(self.plan.server_pid).ok_or("the server has ended".to_owned());
         let mut before = None;
@@ -254,8 +254,8 @@ mod tests {
         bytes.len()
     }
 
-    fn plan(address: SocketAddr) -> Plan {
-        Plan {
+    fn plan(address: SocketAddr) -> ForeignPlan {
+        ForeignPlan {
             protocol: Protocol::Memcached,
             address,
             server_pid: std::process::id(),
@@ -271,7 +271,7 @@ mod tests {
     }
 
     /// Runs the plan against a server that this is.
-    fn driven(server: impl FnOnce(TcpStream) + Send) -> Findings {
+    fn driven(server: impl FnOnce(TcpStream) + Send) -> ForeignFindings {
         let listener = TcpListener::bind("127.0.0.1:0").expect("loopback");
         let address = listener.local_addr().expect("bound");
         thread::scope(|scope| {

@@ -8,5 +8,5 @@ mod protocol;
 mod connection;
 mod drive;
 
-pub use drive::{Findings, Plan, run};
+pub use drive::{ForeignFindings, ForeignPlan, run};
 pub use protocol::Protocol;

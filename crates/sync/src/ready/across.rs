@@ -7,7 +7,7 @@ use super::mapping::{self, Mapped};
 use super::members::Members;
 use super::stats::Told;
 use super::{
-    Doorbell, Error, Layout, Policy, QUEUES_MAX, QueueId, ReadySet, Shared, Stats, Waiter,
+    Doorbell, Error, Layout, QUEUES_MAX, QueueId, ReadySet, Shared, Stats, VisitPolicy, Waiter,
 };
 use rustix::fs::{FlockOperation, Mode, OFlags, flock, open};
 use rustix::io::Errno;
@@ -27,13 +27,13 @@ use std::time::Duration;
 /// ```
 /// use std::os::fd::AsFd;
 /// use std::time::Duration;
-/// use tailwater_sync::ready::{Policy, SharedSet};
+/// use tailwater_sync::ready::{SharedSet, VisitPolicy};
 ///
 /// let set = SharedSet::create(1_000)?;
 /// let passed_on = set.as_fd().try_clone_to_owned()?;
 ///
 /// // In the consumer's process. It visits every queue once, for what its forerunner left.
-/// let mut waiter = set.waiter(Policy::RoundRobin, Duration::ZERO)?;
+/// let mut waiter = set.waiter(VisitPolicy::RoundRobin, Duration::ZERO)?;
 /// assert_eq!((0..1_000).filter(|_| waiter.take().is_some()).count(), 1_000);
 ///
 /// // In a producer's process: push, then ring.
@@ -53,10 +53,10 @@ use std::time::Duration;
 /// *The consumer*, at any time. The next one takes its place by [`SharedSet::waiter`], and visits each queue once at
 /// first. Items that the dead one had popped are the queue's affair.
 ///
-/// *The consumer, again and again.* A bound of [`Policy`] on the visits before a queue's counts from the take-over. It
+/// *The consumer, again and again.* A bound of [`VisitPolicy`] on the visits before a queue's counts from the take-over. It
 /// holds for a successor that lives for a full round. Turns begin at a random queue each time. So where an item ends
 /// every consumer that visits it, the other queues are still visited, by one successor or another. Not so by
-/// [`Policy::Strict`] and [`Policy::Aged`], which begin at the lowest number: there, such an item starves the higher ones.
+/// [`VisitPolicy::Strict`] and [`VisitPolicy::Aged`], which begin at the lowest number: there, such an item starves the higher ones.
 ///
 /// # Whom to trust
 ///
@@ -126,7 +126,7 @@ impl SharedSet {
     /// # Errors
     /// [`ShareError::Consumed`] while there is another consumer, in whatever process; where the policy does not fit the
     /// set; where the process has no room for another descriptor, or no `/proc`.
-    pub fn waiter(&self, policy: Policy, spin: Duration) -> Result<SharedWaiter, ShareError> {
+    pub fn waiter(&self, policy: VisitPolicy, spin: Duration) -> Result<SharedWaiter, ShareError> {
         let settings = ReadySet::builder(self.queues()).policy(policy).spin(spin);
         settings.check(1)?;
         let lease = self.lease()?;

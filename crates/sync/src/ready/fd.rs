@@ -55,8 +55,8 @@ impl Waiter {
     ///
     /// ```
     /// # use rustix::event::{PollFd, PollFlags, poll};
-    /// # use tailwater_sync::ready::{Policy, ReadySet};
-    /// # let (set, mut waiter) = ReadySet::new(10, Policy::RoundRobin)?;
+    /// # use tailwater_sync::ready::{ReadySet, VisitPolicy};
+    /// # let (set, mut waiter) = ReadySet::new(10, VisitPolicy::RoundRobin)?;
     /// # let bell = set.doorbell(3)?;
     /// # let producer = std::thread::spawn(move || bell.ring());
     /// # let mut visited = 0;

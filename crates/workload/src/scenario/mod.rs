@@ -38,7 +38,7 @@ pub use clients::Clients;
 pub use configuration::Configuration;
 pub use controller::{ControllerSpec, Override, PresetUse};
 pub use demand::{Amount, Course, Cycle, CycleStep, Demand};
-pub use error::{Place, Problem, ReadFile, ScenarioError};
+pub use error::{Problem, ReadFile, ScenarioError, TextPlace};
 pub use fault::{Chosen, Claim, Direction, Fault, FaultKind, Struck};
 pub use locks::Locks;
 pub use path::{CallStep, Hot, LockStep, Path, PathStep};
@@ -114,11 +114,11 @@ pub struct Scenario {
     /// Names and texts of the files that it names, for the same.
     pub files: Vec<(String, String)>,
     /// Where something begins that only the simulator can do, and what it is.
-    simulator_only: Option<(Place, &'static str)>,
+    simulator_only: Option<(TextPlace, &'static str)>,
     /// A model is named, so that threads are played in virtual time, too.
     pub has_models: bool,
     /// What only sockets can do with the server's threads: where it stands, and what to type.
-    not_simulated: Option<(Place, &'static str)>,
+    not_simulated: Option<(TextPlace, &'static str)>,
 }
 
 impl Scenario {
@@ -143,7 +143,7 @@ impl Scenario {
                 text.len(),
                 limits::FILE_BYTES_MAX
             );
-            return Err(ScenarioError::at(file, Place::START, message));
+            return Err(ScenarioError::at(file, TextPlace::START, message));
         }
         let report = Report::new(text, read);
         let table = match DeTable::parse(text) {
@@ -165,7 +165,7 @@ impl Scenario {
 
     /// An error about something that only a later check can know, such as a controller's name.
     #[must_use]
-    pub fn error_at(&self, place: Place, message: impl Into<String>) -> ScenarioError {
+    pub fn error_at(&self, place: TextPlace, message: impl Into<String>) -> ScenarioError {
         ScenarioError::at(&self.file, place, message)
     }
 
@@ -364,14 +364,14 @@ fn not_simulated(
     in_server: &Section<'_>,
     server: &Server,
     has_models: bool,
-) -> Option<(Place, &'static str)> {
+) -> Option<(TextPlace, &'static str)> {
     let crew = in_server.item("model").filter(|_| server.model.completion.crew() > 0);
     let classes = in_server.item("classes").filter(|_| server.classes && has_models);
     let crew = crew.map(|item| (item.place(), CREW));
     crew.or_else(|| classes.map(|item| (item.place(), CLASSES)))
 }
 
-fn simulator_only(top: &Section<'_>, in_server: &Section<'_>) -> Option<(Place, &'static str)> {
+fn simulator_only(top: &Section<'_>, in_server: &Section<'_>) -> Option<(TextPlace, &'static str)> {
     let replicas = in_server.item("replicas").map(|item| (item.place(), "replicas"));
     let fault = || top.item("fault").map(|item| (item.place(), "faults"));
     replicas.or_else(fault)
@@ -393,7 +393,8 @@ fn duration(top: &Section<'_>, demand: &Demand) -> Duration {
 
 /// What mends a table that is written like a single one, and stands several times.
 fn twice(why: &str, text: &str, span: &Range<usize>) -> &'static str {
-    let several = || keys::TOP.keys.iter().filter(|key| matches!(key.kind, keys::Kind::Tables(_)));
+    let several =
+        || keys::TOP.keys.iter().filter(|key| matches!(key.kind, keys::ValueKind::Tables(_)));
     let found = text.get(span.clone()).unwrap_or_default();
     match why == "duplicate key" && several().any(|key| key.name == found) {
         true => {

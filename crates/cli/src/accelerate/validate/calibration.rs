@@ -6,7 +6,7 @@ use crate::failure::Failure;
 use std::collections::BTreeMap;
 use std::time::Duration;
 use tailwater_core::Rng;
-use tailwater_tune::accelerator::validation::{Cell, Parts, Rules};
+use tailwater_tune::accelerator::validation::{Cell, NoiseLimits, Parts};
 use tailwater_tune::accelerator::{Strategy, Threading};
 
 /// Host threads of a design that runs another while one waits: enough that one has always something to do.
@@ -186,7 +186,7 @@ impl Calibration {
         let mut why = String::new();
         for _ in 0..TRIES {
             let found = part.run(host, requests)?;
-            match Rules::DEFAULT.broken(&found.block.noise) {
+            match NoiseLimits::DEFAULT.broken(&found.block.noise) {
                 None => return Ok(part.time(found.block.ns_per_request, found.service_ns)),
                 Some(broken) => why = broken,
             }

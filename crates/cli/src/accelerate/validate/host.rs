@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use tailwater_core::caught;
 use tailwater_load::Spinner;
 use tailwater_tune::accelerator::Threading;
-use tailwater_tune::accelerator::validation::{Block, Noise};
+use tailwater_tune::accelerator::validation::{BlockNoise, TrialBlock};
 
 /// What becomes of a request's kernel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -90,7 +90,7 @@ impl Used {
 
 /// A block, and what the accelerator did for it.
 pub(super) struct Ran {
-    pub(super) block: Block,
+    pub(super) block: TrialBlock,
     /// Mean time of an offload once its data was there, where any was made.
     pub(super) service_ns: Option<f64>,
 }
@@ -148,7 +148,7 @@ impl<'h> Host<'h> {
                 "{wrong} of {count} answers are wrong; the kernel's two ways do not agree"
             )));
         }
-        let noise = Noise {
+        let noise = BlockNoise {
             steal,
             host_away: 1.0 - used.cpu.as_secs_f64() / (used.ended - used.began).as_secs_f64(),
             device_away: away(&before, &after),
@@ -157,7 +157,7 @@ impl<'h> Host<'h> {
         let served = after.served - before.served;
         let service = (after.service - before.service).as_nanos() as f64;
         Ok(Ran {
-            block: Block { ns_per_request, noise },
+            block: TrialBlock { ns_per_request, noise },
             service_ns: (served > 0).then(|| service / served as f64),
         })
     }
@@ -381,7 +381,7 @@ mod tests {
         for others_percent in [0, 30] {
             for ran in blocks(&kernel, &pool, others_percent) {
                 let ran = ran.expect("right answers");
-                let Block { ns_per_request, .. } = ran.block;
+                let TrialBlock { ns_per_request, .. } = ran.block;
                 assert!(ns_per_request > 0.0 && ran.service_ns.is_some_and(|ns| ns >= 1_000.0));
             }
         }

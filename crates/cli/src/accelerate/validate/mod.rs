@@ -31,7 +31,7 @@ use std::time::Duration;
 use tailwater_core::duration::parse_duration;
 use tailwater_load::Spinner;
 use tailwater_stats::result::Manifest;
-use tailwater_tune::accelerator::validation::{Compared, Rules, Verdict, predict};
+use tailwater_tune::accelerator::validation::{Compared, NoiseLimits, ValidationVerdict, predict};
 
 #[derive(Args, Debug)]
 pub(crate) struct ValidateOptions {
@@ -82,10 +82,10 @@ struct Validation {
     block_ns: u64,
     rounds: u32,
     quads: u32,
-    rules: Rules,
+    rules: NoiseLimits,
     /// The hypervisor's share of all cores' time, over all of it.
     steal: f64,
-    verdict: Option<Verdict>,
+    verdict: Option<ValidationVerdict>,
     cells: Vec<Compared>,
 }
 
@@ -158,9 +158,9 @@ fn found(options: &ValidateOptions, cores: (u32, u32)) -> Result<Validation, Fai
         block_ns: options.block.as_nanos() as u64,
         rounds,
         quads,
-        rules: Rules::DEFAULT,
+        rules: NoiseLimits::DEFAULT,
         steal: steal.until_now(),
-        verdict: if options.short { None } else { Verdict::of(&cells) },
+        verdict: if options.short { None } else { ValidationVerdict::of(&cells) },
         cells,
     })
 }

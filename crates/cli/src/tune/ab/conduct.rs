@@ -7,7 +7,7 @@ use super::text;
 use crate::failure::Failure;
 use crate::run::progress::Progress;
 use tailwater_stats::anytime::SettingError;
-use tailwater_tune::ab::{Comparison, Forecast, Pilot, Rules, Verdict};
+use tailwater_tune::ab::{Comparison, ComparisonRules, Forecast, Pilot, Verdict};
 
 /// How much is measured.
 pub(in crate::tune) struct Budget {
@@ -45,7 +45,7 @@ impl Conducted {
 /// When the pilot does not come to its end, or says that nothing would be found.
 pub(in crate::tune) fn conduct(
     bench: &mut Bench<'_>,
-    rules: &Rules,
+    rules: &ComparisonRules,
     (a, b): (&Setting, &Setting),
     budget: &Budget,
 ) -> Result<Conducted, Failure> {
@@ -71,7 +71,7 @@ pub(in crate::tune) struct Compared {
 /// Measures quads until there is a verdict, or no more may be measured.
 pub(in crate::tune) fn compare(
     bench: &mut Bench<'_>,
-    rules: &Rules,
+    rules: &ComparisonRules,
     pilot: &Pilot,
     (a, b): (&Setting, &Setting),
     seed: u64,
@@ -100,7 +100,7 @@ pub(in crate::tune) fn compare(
 /// Quads in which both arms are A.
 pub(in crate::tune) fn pilot(
     bench: &mut Bench<'_>,
-    rules: &Rules,
+    rules: &ComparisonRules,
     a: &Setting,
     budget: &Budget,
 ) -> Result<Pilot, Failure> {
@@ -124,7 +124,7 @@ pub(in crate::tune) fn pilot(
 /// What can be found, told before anything is tried.
 pub(in crate::tune) fn forecast(
     pilot: &Pilot,
-    rules: &Rules,
+    rules: &ComparisonRules,
     quads: u32,
     budget: &Budget,
     bench: &Bench<'_>,

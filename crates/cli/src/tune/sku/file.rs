@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tailwater_core::duration::parse_duration;
 use tailwater_stats::anytime::Level;
-use tailwater_tune::ab::{Better, Rules};
+use tailwater_tune::ab::{Better, ComparisonRules};
 use tailwater_tune::factorial::FACTORS_MAX;
 
 /// Values of one knob beside stock.
@@ -88,7 +88,7 @@ pub(super) struct Wanted {
     pub(super) values: Vec<Vec<String>>,
     /// Hand-tuned settings by name.
     pub(super) rivals: Vec<(String, Setting)>,
-    pub(super) rules: Rules,
+    pub(super) rules: ComparisonRules,
     pub(super) time: Duration,
     pub(super) pilot: u32,
     pub(super) replicates: u32,
@@ -241,14 +241,14 @@ fn target(described: &Described) -> Result<TargetOptions, Failure> {
     })
 }
 
-fn rules(text: &Text, target: &Target) -> Result<Rules, Failure> {
+fn rules(text: &Text, target: &Target) -> Result<ComparisonRules, Failure> {
     let effect = share("effect", text.effect.as_deref(), "1%")?;
     if effect <= 0.0 {
         return Err(Failure::usage("effect is 0%; an effect above that is needed, as 1%"));
     }
     let quads = text.quads.unwrap_or(40);
     bounded("quads", quads as usize, (4, 10_000))?;
-    Ok(Rules {
+    Ok(ComparisonRules {
         better: target.better(),
         level: Level::new(share("level", text.level.as_deref(), "5%")?).map_err(Failure::usage)?,
         effect: effect.ln_1p(),

@@ -1,7 +1,7 @@
 //! `[clients]` and `[clients.retry]`.
 
 use super::Absent::{Is, Means, Needed};
-use super::Kind::{Number, OneOrMore, Table as One, Time, Whole, Word};
+use super::ValueKind::{Number, OneOrMore, Table as One, Time, Whole, Word};
 use super::{Table, key, names, table, words};
 use crate::scenario::{limits, retry};
 use std::time::Duration;

@@ -1,7 +1,7 @@
 //! `[[fault]]`.
 
 use super::Absent::{Is, Means, Needed};
-use super::Kind::{Number, OneOrMore, Text, Time, Whole, Word};
+use super::ValueKind::{Number, OneOrMore, Text, Time, Whole, Word};
 use super::{Table, Variant, key, names};
 use crate::scenario::{fault, limits};
 use std::ops::RangeInclusive;

@@ -1,7 +1,7 @@
 //! `[server]` and what requests do there.
 
 use super::Absent::{Is, Means, Needed, OneOf};
-use super::Kind::{
+use super::ValueKind::{
     Number, OneOrMore, Pair, Settings, Table as One, Tables, Text, Time, Truth, Whole, Word,
 };
 use super::{Table, Variant, key, names, table, times, words};

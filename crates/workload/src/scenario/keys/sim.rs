@@ -1,7 +1,7 @@
 //! `[sim]`.
 
 use super::Absent::{Is, Means, Needed};
-use super::Kind::{Number, OneOrMore, Tables, Time, Truth, Whole, Word};
+use super::ValueKind::{Number, OneOrMore, Tables, Time, Truth, Whole, Word};
 use super::{Table, key, names, table};
 use crate::scenario::{limits, sim};
 use std::ops::RangeInclusive;

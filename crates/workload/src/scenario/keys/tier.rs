@@ -1,7 +1,7 @@
 //! `[[tier]]`.
 
 use super::Absent::{Is, Means, Needed, OneOf};
-use super::Kind::{OneOrMore, Table as One, Tables, Text, Time, Truth, Whole};
+use super::ValueKind::{OneOrMore, Table as One, Tables, Text, Time, Truth, Whole};
 use super::{Table, controller, key, server, table, times, validity};
 use crate::scenario::limits;
 

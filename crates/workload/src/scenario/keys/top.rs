@@ -1,7 +1,7 @@
 //! The top of a file.
 
 use super::Absent::{Is, Means, Needed};
-use super::Kind::{OneOrMore, Table as One, Tables, Text, Time, Whole};
+use super::ValueKind::{OneOrMore, Table as One, Tables, Text, Time, Whole};
 use super::{Table, clients, controller, demand, fault, key, server, sim, table, tier, validity};
 use crate::scenario::limits;
 use std::time::Duration;

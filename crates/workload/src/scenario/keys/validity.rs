@@ -1,7 +1,7 @@
 //! `[validity]`.
 
 use super::Absent::Means;
-use super::Kind::Number;
+use super::ValueKind::Number;
 use super::{Absent, Table, key, table};
 
 const USUAL: Absent = Means("the usual rule");

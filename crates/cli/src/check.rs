@@ -1,8 +1,9 @@
 //! `tailwater check`: scenario files read as `run` reads them, and nothing run.
 
-use crate::args::{CheckOptions, Driver};
+use crate::args::CheckOptions;
 use crate::failure::{Failure, say};
 use crate::input::text_of;
+use crate::run::Driver;
 use crate::{applications, scenarios};
 use serde::Serialize;
 use std::path::Path;

@@ -2,9 +2,9 @@
 
 use crate::args::FiguresOptions;
 use crate::failure::{Failure, say};
-use crate::run::folder::Folder;
+use crate::folder::Folder;
+use crate::progress::Progress;
 use crate::run::is_short;
-use crate::run::progress::Progress;
 use std::thread;
 use tailwater_figures::data::Figure;
 use tailwater_figures::{Compared, Plan, Results, catalogue, choose, pictures};

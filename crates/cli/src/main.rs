@@ -6,10 +6,16 @@
 #![forbid(unsafe_code)]
 
 mod args;
+mod values;
 mod failure;
 mod input;
 mod terminal;
 mod reader;
+mod folder;
+mod progress;
+mod interrupt;
+mod machine;
+mod data_folder;
 mod scenarios;
 mod applications;
 mod as_word;

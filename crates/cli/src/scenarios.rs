@@ -7,7 +7,8 @@ use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use tailwater_workload::Scenario;
-use tailwater_workload::scenario::{ScenarioError, limits};
+use tailwater_workload::limits;
+use tailwater_workload::scenario::ScenarioError;
 
 /// A scenario as one process tells it another: all that was read, so that both have the same.
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -5,7 +5,7 @@ use tailwater_control::Site;
 use tailwater_control::catalog::{Spec, SpecError};
 use tailwater_core::Rate;
 use tailwater_workload::Scenario;
-use tailwater_workload::scenario::limits::PROBLEMS_MAX;
+use tailwater_workload::limits::PROBLEMS_MAX;
 use tailwater_workload::scenario::{
     Amount, Configuration, ControllerSpec, Cycle, Demand, ScenarioError, TextPlace,
 };

@@ -1,13 +1,15 @@
 //! What a client sends: HELLO, REQUEST, DEMAND, DEREGISTER, CANCEL, PING, PONG, GOODBYE.
 
 use crate::bytes::{put_u16, put_u32, put_u64, u16_at, u32_at, u64_at};
-use crate::decode::{Prefix, prefix_bytes, put_prefix, split};
-use crate::{DecodeError, FrameKind, Goodbye, Limits, PREFIX_LEN, PayloadTooLong, Ping, Pong};
+use crate::error::{DecodeError, PayloadTooLong};
+use crate::goodbye::Goodbye;
+use crate::kind::{FrameKind, PREFIX_LEN, Side};
+use crate::limits::Limits;
+use crate::ping::{Ping, Pong};
+use crate::prefix::{Prefix, prefix_bytes, put_prefix, split};
+use crate::version::MAGIC;
 use std::time::Duration;
 use tailwater_core::{MethodId, Nanos, RequestId, Stamp};
-
-/// "TWTR" as it stands in the bytes of a HELLO.
-pub const MAGIC: u32 = u32::from_le_bytes(*b"TWTR");
 
 /// A frame that came from a client.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -151,7 +153,7 @@ impl<'a> ClientFrame<'a> {
             FrameKind::Ping => Ok(Self::Ping(Ping::decode(frame)?)),
             FrameKind::Pong => Ok(Self::Pong(Pong::decode(frame)?)),
             FrameKind::Goodbye => Ok(Self::Goodbye(Goodbye::decode(prefix, frame))),
-            kind => Err(DecodeError::WrongDirection { kind, from: crate::Side::Client }),
+            kind => Err(DecodeError::WrongDirection { kind, from: Side::Client }),
         }
     }
 }

@@ -1,6 +1,8 @@
 //! What can be wrong with bytes, and how to say it to the peer.
 
-use crate::{FrameKind, GoodbyeCode, PREFIX_LEN, Side, VERSION_MAX, VERSION_MIN};
+use crate::goodbye_code::GoodbyeCode;
+use crate::kind::{FrameKind, PREFIX_LEN, Side};
+use crate::version::{MAGIC, VERSION_MAX, VERSION_MIN};
 use std::fmt;
 
 /// Why bytes are not a frame. To be mended by the peer that sent them; the connection cannot go on,
@@ -94,7 +96,7 @@ impl fmt::Display for DecodeError {
                 write!(f, "len of {} is {found} bytes, allowed at most {max}", kind.name())?;
             }
             Self::BadMagic { found } => {
-                write!(f, "magic of HELLO is {found:#010x}, needed {:#010x}", crate::MAGIC)?;
+                write!(f, "magic of HELLO is {found:#010x}, needed {:#010x}", MAGIC)?;
             }
             Self::UnknownVersion { found } => {
                 write!(f, "WELCOME chose version {found}, needed {VERSION_MIN} to {VERSION_MAX}")?;

@@ -1,8 +1,9 @@
 //! PING and PONG, by which either side finds out whether the other is there.
 
 use crate::bytes::{put_u64, u64_at};
-use crate::decode::{put_prefix, split};
-use crate::{DecodeError, FrameKind};
+use crate::error::DecodeError;
+use crate::kind::FrameKind;
+use crate::prefix::{put_prefix, split};
 
 const LEN: usize = FrameKind::Ping.header_len();
 

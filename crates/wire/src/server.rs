@@ -1,10 +1,13 @@
 //! What a server sends: WELCOME, RESPONSE, REJECT, CREDIT, PING, PONG, GOODBYE.
 
 use crate::bytes::{put_u16, put_u32, put_u64, u16_at, u32_at, u64_at};
-use crate::decode::{Prefix, put_prefix, split};
-use crate::{
-    DecodeError, FrameKind, Goodbye, Limits, PayloadTooLong, Ping, Pong, VERSION_MAX, VERSION_MIN,
-};
+use crate::error::{DecodeError, PayloadTooLong};
+use crate::goodbye::Goodbye;
+use crate::kind::{FrameKind, Side};
+use crate::limits::Limits;
+use crate::ping::{Ping, Pong};
+use crate::prefix::{Prefix, put_prefix, split};
+use crate::version::{VERSION_MAX, VERSION_MIN};
 use std::time::Duration;
 use tailwater_core::{Nanos, Pause, RequestId, Stamp};
 
@@ -152,7 +155,7 @@ impl<'a> ServerFrame<'a> {
             FrameKind::Ping => Ok(Self::Ping(Ping::decode(frame)?)),
             FrameKind::Pong => Ok(Self::Pong(Pong::decode(frame)?)),
             FrameKind::Goodbye => Ok(Self::Goodbye(Goodbye::decode(prefix, frame))),
-            kind => Err(DecodeError::WrongDirection { kind, from: crate::Side::Server }),
+            kind => Err(DecodeError::WrongDirection { kind, from: Side::Server }),
         }
     }
 }

@@ -68,7 +68,7 @@ fn a_wrong_length_is_refused_as_soon_as_the_prefix_is_there() {
     for kind in FrameKind::ALL {
         let from = if kind.comes_from(Side::Client) { Side::Client } else { Side::Server };
         let least = u32::try_from(kind.header_len()).unwrap();
-        let most = u32::try_from(kind.max_len(&limits())).unwrap();
+        let most = u32::try_from(limits().frame_max(kind)).unwrap();
         let ask = |len| needed(&prefix(len, kind as u8, 1), from, &limits());
         for found in [0, 7, least - 1] {
             assert_eq!(ask(found), Err(DecodeError::TooShort { kind, found, needed: least }));
@@ -77,7 +77,7 @@ fn a_wrong_length_is_refused_as_soon_as_the_prefix_is_there() {
             assert_eq!(ask(found), Err(DecodeError::TooLong { kind, found, max: most }));
         }
         assert_eq!(ask(least), Ok(kind.header_len()));
-        assert_eq!(ask(most), Ok(kind.max_len(&limits())));
+        assert_eq!(ask(most), Ok(limits().frame_max(kind)));
     }
 }
 

@@ -1,6 +1,6 @@
 //! How requests are spread in time, and the words for it that flags and scenario files share.
 
-use crate::scenario::limits;
+use crate::limits;
 use std::fmt;
 use std::ops::RangeInclusive;
 use std::str::FromStr;

@@ -3,12 +3,14 @@
 //! Each check is a function from the repository's texts to problems; each problem says what was
 //! found where and how to mend it.
 
+mod circles;
 mod comments;
 mod documents;
 mod files;
 mod layers;
 mod map;
 mod names;
+mod paths;
 mod prose;
 mod reasons;
 mod shipped;
@@ -50,6 +52,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("scenarios say what they show", documents::scenarios_say_why),
     ("scenarios are mentioned to users", documents::scenarios_are_mentioned),
     ("rooms use those before them", rooms::depend_upwards),
+    ("modules need each other in no circle", circles::there_are_none),
     ("names of public types have one meaning", types::have_one_meaning),
     ("sentences of documents are short", prose::sentences_are_short),
     ("things in documents are no persons", prose::things_are_no_persons),

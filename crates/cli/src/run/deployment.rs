@@ -1,8 +1,8 @@
 //! The server processes of one run: the tiers that requests call, and in front of them the server.
 
-use super::interrupt::Interrupt;
 use super::process::ServerProcess;
 use crate::failure::Failure;
+use crate::interrupt::Interrupt;
 use crate::scenarios::Said;
 use tailwater_load::tiers::TierProcess;
 use tailwater_workload::Scenario;

@@ -2,12 +2,12 @@
 
 use super::deployment::{Deployment, Flags};
 use super::flags;
-use super::interrupt::Interrupt;
-use super::machine::manifest;
 use super::process::perform;
 use super::unchanged;
 use crate::failure::Failure;
+use crate::interrupt::Interrupt;
 use crate::job::{Asks, Job, Kind, OpenJob, Outcome};
+use crate::machine::manifest;
 use crate::scenarios::Said;
 use std::time::Duration;
 use tailwater_control::catalog::Spec;

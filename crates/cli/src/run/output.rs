@@ -1,7 +1,7 @@
 //! What a person gets: a table, or JSON; and files, written whole or not at all.
 
-use super::folder::{Folder, SERIES, TIERS};
 use crate::failure::{Failure, is_heard};
+use crate::folder::{Folder, SERIES, TIERS};
 use crate::input::text_of;
 use crate::terminal;
 use std::path::Path;

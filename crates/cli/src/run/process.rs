@@ -1,8 +1,8 @@
 //! The processes of an experiment: servers and load jobs, which end when they are dropped, and by themselves
 //! when this process is gone.
 
-use super::interrupt::Interrupt;
 use crate::failure::Failure;
+use crate::interrupt::Interrupt;
 use crate::job::{Job, Outcome};
 use crate::scenarios::Said;
 use serde::Deserialize;

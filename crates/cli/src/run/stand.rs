@@ -1,10 +1,10 @@
 //! A service that stands in its tiers until it is dropped, for verbs that are asked by people.
 
 use super::deployment::{Deployment, Flags};
-use super::interrupt::Interrupt;
 use super::{flags, prepared, refuse_on_sockets};
-use crate::data::DataFolder;
+use crate::data_folder::DataFolder;
 use crate::failure::Failure;
+use crate::interrupt::Interrupt;
 use crate::scenarios::Said;
 use std::path::PathBuf;
 use std::time::Duration;

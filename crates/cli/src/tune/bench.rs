@@ -5,7 +5,7 @@ use super::machine::Session;
 use super::noise::Steal;
 use super::targets::Target;
 use crate::failure::Failure;
-use crate::run::interrupt::Interrupt;
+use crate::interrupt::Interrupt;
 use std::time::{Duration, Instant};
 use tailwater_stats::anytime::{Arm, QuadOrder};
 use tailwater_tune::ab::Block;

@@ -16,7 +16,8 @@ pub use rows::{Bounds, CalleeRow, CallerRow, ContendedRow, Durations, FunctionRo
 pub use together::Together;
 
 pub(crate) use interval::Interval;
-pub(crate) use report::{bounds, wait_name};
+pub(crate) use report::wait_name;
+pub(crate) use rows::bounds;
 pub(crate) use spread::BoundedDurations;
 
 use crate::clock::Clocks;

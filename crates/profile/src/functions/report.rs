@@ -2,7 +2,7 @@
 
 use super::interval::Interval;
 use super::locks::{Key, Locks, Sum};
-use super::rows::{Bounds, CalleeRow, CallerRow, ContendedRow, Durations, FunctionRow, LockRow};
+use super::rows::{CalleeRow, CallerRow, ContendedRow, Durations, FunctionRow, LockRow, bounds};
 use super::together::Together;
 use super::{LeftOut, Pair};
 use crate::clock::TickRate;
@@ -161,11 +161,6 @@ fn durations(pair: &Pair, rate: TickRate) -> Durations {
         left_out: pair.left_out.count,
         left_out_max_ns: rate.ns(pair.left_out.longest),
     }
-}
-
-pub(crate) fn bounds(ticks: Interval, rate: TickRate) -> Bounds {
-    let high_ns = (ticks.high != Ticks::MAX).then(|| rate.ns(ticks.high));
-    Bounds { low_ns: rate.ns(ticks.low), high_ns }
 }
 
 fn lock(key: &Key, sum: &Sum, names: &Names, rate: TickRate) -> LockRow {

@@ -2,8 +2,8 @@
 
 use super::interval::Interval;
 use super::nested::{Nested, Sum};
-use super::report::bounds;
 use super::rows::Bounds;
+use super::rows::bounds;
 use crate::clock::TickRate;
 use crate::hash::Map;
 use crate::record::{Function, FunctionId, Record, ThreadId};

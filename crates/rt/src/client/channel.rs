@@ -6,7 +6,8 @@
 use super::config::ChannelConfig;
 use super::event::{Event, NewCall};
 use super::link::Link;
-use super::session::{Over, Session};
+use super::over::Over;
+use super::session::Session;
 use crate::framing::Flushed;
 use crate::net::{DialError, Stream, Transfer};
 use crate::poll::{Interest, Poller, Readiness};

@@ -89,6 +89,8 @@ pub mod c;
 mod doorbell;
 mod error;
 #[cfg(not(loom))]
+mod event_file;
+#[cfg(not(loom))]
 mod fd;
 mod geometry;
 mod local;
@@ -98,6 +100,8 @@ mod members;
 mod memory;
 mod order;
 mod sender;
+#[cfg(not(loom))]
+mod share_error;
 mod sleeper;
 mod stats;
 mod task;
@@ -105,12 +109,14 @@ mod view;
 mod waiter;
 
 #[cfg(not(loom))]
-pub use across::{ShareError, SharedSet, SharedWaiter};
+pub use across::{SharedSet, SharedWaiter};
 pub use doorbell::Doorbell;
 pub use error::Error;
 pub use geometry::Layout;
 pub use order::VisitPolicy;
 pub use sender::Ringing;
+#[cfg(not(loom))]
+pub use share_error::ShareError;
 pub use stats::Stats;
 pub use task::Ready;
 pub use waiter::Waiter;

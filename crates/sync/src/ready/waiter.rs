@@ -29,7 +29,7 @@ pub struct Waiter {
     counts: Stats,
     /// For event loops; made when it is asked for.
     #[cfg(not(loom))]
-    pub(super) event: Option<super::fd::EventFile>,
+    pub(super) event: Option<super::event_file::EventFile>,
 }
 
 impl Waiter {

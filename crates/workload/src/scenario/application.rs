@@ -1,8 +1,8 @@
 //! `[server]` `application` and `settings`: a program that serves, by name.
 
 use super::error::TextPlace;
-use super::limits;
 use super::section::Section;
+use crate::limits;
 
 /// An application as the file names it. Name and settings stay text here; whoever has the applications
 /// checks them.

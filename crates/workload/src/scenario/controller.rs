@@ -2,8 +2,8 @@
 
 use super::error::TextPlace;
 use super::item::Item;
-use super::limits;
 use super::section::Section;
+use crate::limits;
 use crate::preset::presets;
 use tailwater_core::locks::LockPolicy;
 use tailwater_core::threads::Model;

@@ -1,6 +1,6 @@
 //! What is wrong with a scenario file, and where.
 
-use super::limits::PROBLEMS_MAX;
+use crate::limits::PROBLEMS_MAX;
 use std::cell::RefCell;
 use std::fmt;
 

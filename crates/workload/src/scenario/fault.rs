@@ -3,6 +3,7 @@
 //! Faults strike clients, nodes, and the links that lead to nodes: to the server that clients ask, to its
 //! replicas, and to those of the tiers.
 
+use super::choices::{CLAIMS, Claim, Direction, WAYS};
 use super::item::Item;
 use super::keys::{FAULTS, Variant};
 use super::path::Callee;
@@ -42,15 +43,6 @@ pub enum Chosen {
         /// The last.
         last: u32,
     },
-}
-
-/// Which way a message goes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Direction {
-    /// To the node that is asked.
-    Requests,
-    /// From it.
-    Answers,
 }
 
 /// Nodes, or what leads to them. Default: the server that clients ask, with all its replicas.
@@ -112,20 +104,6 @@ pub enum FaultKind {
     /// The client sends at once whatever it is asked for, credit or not.
     Flood,
 }
-
-/// What a lying client claims.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Claim {
-    /// That nothing waits.
-    Nothing,
-    /// That more waits than anybody could serve.
-    Everything,
-}
-
-pub(super) const WAYS: &[(&str, Direction)] =
-    &[("requests", Direction::Requests), ("answers", Direction::Answers)];
-pub(super) const CLAIMS: &[(&str, Claim)] =
-    &[("nothing", Claim::Nothing), ("everything", Claim::Everything)];
 
 impl FaultKind {
     /// As in a scenario file.

@@ -2,8 +2,8 @@
 
 use super::error::{Report, TextPlace};
 use super::keys::ValueKind;
-use super::limits;
 use super::section::Section;
+use crate::limits;
 use std::fmt::Display;
 use std::ops::RangeInclusive;
 use std::str::FromStr;

@@ -6,13 +6,13 @@
 
 mod application;
 mod capacity;
+mod choices;
 mod clients;
 mod configuration;
 mod controller;
 mod demand;
 mod error;
 mod fault;
-pub mod limits;
 mod item;
 pub mod keys;
 mod lock_order;
@@ -34,23 +34,25 @@ mod tests;
 
 pub use application::{ApplicationSetting, ApplicationUse};
 pub use capacity::Capacity;
+pub use choices::{Claim, Direction, FirstReplica, Transport, Wake};
 pub use clients::Clients;
 pub use configuration::Configuration;
 pub use controller::{ControllerSpec, Override, PresetUse};
 pub use demand::{Amount, Course, Cycle, CycleStep, Demand};
 pub use error::{Problem, ReadFile, ScenarioError, TextPlace};
-pub use fault::{Chosen, Claim, Direction, Fault, FaultKind, Struck};
+pub use fault::{Chosen, Fault, FaultKind, Struck};
 pub use locks::Locks;
 pub use path::{CallStep, Hot, LockStep, Path, PathStep};
-pub use retry::{FirstReplica, Retry};
-pub use server::{Server, Transport};
-pub use sim::{Sim, Wake};
+pub use retry::Retry;
+pub use server::Server;
+pub use sim::Sim;
 pub use stalls::{StallKind, Stalls};
 pub use tailwater_core::locks::LockPolicy;
 pub use tailwater_core::threads::{Completion, Model, Placement, Reception};
 pub use tier::Tier;
 pub use validity::{TierValidity, Validity};
 
+use crate::limits;
 use error::Report;
 use item::Item;
 use section::{Section, section_of};

@@ -2,10 +2,10 @@
 
 use super::item::Item;
 use super::keys::STEPS;
-use super::limits;
 use super::lock_order;
 use super::section::Section;
 use super::times;
+use crate::limits;
 use crate::service::Service;
 use tailwater_core::Ratio;
 

@@ -1,5 +1,6 @@
 //! `[clients.retry]`: what clients do when one of several replicas refuses.
 
+use super::choices::{FIRST, FirstReplica};
 use super::section::Section;
 use std::time::Duration;
 use tailwater_core::Ratio;
@@ -23,23 +24,6 @@ pub struct Retry {
     /// Where requests go first. Default `own`.
     pub first: FirstReplica,
 }
-
-/// See [`Retry::first`].
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum FirstReplica {
-    /// Clients are divided over the replicas by their numbers.
-    Own,
-    /// Everybody's first is the first replica.
-    Primary,
-    /// Where the client has the fewest requests that have not ended, and no pause was asked for.
-    LeastLoaded,
-}
-
-pub(super) const FIRST: &[(&str, FirstReplica)] = &[
-    ("own", FirstReplica::Own),
-    ("primary", FirstReplica::Primary),
-    ("least-loaded", FirstReplica::LeastLoaded),
-];
 
 impl Retry {
     /// `replicas` are those of the server.

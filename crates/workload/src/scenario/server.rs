@@ -1,13 +1,15 @@
 //! `[server]`: what serves.
 
 use super::application::ApplicationUse;
+use super::choices::{TRANSPORTS, Transport};
 use super::item::Item;
 use super::keys::WORK;
 use super::locks::Locks;
 use super::path::{self, Callee, Context, Path};
 use super::section::{Section, section_of};
-use super::{Clients, ControllerSpec, application, limits, pinning, times};
+use super::{Clients, ControllerSpec, application, pinning, times};
 use crate::distribution::Distribution;
+use crate::limits;
 use crate::service::{Service, Work};
 use std::time::Duration;
 use tailwater_core::pace::Pace;
@@ -44,18 +46,6 @@ pub struct Server {
     /// Default 1. Simulator only, as yet.
     pub replicas: u32,
 }
-
-/// What carries requests.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Transport {
-    /// TCP on the loopback interface.
-    Tcp,
-    /// A Unix socket.
-    Unix,
-}
-
-pub(super) const TRANSPORTS: &[(&str, Transport)] =
-    &[("tcp", Transport::Tcp), ("unix", Transport::Unix)];
 
 impl Server {
     pub(super) fn read(

@@ -9,7 +9,7 @@ mod rules;
 mod text;
 
 use crate::failure::{Failure, say};
-use crate::run::folder::Folder;
+use crate::folder::Folder;
 use clap::Args;
 use recording::Recording;
 use rules::Named;

@@ -1,7 +1,8 @@
 //! What each part costs, measured before anything is tried: one block for each part in every round.
 
-use super::host::{Doing, Host, Offloaded, Plan, Ran};
+use super::host::{Doing, Host, Plan, Ran};
 use super::kernels::Side;
+use super::way::Offloaded;
 use crate::failure::Failure;
 use std::collections::BTreeMap;
 use std::time::Duration;

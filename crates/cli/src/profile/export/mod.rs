@@ -4,6 +4,7 @@ mod folded;
 mod speedscope;
 mod firefox;
 mod pprof;
+mod chrome;
 mod perfetto;
 mod lanes;
 

@@ -1,7 +1,7 @@
 //! The page: for each service a search box, what was found, whether it is right, and how long each tier took. Needs no script.
 
 use super::asked::{Asked, QUESTION_CHARS_MAX, Told};
-use super::site::Question;
+use super::question::Question;
 use tailwater_load::application::ShownRow;
 use tailwater_report::{STYLE, count, escape, time};
 

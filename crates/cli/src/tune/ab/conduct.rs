@@ -3,40 +3,18 @@
 use super::super::bench::Bench;
 use super::super::dial::Setting;
 use super::super::tell;
+use super::conducted::Conducted;
 use super::text;
 use crate::failure::Failure;
-use crate::run::progress::Progress;
+use crate::progress::Progress;
 use tailwater_stats::anytime::SettingError;
-use tailwater_tune::ab::{Comparison, ComparisonRules, Forecast, Pilot, Verdict};
+use tailwater_tune::ab::{Comparison, ComparisonRules, Forecast, Pilot};
 
 /// How much is measured.
 pub(in crate::tune) struct Budget {
     pub(in crate::tune) pilot: u32,
     pub(in crate::tune) accept_weak: bool,
     pub(in crate::tune) seed: u64,
-}
-
-/// A comparison as far as it went.
-pub(in crate::tune) struct Conducted {
-    pub(in crate::tune) pilot: Pilot,
-    pub(in crate::tune) forecast: Forecast,
-    pub(in crate::tune) comparison: Comparison,
-    /// What ended it before it was done, if something did.
-    pub(in crate::tune) ended: Option<Failure>,
-    /// Whether the time was over.
-    pub(in crate::tune) timed_out: bool,
-}
-
-impl Conducted {
-    /// A result is one, whatever it says; a machine without a quiet moment has none.
-    pub(in crate::tune) fn is_sound(&self) -> Result<(), Failure> {
-        match self.comparison.verdict() {
-            Verdict::Noisy => Err(Failure::work(
-                "there is no result: most quads were set aside; the JSON says by which rule",
-            )),
-            _ => Ok(()),
-        }
-    }
 }
 
 /// Measures until there is a verdict, the quads are spent, or the time is.

@@ -2,7 +2,7 @@
 
 use super::super::dial::{Dial, Setting};
 use super::super::targets::Target;
-use super::conduct::Conducted;
+use super::conducted::Conducted;
 use super::options::AbOptions;
 use serde::Serialize;
 use std::collections::BTreeMap;

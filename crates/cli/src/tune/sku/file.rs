@@ -4,11 +4,10 @@ use super::super::dial::{Dial, Setting};
 use super::super::machine::Root;
 use super::super::targets::{Target, TargetOptions};
 use super::super::{fresh_seed, noise, percent};
-use super::found::LeftOut;
 use super::recipes::Recipe;
 use crate::failure::Failure;
 use crate::scenarios;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -76,6 +75,14 @@ struct KnobText {
 struct RivalText {
     name: String,
     set: BTreeMap<String, String>,
+}
+
+/// A value that could not be set or measured at all.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct LeftOut {
+    pub(super) knob: String,
+    pub(super) value: String,
+    pub(super) because: String,
 }
 
 /// What the file comes to on this machine.

@@ -1,7 +1,7 @@
 //! A block's command in a process group of its own, which ends with this program and within its time.
 
 use crate::failure::Failure;
-use crate::run::interrupt::Interrupt;
+use crate::interrupt::Interrupt;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};

@@ -4,7 +4,7 @@ use super::Absent::{Is, Means, Needed, OneOf};
 use super::ValueKind::{Number, OneOrMore, Tables, Time, Whole, Word};
 use super::{Table, Variant, key, table, words};
 use crate::arrivals::Arrivals;
-use crate::scenario::limits;
+use crate::limits;
 use std::time::Duration;
 
 const OF_CAPACITY: &str = "times capacity";

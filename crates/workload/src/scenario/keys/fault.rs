@@ -3,7 +3,8 @@
 use super::Absent::{Is, Means, Needed};
 use super::ValueKind::{Number, OneOrMore, Text, Time, Whole, Word};
 use super::{Table, Variant, key, names};
-use crate::scenario::{fault, limits};
+use crate::limits;
+use crate::scenario::choices::{CLAIMS, WAYS};
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
@@ -59,7 +60,7 @@ pub(super) static FAULT: Table = Table {
         ),
         key(
             "way",
-            Word(|| names(fault::WAYS)),
+            Word(|| names(WAYS)),
             Means("both"),
             "\"answers\"",
             "Which messages of a link it strikes.",
@@ -103,7 +104,7 @@ pub(super) static FAULT: Table = Table {
         ),
         key(
             "demand",
-            Word(|| names(fault::CLAIMS)),
+            Word(|| names(CLAIMS)),
             Needed,
             "\"everything\"",
             "What lying clients claim to have waiting.",

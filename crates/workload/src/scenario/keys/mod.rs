@@ -69,7 +69,7 @@ pub struct Key {
 /// What a value may be.
 #[derive(Debug)]
 pub enum ValueKind {
-    /// A text of 1 to [`TEXT_CHARS_MAX`](super::limits::TEXT_CHARS_MAX) characters.
+    /// A text of 1 to [`TEXT_CHARS_MAX`](crate::limits::TEXT_CHARS_MAX) characters.
     Text,
     /// `true` or `false`.
     Truth,
@@ -190,7 +190,7 @@ impl fmt::Display for ValueKind {
     /// For people: type, unit and limits.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Text => write!(f, "text of 1 to {} characters", super::limits::TEXT_CHARS_MAX),
+            Self::Text => write!(f, "text of 1 to {} characters", crate::limits::TEXT_CHARS_MAX),
             Self::Truth => f.write_str("true or false"),
             Self::Time(range) => duration(f, range),
             Self::Whole(range) if *range.end() == u64::MAX => f.write_str("whole number"),

@@ -5,7 +5,8 @@ use super::ValueKind::{
     Number, OneOrMore, Pair, Settings, Table as One, Tables, Text, Time, Truth, Whole, Word,
 };
 use super::{Table, Variant, key, names, table, times, words};
-use crate::scenario::{limits, server};
+use crate::limits;
+use crate::scenario::choices::TRANSPORTS;
 use crate::service::Work;
 use std::ops::RangeInclusive;
 use std::time::Duration;
@@ -51,7 +52,7 @@ pub(super) static SERVER: Table = Table {
         ),
         key(
             "transport",
-            Word(|| names(server::TRANSPORTS)),
+            Word(|| names(TRANSPORTS)),
             Is("\"tcp\""),
             "\"unix\"",
             "What carries requests on loopback.",

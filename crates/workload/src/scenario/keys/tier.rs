@@ -3,7 +3,7 @@
 use super::Absent::{Is, Means, Needed, OneOf};
 use super::ValueKind::{OneOrMore, Table as One, Tables, Text, Time, Truth, Whole};
 use super::{Table, controller, key, server, table, times, validity};
-use crate::scenario::limits;
+use crate::limits;
 
 pub(super) static TIER: Table = table(
     "[[tier]]",

@@ -3,7 +3,7 @@
 use super::Absent::{Means, Needed, OneOf};
 use super::ValueKind::{Number, Text, Time, TimeOr, Word};
 use super::{Key, Table, Variant, key};
-use crate::scenario::limits;
+use crate::limits;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 

@@ -3,7 +3,7 @@
 use super::Absent::{Is, Means, Needed};
 use super::ValueKind::{OneOrMore, Table as One, Tables, Text, Time, Whole};
 use super::{Table, clients, controller, demand, fault, key, server, sim, table, tier, validity};
-use crate::scenario::limits;
+use crate::limits;
 use std::time::Duration;
 
 const NOTHING: super::Absent = Means("all its defaults");

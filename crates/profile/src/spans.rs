@@ -67,6 +67,19 @@ impl<T: Copy> Lane<T> {
     }
 }
 
+/// Spans by time, those that touch joined.
+pub(crate) fn merged(mut spans: Vec<(Ticks, Ticks)>) -> Vec<(Ticks, Ticks)> {
+    spans.sort_unstable();
+    let mut out: Vec<(Ticks, Ticks)> = Vec::with_capacity(spans.len());
+    for (from, to) in spans {
+        match out.last_mut().filter(|last| last.1 >= from) {
+            Some(last) => last.1 = last.1.max(to),
+            None => out.push((from, to)),
+        }
+    }
+    out
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -94,5 +107,11 @@ mod tests {
             let covered = (7..40).filter(|&time| lane.at(time).is_some()).count() as u64;
             prop_assert_eq!(lane.within(7, 40).map(|span| span.to - span.from).sum::<u64>(), covered);
         }
+    }
+
+    #[test]
+    fn windows_join_where_they_touch() {
+        let spans = vec![(10, 20), (1, 2), (15, 30), (30, 31), (40, 41), (16, 17)];
+        assert_eq!(merged(spans), [(1, 2), (10, 31), (40, 41)]);
     }
 }

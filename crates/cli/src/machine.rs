@@ -6,7 +6,7 @@ use tailwater_stats::result::Manifest;
 use tailwater_workload::scenario::Clients;
 
 /// Of this machine, now, and of what makes the load.
-pub(super) fn manifest(clients: &Clients) -> Manifest {
+pub(crate) fn manifest(clients: &Clients) -> Manifest {
     Manifest { generator: generator(clients), ..here() }
 }
 

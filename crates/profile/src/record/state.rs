@@ -1,6 +1,6 @@
 //! Records of what the kernel did with threads.
 
-use crate::record::{ThreadId, Ticks};
+use super::{ThreadId, Ticks};
 
 /// Occupants told of one wait for a core.
 pub const OCCUPANTS_MAX: usize = 8;
@@ -143,7 +143,7 @@ impl Interrupting {
 }
 
 /// The kernel's names (`include/linux/interrupt.h`).
-pub(super) fn softirq(vector: u32) -> String {
+pub(crate) fn softirq(vector: u32) -> String {
     const NAMES: [&str; 10] = [
         "HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER",
         "RCU",

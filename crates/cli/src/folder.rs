@@ -8,10 +8,10 @@ use tailwater_report::{Look, plots};
 use tailwater_stats::result::Experiment;
 
 /// What changed within runs, bin by bin; only of scenarios whose demand does.
-pub(super) const SERIES: &str = "series.csv";
+pub(crate) const SERIES: &str = "series.csv";
 
 /// A line for each tier of each run; only of scenarios that have tiers.
-pub(super) const TIERS: &str = "tiers.csv";
+pub(crate) const TIERS: &str = "tiers.csv";
 
 /// A folder that can be written to.
 pub(crate) struct Folder<'a> {
@@ -92,7 +92,7 @@ impl<'a> Folder<'a> {
     }
 
     /// Removes what is left of an earlier result, but for files that were `written` anew.
-    pub(super) fn clear_but(&self, written: &[String]) -> Result<(), Failure> {
+    pub(crate) fn clear_but(&self, written: &[String]) -> Result<(), Failure> {
         let is_new = |file: &&PathBuf| {
             let name = file.file_name().and_then(|name| name.to_str());
             name.is_some_and(|name| written.iter().any(|written| written == name))

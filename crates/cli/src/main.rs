@@ -9,6 +9,8 @@ mod args;
 mod failure;
 mod terminal;
 mod reader;
+mod group;
+mod guard;
 mod scenarios;
 mod applications;
 mod as_word;
@@ -66,6 +68,7 @@ fn main() -> ExitCode {
         Verb::Keys(options) => keys::keys(&options),
         Verb::Completions { shell } => args::completions(shell),
         Verb::Man { verb } => args::manual(verb.as_deref()),
+        Verb::Guard(options) => guard::guard(&options),
         Verb::Job => job::from_standard_input(),
     };
     match result {

@@ -28,4 +28,4 @@ pub use application::Application;
 pub use connections::Connections;
 pub use fleet::{Fleet, FleetError};
 pub use open::{Findings, OpenPlan};
-pub use spinner::Spinner;
+pub use spinner::{Spinner, Throttle};

@@ -3,6 +3,7 @@
 use crate::classes;
 use crate::columns::{COLUMNS, Column, Tone};
 use crate::csv::{runs_csv, series_csv};
+use crate::faults;
 use crate::format;
 use crate::glossary::{RULES, TERMS};
 use crate::model::{self, Group};
@@ -176,7 +177,8 @@ fn validity(experiment: &Experiment) -> String {
     }
     let sentences = [notes::advice(experiment), notes::caution(experiment)];
     out.extend(sentences.into_iter().flatten().map(|text| format!("<p>{}</p>\n", escape(text))));
-    out.extend(notes::data(experiment).iter().map(|text| format!("<p>{}</p>\n", escape(text))));
+    let told = faults::sentences(experiment).into_iter().chain(notes::data(experiment));
+    out.extend(told.map(|text| format!("<p>{}</p>\n", escape(&text))));
     out.push_str("</section>\n");
     out
 }

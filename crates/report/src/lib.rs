@@ -19,6 +19,7 @@ mod recovery;
 mod classes;
 mod tiers;
 mod columns;
+mod faults;
 mod glossary;
 mod notes;
 mod sentences;

@@ -2,12 +2,15 @@
 
 mod busiest;
 mod cores;
+mod course;
 mod deployment;
 mod flags;
+mod foreign;
 pub(crate) mod folder;
 pub(crate) mod interrupt;
 mod loopback;
 pub(crate) mod machine;
+mod member;
 mod others;
 pub(crate) mod output;
 mod process;

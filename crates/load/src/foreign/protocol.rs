@@ -11,11 +11,22 @@ pub enum Protocol {
     Redis,
 }
 
-/// One request.
+/// One request, about the key of this number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Ask {
+pub enum Ask {
+    /// For its value.
     Get(u32),
+    /// To keep its value, which is always the same.
     Set(u32),
+}
+
+impl Ask {
+    /// The key.
+    #[must_use]
+    pub fn key(self) -> String {
+        let (Self::Get(number) | Self::Set(number)) = self;
+        format!("key{number}")
+    }
 }
 
 impl Protocol {
@@ -24,7 +35,7 @@ impl Protocol {
         [("memcached", Self::Memcached), ("redis", Self::Redis)];
 
     /// Appends a request's bytes.
-    pub(super) fn request(self, ask: Ask, bytes: &mut Vec<u8>) {
+    pub fn request(self, ask: Ask, bytes: &mut Vec<u8>) {
         match (self, ask) {
             (Self::Memcached, Ask::Get(key)) => put(bytes, format_args!("get key{key}\r\n")),
             (Self::Memcached, Ask::Set(key)) => {
@@ -44,7 +55,7 @@ impl Protocol {
     }
 
     /// Appends the answer that it must get, where each key was set before.
-    pub(super) fn answer(self, ask: Ask, bytes: &mut Vec<u8>) {
+    pub fn answer(self, ask: Ask, bytes: &mut Vec<u8>) {
         match (self, ask) {
             (Self::Memcached, Ask::Get(key)) => {
                 put(bytes, format_args!("VALUE key{key} 0 {}\r\n", length(key)));

@@ -75,16 +75,25 @@ impl Kind {
         let says = |wanted: &str| text.lines().any(|line| line.trim().starts_with(wanted));
         // Paths and tiers run on sockets, too, unless they are a model of a machine with many cores.
         let modelled = says("[[server.path]]") && says("[sim]");
-        if modelled || says("[[fault]]") {
+        if modelled || text.lines().any(strikes_no_process) {
             Self::Sim
-        // The simulator knows neither programs nor threading models.
-        } else if says("application =") || says("model =") {
+        // The simulator knows no programs, and no replicas of tiers; of threading models some.
+        } else if says("application =") || says("model =") || says("hedge =") {
             Self::Loopback
         } else {
             Self::Both
         }
     }
 }
+
+/// Whether the line names a fault of clients or links, which sockets do not play.
+fn strikes_no_process(line: &str) -> bool {
+    let kind = line.trim().strip_prefix("kind = ");
+    kind.is_some_and(|kind| !PROCESS_FAULTS.contains(&kind.trim_matches('"')))
+}
+
+/// See [`strikes_no_process`].
+const PROCESS_FAULTS: [&str; 3] = ["server-pause", "server-restart", "server-slow"];
 
 impl Bench {
     /// In full, its output going where ours goes.
@@ -254,7 +263,10 @@ mod tests {
             ("scenarios/locks.toml", "[[server.path]]\n"),
             ("scenarios/model.toml", "[[server.path]]\n[sim]\n"),
             ("scenarios/models.toml", "[[tier]]\nmodel = \"aib\"\n"),
+            ("scenarios/pause.toml", "[[fault]]\nkind = \"server-pause\"\n"),
+            ("scenarios/split.toml", "[[fault]]\nkind = \"partition\"\n"),
             ("scenarios/store.toml", "[server]\napplication = \"store\"\n"),
+            ("scenarios/twice.toml", "[[tier]]\nhedge = {}\n"),
             ("benches/shared/Cargo.toml", ""),
             ("benches/shared/src/lib.rs", ""),
             ("benches/transport/Cargo.toml", ""),
@@ -270,7 +282,8 @@ mod tests {
     fn scenarios_and_programs_are_benches() {
         let all = list(&tree());
         let names: Vec<&str> = all.iter().map(|bench| bench.name.as_str()).collect();
-        let scenarios = ["chain", "locks", "model", "models", "overload", "store"];
+        let scenarios =
+            ["chain", "locks", "model", "models", "overload", "pause", "split", "store", "twice"];
         assert_eq!(names, [&scenarios[..], &["transport", "vectors"]].concat());
         let kinds = [
             Kind::Both,
@@ -278,6 +291,9 @@ mod tests {
             Kind::Sim,
             Kind::Loopback,
             Kind::Both,
+            Kind::Both,
+            Kind::Sim,
+            Kind::Loopback,
             Kind::Loopback,
             Kind::Program,
             Kind::Peer,
@@ -285,9 +301,9 @@ mod tests {
         assert!(all.iter().map(|bench| bench.kind).eq(kinds));
         assert_eq!(all[2].commands(Path::new("."), false).len(), 1, "in simulation only");
         assert_eq!(all[4].commands(Path::new("."), false).len(), 3, "both, and compared");
-        assert_eq!(choose(&all, &[]).unwrap().len(), 8);
-        assert_eq!(choose(&all, &["transport"]).unwrap(), [&all[6]]);
-        assert!(choose(&all, &["none"]).unwrap_err().contains("store, transport, vectors"));
+        assert_eq!(choose(&all, &[]).unwrap().len(), 11);
+        assert_eq!(choose(&all, &["transport"]).unwrap(), [&all[9]]);
+        assert!(choose(&all, &["none"]).unwrap_err().contains("twice, transport, vectors"));
     }
 
     #[test]

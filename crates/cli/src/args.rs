@@ -4,6 +4,7 @@ use crate::accelerate::AccelerateVerb;
 use crate::data::DataVerb;
 use crate::data_folder::DataFolder;
 use crate::failure::Failure;
+use crate::guard::GuardOptions;
 use crate::keys::KeysOptions;
 use crate::profile::ProfileVerb;
 use crate::run::{Driver, PictureOptions, RunOptions};
@@ -96,6 +97,9 @@ pub(crate) enum Verb {
         /// The verb, such as run; or scenario, for scenario files.
         verb: Option<String>,
     },
+    /// Keep a program of others for the orchestrator.
+    #[command(hide = true)]
+    Guard(GuardOptions),
     /// Do what a JSON object on standard input says, for the orchestrator.
     #[command(hide = true)]
     Job,
@@ -312,6 +316,10 @@ pub(crate) struct ServeOptions {
     pub(crate) cores: Vec<usize>,
     #[command(flatten)]
     pub(crate) threads: ThreadOptions,
+    /// Change to these threading models while serving, when a line of standard input says so, such as `model adb:4`. The
+    /// threads that they need are started at once.
+    #[arg(long, value_name = "MODEL", value_delimiter = ',', conflicts_with = "tier")]
+    pub(crate) change_to: Vec<Model>,
     /// Begin requests whose deadline has passed too, as publications' servers do, whatever the controller.
     #[arg(long)]
     pub(crate) serve_late: bool,

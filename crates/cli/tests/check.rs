@@ -92,9 +92,9 @@ fn what_a_driver_cannot_run_is_said_and_refused_where_it_is_asked_for() {
     let file = folder.write("faulty.toml", &faulty);
     let anywhere = check(&[], &[&file]);
     assert_eq!(anywhere.status.code(), Some(0));
-    assert!(text(&anywhere.stdout).contains("faults run in the simulator only"));
+    assert!(text(&anywhere.stdout).contains("faults of kind clock run in the simulator only"));
     assert_eq!(check(&["--on", "sim"], &[&file]).status.code(), Some(0));
     let refused = check(&["--on", "loopback"], &[&file]);
     assert_eq!(refused.status.code(), Some(2));
-    assert!(text(&refused.stderr).contains("faults run in the simulator only"));
+    assert!(text(&refused.stderr).contains("faults of kind clock run in the simulator only"));
 }

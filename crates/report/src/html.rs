@@ -3,6 +3,7 @@
 use crate::classes;
 use crate::columns::COLUMNS;
 use crate::csv::{runs_csv, series_csv, tiers_csv};
+use crate::faults;
 use crate::format;
 use crate::glossary::{RULES, TERMS};
 use crate::model::{self, Group, name};
@@ -113,7 +114,10 @@ fn by_class(group: &Group<'_>) -> String {
 }
 
 fn by_tier(group: &Group<'_>) -> String {
-    tiers::sortable(group).map_or_else(String::new, |it| titled("Tiers", tiers::MEANING, &it))
+    let second = tiers::second_tries(group);
+    let second = second.lines().map(|line| format!("<p>{}</p>\n", escape(line)));
+    let table = tiers::sortable(group).map(|it| titled("Tiers", tiers::MEANING, &it));
+    table.into_iter().chain(second).collect()
 }
 
 fn titled(title: &str, meaning: &str, table: &Sortable) -> String {
@@ -148,7 +152,8 @@ fn validity(experiment: &Experiment) -> String {
     }
     let sentences = [notes::advice(experiment), notes::caution(experiment)];
     out.extend(sentences.into_iter().flatten().map(|text| format!("<p>{}</p>\n", escape(text))));
-    out.extend(notes::data(experiment).iter().map(|text| format!("<p>{}</p>\n", escape(text))));
+    let told = faults::sentences(experiment).into_iter().chain(notes::data(experiment));
+    out.extend(told.map(|text| format!("<p>{}</p>\n", escape(&text))));
     out.push_str("</section>\n");
     out
 }

@@ -2,6 +2,7 @@
 
 use crate::classes;
 use crate::columns::{COLUMNS, Cell, Column, Tone};
+use crate::faults;
 use crate::format::{self, printable, wrap};
 use crate::grid::grid_within;
 use crate::model::{self, Group};
@@ -174,7 +175,7 @@ fn remarks(experiment: &Experiment, style: TableStyle) -> String {
         out.push_str(&within(sentence, style));
         out.push('\n');
     }
-    for sentence in notes::data(experiment) {
+    for sentence in faults::sentences(experiment).into_iter().chain(notes::data(experiment)) {
         out.push_str(&within(&printable(&sentence), style));
         out.push('\n');
     }

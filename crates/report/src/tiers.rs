@@ -4,7 +4,7 @@ use crate::format;
 use crate::grid::grid_within;
 use crate::model::{Group, Line, Point, spread_of};
 use crate::sortable::{Head, Row, Sortable, Value};
-use tailwater_stats::result::TierReading;
+use tailwater_stats::result::{HedgeReading, TierReading};
 
 /// What tells rows apart.
 const NAMES: [&str; 3] = ["demand", "controller", "tier"];
@@ -86,7 +86,8 @@ pub(crate) fn of_group(group: &Group<'_>, width: Option<u16>) -> Option<String> 
     let heads: Vec<&str> = NAMES.into_iter().chain(MEASURES.iter().map(|it| it.head)).collect();
     let texts = |row: Row| row.values.into_iter().map(|value| value.text).collect();
     let texts: Vec<Vec<String>> = rows.into_iter().map(texts).collect();
-    let table = || format!("{}\n", grid_within(&heads, NAMES.len(), &texts, width));
+    let second = second_tries(group);
+    let table = || format!("{}\n{second}", grid_within(&heads, NAMES.len(), &texts, width));
     (!texts.is_empty()).then(table)
 }
 
@@ -112,6 +113,35 @@ fn rows(group: &Group<'_>) -> Vec<Row> {
         }
     }
     rows
+}
+
+/// A line for each controller and demand whose calls to a tier were tried twice.
+pub(crate) fn second_tries(group: &Group<'_>) -> String {
+    let mut lines = String::new();
+    for demand in group.demands() {
+        for (line, point) in group.at(demand) {
+            let count = point.runs.iter().map(|run| run.tiers.len()).max().unwrap_or(0);
+            lines.extend((0..count).filter_map(|tier| second_try(line, point, tier)));
+        }
+    }
+    lines
+}
+
+fn second_try(line: &Line<'_>, point: &Point<'_>, tier: usize) -> Option<String> {
+    let readings = || point.runs.iter().filter_map(|run| run.tiers.get(tier));
+    let median = |of: fn(&HedgeReading) -> f64| {
+        let told = readings().filter_map(|reading| reading.hedges.as_ref());
+        Some(spread_of(told.map(of).collect())?.median)
+    };
+    let (sent, won) = (median(|it| it.sent_per_s)?, median(|it| it.won_per_s)?);
+    let over = median(|it| it.over_budget_per_s)?;
+    let name = readings().next().map(name).unwrap_or_default();
+    Some(format!(
+        "Second tries at {}, {}, {name}: {sent:.1}/s, {won:.1}/s of them answered first; {over:.1}/s were late beyond \
+         the budget.\n",
+        format::demand(point.demand),
+        line.label
+    ))
 }
 
 fn row(line: &Line<'_>, point: &Point<'_>, tier: usize) -> Row {
@@ -191,6 +221,18 @@ mod tests {
         let cells: Vec<&str> = leaf.split_whitespace().rev().take(7).collect();
         assert_eq!(cells, ["9.0", "12.5", "0.25", "42.0", "10", "54.0", "60.0"], "{text}");
         assert!(text.contains("front"), "{text}");
+    }
+
+    #[test]
+    fn second_tries_have_a_line_where_there_were_some() {
+        let mut hedged = run(0, 8 << 20);
+        let told = HedgeReading { sent_per_s: 12.0, won_per_s: 9.5, over_budget_per_s: 0.0 };
+        hedged.tiers[1].hedges = Some(told);
+        let experiment = Experiment { runs: vec![hedged], ..Experiment::default() };
+        let text = of_group(&groups(&experiment)[0], None).expect("there are tiers");
+        let line = text.lines().find(|line| line.starts_with("Second tries")).expect("a line");
+        assert!(line.contains("leaf (4): 12.0/s, 9.5/s of them answered first"), "{line}");
+        assert_eq!(text.matches("Second tries").count(), 1);
     }
 
     #[test]

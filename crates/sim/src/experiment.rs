@@ -1,6 +1,7 @@
 //! A scenario in simulation: the same result as from real runs, decided by the seed alone.
 
 use crate::simulate::{self, Answers, Broken, simulate_with};
+use crate::threads::Switch;
 use crate::tiers;
 use crate::world::{Intended, Link, World};
 use std::fmt;
@@ -9,9 +10,13 @@ use tailwater_control::RetryConfig;
 use tailwater_control::catalog::{Controller, Spec};
 use tailwater_control::retry::First;
 use tailwater_core::{Nanos, Rate, Rng};
-use tailwater_experiment::{ClosedLoop, Cost, Driver, OpenRun, Played, Silence, capacity, drain};
-use tailwater_stats::result::{Experiment, Manifest, StallReading};
-use tailwater_workload::scenario::{Configuration, Fault, LockPolicy, StallKind};
+use tailwater_experiment::{
+    ClosedLoop, Cost, Driver, OpenRun, Played, Silence, capacity, changes, drain, faults, retry,
+};
+use tailwater_stats::result::{Experiment, Manifest, Run, StallReading};
+use tailwater_workload::scenario::{
+    Configuration, Fault, LockPolicy, ModelChange, StallKind, Struck,
+};
 use tailwater_workload::{Scenario, ScenarioError, ScheduleError, Stream};
 
 /// Why a scenario could not be simulated.
@@ -182,6 +187,7 @@ fn closed_loop(scenario: &Scenario, ask: &ClosedLoop, in_flight: u32) -> Result<
         drain: Duration::ZERO,
         bin: None,
         faults: Vec::new(),
+        switches: Vec::new(),
         // What all replicas do together, whichever clients ask first under control.
         retry: RetryConfig { first: First::Own, ..RetryConfig::default() },
         ..world_of(scenario, &configuration, ask.seed)
@@ -207,7 +213,7 @@ pub fn world_of(scenario: &Scenario, configuration: &Configuration, seed: u64) -
     World {
         node: tiers::front(scenario, configuration.slo),
         replicas: scenario.server.replicas,
-        retry: tiers::retry(scenario),
+        retry: retry(scenario),
         tiers: tiers::tiers(scenario, configuration.slo),
         link: Link { delay: sim.rtt / 2, jitter: sim.jitter },
         clients: configuration.clients,
@@ -222,7 +228,15 @@ pub fn world_of(scenario: &Scenario, configuration: &Configuration, seed: u64) -
             .iter()
             .map(|fault| Fault { at: configuration.warm_up + fault.at, ..*fault })
             .collect(),
-        switches: Vec::new(),
+        switches: scenario
+            .server
+            .changes
+            .iter()
+            .map(|&ModelChange { at, model }| {
+                let (at, nodes) = (configuration.warm_up + at, Struck::default());
+                Switch { at, nodes, model }
+            })
+            .collect(),
         starved_max: Some(Duration::from_secs(1)),
         client_queue_max: u32::MAX,
         seed,
@@ -270,6 +284,7 @@ fn open_run(simulator: &Simulator<'_>, ask: &OpenRun<'_>) -> Result<Played, Fail
         }
     });
     let (run, trace) = simulate_with(&world, &mut intended, &mut build)?;
+    let run = Run { faults: faults(scenario), changes: changes(scenario), ..run };
     Ok(Played { run, points: trace.points, trouble: None })
 }
 

@@ -7,14 +7,13 @@ use crate::world::{Costs, NodeSpec, TierSpec, World};
 use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
+use tailwater_control::Site;
 use tailwater_control::asqm::Policy;
 use tailwater_control::catalog::{Controller, Spec, SpecError};
-use tailwater_control::retry::First;
-use tailwater_control::{RetryConfig, Site};
 use tailwater_experiment::label;
 use tailwater_workload::Scenario;
 use tailwater_workload::scenario::{
-    ControllerSpec, FirstReplica, LockPolicy, Locks, Model, Path, Retry, TextPlace, Tier,
+    ControllerSpec, LockPolicy, Locks, Model, Path, TextPlace, Tier,
 };
 
 /// The front of a scenario's server.
@@ -43,17 +42,6 @@ fn paths(scenario: &Scenario) -> Cow<'_, [Path]> {
     } else {
         Cow::Borrowed(&server.paths)
     }
-}
-
-/// What its clients do about replicas.
-pub(crate) fn retry(scenario: &Scenario) -> RetryConfig {
-    let Retry { tries, credit_wait, budget, burst, first } = scenario.clients.retry;
-    let first = match first {
-        FirstReplica::Own => First::Own,
-        FirstReplica::Primary => First::Primary,
-        FirstReplica::LeastLoaded => First::LeastLoaded,
-    };
-    RetryConfig { tries: tries as u8, credit_wait, share: budget, burst, first }
 }
 
 /// Its tiers.

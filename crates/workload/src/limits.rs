@@ -56,6 +56,10 @@ pub const REPLICAS_MAX: u64 = 32;
 pub const RETRY_BURST_MAX: u64 = 1_000_000;
 /// Nodes of a tier, all of which one request may ask.
 pub const NODES_MAX: u64 = 64;
+/// Nodes or replicas that are reckoned with before they are refused.
+pub(crate) const CALLEES_MAX: u32 = 4_096;
+/// Keys that a program of others is asked for.
+pub const KEYS_MAX: u64 = 1_000_000;
 /// Bins of the series of one run.
 pub const BINS_MAX: u128 = 100_000;
 /// Demand as a multiple of capacity.

@@ -2,9 +2,13 @@
 
 mod busiest;
 mod cores;
+mod course;
 mod deployment;
 mod flags;
+mod foreign;
+mod generator;
 mod loopback;
+mod member;
 mod options;
 mod others;
 pub(crate) mod output;

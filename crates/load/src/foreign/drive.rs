@@ -1,8 +1,8 @@
 //! An open loop of requests at a rate, and what they cost the server.
 
 use super::connection::Connection;
-use super::protocol::{Ask, Protocol};
-use crate::meter::memory;
+use super::protocol::{ForeignAsk, Protocol};
+use crate::memory::memory;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use std::net::SocketAddr;
@@ -84,7 +84,7 @@ pub fn run(plan: &ForeignPlan) -> Result<ForeignFindings, String> {
 fn fill(plan: &ForeignPlan, connection: &mut Connection) -> Result<(), String> {
     for first in (0..plan.keys).step_by(FILLED_AT_ONCE as usize) {
         for key in first..plan.keys.min(first + FILLED_AT_ONCE) {
-            connection.send(Ask::Set(key), now())?;
+            connection.send(ForeignAsk::Set(key), now())?;
         }
         let mut deadline = now() + SILENCE;
         while connection.unanswered() > 0 {
@@ -192,7 +192,11 @@ impl<'a> Loop<'a> {
             let gap = self.rng.exponential(1.0 / self.plan.requests_per_second);
             self.next = intended + Duration::from_secs_f64(gap);
             let key = self.rng.below(self.plan.keys);
-            let ask = if self.rng.chance(self.plan.gets) { Ask::Get(key) } else { Ask::Set(key) };
+            let ask = if self.rng.chance(self.plan.gets) {
+                ForeignAsk::Get(key)
+            } else {
+                ForeignAsk::Set(key)
+            };
             let connections = u32::try_from(self.connections.len()).unwrap_or(u32::MAX);
             let connection = self.rng.below(connections) as usize;
             if intended >= from {
@@ -250,7 +254,7 @@ mod tests {
     /// What key 0 is set by, of which the tests send nothing else.
     fn length() -> usize {
         let mut bytes = Vec::new();
-        Protocol::Memcached.request(Ask::Set(0), &mut bytes);
+        Protocol::Memcached.request(ForeignAsk::Set(0), &mut bytes);
         bytes.len()
     }
 

@@ -65,6 +65,13 @@ impl Channel {
         Self::seeded(&config, key, control, seed, false)
     }
 
+    /// The same to one of several replicas. It keeps the arguments of its calls until they end, for another try
+    /// elsewhere. None goes to a server that has not said WELCOME.
+    #[must_use]
+    pub fn to_replica(config: &ChannelConfig, key: u64, control: Control) -> Self {
+        Self::seeded(config, key, control, config.client_id, true)
+    }
+
     /// A channel whose jitter is another's than its number says. One of several replicas keeps the
     /// arguments of its calls until they end, and sends none to a server that has not said WELCOME.
     pub(super) fn seeded(
@@ -191,13 +198,15 @@ impl Channel {
     }
 
     /// Whether this call waits to be sent.
-    pub(super) fn is_waiting(&self, id: RequestId) -> bool {
+    #[must_use]
+    pub fn is_waiting(&self, id: RequestId) -> bool {
         self.session.calls().is_waiting(id)
     }
 
     /// Calls that the server has, or will have, those included that were cancelled and not answered; whether some
     /// of them wait; and whether it wants none now.
-    pub(super) fn load(&self, now: Instant) -> Load {
+    #[must_use]
+    pub fn load(&self, now: Instant) -> Load {
         let calls = self.session.calls();
         let has_waiting = calls.has_waiting();
         Load { is_paused: calls.is_paused(now), calls: calls.load(), has_waiting }

@@ -100,6 +100,21 @@ impl ControllerSpec {
         }
     }
 
+    /// No control, as if it were named there.
+    pub(super) fn uncontrolled(place: TextPlace) -> Self {
+        Self {
+            name: "none".into(),
+            profile: DEFAULT_PROFILE.into(),
+            preset: None,
+            overrides: Vec::new(),
+            label: None,
+            locks: None,
+            model: None,
+            name_place: place,
+            profile_place: place,
+        }
+    }
+
     /// Its profile or its preset is a publication's.
     #[must_use]
     pub fn is_published(&self) -> bool {

@@ -1,4 +1,4 @@
-//! `[[fault]]`: what goes wrong, when, and for whom. The simulator alone can play it.
+//! `[[fault]]`: what goes wrong, when, and for whom.
 //!
 //! Faults strike clients, nodes, and the links that lead to nodes: to the server that clients ask, to its
 //! replicas, and to those of the tiers.
@@ -50,7 +50,8 @@ pub enum Chosen {
 pub struct Struck {
     /// A tier, by its number in the file from 0; `None`: the server that clients ask.
     pub tier: Option<usize>,
-    /// One node of it, or one replica, from 0 (in a file from 1); `None`: all.
+    /// One node of it, or one replica, from 0 (in a file from 1); `None`: all. Where nodes have replicas, all of these
+    /// are counted, those of the first node first.
     pub node: Option<u32>,
 }
 
@@ -61,7 +62,8 @@ pub enum FaultKind {
     /// what it would have asked meanwhile is lost.
     ClientCrash,
     /// The process of each node that is struck dies with all that it knew and comes back; until then
-    /// connections are refused. A client that was connected connects anew with growing pauses in between.
+    /// connections are refused. A client that was connected connects anew with growing pauses in between. On sockets
+    /// starting takes its time beside that.
     ServerRestart,
     /// Nodes stand still and so does whatever runs there; messages pile up.
     ServerPause,
@@ -208,7 +210,7 @@ fn chosen(section: &Section<'_>, stage: &Stage<'_>) -> Option<Chosen> {
 
 fn struck(section: &Section<'_>, stage: &Stage<'_>) -> Option<Struck> {
     let names: Vec<(&str, usize)> =
-        stage.tiers.iter().enumerate().map(|(number, tier)| (&*tier.0, number)).collect();
+        stage.tiers.iter().enumerate().map(|(number, tier)| (&*tier.name, number)).collect();
     let tier = match section.item("tier") {
         Some(item) if names.is_empty() => {
             item.problem(format!(
@@ -220,7 +222,8 @@ fn struck(section: &Section<'_>, stage: &Stage<'_>) -> Option<Struck> {
         Some(item) => Some(item.choice(&names)?),
         None => None,
     };
-    let count = tier.map_or(stage.replicas, |tier| stage.tiers[tier].1).max(1);
+    let servers = |tier: usize| stage.tiers[tier].nodes * stage.tiers[tier].replicas;
+    let count = tier.map_or(stage.replicas, servers).max(1);
     let node = match section.item("node") {
         Some(item) => Some(item.whole_in::<u32>(1..=count.into())? - 1),
         None => None,
@@ -328,7 +331,7 @@ controller = [{ name = "none" }]
     }
 
     #[test]
-    fn only_the_simulator_plays_faults() {
+    fn only_the_simulator_plays_what_befalls_clients() {
         let text = format!("{LEAST}[[fault]]\nkind = \"clock\"\n");
         let needed = |text: &str| Scenario::parse("x.toml", text).unwrap().needs_simulator();
         assert_eq!(needed(LEAST), None);

@@ -85,7 +85,7 @@ impl Asked {
         inquiry: Box<dyn Inquiry>,
         stand: &Stand,
     ) -> Result<Self, Failure> {
-        let front = Client::connect(address(stand.address())?).map_err(Failure::work)?;
+        let front = Client::connect(address(&stand.address())?).map_err(Failure::work)?;
         // Beside admission, as counts are told even where everything is shed.
         let open =
             Spec::named("none").build(&Site::one_loop(PATIENCE, 0)).map_err(Failure::work)?;

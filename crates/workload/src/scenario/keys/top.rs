@@ -104,14 +104,14 @@ pub static TOP: Table = table(
             Tables(&tier::TIER),
             Means("none"),
             "[{ name = \"leaf\", service = \"5us\" }]",
-            "Further nodes, which steps of paths call. On sockets all nodes of a tier share a process.",
+            "Further nodes, which steps of paths call. On sockets all nodes of a tier share a process, but for those that a fault strikes alone.",
         ),
         key(
             "fault",
             Tables(&fault::FAULT),
             Means("none"),
             "{ kind = \"server-pause\", at = \"100ms\", for = \"20ms\" }",
-            "What goes wrong, and when. Simulator only, as yet.",
+            "What goes wrong, and when. Sockets play what befalls processes.",
         ),
     ],
 );

@@ -293,6 +293,12 @@ pub(crate) struct FiguresOptions {
     /// Write one SVG for each panel, and what was compared as Markdown and JSON, here.
     #[arg(long, value_name = "DIR", default_value = "out/figures")]
     pub(crate) out: PathBuf,
+    /// Only what claims are measured on, without pictures: most of a figure's runs are drawn and not compared.
+    #[arg(long)]
+    pub(crate) claims: bool,
+    /// Also put what was compared into this file, an earlier compared.json, in place of the same figures' rows.
+    #[arg(long, value_name = "FILE", conflicts_with = "short")]
+    pub(crate) into: Option<PathBuf>,
     /// Print what was compared as one JSON object.
     #[arg(long)]
     pub(crate) json: bool,

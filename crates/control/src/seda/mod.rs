@@ -16,6 +16,4 @@ pub(crate) use family::FAMILY;
 pub use gate::SedaGate;
 
 #[cfg(test)]
-pub(crate) mod harness;
-#[cfg(test)]
 mod tests;

@@ -1,6 +1,5 @@
-//! SEDA's gate by itself and in a closed loop.
+//! SEDA's gate by itself.
 
-use super::harness::Loop;
 use super::*;
 use crate::client::{Call, Gate, Permit, Reply};
 use crate::server::{Offer, Outcome, Reason};
@@ -8,8 +7,6 @@ use std::time::Duration;
 use tailwater_core::{Instant, RequestId, Stamp};
 
 const SLO: Duration = Duration::from_micros(200);
-/// How long a hundred clients need from the published first rates to 1,000 requests per second each.
-const CONVERGED: Duration = Duration::from_secs(4);
 const CALL: Call = Call { id: RequestId(1), deadline: None, priority: 128 };
 
 fn at(us: u64) -> Instant {
@@ -89,64 +86,4 @@ fn news_of_the_old_rate_does_not_cut_twice() {
     assert_eq!(gate.rate().to_bits(), cut.to_bits());
     gate.on_reply(at(16_000), &reply(Outcome::Served, 5_000));
     assert!(gate.rate() < cut);
-}
-
-fn closed_loop(config: Config) -> Loop {
-    Loop::new(100, move |seed| Box::new(SedaGate::new(config, seed)))
-}
-
-#[test]
-fn below_capacity_nothing_is_limited() {
-    for config in [Config::paper(SLO), Config::tuned(SLO)] {
-        let mut system = closed_loop(config);
-        system.run(0.5, CONVERGED);
-        let mut seen = system.run(0.5, Duration::from_millis(500));
-        let share = seen.dropped as f64 / seen.called as f64;
-
-        assert!(share < 0.2, "{share} dropped by {config:?}");
-        assert!(seen.percentile_us(0.5) < 60.0);
-    }
-}
-
-#[test]
-fn at_twice_capacity_the_response_time_settles_near_the_target() {
-    for (config, least) in [(Config::paper(SLO), 0.7), (Config::tuned(SLO), 0.75)] {
-        let mut system = closed_loop(config);
-        system.run(2.0, CONVERGED);
-        let mut seen = system.run(2.0, Duration::from_secs(1));
-        let throughput = seen.response_us.len() as f64 / 100_000.0;
-        let (p50, p99) = (seen.percentile_us(0.5), seen.percentile_us(0.99));
-        assert!(throughput > least, "throughput {throughput}, p50 {p50}, p99 {p99}, {config:?}");
-        assert!(p50 < 80.0 && p99 < 300.0, "p50 {p50}, p99 {p99} µs, {config:?}");
-    }
-}
-
-#[test]
-fn a_long_stall_is_recovered_from() {
-    for config in [Config::paper(SLO), Config::tuned(SLO)] {
-        let mut system = closed_loop(config);
-        system.run(1.5, CONVERGED);
-        system.stall(Duration::from_millis(100));
-        system.run(1.5, Duration::from_secs(2));
-        let mut seen = system.run(1.5, Duration::from_secs(1));
-        let throughput = seen.response_us.len() as f64 / 100_000.0;
-        let p50 = seen.percentile_us(0.5);
-        assert!(throughput > 0.7 && p50 < 200.0, "{throughput}, p50 {p50} µs, {config:?}");
-    }
-}
-
-/// Each client knows itself alone: a thousand begin with a twentieth of the server's capacity. With rates
-/// that suit a hundred they begin with four times of it.
-#[test]
-fn a_crowd_does_not_begin_with_an_overload() {
-    let p99_us = |config| {
-        let mut system = Loop::new(1_000, move |seed| Box::new(SedaGate::new(config, seed)));
-        // Each has one token to begin with.
-        system.run(2.0, Duration::from_millis(20));
-        system.run(2.0, Duration::from_millis(400)).percentile_us(0.99)
-    };
-    let tuned = Config::tuned(SLO);
-    let eager = Config { rate_initial_min: 250.0, rate_initial_max: 500.0, ..tuned };
-    let (tuned, eager) = (p99_us(tuned), p99_us(eager));
-    assert!(tuned < 200.0 && eager > 10_000.0, "p99 {tuned} and {eager} µs");
 }

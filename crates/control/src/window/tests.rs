@@ -1,8 +1,7 @@
-//! The window's gate by itself and in a closed loop.
+//! The window's gate by itself.
 
 use super::*;
 use crate::client::{Call, Gate, Permit, Reply};
-use crate::seda::harness::Loop;
 use crate::server::{Offer, Outcome, Reason};
 use std::time::Duration;
 use tailwater_core::{Instant, RequestId, Stamp};
@@ -38,56 +37,4 @@ fn a_lost_connection_starts_over() {
     (0..60).for_each(|_| gate.on_reply(Instant::ZERO, &reply(Outcome::Served, SLO)));
     gate.on_disconnected();
     assert_eq!(gate.window(), 1);
-}
-
-fn closed_loop(config: Config, clients: usize) -> Loop {
-    Loop::new(clients, move |_| Box::new(WindowGate::new(config)))
-}
-
-#[test]
-fn below_capacity_nothing_is_limited() {
-    for config in [Config::paper(SLO), Config::tuned(SLO)] {
-        let mut system = closed_loop(config, 10);
-        system.run(0.5, Duration::from_millis(100));
-        let mut seen = system.run(0.5, Duration::from_millis(500));
-        let share = seen.dropped as f64 / seen.called as f64;
-        assert!(share < 0.001, "{share} dropped by {config:?}");
-        assert!(seen.percentile_us(0.5) < 60.0);
-    }
-}
-
-#[test]
-fn at_twice_capacity_the_response_time_settles_near_the_target() {
-    for config in [Config::paper(SLO), Config::tuned(SLO)] {
-        let mut system = closed_loop(config, 5);
-        system.run(2.0, Duration::from_millis(500));
-        let mut seen = system.run(2.0, Duration::from_millis(500));
-        let throughput = seen.response_us.len() as f64 / 50_000.0;
-        let target = config.target.as_secs_f64() * 1e6;
-        let (p50, p99) = (seen.percentile_us(0.5), seen.percentile_us(0.99));
-        assert!(throughput > 0.9, "{throughput}, {config:?}");
-        assert!(p50 < 1.1 * target && p99 < 2.5 * target, "p50 {p50}, p99 {p99} µs, {config:?}");
-    }
-}
-
-#[test]
-fn more_clients_than_the_target_has_room_for_overload_the_server_at_one_each() {
-    let mut system = closed_loop(Config::tuned(SLO), 100);
-    system.run(4.0, Duration::from_millis(200));
-    let mut seen = system.run(4.0, Duration::from_millis(200));
-    assert!(seen.percentile_us(0.5) > 400.0, "the known weakness (§2, Fig. 1): it must show");
-}
-
-#[test]
-fn a_long_stall_is_recovered_from() {
-    for config in [Config::paper(SLO), Config::tuned(SLO)] {
-        let mut system = closed_loop(config, 5);
-        system.run(1.5, Duration::from_millis(200));
-        system.stall(Duration::from_millis(100));
-        system.run(1.5, Duration::from_millis(200));
-        let mut seen = system.run(1.5, Duration::from_millis(500));
-        let throughput = seen.response_us.len() as f64 / 50_000.0;
-        let p50 = seen.percentile_us(0.5);
-        assert!(throughput > 0.9 && p50 < 200.0, "{throughput}, p50 {p50} µs, {config:?}");
-    }
 }

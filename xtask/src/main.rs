@@ -20,6 +20,7 @@ mod process;
 mod readme;
 mod slow;
 mod source;
+mod sweep;
 mod tally;
 mod test;
 mod tidy;
@@ -51,6 +52,11 @@ const VERBS: &[Verb] = &[
     Verb { name: "pass", help: "build the profiler's plugin and runtime", run: pass::main },
     Verb { name: "source", help: "PACKAGE: fetch a Debian source package", run: source::main },
     Verb { name: "bench", help: "[--list] [--short] [NAME…]: run benches", run: bench::main },
+    Verb {
+        name: "sweep",
+        help: "SCENARIO SHARDS [PROGRAM]: simulate it shard by shard, and merge",
+        run: sweep::main,
+    },
     Verb { name: "miri", help: "the tests of the kernels under Miri", run: miri::main },
     Verb { name: "fuzz", help: "SECONDS [TARGET…]: fuzz each target that long", run: fuzz::main },
 ];

@@ -29,7 +29,7 @@ mod costs;
 mod order;
 
 pub use drain::drain;
-pub use driver::{ClosedLoop, Cost, Driver, OpenRun, Piece, Played, Silence, Watch};
+pub use driver::{ClosedLoop, Cost, Driver, OpenRun, Piece, Played, Silence, TierCores, Watch};
 pub use label::check;
 pub use merge::{MergeError, merge};
 pub use run::{Unfinished, pieces, run, run_shard};

@@ -12,11 +12,11 @@ use crate::scenarios::Said;
 use std::time::Duration;
 use tailwater_control::catalog::Spec;
 use tailwater_core::{Nanos, Rate};
-use tailwater_experiment::{ClosedLoop, Cost, Driver, OpenRun, Played, capacity};
+use tailwater_experiment::{ClosedLoop, Cost, Driver, OpenRun, Played, TierCores, capacity};
 use tailwater_load::Spinner;
 use tailwater_stats::result::{DataUsed, Manifest};
 use tailwater_workload::Scenario;
-use tailwater_workload::scenario::{Model, Placement, Reception};
+use tailwater_workload::scenario::{ControllerSpec, Model, Placement, Reception};
 
 /// Plays a scenario's pieces on this machine.
 pub(super) struct Loopback<'a> {
@@ -130,7 +130,7 @@ impl Driver for Loopback<'_> {
     }
 
     /// What capacity says beside the handler's own time. The network is part of that: it costs cores here.
-    fn cost(&self, capacity: Rate) -> Cost {
+    fn cost(&self, _: &ControllerSpec, capacity: Rate) -> Cost {
         let server = &self.scenario.server;
         // Loops keep their connections; workers take from one queue.
         let (cores, queues) = match server.model.placement {
@@ -144,7 +144,7 @@ impl Driver for Loopback<'_> {
             overhead_ns: capacity::overhead_ns(capacity, cores, server.service.mean),
             path_overhead_ns: 0.0,
             // Each has one loop.
-            tier_cores: Some(1),
+            tier_cores: TierCores::Pinned,
             base: Duration::ZERO,
         }
     }

@@ -14,6 +14,7 @@ mod models;
 mod ready;
 mod recoveries;
 mod side_by_side;
+mod slow_minute;
 mod suite;
 mod threads;
 mod tls;
@@ -28,6 +29,9 @@ pub(crate) fn draw(name: &str, results: &[String]) -> String {
         _ if name == "crowds" => crowds::table(results),
         [result] => of_one(name, result),
         [first, second] if name == "agreement" => agreement::table(first, second),
+        [sockets, simulated, slow] if name == "slow-minute" => {
+            slow_minute::table(sockets, simulated, slow)
+        }
         _ => panic!("no table of {} files is called {name}", results.len()),
     }
 }

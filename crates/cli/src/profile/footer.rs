@@ -49,7 +49,8 @@ pub(crate) fn footer(records: u64, rate: Rate, quality: &Quality) -> String {
         };
         lines.push(format!(
             "{forked} forked: at least the first 20 ms of each are not recorded. One that lived longer has a \
-             trace of its own, with its number after this one's name, or has said on standard error why not."
+             trace of its own, with its number after this one's name, or has said on standard error why not; `attach` \
+             records none of them."
         ));
     }
     if let Some(kept) = quality.kept {

@@ -1,7 +1,7 @@
 # `make` lists the verbs. What takes more than a few lines of shell lives in xtask.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench ci pass docs fmt fuzz miri deny tidy setup setup-pass setup-test clean
+.PHONY: help demo test bench peers ci pass docs fmt fuzz miri deny tidy setup setup-pass setup-test clean
 
 CARGO := cargo
 BINARY := $(or $(CARGO_TARGET_DIR),target)/release/tailwater
@@ -34,6 +34,9 @@ test: setup-test ## run every test, doc tests and fuzz corpora included; what fa
 
 bench: setup ## run benches: NAMES="overload transport" (default all), SHORT=1 for a quick pass, LIST=1 for the names
 	$(CARGO) xtask bench $(if $(LIST),--list) $(if $(SHORT),--short) $(NAMES)
+
+peers: setup ## check the benches that CI leaves out, since what they compare with takes minutes to build
+	@$(CARGO) xtask peers
 
 ci: setup-test ## run what CI runs: fmt, tidy, clippy, docs, tests, examples, doc commands, short benches
 	@$(CARGO) xtask ci

@@ -72,10 +72,14 @@ fn one(root: &Path, args: &[&str]) -> Result<Tally> {
     process::run(&mut cargo(root, args)).map(|()| Tally::passed(1))
 }
 
-/// Benches are a workspace of their own.
+/// Of every workspace.
 fn format(root: &Path) -> Result<Tally> {
-    one(root, &["fmt", "--all", "--check"])?;
-    one(root, &["fmt", "--all", "--check", "--manifest-path", "benches/Cargo.toml"])
+    let mut tally = Tally::default();
+    for manifest in ["Cargo.toml".to_owned()].iter().chain(&bench::workspaces(root)?) {
+        let check = ["fmt", "--all", "--check", "--manifest-path", manifest];
+        tally.count(manifest, process::run(&mut cargo(root, &check)));
+    }
+    Ok(tally)
 }
 
 fn clippy(root: &Path) -> Result<Tally> {

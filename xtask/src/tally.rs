@@ -51,6 +51,11 @@ impl Tally {
         self.failures.extend(other.failures);
     }
 
+    /// An error when nothing was there to be tried: a list that is empty by mistake would be green.
+    pub(crate) fn some(self, what: &str) -> Result<Self> {
+        if self == Self::default() { Err(format!("found no {what} at all")) } else { Ok(self) }
+    }
+
     /// As a verb's answer: an error when anything failed.
     pub(crate) fn verdict(&self, what: &str) -> Result {
         let Self { passed, failures } = self;
@@ -81,5 +86,12 @@ mod tests {
         assert_eq!(tally.failures(), ["b: broken"]);
         assert!(tally.verdict("all").is_err());
         assert!(Tally::passed(1).verdict("all").is_ok());
+    }
+    #[test]
+    fn a_count_of_nothing_is_an_error() {
+        let none = Tally::default().some("examples").unwrap_err();
+        assert!(none.contains("no examples"), "{none}");
+        assert!(Tally::passed(1).some("examples").is_ok());
+        assert!(Tally::of("a", Err("broken".into())).some("examples").is_ok());
     }
 }

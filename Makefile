@@ -1,7 +1,7 @@
 # `make` lists the verbs. What takes more than a few lines of shell lives in xtask.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench peers ci pass docs fmt fuzz miri deny tidy setup setup-pass setup-test clean
+.PHONY: help demo test bench peers ci pass docs fmt fuzz miri deny tidy setup setup-pass setup-test setup-ci clean
 
 CARGO := cargo
 BINARY := $(or $(CARGO_TARGET_DIR),target)/release/tailwater
@@ -22,6 +22,11 @@ NEEDS_TEST := $(NEEDS_PASS) g++=g++ \
   cmake=cmake ninja=ninja-build python3=python3 memcached=memcached redis-server=redis-server memcslap=libmemcached-tools \
   /usr/lib/python3/dist-packages/pymemcache=python3-pymemcache /usr/share/wordnet/data.noun=wordnet-base
 
+# What CI uses beside that: what a stranger's program is fetched and built from, to be profiled, and a library that a
+# bench compiles.
+NEEDS_CI := $(NEEDS_TEST) /usr/include/event.h=libevent-dev dpkg-source=dpkg-dev \
+  /usr/include/nlohmann/json.hpp=nlohmann-json3-dev
+
 help: ## list the verbs
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-14s %s\n", $$1, $$2 }'
 
@@ -38,7 +43,7 @@ bench: setup ## run benches: NAMES="overload transport" (default all), SHORT=1 f
 peers: setup ## check the benches that CI leaves out, since what they compare with takes minutes to build
 	@$(CARGO) xtask peers
 
-ci: setup-test ## run what CI runs: fmt, tidy, clippy, docs, tests, examples, doc commands, short benches
+ci: setup-ci ## run what CI runs: fmt, tidy, clippy, docs, tests, examples, doc commands, short benches
 	@$(CARGO) xtask ci
 
 pass: setup-pass ## build the profiler's compiler plugin and runtime into target/profile
@@ -72,6 +77,9 @@ setup-pass:
 
 setup-test:
 	@sh xtask/setup.sh $(NEEDS_TEST)
+
+setup-ci:
+	@sh xtask/setup.sh $(NEEDS_CI)
 
 clean: ## remove what was built and measured
 	$(CARGO) clean

@@ -1,11 +1,11 @@
-//! `ci`: what CI runs, in order of how fast it fails, ending with a timing table and one count.
+//! `ci`: what CI runs, in order of how fast it fails, ending with a timing table, what was passed over, and one count.
 //!
 //! Artefacts are shared: clippy and docs use one set of checked crates, tests and examples the dev
 //! profile, documents and short benches one release build of the binary.
 
 use crate::process::{self, cargo};
 use crate::tally::Tally;
-use crate::{Result, bench, examples, pass, readme, test, tidy};
+use crate::{Result, bench, examples, nightly, pass, readme, test, tidy};
 use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -53,10 +53,7 @@ pub(crate) fn main(root: &Path, _args: &[String]) -> Result {
         }
     }
     println!("\n{table}");
-    for failure in total.failures() {
-        println!("FAILED {failure}");
-    }
-    println!("\n{total}");
+    total.lines().iter().for_each(|line| println!("{line}"));
     if total.failures().is_empty() {
         Ok(())
     } else {
@@ -123,58 +120,50 @@ fn models(root: &Path) -> Result<Tally> {
 /// Every lock under many threads with the thread sanitizer watching.
 fn sanitized(root: &Path) -> Result<Tally> {
     let suppressions = root.join("crates/sync/tests/tsan.supp");
-    let Some(mut command) = nightly(root, "tsan", &["-p", "tailwater-sync", "--test", "stress"])
-    else {
-        return Ok(Tally::default());
-    };
+    let mut command = nightly_test(root, "tsan", &["-p", "tailwater-sync", "--test", "stress"]);
     command
         .env("RUSTFLAGS", "--cfg tsan -Zsanitizer=thread -Cunsafe-allow-abi-mismatch=sanitizer")
         // The suppressions name functions that are inlined: without lines they are not told.
         .env("CARGO_PROFILE_DEV_DEBUG", "line-tables-only")
         .env("TSAN_OPTIONS", format!("suppressions={}", suppressions.display()));
-    process::run(&mut command).map(|()| Tally::passed(1))
+    on_nightly(root, "thread sanitizer", &mut command)
 }
 
 /// Every kernel of every level that this processor has, with the address sanitizer watching what is loaded and
 /// stored.
 fn addressed(root: &Path) -> Result<Tally> {
-    let Some(mut command) = nightly(root, "asan", &["-p", "tailwater-kernels", "--tests"]) else {
-        return Ok(Tally::default());
-    };
-    process::run(command.env("RUSTFLAGS", "-Zsanitizer=address")).map(|()| Tally::passed(1))
+    let mut command = nightly_test(root, "asan", &["-p", "tailwater-kernels", "--tests"]);
+    command.env("RUSTFLAGS", "-Zsanitizer=address");
+    on_nightly(root, "address sanitizer", &mut command)
 }
 
-/// A test of these packages by a nightly compiler, which alone has sanitizers, in a folder of its own. `None`, with
-/// a line that says so, where there is no such compiler.
-fn nightly(root: &Path, folder: &str, what: &[&str]) -> Option<Command> {
-    let cargo = |args: &[&str]| {
-        let mut command = Command::new("rustup");
-        command.args(["run", "nightly", "cargo"]).args(args).current_dir(root);
-        command
-    };
-    let there = cargo(&["--version"]).output().is_ok_and(|output| output.status.success());
-    if !there {
-        println!("passed over: it needs a nightly compiler: rustup toolchain install nightly");
-        return None;
-    }
+/// A test of these packages by a nightly compiler, which alone has sanitizers, in a folder of its own.
+fn nightly_test(root: &Path, folder: &str, what: &[&str]) -> Command {
+    let mut command = nightly::cargo(root);
     // The target is named so that the flags spare build scripts.
-    let mut command = cargo(&["test", "--locked", "--target", "x86_64-unknown-linux-gnu"]);
-    command.args(what).env("CARGO_TARGET_DIR", process::built(root, folder));
-    Some(command)
+    command.args(["test", "--locked", "--target", "x86_64-unknown-linux-gnu"]).args(what);
+    command.env("CARGO_TARGET_DIR", process::built(root, folder));
+    command
+}
+
+/// Passed over where there is no nightly compiler. The set-up installs none: another each day, it is no part of what
+/// a change has to pass on every machine.
+fn on_nightly(root: &Path, name: &str, command: &mut Command) -> Result<Tally> {
+    let mut tally = Tally::default();
+    match nightly::needs(root, &["--version"], "nightly Rust", "rustup toolchain install nightly") {
+        Ok(()) => tally.count(name, process::run(command)),
+        Err(why) => tally.pass_over(name, &why),
+    }
+    Ok(tally)
 }
 
 fn release(root: &Path) -> Result<Tally> {
     process::build_release(root).map(|()| Tally::passed(1))
 }
 
-/// memcached from Debian's sources under the profiler, for a second; passed over, with a line that says
-/// so, where what it is built from is not installed. Needs the release binary.
+/// memcached from Debian's sources under the profiler, for a second. `make setup-ci` installs what it is built from.
+/// Needs the release binary.
 fn profiled(root: &Path) -> Result<Tally> {
-    let needed = ["/usr/include/event.h", "/usr/bin/apt-get", "/usr/bin/dpkg-source"];
-    if !needed.iter().all(|path| Path::new(path).exists()) {
-        println!("passed over: it needs Debian and apt-get install libevent-dev dpkg-dev");
-        return Ok(Tally::default());
-    }
     pass::main(root, &[])?;
     let mut command = Command::new("sh");
     command.args(["examples/profiling/memcached.sh", "1"]).current_dir(root);

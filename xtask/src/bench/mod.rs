@@ -106,6 +106,7 @@ fn run(root: &Path, benches: &[&Bench], short: bool) -> Tally {
     lanes::each(at_a_time, benches, perform, |bench, (ran, said), took| {
         print!("{said}");
         slow.add(&bench.name, took);
+        tally.pass_over_as_said(&bench.name, &said);
         tally.count(&bench.name, ran);
     });
     slow.print();

@@ -2,7 +2,7 @@
 //!
 //! cargo builds; the test programs are started here, some at a time, since many of them wait more than they
 //! compute. The longest come first, so that none is left to run alone. What a program says is shown when it ends and
-//! failed. All programs run, whatever fails.
+//! failed. All programs run, whatever fails; what they pass over is named at the end.
 
 mod output;
 mod program;
@@ -21,10 +21,7 @@ const AT_A_TIME: usize = 3;
 /// `cargo xtask test [CARGO'S FLAGS…]`: of the whole workspace, or of what flags such as `-p` choose.
 pub(crate) fn main(root: &Path, args: &[String]) -> Result {
     let tally = run(root, args)?;
-    for failure in tally.failures() {
-        println!("FAILED {failure}");
-    }
-    println!("{tally}");
+    tally.lines().iter().for_each(|line| println!("{line}"));
     if tally.failures().is_empty() { Ok(()) } else { Err("tests failed; see above".into()) }
 }
 
@@ -69,6 +66,7 @@ fn conclude(program: &Program, outcome: Outcome, took: Duration) -> Done {
     for test in &outcome.failed {
         tally.fail(format!("{test}; to repeat it, type: {}", program.repeats(test)));
     }
+    outcome.passed_over.iter().for_each(|why| tally.pass_over(&name, why));
     let word = if outcome.failed.is_empty() { "ok" } else { "FAILED" };
     println!("{word:<6} {:>4} passed {:>7.1} s  {name}", outcome.passed, took.as_secs_f64());
     if !outcome.failed.is_empty() {

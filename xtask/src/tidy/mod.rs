@@ -9,6 +9,7 @@ mod files;
 mod layers;
 mod map;
 mod names;
+mod packages;
 mod prose;
 mod reasons;
 mod shipped;
@@ -49,6 +50,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("scenarios say what they show", documents::scenarios_say_why),
     ("scenarios are mentioned to users", documents::scenarios_are_mentioned),
     ("rooms use those before them", rooms::depend_upwards),
+    ("packages that tests ask for are set up", packages::are_set_up),
     ("sentences of documents are short", prose::sentences_are_short),
     ("things in documents are no persons", prose::things_are_no_persons),
     ("sentences of comments are short", comments::sentences_are_short),

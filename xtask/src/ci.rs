@@ -5,7 +5,8 @@
 
 use crate::process::{self, cargo};
 use crate::tally::Tally;
-use crate::{Result, bench, examples, nightly, pass, readme, test, tidy};
+use crate::test::Suite;
+use crate::{Result, bench, examples, pass, readme, test, tidy};
 use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -25,12 +26,13 @@ const STEPS: &[Step] = &[
     Step { name: "tests", run: test::check, gate: false },
     Step { name: "without features", run: featureless, gate: false },
     Step { name: "loom models", run: models, gate: false },
-    Step { name: "thread sanitizer", run: sanitized, gate: false },
-    Step { name: "address sanitizer", run: addressed, gate: false },
+    Step { name: "thread sanitizer", run: thread_sanitizer, gate: false },
+    Step { name: "address sanitizer", run: address_sanitizer, gate: false },
     Step { name: "examples", run: examples::check, gate: false },
     Step { name: "release build", run: release, gate: true },
     Step { name: "document commands", run: readme::check, gate: false },
     Step { name: "short benches", run: bench::check, gate: false },
+    Step { name: "tests of benches", run: bench::tests, gate: false },
     Step { name: "profiled program", run: profiled, gate: false },
     Step { name: "short figures", run: figures, gate: false },
 ];
@@ -97,61 +99,24 @@ fn featureless(root: &Path) -> Result<Tally> {
     one(root, &BARE.split_whitespace().collect::<Vec<_>>())
 }
 
-/// Interleavings of the locks' protocol, of the ready set's and of the executor's, up to the preemptions that each
-/// model names. In a folder of its own, since the flag
-/// changes every crate and would otherwise make the other steps build anew.
 fn models(root: &Path) -> Result<Tally> {
-    let mut tally = Tally::default();
-    for what in [
-        ["tailwater-sync", "--test", "loom"],
-        ["tailwater-sync", "--lib", "models"],
-        ["tailwater-rt", "--lib", "models"],
-    ] {
-        let mut command = cargo(root, &["test", "--locked", "--release", "--package"]);
-        command
-            .args(what)
-            .env("RUSTFLAGS", "--cfg loom")
-            .env("CARGO_TARGET_DIR", process::built(root, "loom"));
-        tally.count(what[0], process::run(&mut command));
-    }
-    Ok(tally)
+    test::one_by_one(root, Suite::models(root))
 }
 
-/// Every lock under many threads with the thread sanitizer watching.
-fn sanitized(root: &Path) -> Result<Tally> {
-    let suppressions = root.join("crates/sync/tests/tsan.supp");
-    let mut command = nightly_test(root, "tsan", &["-p", "tailwater-sync", "--test", "stress"]);
-    command
-        .env("RUSTFLAGS", "--cfg tsan -Zsanitizer=thread -Cunsafe-allow-abi-mismatch=sanitizer")
-        // The suppressions name functions that are inlined: without lines they are not told.
-        .env("CARGO_PROFILE_DEV_DEBUG", "line-tables-only")
-        .env("TSAN_OPTIONS", format!("suppressions={}", suppressions.display()));
-    on_nightly(root, "thread sanitizer", &mut command)
+fn thread_sanitizer(root: &Path) -> Result<Tally> {
+    sanitized(root, "thread sanitizer", Suite::thread_sanitizer(root))
 }
 
-/// Every kernel of every level that this processor has, with the address sanitizer watching what is loaded and
-/// stored.
-fn addressed(root: &Path) -> Result<Tally> {
-    let mut command = nightly_test(root, "asan", &["-p", "tailwater-kernels", "--tests"]);
-    command.env("RUSTFLAGS", "-Zsanitizer=address");
-    on_nightly(root, "address sanitizer", &mut command)
-}
-
-/// A test of these packages by a nightly compiler, which alone has sanitizers, in a folder of its own.
-fn nightly_test(root: &Path, folder: &str, what: &[&str]) -> Command {
-    let mut command = nightly::cargo(root);
-    // The target is named so that the flags spare build scripts.
-    command.args(["test", "--locked", "--target", "x86_64-unknown-linux-gnu"]).args(what);
-    command.env("CARGO_TARGET_DIR", process::built(root, folder));
-    command
+fn address_sanitizer(root: &Path) -> Result<Tally> {
+    sanitized(root, "address sanitizer", Suite::address_sanitizer(root))
 }
 
 /// Passed over where there is no nightly compiler. The set-up installs none: another each day, it is no part of what
 /// a change has to pass on every machine.
-fn on_nightly(root: &Path, name: &str, command: &mut Command) -> Result<Tally> {
+fn sanitized(root: &Path, name: &str, suite: Suite) -> Result<Tally> {
     let mut tally = Tally::default();
-    match nightly::needs(root, &["--version"], "nightly Rust", "rustup toolchain install nightly") {
-        Ok(()) => tally.count(name, process::run(command)),
+    match suite.is_possible(root) {
+        Ok(()) => tally.add(test::one_by_one(root, suite)?),
         Err(why) => tally.pass_over(name, &why),
     }
     Ok(tally)

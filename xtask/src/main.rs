@@ -50,7 +50,11 @@ const VERBS: &[Verb] = &[
     Verb { name: "fresh", help: "COMMAND…: run it in a new Debian root", run: fresh::main },
     Verb { name: "pass", help: "build the profiler's plugin and runtime", run: pass::main },
     Verb { name: "source", help: "PACKAGE: fetch a Debian source package", run: source::main },
-    Verb { name: "bench", help: "[--list] [--short] [NAME…]: run benches", run: bench::main },
+    Verb {
+        name: "bench",
+        help: "[--list] [--short] [--test] [NAME…]: run benches, or their tests",
+        run: bench::main,
+    },
     Verb { name: "peers", help: "check the benches that CI leaves out", run: bench::peers::main },
     Verb { name: "miri", help: "the tests of the kernels under Miri", run: miri::main },
     Verb { name: "fuzz", help: "SECONDS [TARGET…]: fuzz each target that long", run: fuzz::main },

@@ -59,7 +59,8 @@ fn a_missing_tailwater_is_said_with_what_to_type() {
 #[test]
 fn a_server_that_says_nonsense_is_refused() {
     let path = std::env::temp_dir().join(format!("transport-{}", std::process::id()));
-    std::fs::write(&path, "#!/bin/sh\necho hello\nsleep 60\n").unwrap();
+    // One process: what the shell started would outlive it, and hold the pipe that is read to its end.
+    std::fs::write(&path, "#!/bin/sh\necho hello\nexec sleep 60\n").unwrap();
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o700)).unwrap();
     let binary = path.to_str().unwrap();
     let output =

@@ -6,7 +6,7 @@
 use super::{Bench, Kind};
 use crate::Result;
 use crate::tree::Tree;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use toml::{Table, Value};
 
 const FOLDER: &str = "benches/";
@@ -89,6 +89,36 @@ fn table(tree: &Tree, path: &str) -> Result<Table> {
     text.parse().map_err(|error| format!("{path}: {error}"))
 }
 
+/// Packages of the benches' workspace that have tests. A peer must have none: no verb would run them.
+pub(super) fn tested(tree: &Tree) -> Result<BTreeSet<String>> {
+    let mut packages = BTreeMap::new();
+    for (path, text) in tree.matching(FOLDER, "/Cargo.toml") {
+        let package = table(tree, path)?;
+        let name = package.get("package").and_then(|package| package.get("name"));
+        if let Some(name) = name.and_then(Value::as_str) {
+            let folder = path.trim_end_matches("Cargo.toml");
+            packages.insert(folder, (name.to_owned(), is_apart(text)));
+        }
+    }
+    let mut found = BTreeSet::new();
+    for (path, _) in tree.matching(FOLDER, ".rs").filter(|(_, text)| has_tests(text)) {
+        // The deepest folder that holds it comes last.
+        let owner = packages.iter().rfind(|(folder, _)| path.starts_with(**folder));
+        let (_, (name, apart)) = owner.ok_or_else(|| format!("{path}: it is in no package"))?;
+        if *apart {
+            return Err(format!(
+                "{path}: found a test in a workspace of its own, which no verb runs"
+            ));
+        }
+        found.insert(name.clone());
+    }
+    if found.is_empty() { Err("found no tests in benches/".into()) } else { Ok(found) }
+}
+
+fn has_tests(text: &str) -> bool {
+    text.lines().any(|line| line.trim() == "#[test]")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -108,6 +138,7 @@ mod tests {
         let tree =
             Tree::of([("benches/Cargo.toml", ""), ("benches/a/Cargo.toml", ""), MAIN].iter());
         assert!(list(&tree).unwrap_err().contains("no scenario"));
+        assert!(tested(&tree).unwrap_err().contains("no tests"));
     }
 
     #[test]
@@ -131,8 +162,28 @@ mod tests {
     }
 
     #[test]
+    fn tests_belong_to_the_deepest_package_and_peers_have_none() {
+        let package = |name: &str, rest: &str| format!("[package]\nname = \"{name}\"\n{rest}");
+        let [outer, inner, peer] =
+            [package("outer", ""), package("inner", ""), package("peer", "[workspace]\n")];
+        let files = [
+            ("benches/o/Cargo.toml", outer.as_str()),
+            ("benches/o/src/main.rs", ""),
+            ("benches/o/in/Cargo.toml", inner.as_str()),
+            ("benches/o/in/src/lib.rs", "    #[test]\n"),
+            ("benches/p/Cargo.toml", peer.as_str()),
+        ];
+        let names = tested(&Tree::of(files.iter())).unwrap();
+        assert_eq!(names.into_iter().collect::<Vec<_>>(), ["inner"]);
+        let wrong = [&files[..], &[("benches/p/src/main.rs", "#[test]\n")]].concat();
+        let told = tested(&Tree::of(wrong.iter())).unwrap_err();
+        assert!(told.starts_with("benches/p/src/main.rs: found a test"), "{told}");
+    }
+
+    #[test]
     fn those_of_this_repository_are_found() {
         let tree = Tree::read(&crate::root().unwrap()).unwrap();
         assert!(list(&tree).unwrap().iter().any(|bench| bench.kind == Kind::Peer));
+        assert!(tested(&tree).unwrap().contains("transport"));
     }
 }

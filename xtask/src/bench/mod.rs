@@ -14,16 +14,16 @@ use crate::process;
 use crate::slow::Slow;
 use crate::tally::Tally;
 use crate::tree::Tree;
-use crate::{Result, lanes};
+use crate::{Result, lanes, test};
 use list::list;
 use one::{Bench, Kind};
 use std::path::Path;
 
 /// What all programs but peers belong to.
 const COMMON: &str = "benches/Cargo.toml";
-const FLAGS: [&str; 2] = ["--list", "--short"];
+const FLAGS: [&str; 3] = ["--list", "--short", "--test"];
 
-/// `cargo xtask bench [--list] [--short] [NAME…]`.
+/// `cargo xtask bench [--list] [--short] [--test] [NAME…]`.
 pub(crate) fn main(root: &Path, args: &[String]) -> Result {
     let (flags, names): (Vec<&str>, Vec<&str>) =
         args.iter().map(String::as_str).partition(|arg| arg.starts_with("--"));
@@ -36,6 +36,9 @@ pub(crate) fn main(root: &Path, args: &[String]) -> Result {
         return Ok(());
     }
     let chosen = choose(&all, &names)?;
+    if flags.contains(&"--test") {
+        return tests(root)?.verdict("tests of benches");
+    }
     process::build_release(root)?;
     run(root, &chosen, flags.contains(&"--short")).verdict("benches")
 }
@@ -45,6 +48,12 @@ pub(crate) fn check(root: &Path) -> Result<Tally> {
     let all = list(&Tree::read(root)?)?;
     let light: Vec<&Bench> = all.iter().filter(|bench| bench.kind != Kind::Peer).collect();
     Ok(run(root, &light, true))
+}
+
+/// The tests inside of the benches' workspace. What short benches have built is used.
+pub(crate) fn tests(root: &Path) -> Result<Tally> {
+    let packages = list::tested(&Tree::read(root)?)?;
+    test::benches(root, &packages.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
 /// The manifests of all workspaces in `benches/`: the common one, and those of the peers.

@@ -6,6 +6,9 @@
 
 mod output;
 mod program;
+mod suite;
+
+pub(crate) use suite::Suite;
 
 use crate::slow::Slow;
 use crate::tally::Tally;
@@ -20,26 +23,45 @@ const AT_A_TIME: usize = 3;
 
 /// `cargo xtask test [CARGO'S FLAGS…]`: of the whole workspace, or of what flags such as `-p` choose.
 pub(crate) fn main(root: &Path, args: &[String]) -> Result {
-    let tally = run(root, args)?;
+    let suite = if args.is_empty() { Suite::all() } else { Suite::of_flags(args) };
+    let tally = run(root, suite, args.is_empty())?;
     tally.lines().iter().for_each(|line| println!("{line}"));
     if tally.failures().is_empty() { Ok(()) } else { Err("tests failed; see above".into()) }
 }
 
 /// The same for CI, which has flags of none.
 pub(crate) fn check(root: &Path) -> Result<Tally> {
-    run(root, &[])
+    run(root, Suite::all(), true)
 }
 
-fn run(root: &Path, args: &[String]) -> Result<Tally> {
+fn run(root: &Path, suite: Suite, docs: bool) -> Result<Tally> {
     let mut slow = Slow::default();
-    let programs = slow.time("(building the tests)", || program::build(root, args))?;
+    let mut programs = slow.time("(building the tests)", || program::build(root, suite))?;
+    programs.extend(docs.then(|| Program::Docs(root.to_owned())));
+    summed(perform(AT_A_TIME, programs), slow)
+}
+
+/// Tests of these programs in benches/. They measure, so that they run one by one.
+pub(crate) fn benches(root: &Path, packages: &[&str]) -> Result<Tally> {
+    one_by_one(root, Suite::benches(root, packages))
+}
+
+/// A suite whose programs have the machine for themselves.
+pub(crate) fn one_by_one(root: &Path, suite: Suite) -> Result<Tally> {
+    let mut slow = Slow::default();
+    let programs = slow.time("(building the tests)", || program::build(root, suite))?;
+    summed(perform(1, programs), slow)
+}
+
+/// The count of all, and the slowest printed.
+fn summed(all: Vec<Done>, mut slow: Slow) -> Result<Tally> {
     let mut tally = Tally::default();
-    for done in perform(programs) {
+    for done in all {
         slow.add(&done.name, done.took);
         tally.add(done.tally);
     }
     slow.print();
-    Ok(tally)
+    tally.some("test")
 }
 
 /// What became of a program.
@@ -50,11 +72,11 @@ struct Done {
 }
 
 /// Runs each program once; how it ended is told as soon as it is known.
-fn perform(mut programs: Vec<Program>) -> Vec<Done> {
+fn perform(at_a_time: usize, mut programs: Vec<Program>) -> Vec<Done> {
     programs.sort_by_key(Program::turn);
     let mut done = Vec::new();
     let run = |program: &Program| Outcome::of(&program.run());
-    lanes::each(AT_A_TIME, programs, run, |program, outcome, took| {
+    lanes::each(at_a_time, programs, run, |program, outcome, took| {
         done.push(conclude(&program, outcome, took));
     });
     done
@@ -66,10 +88,14 @@ fn conclude(program: &Program, outcome: Outcome, took: Duration) -> Done {
     for test in &outcome.failed {
         tally.fail(format!("{test}; to repeat it, type: {}", program.repeats(test)));
     }
+    // A program may have no tests; that it has none of those that were meant is a mistake.
+    if let Some(word) = program.filter().filter(|_| outcome.is_empty()) {
+        tally.fail(format!("{name}: found no test whose name contains `{word}`"));
+    }
     outcome.passed_over.iter().for_each(|why| tally.pass_over(&name, why));
-    let word = if outcome.failed.is_empty() { "ok" } else { "FAILED" };
+    let word = if tally.failures().is_empty() { "ok" } else { "FAILED" };
     println!("{word:<6} {:>4} passed {:>7.1} s  {name}", outcome.passed, took.as_secs_f64());
-    if !outcome.failed.is_empty() {
+    if !tally.failures().is_empty() {
         println!("{}", outcome.said);
     }
     Done { name, took, tally }

@@ -31,6 +31,11 @@ impl Outcome {
         }
     }
 
+    /// Whether no test ran.
+    pub(super) fn is_empty(&self) -> bool {
+        self.passed == 0 && self.failed.is_empty()
+    }
+
     fn read(mut said: String, succeeded: bool, status: &str) -> Self {
         let failed =
             said.lines().filter_map(|line| line.strip_prefix("test ")?.strip_suffix(" ... FAILED"));

@@ -5,8 +5,7 @@
 
 use crate::process::{self, cargo};
 use crate::tally::Tally;
-use crate::test::Suite;
-use crate::{Result, bench, examples, pass, readme, test, tidy};
+use crate::{Result, bench, cpu, examples, pass, readme, test, tidy};
 use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -23,11 +22,8 @@ const STEPS: &[Step] = &[
     Step { name: "tidy", run: tidy::check, gate: false },
     Step { name: "clippy", run: clippy, gate: false },
     Step { name: "docs", run: docs, gate: false },
-    Step { name: "tests", run: test::check, gate: false },
+    Step { name: "tests, models", run: test::check, gate: false },
     Step { name: "without features", run: featureless, gate: false },
-    Step { name: "loom models", run: models, gate: false },
-    Step { name: "thread sanitizer", run: thread_sanitizer, gate: false },
-    Step { name: "address sanitizer", run: address_sanitizer, gate: false },
     Step { name: "examples", run: examples::check, gate: false },
     Step { name: "release build", run: release, gate: true },
     Step { name: "document commands", run: readme::check, gate: false },
@@ -44,9 +40,10 @@ pub(crate) fn main(root: &Path, _args: &[String]) -> Result {
     let mut table = String::new();
     for step in STEPS {
         println!("\n== {}", step.name);
-        let start = Instant::now();
+        let (start, before) = (Instant::now(), cpu::of_children()?);
         let tally = (step.run)(root).unwrap_or_else(|message| Tally::of(step.name, Err(message)));
-        table.push_str(&row(step.name, start.elapsed(), &tally));
+        let computed = cpu::of_children()?.saturating_sub(before);
+        table.push_str(&row(step.name, start.elapsed(), computed, &tally));
         let is_over = step.gate && !tally.failures().is_empty();
         total.add(tally);
         if is_over {
@@ -63,8 +60,9 @@ pub(crate) fn main(root: &Path, _args: &[String]) -> Result {
     }
 }
 
-fn row(name: &str, took: Duration, tally: &Tally) -> String {
-    format!("{name:<18} {:>7.1} s  {tally}\n", took.as_secs_f64())
+fn row(name: &str, took: Duration, computed: Duration, tally: &Tally) -> String {
+    let [took, computed] = [took, computed].map(|time| time.as_secs_f64());
+    format!("{name:<18} {took:>7.1} s {computed:>7.1} s of CPU  {tally}\n")
 }
 
 fn one(root: &Path, args: &[&str]) -> Result<Tally> {
@@ -99,29 +97,6 @@ fn featureless(root: &Path) -> Result<Tally> {
     one(root, &BARE.split_whitespace().collect::<Vec<_>>())
 }
 
-fn models(root: &Path) -> Result<Tally> {
-    test::one_by_one(root, Suite::models(root))
-}
-
-fn thread_sanitizer(root: &Path) -> Result<Tally> {
-    sanitized(root, "thread sanitizer", Suite::thread_sanitizer(root))
-}
-
-fn address_sanitizer(root: &Path) -> Result<Tally> {
-    sanitized(root, "address sanitizer", Suite::address_sanitizer(root))
-}
-
-/// Passed over where there is no nightly compiler. The set-up installs none: another each day, it is no part of what
-/// a change has to pass on every machine.
-fn sanitized(root: &Path, name: &str, suite: Suite) -> Result<Tally> {
-    let mut tally = Tally::default();
-    match suite.is_possible(root) {
-        Ok(()) => tally.add(test::one_by_one(root, suite)?),
-        Err(why) => tally.pass_over(name, &why),
-    }
-    Ok(tally)
-}
-
 fn release(root: &Path) -> Result<Tally> {
     process::build_release(root).map(|()| Tally::passed(1))
 }
@@ -148,7 +123,8 @@ mod tests {
 
     #[test]
     fn rows_align() {
-        let row = row("tidy", Duration::from_millis(1250), &Tally::passed(1));
-        assert_eq!(row, "tidy                   1.2 s  1 passed, 0 failed\n");
+        let [took, computed] = [1_250, 12_340].map(Duration::from_millis);
+        let row = row("tidy", took, computed, &Tally::passed(1));
+        assert_eq!(row, "tidy                   1.2 s    12.3 s of CPU  1 passed, 0 failed\n");
     }
 }

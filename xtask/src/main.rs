@@ -8,6 +8,7 @@
 
 mod bench;
 mod ci;
+mod cpu;
 mod examples;
 mod fresh;
 mod fuzz;

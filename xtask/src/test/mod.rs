@@ -8,8 +8,6 @@ mod output;
 mod program;
 mod suite;
 
-pub(crate) use suite::Suite;
-
 use crate::slow::Slow;
 use crate::tally::Tally;
 use crate::{Result, lanes};
@@ -17,39 +15,64 @@ use output::Outcome;
 use program::Program;
 use std::path::Path;
 use std::time::Duration;
+use suite::Suite;
 
 /// Programs at a time: on two cores, as many as tests have to pass beside. The loads that they offer share the cores.
 const AT_A_TIME: usize = 3;
 
 /// `cargo xtask test [CARGO'S FLAGS…]`: of the whole workspace, or of what flags such as `-p` choose.
 pub(crate) fn main(root: &Path, args: &[String]) -> Result {
+    let mut slow = Slow::default();
     let suite = if args.is_empty() { Suite::all() } else { Suite::of_flags(args) };
-    let tally = run(root, suite, args.is_empty())?;
+    let mut programs = slow.time("(building the tests)", || program::build(root, suite))?;
+    if args.is_empty() {
+        programs.push(Program::Docs(root.to_owned()));
+    }
+    let tally = summed(perform(AT_A_TIME, programs), slow)?;
     tally.lines().iter().for_each(|line| println!("{line}"));
     if tally.failures().is_empty() { Ok(()) } else { Err("tests failed; see above".into()) }
 }
 
-/// The same for CI, which has flags of none.
+/// The same for CI, with what computes and never waits beside it: tests, which mostly wait, leave a part of the
+/// processors.
 pub(crate) fn check(root: &Path) -> Result<Tally> {
-    run(root, Suite::all(), true)
+    let mut slow = Slow::default();
+    let built = slow.time("(building the tests)", || program::build(root, Suite::all()));
+    std::thread::scope(|scope| {
+        let aside = scope.spawn(|| aside(root));
+        let tests = built.and_then(|mut programs| {
+            programs.push(Program::Docs(root.to_owned()));
+            summed(perform(AT_A_TIME, programs), slow)
+        });
+        let mut tally = tests.unwrap_or_else(|why| Tally::of("tests", Err(why)));
+        tally.add(aside.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        Ok(tally)
+    })
 }
 
-fn run(root: &Path, suite: Suite, docs: bool) -> Result<Tally> {
-    let mut slow = Slow::default();
-    let mut programs = slow.time("(building the tests)", || program::build(root, suite))?;
-    programs.extend(docs.then(|| Program::Docs(root.to_owned())));
-    summed(perform(AT_A_TIME, programs), slow)
+/// Models and sanitizers, one after the other, each built in a folder of its own, so that none waits for another's lock.
+/// The set-up installs no nightly compiler for sanitizers: another each day, it is no part of what a change has to pass
+/// on every machine.
+fn aside(root: &Path) -> Tally {
+    let mut tally = Tally::default();
+    for (name, suite) in Suite::aside(root) {
+        match suite.is_possible(root) {
+            Ok(()) => tally
+                .add(one_by_one(root, name, suite).unwrap_or_else(|why| Tally::of(name, Err(why)))),
+            Err(why) => tally.pass_over(name, &why),
+        }
+    }
+    tally
 }
 
 /// Tests of these programs in benches/. They measure, so that they run one by one.
 pub(crate) fn benches(root: &Path, packages: &[&str]) -> Result<Tally> {
-    one_by_one(root, Suite::benches(root, packages))
+    one_by_one(root, "tests of benches", Suite::benches(root, packages))
 }
 
-/// A suite whose programs have the machine for themselves.
-pub(crate) fn one_by_one(root: &Path, suite: Suite) -> Result<Tally> {
+fn one_by_one(root: &Path, name: &str, suite: Suite) -> Result<Tally> {
     let mut slow = Slow::default();
-    let programs = slow.time("(building the tests)", || program::build(root, suite))?;
+    let programs = slow.time(&format!("(building: {name})"), || program::build(root, suite))?;
     summed(perform(1, programs), slow)
 }
 

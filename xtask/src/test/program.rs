@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// What runs for so long hangs: the longest takes two minutes on two busy cores.
-const LIMIT: Duration = Duration::from_mins(15);
+pub(super) const LIMIT: Duration = Duration::from_mins(15);
 
 /// What the documentation's examples are tested with: the tests have the same, so that one build has both.
 const ALL: [&str; 2] = ["--workspace", "--all-features"];

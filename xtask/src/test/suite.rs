@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 /// What `cargo test` is asked for.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Suite {
+pub(super) struct Suite {
     /// How all of it is built: profile, features, workspace.
     how: Vec<String>,
     /// Which packages and targets.
@@ -18,7 +18,13 @@ pub(crate) struct Suite {
     nightly: bool,
     /// The word that chooses among the tests of libraries; the others of them are not for this build.
     of_libraries: Option<&'static str>,
+    /// Whether it computes and never waits, so that it gives way to others.
+    yields: bool,
 }
+
+/// A third of the weight of an ordinary process (sched(7)): beside tests, what they leave and little more; beside two
+/// processes that are always busy, models of half a minute still end within [`super::program::LIMIT`].
+const YIELDING: [&str; 3] = ["nice", "-n", "5"];
 
 impl Suite {
     /// Every test of the workspace: one build has those with features and those without.
@@ -31,15 +37,25 @@ impl Suite {
         Self { how: flags.to_vec(), ..Self::default() }
     }
 
+    /// What computes and never waits, with its name.
+    pub(super) fn aside(root: &Path) -> [(&'static str, Self); 3] {
+        [
+            ("loom models", Self::models(root)),
+            ("thread sanitizer", Self::thread_sanitizer(root)),
+            ("address sanitizer", Self::address_sanitizer(root)),
+        ]
+    }
+
     /// Interleavings of the locks' protocol, of the ready set's and of the executor's, up to the preemptions that each
     /// model names. In a folder of its own, since the flag changes every crate and would otherwise make others build
     /// anew. Both crates in one build: what they stand on is compiled once.
-    pub(crate) fn models(root: &Path) -> Self {
+    fn models(root: &Path) -> Self {
         Self {
             how: words("--release"),
             which: words("-p tailwater-sync -p tailwater-rt --lib --test loom"),
             env: apart(root, "loom", "--cfg loom"),
             of_libraries: Some("models"),
+            yields: true,
             ..Self::default()
         }
     }
@@ -57,7 +73,7 @@ impl Suite {
     }
 
     /// Every lock under many threads with the thread sanitizer watching.
-    pub(crate) fn thread_sanitizer(root: &Path) -> Self {
+    fn thread_sanitizer(root: &Path) -> Self {
         let flags = "--cfg tsan -Zsanitizer=thread -Cunsafe-allow-abi-mismatch=sanitizer";
         let suppressions = root.join("crates/sync/tests/tsan.supp");
         let mut suite = Self::sanitized(root, "tsan", flags, "-p tailwater-sync --test stress");
@@ -71,7 +87,7 @@ impl Suite {
 
     /// Every kernel of every level that this processor has, with the address sanitizer watching what is loaded and
     /// stored.
-    pub(crate) fn address_sanitizer(root: &Path) -> Self {
+    fn address_sanitizer(root: &Path) -> Self {
         Self::sanitized(root, "asan", "-Zsanitizer=address", "-p tailwater-kernels --tests")
     }
 
@@ -82,21 +98,25 @@ impl Suite {
             which: words(which),
             env: apart(root, folder, flags),
             nightly: true,
+            yields: true,
             ..Self::default()
         }
     }
 
     /// Builds all of it, and tells what was built in lines of JSON.
     pub(super) fn build(&self, root: &Path) -> Command {
-        let mut command = if self.nightly { nightly::cargo(root) } else { cargo(root, &[]) };
+        let cargo = if self.nightly { nightly::cargo(root) } else { cargo(root, &[]) };
+        let mut command = self.giving_way(cargo);
         command.args(["test", "--no-run", "--locked"]).args(&self.how).args(&self.which);
         command.arg("--message-format=json-render-diagnostics").stderr(Stdio::inherit());
+        // Its progress would stand between what others say.
+        command.args(self.yields.then_some("--quiet"));
         command.envs(self.env.iter().map(|(name, value)| (name, value)));
         command
     }
 
     /// An error where the compiler that it needs is not there.
-    pub(crate) fn is_possible(&self, root: &Path) -> Result {
+    pub(super) fn is_possible(&self, root: &Path) -> Result {
         if !self.nightly {
             return Ok(());
         }
@@ -105,9 +125,29 @@ impl Suite {
 
     /// Prepares a program of it, which will be started by `timeout` with these words.
     pub(super) fn start(&self) -> Command {
-        let mut command = Command::new("timeout");
+        let mut command = self.giving_way(Command::new("timeout"));
         command.envs(self.env.iter().map(|(name, value)| (name, value)));
         command
+    }
+
+    /// The same command, at a lower priority if it yields.
+    fn giving_way(&self, command: Command) -> Command {
+        if !self.yields {
+            return command;
+        }
+        let [nice, how @ ..] = YIELDING;
+        let mut lower = Command::new(nice);
+        lower.args(how).arg(command.get_program()).args(command.get_args());
+        for (name, value) in command.get_envs() {
+            match value {
+                Some(value) => lower.env(name, value),
+                None => lower.env_remove(name),
+            };
+        }
+        if let Some(folder) = command.get_current_dir() {
+            lower.current_dir(folder);
+        }
+        lower
     }
 
     /// The word for a program with this target.
@@ -161,5 +201,27 @@ mod tests {
         assert_eq!(models.filter("--lib"), Some("models"));
         assert_eq!(models.filter("--test loom"), None);
         assert_eq!(Suite::all().filter("--lib"), None);
+    }
+
+    #[test]
+    fn what_yields_gives_way_and_is_otherwise_the_same() {
+        let number = |output: std::process::Output| -> i32 {
+            String::from_utf8(output.stdout).unwrap().trim().parse().unwrap()
+        };
+        let started = |suite: &Suite| {
+            number(suite.start().args(["10", "sh", "-c", "nice"]).output().unwrap())
+        };
+        let ours = number(Command::new("nice").output().unwrap());
+        assert_eq!(started(&Suite::all()), ours);
+        let models = Suite::models(Path::new("x"));
+        assert!(started(&models) > ours || ours == 19);
+        let build = models.build(Path::new("x"));
+        assert_eq!(build.get_current_dir(), Some(Path::new("x")));
+        let said = |build: &Command| format!("{build:?}");
+        assert!(said(&build).contains("test") && said(&build).contains("--cfg loom"), "{build:?}");
+        // Nightly's cargo must not be told of ours.
+        let nightly = Suite::thread_sanitizer(Path::new("x")).build(Path::new("x"));
+        let hidden = nightly.get_envs().any(|(name, value)| name == "CARGO" && value.is_none());
+        assert!(hidden, "{nightly:?}");
     }
 }

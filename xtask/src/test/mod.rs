@@ -111,9 +111,9 @@ fn conclude(program: &Program, outcome: Outcome, took: Duration) -> Done {
     for test in &outcome.failed {
         tally.fail(format!("{test}; to repeat it, type: {}", program.repeats(test)));
     }
-    // A program may have no tests; that it has none of those that were meant is a mistake.
-    if let Some(word) = program.filter().filter(|_| outcome.is_empty()) {
-        tally.fail(format!("{name}: found no test whose name contains `{word}`"));
+    if outcome.is_empty() && program.has_tests() {
+        let named = program.filter().map(|word| format!(" whose name contains `{word}`"));
+        tally.fail(format!("{name}: found no test{}", named.unwrap_or_default()));
     }
     outcome.passed_over.iter().for_each(|why| tally.pass_over(&name, why));
     let word = if tally.failures().is_empty() { "ok" } else { "FAILED" };
@@ -122,4 +122,29 @@ fn conclude(program: &Program, outcome: Outcome, took: Duration) -> Done {
         println!("{}", outcome.said);
     }
     Done { name, took, tally }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn failures(suite: &Suite, target: &str, passed: u32) -> Vec<String> {
+        let said = format!("test result: ok. {passed} passed; 0 failed; 0 ignored");
+        let output = std::process::Command::new("echo").arg(said).output();
+        let outcome = Outcome::of(&output.map_err(|error| error.to_string()));
+        let program = Program::of(suite.clone(), target);
+        conclude(&program, outcome, Duration::ZERO).tally.failures().to_vec()
+    }
+
+    #[test]
+    fn what_was_chosen_for_its_tests_has_some() {
+        let [models, _, addresses] = Suite::aside(Path::new("x")).map(|(_, suite)| suite);
+        let told = failures(&models, "--lib", 0);
+        assert_eq!(told, ["-p x --lib: found no test whose name contains `models`"]);
+        assert_eq!(failures(&models, "--test loom", 0), ["-p x --test loom: found no test"]);
+        assert!(failures(&models, "--lib", 1).is_empty());
+        assert_eq!(failures(&addresses, "--test twins", 0).len(), 1);
+        assert!(failures(&addresses, "--lib", 0).is_empty(), "it comes with its package");
+        assert!(failures(&Suite::all(), "--test x", 0).is_empty(), "of all, some have none");
+    }
 }

@@ -150,6 +150,11 @@ impl Program {
         }
     }
 
+    /// Whether it must have some: it is one of a few that were chosen, not one of all that there are.
+    pub(super) fn has_tests(&self) -> bool {
+        matches!(self, Self::Built { suite, target, .. } if suite.is_choice(target))
+    }
+
     /// What to type for one test of it.
     pub(super) fn repeats(&self, test: &str) -> String {
         match self {
@@ -166,6 +171,16 @@ impl fmt::Display for Program {
             Self::Built { package, target, .. } => write!(f, "-p {package} {target}"),
             Self::Docs(_) => f.write_str("documentation"),
         }
+    }
+}
+
+#[cfg(test)]
+impl Program {
+    /// Of a package `x`.
+    pub(super) fn of(suite: Suite, target: &str) -> Self {
+        let (package, target) = ("x".into(), target.into());
+        let (file, folder, suite) = ("x".into(), "x".into(), Arc::new(suite));
+        Self::Built { package, target, file, folder, binary: None, suite }
     }
 }
 
@@ -201,14 +216,7 @@ mod tests {
 
     #[test]
     fn the_longest_come_first_and_the_rest_as_they_were_built() {
-        let program = |target: &str| Program::Built {
-            package: "x".into(),
-            target: target.into(),
-            file: "x".into(),
-            folder: "x".into(),
-            binary: None,
-            suite: Arc::default(),
-        };
+        let program = |target: &str| Program::of(Suite::default(), target);
         let mut all = vec![program("--lib"), program("--test churn"), program("--bin x")];
         all.extend([Program::Docs("x".into()), program("--test profile_builds")]);
         all.sort_by_key(Program::turn);

@@ -18,7 +18,7 @@ pub(super) struct Suite {
     nightly: bool,
     /// The word that chooses among the tests of libraries; the others of them are not for this build.
     of_libraries: Option<&'static str>,
-    /// Whether it computes and never waits, so that it gives way to others.
+    /// Whether it runs beside others: it computes and never waits, so that it gives way to them.
     yields: bool,
 }
 
@@ -148,6 +148,12 @@ impl Suite {
             lower.current_dir(folder);
         }
         lower
+    }
+
+    /// Whether a program with this target was chosen for its tests. A library comes with its package, unless some of
+    /// its tests are chosen by a word.
+    pub(super) fn is_choice(&self, target: &str) -> bool {
+        self.yields && (target != "--lib" || self.of_libraries.is_some())
     }
 
     /// The word for a program with this target.

@@ -227,3 +227,39 @@ proptest! {
         prop_assert_eq!(dagor.level(), config.levels.top());
     }
 }
+
+/// A request that waited past its deadline has waited longest of all; one that ended otherwise tells of no wait.
+#[test]
+fn what_waited_past_its_deadline_counts_into_the_mean_and_nothing_else_that_did_not_start() {
+    use Reached::{Arrival as Refused, Queue, Start};
+    let deadline = Outcome::Shed(Reason::Deadline);
+    let cancelled = Outcome::Shed(Reason::Cancelled);
+    let table = [
+        (deadline, Queue, true),
+        (deadline, Start, false),
+        (deadline, Refused, false),
+        (cancelled, Queue, false),
+        (Outcome::Served, Start, false),
+    ];
+    for (outcome, reached, counts) in table {
+        let config = Config { start_level: 200, ..Config::tuned(SLO) };
+        let dagor = dagor(config);
+        let mut shard = Arc::<Dagor>::clone(&dagor).shard(0);
+        let now = Instant::from_nanos(1_000_000_000);
+        shard.on_tick(now, Duration::ZERO, &mut Silent);
+        let arrival = Arrival { priority: 200, ..Arrival::default() };
+        shard.on_request(now, SessionId(0), &arrival, Duration::ZERO, &mut Silent);
+        let (waited, service) = (10 * SLO, Duration::ZERO);
+        let done = Completion { outcome, reached, waited, service, class: Class::default() };
+        shard.on_done(now, SessionId(0), &done);
+        shard.on_tick(now + config.update_every, Duration::ZERO, &mut Silent);
+        let seen = dagor.gauges().delay;
+        assert_eq!(seen, if counts { waited } else { Duration::ZERO }, "{outcome:?}, {reached:?}");
+    }
+}
+
+#[test]
+fn a_server_says_its_name_and_its_loops() {
+    let dagor = Dagor::new(Config::paper(SLO), 3).unwrap();
+    assert_eq!((dagor.name(), dagor.shards()), ("dagor", Some(3)));
+}

@@ -212,3 +212,30 @@ fn a_long_stall_is_recovered_from() {
     let after = system.run(0.5, Duration::from_secs(1));
     assert!(after.shed * 1_000 < after.offered, "{} shed at limit {limit}", after.shed);
 }
+
+/// An answer takes a place back while its session has one, also in a dry run where others were refused.
+#[test]
+fn places_come_back_before_refusals_are_settled() {
+    let (server, mut shards) = two_loops();
+    let shard = &mut *shards[0];
+    (0..22).for_each(|_| _ = ask(shard, Instant::ZERO, ID));
+    let issued = [Outcome::Served, Outcome::Shed(Reason::Limit), Outcome::Served].map(|outcome| {
+        shard.on_done(Instant::ZERO, ID, &done(outcome));
+        server.gauges().issued
+    });
+    assert_eq!(issued, [19, 19, 18]);
+    // The second refusal, and then one for the limit of something behind the handler: it held a place.
+    let issued = [(); 2].map(|()| {
+        shard.on_done(Instant::ZERO, ID, &done(Outcome::Shed(Reason::Limit)));
+        server.gauges().issued
+    });
+    assert_eq!(issued, [18, 17]);
+}
+
+#[test]
+fn a_server_says_its_name_and_its_loops() {
+    let server = Gradient::new(Config::paper(), 3).unwrap();
+    assert_eq!((server.name(), server.shards()), ("gradient", Some(3)));
+    let start = Gauges { pool: 20, ..Gauges::default() };
+    assert_eq!(server.gauges(), start);
+}

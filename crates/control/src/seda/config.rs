@@ -200,6 +200,62 @@ mod tests {
         }
     }
 
+    /// OSDI '20, §5.1, USITS '03 for what that leaves open, and the artifact for the token bucket.
+    #[test]
+    fn profiles_have_their_published_values() {
+        let paper = Config {
+            target: Duration::from_micros(80),
+            quantile: 0.99,
+            responses: 100,
+            timeout: Duration::from_millis(1),
+            smoothing: 0.7,
+            error_decrease: 0.0,
+            error_increase: -0.5,
+            offset: -0.1,
+            adj_i: 40.0,
+            adj_i_share: 0.0,
+            adj_d: 1.04,
+            severity_max: None,
+            rate_min: 2.0,
+            rate_max: 1e9,
+            rate_initial_min: 2.0,
+            rate_initial_max: 8.0,
+            burst: 4.0,
+            tokens_initial: 0.0,
+            estimator: Estimator::NearestRank,
+            growth: Growth::Always,
+            fresh_only: false,
+        };
+        assert_eq!(Config::paper(SLO), paper);
+        let artifact = Config { estimator: Estimator::Artifact, ..paper };
+        assert_eq!(Config::artifact(SLO), artifact);
+    }
+
+    #[test]
+    fn the_default_departs_from_the_text_where_it_says_so() {
+        let tuned = Config {
+            timeout: Duration::from_millis(2),
+            error_increase: -0.1,
+            adj_i: 4.0,
+            adj_i_share: 0.1,
+            adj_d: 1.05,
+            severity_max: Some(4.0),
+            rate_max: 1e7,
+            tokens_initial: 1.0,
+            growth: Growth::WhileUsed,
+            fresh_only: true,
+            ..Config::paper(2 * SLO)
+        };
+        assert_eq!(Config::tuned(2 * SLO), tuned);
+        assert_eq!(Config::tuned(SLO / 2).timeout, Duration::from_millis(1), "at least");
+    }
+
+    #[test]
+    fn errors_reach_down_to_minus_one() {
+        let least = Config { error_decrease: -1.0, error_increase: -1.0, ..Config::paper(SLO) };
+        assert_eq!(least.check(), Ok(()));
+    }
+
     #[test]
     fn an_error_names_the_setting_at_fault() {
         let paper = Config::paper(SLO);

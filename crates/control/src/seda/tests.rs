@@ -150,3 +150,49 @@ fn a_crowd_does_not_begin_with_an_overload() {
     let (tuned, eager) = (p99_us(tuned), p99_us(eager));
     assert!(tuned < 200.0 && eager > 10_000.0, "p99 {tuned} and {eager} µs");
 }
+
+/// `timeout` is 1 ms: an update is due with the first response after it.
+#[test]
+fn a_timeout_has_passed_only_after_it() {
+    let mut gate = SedaGate::new(Config::paper(SLO), 1);
+    let fast = reply(Outcome::Served, 20);
+    gate.on_reply(at(0), &fast);
+    let first = gate.rate();
+    gate.on_reply(at(1_000), &fast);
+    assert_eq!(gate.rate().to_bits(), first.to_bits());
+    gate.on_reply(at(1_001), &fast);
+    assert!(gate.rate() > first);
+}
+
+#[test]
+fn a_rate_rises_only_if_its_bucket_was_low_since_the_last_update() {
+    let mut gate = SedaGate::new(Config::tuned(SLO), 1);
+    let fast = reply(Outcome::Served, 20);
+    let before = gate.rate();
+    gate.on_reply(at(0), &fast);
+    assert_eq!(gate.rate().to_bits(), before.to_bits(), "nobody asked it for a token");
+    // One of four tokens is there; asked again when it is full, the bucket has been low all the same.
+    assert_eq!(gate.permit(at(10), &CALL, 0), Permit::Send);
+    assert_eq!(gate.permit(at(10_000_000), &CALL, 0), Permit::Send);
+    gate.on_reply(at(10_000_001), &fast);
+    let raised = gate.rate();
+    // A step is four a second at least, and an error of 0.25 - 1 is 0.65 beyond the offset.
+    assert!((raised - before - 4.0 * 0.65).abs() < 1e-9, "{raised} after {before}");
+    gate.on_reply(at(20_000_001), &fast);
+    assert_eq!(gate.rate().to_bits(), raised.to_bits(), "it was not low since");
+}
+
+#[test]
+fn a_request_that_left_with_the_cut_tells_of_the_new_rate() {
+    let mut gate = SedaGate::new(Config::tuned(SLO), 1);
+    gate.on_reply(at(10_000), &reply(Outcome::Served, 5_000));
+    let cut = gate.rate();
+    gate.on_reply(at(15_000), &reply(Outcome::Served, 5_000));
+    assert!(gate.rate() < cut, "sent at the moment of the cut");
+    let mut paper = SedaGate::new(Config::paper(SLO), 1);
+    paper.on_reply(at(10_000), &reply(Outcome::Served, 5_000));
+    let cut = paper.rate();
+    paper.on_reply(at(14_000), &reply(Outcome::Served, 20));
+    // The average is 0.7 of 5 ms and 0.3 of 20 µs, far above the target.
+    assert!(paper.rate() < cut, "the text hears whatever comes: {} after {cut}", paper.rate());
+}

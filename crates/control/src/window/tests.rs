@@ -91,3 +91,37 @@ fn a_long_stall_is_recovered_from() {
         assert!(throughput > 0.9 && p50 < 200.0, "{throughput}, p50 {p50} µs, {config:?}");
     }
 }
+
+/// The window is 3: with one request on its way less than half of it is in use.
+#[test]
+fn a_window_grows_by_what_was_on_its_way_when_the_answer_came() {
+    let config = Config { window_initial: 3.0, ..Config::tuned(SLO) };
+    let now = Instant::from_nanos(1_000_000_000);
+    let fast = reply(Outcome::Served, SLO / 4);
+    let mut gate = WindowGate::new(config);
+    assert_eq!(gate.permit(now, &CALL, 2), Permit::Send);
+    assert_eq!(gate.permit(now, &CALL, 3), Permit::Wait, "as many as the window");
+    assert_eq!(gate.permit(now, &CALL, 1), Permit::Send);
+    gate.on_sent(now, &CALL);
+    // Two on their way: 3 + 1/3, and then one, of 3.33: it is not used.
+    (0..4).for_each(|_| gate.on_reply(now, &fast));
+    assert_eq!(gate.window(), 3);
+    let mut grown = WindowGate::new(Config { window_initial: 3.9, ..config });
+    assert_eq!(grown.permit(now, &CALL, 1), Permit::Send);
+    grown.on_sent(now, &CALL);
+    grown.on_reply(now, &fast);
+    assert_eq!(grown.window(), 4, "3.9 and a step of 1/3.9");
+}
+
+#[test]
+fn what_left_before_a_cut_does_not_cut_again() {
+    let config = Config { window_initial: 100.0, ..Config::tuned(SLO) };
+    let at = |us: u64| Instant::from_nanos(1_000 * us);
+    let mut gate = WindowGate::new(config);
+    gate.on_reply(at(10_000), &reply(Outcome::Served, SLO));
+    assert_eq!(gate.window(), 70);
+    gate.on_reply(at(10_100), &reply(Outcome::Served, SLO));
+    assert_eq!(gate.window(), 70, "it left 100 µs before the cut");
+    gate.on_reply(at(10_300), &reply(Outcome::Served, SLO));
+    assert_eq!(gate.window(), 49);
+}

@@ -14,6 +14,7 @@ mod fuzz;
 mod lanes;
 mod markdown;
 mod miri;
+mod mutants;
 mod nightly;
 mod pass;
 mod process;
@@ -52,6 +53,11 @@ const VERBS: &[Verb] = &[
     Verb { name: "source", help: "PACKAGE: fetch a Debian source package", run: source::main },
     Verb { name: "bench", help: "[--list] [--short] [NAME…]: run benches", run: bench::main },
     Verb { name: "miri", help: "the tests of the kernels under Miri", run: miri::main },
+    Verb {
+        name: "mutants",
+        help: "what tests of the laws notice; no part of CI",
+        run: mutants::main,
+    },
     Verb { name: "fuzz", help: "SECONDS [TARGET…]: fuzz each target that long", run: fuzz::main },
 ];
 

@@ -1,7 +1,7 @@
 //! `tailwater run`: a scenario file on loopback or in simulation, and what is said about it.
 
 mod busiest;
-mod cores;
+pub(crate) mod cores;
 mod deployment;
 mod flags;
 pub(crate) mod folder;

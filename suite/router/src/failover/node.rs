@@ -104,7 +104,10 @@ impl RouterProcess {
             format!("{program} does not start: {error}; cargo build --release -p tailwater-router builds it")
         })?;
         let mut line = String::new();
-        let read = child.stdout.take().map(|it| BufReader::new(it.take(LINE_MAX_BYTES)).read_line(&mut line));
+        let read = child
+            .stdout
+            .take()
+            .map(|it| BufReader::new(it.take(LINE_MAX_BYTES)).read_line(&mut line));
         let address = line.trim().strip_prefix("listening on ").and_then(|it| it.parse().ok());
         match address {
             Some(address) => Ok(Self { child, address }),

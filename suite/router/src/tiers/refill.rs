@@ -144,8 +144,7 @@ impl Refills {
 impl Refill {
     /// Of a cold leaf, where each of its keys has a whole replica.
     fn of(to: Known, replicas: &Replicas, of_key: usize) -> Option<Self> {
-        let known =
-            (0..replicas.count()).filter_map(|node| Some((node, replicas.known(node)?)));
+        let known = (0..replicas.count()).filter_map(|node| Some((node, replicas.known(node)?)));
         let sources: Vec<Known> = known.filter(|(node, _)| replicas.is_whole(*node)).collect();
         let without = usize::from(replicas.count()) - sources.len();
         let (through, part, keys, batch, values, not_before, pause) = Default::default();

@@ -111,8 +111,8 @@ pub(super) static SERVER: Table = Table {
             Whole(1..=limits::REPLICAS_MAX),
             Means("1"),
             "2",
-            "Servers of this kind, each with a controller of its own; every client is connected to all. \
-             Simulator only, as yet.",
+            "Servers of this kind, each with a controller of its own; every client is connected to all, and \
+             capacity is that of all. Simulator only, as yet.",
         ),
     ],
     variants: WORK,

@@ -76,7 +76,7 @@ pub static TOP: Table = table(
             One(&demand::CAPACITY),
             NOTHING,
             "{ duration = \"500ms\" }",
-            "How the capacity is found that demand is a share of.",
+            "How the capacity is found that demand is a share of: without control, and with plain locks.",
         ),
         key(
             "validity",

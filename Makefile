@@ -19,7 +19,7 @@ NEEDS_PASS := $(NEEDS) clang++-22=clang-22 ld.lld-22=lld-22 llvm-config-22=llvm-
 # wrote for it, and the glosses of WordNet.
 NEEDS_TEST := $(NEEDS_PASS) g++=g++ \
   /usr/lib/llvm-22/lib/clang/22/include/sanitizer/asan_interface.h=libclang-rt-22-dev \
-  cmake=cmake ninja=ninja-build python3=python3 memcached=memcached redis-server=redis-server memcslap=libmemcached-tools \
+  cmake=cmake ninja=ninja-build python3=python3 memcached=memcached redis-server=redis-server memcslap=libmemcached-tools nutcracker=nutcracker \
   /usr/lib/python3/dist-packages/pymemcache=python3-pymemcache /usr/share/wordnet/data.noun=wordnet-base
 
 help: ## list the verbs

@@ -41,6 +41,12 @@ fn nodes_that_die_make_no_answer_wrong_and_the_curve_is_told() {
         (bins.len(), &bins[0]["from_ms"], &bins[29]["from_ms"]),
         (30, &(-100).into(), &190.into())
     );
+    assert_eq!(found["control"]["bins"].as_array().map(Vec::len), Some(30));
+    let windows = [(0, 50), (50, 200)];
+    for (recovery, (from, to)) in found["recoveries"].as_array().expect("two").iter().zip(windows) {
+        assert_eq!((&recovery["from_ms"], &recovery["to_ms"]), (&from.into(), &to.into()));
+        assert!(recovery["control_p99_us"].as_f64().is_some_and(|us| us > 0.0), "{recovery}");
+    }
     let of = |bin: &serde_json::Value| bin["requests"].as_u64().expect("a number");
     let looked_at: u64 = bins.iter().map(of).sum();
     assert!(looked_at > 0 && looked_at <= found["requests"].as_u64().expect("a number"));

@@ -14,6 +14,7 @@ mod models;
 mod ready;
 mod recoveries;
 mod side_by_side;
+mod skus;
 mod suite;
 mod threads;
 mod tls;
@@ -26,6 +27,7 @@ use tailwater_stats::result::{Experiment, Spread};
 pub(crate) fn draw(name: &str, results: &[String]) -> String {
     match results {
         _ if name == "crowds" => crowds::table(results),
+        _ if name == "skus" => skus::table(results),
         [result] => of_one(name, result),
         [first, second] if name == "agreement" => agreement::table(first, second),
         _ => panic!("no table of {} files is called {name}", results.len()),
